@@ -1,0 +1,57 @@
+#include "extent/status.h"
+
+#include <cerrno>
+
+namespace forebay {
+
+Status Status::from_errno(int error, int64_t offset) {
+  switch (error) {
+    case 0:
+      return {};
+    case ENOSPC:
+    case EFBIG:
+      return {Code::no_space, error, offset};
+    case EDQUOT:
+      return {Code::quota, error, offset};
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+      return {Code::no_memory, error, offset};
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return {Code::access, error, offset};
+    case ENOENT:
+      return {Code::no_such_file, error, offset};
+    case EINVAL:
+      return {Code::bad_argument, error, offset};
+    default:
+      return {Code::io, error, offset};
+  }
+}
+
+const char* describe(Code code) {
+  switch (code) {
+    case Code::ok:
+      return "success";
+    case Code::io:
+      return "the storage failed";
+    case Code::no_space:
+      return "no space left on the storage";
+    case Code::quota:
+      return "the quota on the storage is exhausted";
+    case Code::no_memory:
+      return "memory, shared memory or file descriptors were refused";
+    case Code::access:
+      return "permission denied";
+    case Code::no_such_file:
+      return "no such file";
+    case Code::bad_argument:
+      return "invalid argument";
+    case Code::unsupported:
+      return "not supported";
+  }
+  return "unknown";
+}
+
+}  // namespace forebay

@@ -1,0 +1,34 @@
+// One status value from end to end: a code, the system's errno where there is one, and where it
+// happened. Values, never exceptions; nothing in the core prints or aborts.
+#pragma once
+
+#include <cstdint>
+
+namespace forebay {
+
+enum class Code : uint8_t {
+  ok,
+  io,           // storage failed (EIO and whatever has no class of its own)
+  no_space,     // ENOSPC, EFBIG
+  quota,        // EDQUOT
+  no_memory,    // memory, shared memory or descriptors refused
+  access,       // permission refused
+  no_such_file,
+  bad_argument,
+  unsupported,
+};
+
+struct [[nodiscard]] Status {
+  Code code = Code::ok;
+  int system_error = 0;   // errno, 0 where none
+  int64_t offset = -1;    // file offset that failed, -1 where none
+
+  bool ok() const { return code == Code::ok; }
+  static Status success() { return {}; }
+  static Status from_errno(int error, int64_t offset = -1);
+};
+
+// The sentence for a code, without file or offset ("no space left on the storage").
+const char* describe(Code code);
+
+}  // namespace forebay

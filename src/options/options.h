@@ -1,0 +1,77 @@
+// Every option of the runtime, declared once: its name, type, default and meaning. The hints of
+// MPI_Info ("forebay_page_size"), the environment ("FOREBAY_PAGE_SIZE"), the TOML file, `forebay
+// hints` and the documentation all come from this table (options.cpp).
+//
+// Strength: MPI_Info over environment over TOML file over default. The TOML file is read by
+// `forebay run`, which hands its values on in FOREBAY_CONFIG ("name=value" lines).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace forebay {
+
+enum class OptionType : uint8_t { boolean, bytes, count, fraction, choice, text };
+
+struct OptionSpec {
+  const char* name;     // "page_size"; as hint "forebay_page_size", as variable FOREBAY_PAGE_SIZE
+  OptionType type;
+  const char* fallback;  // the default, as a user would write it
+  const char* choices;   // "process|node" for OptionType::choice, else ""
+  const char* meaning;   // one sentence
+  bool per_file;         // may be given as an MPI_Info hint
+};
+
+std::span<const OptionSpec> option_table();
+
+enum class Scope : uint8_t { process, node };
+enum class Consistency : uint8_t { posix, mpi };
+enum class StepAside : uint8_t { automatic, never, always };
+
+// The parsed values. One per file handle; a process-wide one holds what is not per file.
+struct Options {
+  bool enable = true;               // false: everything passes through to the MPI library
+  Scope scope = Scope::node;
+  Consistency consistency = Consistency::posix;
+  std::string page_kind = "mask";   // a name from page_kinds()
+  std::string policy = "lru";       // a name from policies()
+  std::string storage = "posix";    // a name from storages()
+  int64_t page_size_bytes = 64 << 10;
+  int64_t cache_size_bytes = 64 << 20;      // per process; a node's cache is this times its ranks
+  int64_t bypass_bytes = 1 << 20;           // contiguous accesses at least this long bypass
+  int64_t read_ahead_bytes = 4 << 20;       // 0: off
+  int64_t commit_size_bytes = 4 << 20;      // largest single request handed to storage
+  double dirty_bound = 0.5;                 // of the cache; write-behind begins at half of it
+  bool write_behind = true;
+  StepAside step_aside = StepAside::automatic;
+  int64_t shards = 0;                       // 0: chosen from the capacity
+  bool deterministic = false;
+  bool stats = false;
+  std::string stats_json;                   // file, "" for none
+  std::string arena_dir;                    // "" for /dev/shm
+  std::string node;                         // names the node; "" for the real one (tests use it)
+  std::string job;                          // the job's secret, set by `forebay run`
+};
+
+// Where one source of values is asked for an option: returns its text, or nothing.
+using OptionSource = std::function<std::optional<std::string>(const OptionSpec&)>;
+
+// Applies `source` over `options`. A value that cannot be parsed is left unchanged, and `complain`
+// gets one line that says which option, which value, and what is accepted.
+void apply_options(Options& options, const OptionSource& source,
+                   const std::function<void(std::string_view)>& complain);
+
+// The value of one option as text that apply_options would accept.
+std::string option_text(const Options& options, const OptionSpec& spec);
+
+// Defaults, then FOREBAY_CONFIG, then FOREBAY_<NAME> (MPI_Info is applied by the caller).
+Options options_from_environment(const std::function<void(std::string_view)>& complain);
+
+// "64KiB", "1M", "4096", "1.5 GiB": bytes. K, M, G, T (with or without iB or B) are powers of 1024.
+std::optional<int64_t> parse_bytes(std::string_view text);
+
+}  // namespace forebay

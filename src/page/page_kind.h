@@ -1,0 +1,65 @@
+// Page kinds: what a page remembers of which of its bytes hold data (valid regions) and which of
+// those storage does not have yet (dirty regions). One file per kind, one line in page_kinds().
+//
+//   mask   progressive page, a bit a byte (Settlemyer 5.2.1)
+//   tree   progressive page, balanced tree of regions (Settlemyer 5.2.2)
+//   delta  filled before a partial write, written back as differences (Settlemyer 4.1.2)
+//
+// A kind is stateless; the state of a page lives in the arena as `state_bytes(page_size)` bytes of
+// plain memory, valid in any process that maps it. All offsets are bytes within the page.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "extent/extent.h"
+
+namespace forebay {
+
+using Regions = std::vector<Extent>;  // ascending, disjoint, not touching
+
+class PageKind {
+ public:
+  virtual ~PageKind() = default;
+  virtual std::string_view name() const = 0;
+  virtual std::string_view meaning() const = 0;
+
+  virtual std::size_t state_bytes(int64_t page_size) const = 0;
+  virtual void reset(void* state, int64_t page_size) const = 0;  // nothing valid, nothing dirty
+
+  // True when publish() may run without the shard's lock, concurrently with itself, with holds()
+  // and with take_dirty(): its stores are atomic, and a region becomes dirty only by stores made
+  // after the caller's copy of its bytes (release order).
+  virtual bool lock_free() const = 0;
+  // True when a partial write must be preceded by filling the page from storage (delta pages).
+  virtual bool fill_before_write() const = 0;
+
+  // The bytes of `region` are in place and newer than storage's. False: no room to remember it
+  // (region trees are bounded); the caller commits the page and tries again.
+  virtual bool publish(void* state, int64_t page_size, Extent region) const = 0;
+  // The bytes of `region` that were neither valid nor dirty now hold storage's data.
+  virtual bool fill(void* state, int64_t page_size, Extent region) const = 0;
+  // Every byte of `region` is valid (dirty bytes are).
+  virtual bool holds(const void* state, int64_t page_size, Extent region) const = 0;
+  // Appends the parts of `region` that are not valid.
+  virtual void missing(const void* state, int64_t page_size, Extent region,
+                       Regions& out) const = 0;
+  // Appends the dirty regions and makes them valid and clean.
+  virtual void take_dirty(void* state, int64_t page_size, Regions& out) const = 0;
+  virtual void dirty(const void* state, int64_t page_size, Regions& out) const = 0;
+  virtual bool any_dirty(const void* state, int64_t page_size) const = 0;
+  // Forgets the clean valid bytes.
+  virtual void drop_clean(void* state, int64_t page_size) const = 0;
+  // Forgets everything at and beyond `length`, dirty or not.
+  virtual void truncate(void* state, int64_t page_size, int64_t length) const = 0;
+};
+
+// The table of kinds; choices on the command line, in hints and in tests come from it.
+std::span<const PageKind* const> page_kinds();
+const PageKind* find_page_kind(std::string_view name);  // nullptr: no such kind
+
+}  // namespace forebay
