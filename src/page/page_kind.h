@@ -6,7 +6,13 @@
 //   delta  filled before a partial write, written back as differences (Settlemyer 4.1.2)
 //
 // A kind is stateless; the state of a page lives in the arena as `state_bytes(page_size)` bytes of
-// plain memory, valid in any process that maps it. All offsets are bytes within the page.
+// plain memory, aligned to 8, valid in any process that maps it. All offsets are bytes within the
+// page. A page size is a multiple of page_size_step from smallest_page_size to largest_page_size;
+// it need not be a power of two.
+//
+// Unless a kind is lock_free(), all its members are called under the shard's lock. When it is,
+// publish(), holds(), missing(), dirty() and any_dirty() may be called without it; the members that
+// take a page out of use or make bytes clean never are.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +25,17 @@
 #include "extent/extent.h"
 
 namespace forebay {
+
+inline constexpr int64_t page_size_step = 64;  // bytes
+inline constexpr int64_t smallest_page_size = 512;
+inline constexpr int64_t largest_page_size = 16 << 20;
+
+// A bounded kind (region tree) remembers at least this many regions of a page, a region being a
+// maximal run of clean valid bytes or of dirty bytes. Beyond that, publish() and fill() may forget
+// clean bytes, and may refuse; dirty bytes are never forgotten.
+constexpr int64_t remembered_regions(int64_t page_size) {
+  return page_size < 1536 ? 6 : page_size / 256;
+}
 
 using Regions = std::vector<Extent>;  // ascending, disjoint, not touching
 
@@ -38,16 +55,16 @@ class PageKind {
   // True when a partial write must be preceded by filling the page from storage (delta pages).
   virtual bool fill_before_write() const = 0;
 
-  // The bytes of `region` are in place and newer than storage's. False: no room to remember it
-  // (region trees are bounded); the caller commits the page and tries again.
+  // The bytes of `region` are in place and newer than storage's. False: no room to remember it, and
+  // nothing changed; the caller takes and commits the dirty regions and then succeeds.
   virtual bool publish(void* state, int64_t page_size, Extent region) const = 0;
-  // The bytes of `region` that were neither valid nor dirty now hold storage's data.
+  // The bytes of `region` that were neither valid nor dirty now hold storage's data. False: no room
+  // to remember that; they stay missing.
   virtual bool fill(void* state, int64_t page_size, Extent region) const = 0;
   // Every byte of `region` is valid (dirty bytes are).
   virtual bool holds(const void* state, int64_t page_size, Extent region) const = 0;
   // Appends the parts of `region` that are not valid.
-  virtual void missing(const void* state, int64_t page_size, Extent region,
-                       Regions& out) const = 0;
+  virtual void missing(const void* state, int64_t page_size, Extent region, Regions& out) const = 0;
   // Appends the dirty regions and makes them valid and clean.
   virtual void take_dirty(void* state, int64_t page_size, Regions& out) const = 0;
   virtual void dirty(const void* state, int64_t page_size, Regions& out) const = 0;

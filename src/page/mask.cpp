@@ -1,0 +1,213 @@
+#include "page/mask.h"
+
+#include <atomic>
+#include <bit>
+#include <cstring>
+
+namespace forebay {
+namespace {
+
+using Word = uint64_t;
+constexpr int64_t word_bits = 64;
+constexpr Word full = ~Word{0};
+
+// The part of a region that lies in one word, and the region cut into a first, some full and a
+// last word. `last` is the index of the word that holds the region's last byte.
+struct Span {
+  int64_t first;
+  int64_t last;
+  Word first_bits;
+  Word last_bits;
+
+  explicit Span(Extent region)
+      : first(region.offset / word_bits),
+        last((region.end() - 1) / word_bits),
+        first_bits(full << (region.offset % word_bits)),
+        last_bits(full >> (word_bits - 1 - (region.end() - 1) % word_bits)) {}
+
+  Word bits(int64_t word) const {
+    return (word == first ? first_bits : full) & (word == last ? last_bits : full);
+  }
+};
+
+Word* dirty_words(void* state) { return static_cast<Word*>(state); }
+Word* valid_words(void* state, int64_t page_size) {
+  return static_cast<Word*>(state) + page_size / word_bits;
+}
+
+Word load(const Word& word, std::memory_order order) {
+  return std::atomic_ref<Word>(const_cast<Word&>(word)).load(order);
+}
+void store(Word& word, Word value, std::memory_order order) {
+  std::atomic_ref<Word>(word).store(value, order);
+}
+
+// Reads the bit arrays in the order that makes a move from dirty to valid invisible.
+struct View {
+  const Word* dirty;
+  const Word* valid;
+
+  View(const void* state, int64_t page_size)
+      : dirty(static_cast<const Word*>(state)), valid(dirty + page_size / word_bits) {}
+  Word held(int64_t word) const {
+    const Word newer = load(dirty[word], std::memory_order_acquire);
+    return newer == full ? full : newer | load(valid[word], std::memory_order_acquire);
+  }
+};
+
+// Collects set bits, word by word in ascending order, as maximal regions.
+class Collector {
+ public:
+  explicit Collector(Regions& out) : out_(out) {}
+  ~Collector() { close(); }
+
+  void add(int64_t word, Word bits) {
+    const int64_t base = word * word_bits;
+    if (bits == full) return extend(base, word_bits);
+    for (int64_t position = 0; bits != 0;) {
+      const int skipped = std::countr_zero(bits);
+      bits >>= skipped;
+      const int length = std::countr_one(bits);
+      extend(base + position + skipped, length);
+      bits >>= length;  // length < 64, as the word is not full
+      position += skipped + length;
+    }
+  }
+
+ private:
+  void extend(int64_t offset, int64_t length) {
+    if (run_.end() != offset) {
+      close();
+      run_ = {offset, 0};
+    }
+    run_.length += length;
+  }
+  void close() {
+    if (!run_.empty()) out_.push_back(run_);
+  }
+
+  Regions& out_;
+  Extent run_;
+};
+
+}  // namespace
+
+std::size_t MaskPage::state_bytes(int64_t page_size) const {
+  return static_cast<std::size_t>(2 * page_size / word_bits) * sizeof(Word);
+}
+
+void MaskPage::reset(void* state, int64_t page_size) const {
+  std::memset(state, 0, state_bytes(page_size));
+}
+
+bool MaskPage::publish(void* state, int64_t, Extent region) const {
+  if (region.empty()) return true;
+  Word* const dirty = dirty_words(state);
+  const Span span(region);
+  // Words that other writers share are changed by one atomic operation even if their bits are set
+  // already: looking first would let the look overtake the copy of the bytes, and a take_dirty() in
+  // between would clear the bits and miss the bytes. A word that this region covers as a whole is
+  // simply stored: nobody ever needs a dirty bit of it kept clear.
+  if (span.first == span.last) {
+    std::atomic_ref<Word>(dirty[span.first])
+        .fetch_or(span.first_bits & span.last_bits, std::memory_order_release);
+    return true;
+  }
+  const auto mark = [dirty](int64_t word, Word bits) {
+    if (bits == full) {
+      store(dirty[word], full, std::memory_order_release);
+    } else {
+      std::atomic_ref<Word>(dirty[word]).fetch_or(bits, std::memory_order_release);
+    }
+  };
+  mark(span.first, span.first_bits);
+  for (int64_t word = span.first + 1; word < span.last; ++word) {
+    store(dirty[word], full, std::memory_order_release);
+  }
+  mark(span.last, span.last_bits);
+  return true;
+}
+
+bool MaskPage::fill(void* state, int64_t page_size, Extent region) const {
+  if (region.empty()) return true;
+  Word* const valid = valid_words(state, page_size);
+  const Span span(region);
+  for (int64_t word = span.first; word <= span.last; ++word) {
+    const Word before = load(valid[word], std::memory_order_relaxed);
+    store(valid[word], before | span.bits(word), std::memory_order_release);
+  }
+  return true;
+}
+
+bool MaskPage::holds(const void* state, int64_t page_size, Extent region) const {
+  if (region.empty()) return true;
+  const View view(state, page_size);
+  const Span span(region);
+  for (int64_t word = span.first; word <= span.last; ++word) {
+    if ((~view.held(word) & span.bits(word)) != 0) return false;
+  }
+  return true;
+}
+
+void MaskPage::missing(const void* state, int64_t page_size, Extent region, Regions& out) const {
+  if (region.empty()) return;
+  const View view(state, page_size);
+  const Span span(region);
+  Collector collector(out);
+  for (int64_t word = span.first; word <= span.last; ++word) {
+    collector.add(word, ~view.held(word) & span.bits(word));
+  }
+}
+
+void MaskPage::take_dirty(void* state, int64_t page_size, Regions& out) const {
+  Word* const dirty = dirty_words(state);
+  Word* const valid = valid_words(state, page_size);
+  Collector collector(out);
+  for (int64_t word = 0; word < page_size / word_bits; ++word) {
+    const Word bits = load(dirty[word], std::memory_order_acquire);
+    if (bits == 0) continue;
+    const Word before = load(valid[word], std::memory_order_relaxed);
+    store(valid[word], before | bits, std::memory_order_release);
+    // Only what was seen is cleared. A publish() of the same bits that came in between is part of
+    // what is taken: this operation reads its release, so the caller will read its bytes.
+    std::atomic_ref<Word>(dirty[word]).fetch_and(~bits, std::memory_order_acq_rel);
+    collector.add(word, bits);
+  }
+}
+
+void MaskPage::dirty(const void* state, int64_t page_size, Regions& out) const {
+  const View view(state, page_size);
+  Collector collector(out);
+  for (int64_t word = 0; word < page_size / word_bits; ++word) {
+    collector.add(word, load(view.dirty[word], std::memory_order_acquire));
+  }
+}
+
+bool MaskPage::any_dirty(const void* state, int64_t page_size) const {
+  const View view(state, page_size);
+  for (int64_t word = 0; word < page_size / word_bits; ++word) {
+    if (load(view.dirty[word], std::memory_order_acquire) != 0) return true;
+  }
+  return false;
+}
+
+void MaskPage::drop_clean(void* state, int64_t page_size) const {
+  Word* const valid = valid_words(state, page_size);
+  for (int64_t word = 0; word < page_size / word_bits; ++word) {
+    store(valid[word], 0, std::memory_order_release);
+  }
+}
+
+void MaskPage::truncate(void* state, int64_t page_size, int64_t length) const {
+  if (length >= page_size) return;
+  const Span span({length, page_size - length});
+  Word* const dirty = dirty_words(state);
+  Word* const valid = valid_words(state, page_size);
+  for (int64_t word = span.first; word <= span.last; ++word) {
+    std::atomic_ref<Word>(dirty[word]).fetch_and(~span.bits(word), std::memory_order_acq_rel);
+    const Word before = load(valid[word], std::memory_order_relaxed);
+    store(valid[word], before & ~span.bits(word), std::memory_order_release);
+  }
+}
+
+}  // namespace forebay

@@ -1,0 +1,40 @@
+// Progressive page with a mask (Settlemyer 5.2.1): two bit arrays, one bit a byte each. `dirty`
+// comes first, `valid` after it.
+//
+// Invariants
+//   * A byte holds data when its valid OR its dirty bit is set.
+//   * publish() touches `dirty` only, without a lock, and only sets bits. Everything else that
+//     changes a page runs under the shard's lock, so `valid` has one writer at a time.
+//   * take_dirty() sets a word's valid bits before it clears the same dirty bits, and holds() reads
+//     the dirty word before the valid word: a byte that moves from dirty to valid is never seen in
+//     neither.
+//   * take_dirty() clears a dirty bit before its caller reads the byte, and publish() sets it after
+//     its caller wrote the byte. Whichever came last, a byte newer than what was read stays dirty.
+#pragma once
+
+#include "page/page_kind.h"
+
+namespace forebay {
+
+class MaskPage : public PageKind {
+ public:
+  std::string_view name() const override { return "mask"; }
+  std::string_view meaning() const override {
+    return "progressive page: never filled, one bit a byte says what is valid and what is dirty";
+  }
+  std::size_t state_bytes(int64_t page_size) const override;
+  void reset(void* state, int64_t page_size) const override;
+  bool lock_free() const override { return true; }
+  bool fill_before_write() const override { return false; }
+  bool publish(void* state, int64_t page_size, Extent region) const override;
+  bool fill(void* state, int64_t page_size, Extent region) const override;
+  bool holds(const void* state, int64_t page_size, Extent region) const override;
+  void missing(const void* state, int64_t page_size, Extent region, Regions& out) const override;
+  void take_dirty(void* state, int64_t page_size, Regions& out) const override;
+  void dirty(const void* state, int64_t page_size, Regions& out) const override;
+  bool any_dirty(const void* state, int64_t page_size) const override;
+  void drop_clean(void* state, int64_t page_size) const override;
+  void truncate(void* state, int64_t page_size, int64_t length) const override;
+};
+
+}  // namespace forebay
