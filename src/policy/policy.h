@@ -26,15 +26,14 @@ struct PageKey {
 class Policy {
  public:
   virtual ~Policy() = default;
-  virtual void reset() = 0;                                    // no frame is resident
-  virtual void hit(FrameIndex frame, PageKey key) = 0;         // access to a resident page
-  virtual void insert(FrameIndex frame, PageKey key) = 0;      // a missed page came to `frame`
-  virtual void remove(FrameIndex frame, PageKey key) = 0;      // page left without being evicted
+  virtual void reset() = 0;                                // no frame is resident
+  virtual void hit(FrameIndex frame, PageKey key) = 0;     // access to a resident page
+  virtual void insert(FrameIndex frame, PageKey key) = 0;  // a missed page came to `frame`
+  virtual void remove(FrameIndex frame, PageKey key) = 0;  // page left without being evicted
   // The victim for `incoming`, among frames that `evictable` accepts; still resident until
   // evicted(). no_frame when none is acceptable.
-  virtual FrameIndex victim(PageKey incoming,
-                            const std::function<bool(FrameIndex)>& evictable) = 0;
-  virtual void evicted(FrameIndex frame, PageKey key) = 0;     // the victim left the cache
+  virtual FrameIndex victim(PageKey incoming, const std::function<bool(FrameIndex)>& evictable) = 0;
+  virtual void evicted(FrameIndex frame, PageKey key) = 0;  // the victim left the cache
 };
 
 struct PolicySpec {
