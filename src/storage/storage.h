@@ -20,7 +20,7 @@ struct Segment {
   int64_t length;
 };
 struct Request {
-  int64_t offset;                  // file offset of the first byte
+  int64_t offset;  // file offset of the first byte
   std::span<const Segment> segments;
 };
 

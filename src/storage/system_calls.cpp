@@ -1,0 +1,33 @@
+#include "storage/system_calls.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace forebay {
+
+int SystemCalls::open(const char* path, int flags) { return ::open(path, flags); }
+
+int SystemCalls::close(int descriptor) { return ::close(descriptor); }
+
+ssize_t SystemCalls::pwritev(int descriptor, const iovec* segments, int count, int64_t offset) {
+  return ::pwritev(descriptor, segments, count, offset);
+}
+
+ssize_t SystemCalls::preadv(int descriptor, const iovec* segments, int count, int64_t offset) {
+  return ::preadv(descriptor, segments, count, offset);
+}
+
+int SystemCalls::fsync(int descriptor) { return ::fsync(descriptor); }
+
+int64_t SystemCalls::size(int descriptor) {
+  struct stat status;
+  return ::fstat(descriptor, &status) == 0 ? static_cast<int64_t>(status.st_size) : -1;
+}
+
+SystemCalls& SystemCalls::real() {
+  static SystemCalls calls;
+  return calls;
+}
+
+}  // namespace forebay

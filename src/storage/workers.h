@@ -1,0 +1,54 @@
+// A few helper threads that share out the independent parts of one task with the calling thread.
+// Started when first needed, with all signals blocked (the program's handlers run in the program's
+// threads), and joined on destruction.
+#pragma once
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+namespace forebay {
+
+class Workers {
+ public:
+  explicit Workers(int helpers) : wanted_(helpers) {}
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  // Calls part(i) once for every i in [0, parts), from this thread and from helpers; returns when
+  // all calls have returned. Any thread may call; while one task is shared out, another runs in its
+  // own caller alone. Without threads (none can be made, or after a fork) the caller does it all.
+  void run(std::size_t parts, const std::function<void(std::size_t)>& part);
+
+ private:
+  static void* helper_main(void* self);
+  void help();
+  void start_helpers();
+  void work(std::size_t parts, const std::function<void(std::size_t)>& part);
+
+  const int wanted_;
+  std::mutex task_;  // held by the caller whose task is shared out
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::vector<pthread_t> threads_;
+  pid_t owner_ = 0;  // process that made threads_; a forked child has none of them
+  bool stopping_ = false;
+  bool open_ = false;  // a task is there that helpers may still join
+  uint64_t task_number_ = 0;
+  int joined_ = 0;  // helpers at work on it
+  std::size_t parts_ = 0;
+  const std::function<void(std::size_t)>* part_ = nullptr;
+
+  std::atomic<std::size_t> next_{0};  // first part nobody has taken
+};
+
+}  // namespace forebay
