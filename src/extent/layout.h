@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "extent/extent.h"
@@ -20,11 +19,22 @@ using LayoutRef = std::shared_ptr<const Layout>;
 
 // Immutable once built. Offsets are relative to the type's origin (MPI's displacement 0) and may be
 // negative. Order is type-map order, which for memory types need not be ascending.
+//
+// Normal form, kept by the builders (walking relies on it):
+//   - no part is empty; a layout without data is block(0);
+//   - every node but a shift has its first data byte at displacement 0, and a shift stands only at
+//     the root, so a node's base is the offset of its first byte;
+//   - a layout whose data is one run in order is a block, perhaps shifted; neighbouring blocks of a
+//     list do not touch; copies of a block in a repeat do not touch;
+//   - repeats and lists have at least two parts, so a walk's work is constant a run, amortised.
 class Layout {
  public:
-  // Builders normalise: adjacent blocks merge, a repeat whose copies touch becomes one block,
-  // one-element lists vanish, empty children are dropped.
-  static LayoutRef block(int64_t bytes);  // one contiguous run at displacement 0
+  // The builders. Each returns nullptr when the arguments are no type (a negative count or length,
+  // lists of different lengths, a null child) or when sizes or bounds leave 64 bits.
+
+  // One contiguous run at displacement 0.
+  static LayoutRef block(int64_t bytes);
+  // `count` copies of child, at 0, stride, 2 stride ...
   static LayoutRef repeat(int64_t count, int64_t stride_bytes, LayoutRef child);
   // counts[i] copies of child, spaced by child_stride, beginning at displacements[i].
   static LayoutRef indexed(std::vector<int64_t> displacements, std::vector<int64_t> counts,
@@ -33,12 +43,62 @@ class Layout {
   static LayoutRef structure(std::vector<int64_t> displacements, std::vector<LayoutRef> children);
   static LayoutRef shifted(int64_t displacement, LayoutRef child);
 
-  int64_t size() const;        // data bytes
-  int64_t true_lower() const;  // lowest byte holding data (0 if none)
-  int64_t true_upper() const;  // one past the highest byte holding data (0 if none)
-  bool contiguous() const;     // all data in one run, in order
-  bool monotone() const;       // extents never go backwards nor overlap (what a file view needs)
-  int64_t description_bytes() const;  // memory this tree takes
+  int64_t size() const { return size_; }         // data bytes
+  int64_t true_lower() const { return lower_; }  // lowest byte holding data (0 if none)
+  int64_t true_upper() const { return upper_; }  // one past the highest byte (0 if none)
+  int64_t first() const { return shift_; }       // offset of data byte 0
+  // All data lies in one run, in order.
+  bool contiguous() const { return body().kind_ == Kind::block; }
+  // Extents never go backwards nor overlap (what a file view needs).
+  bool monotone() const { return monotone_; }
+  // Number of data bytes at offsets below `offset`. Monotone layouts only.
+  int64_t data_below(int64_t offset) const;
+  // Memory that this tree takes; a part that several parents share counts in each.
+  int64_t description_bytes() const { return description_bytes_; }
+
+ private:
+  friend class Cursor;
+  enum class Kind : uint8_t {
+    block,      // size_ bytes
+    repeat,     // count_ copies of child_, stride_ apart
+    runs,       // blocks at displacements_; before_ in bytes, or count_ bytes each
+    indexed,    // copies of child_ at displacements_, stride_ apart within an entry; before_ in
+                // copies, or one each
+    structure,  // children_ at displacements_; before_ in bytes
+    shift,      // child_ moved by shift_
+  };
+  struct Parts;
+
+  explicit Layout(Kind kind) : kind_(kind) {}
+  static LayoutRef runs(std::vector<int64_t> displacements, std::vector<int64_t> lengths);
+  static LayoutRef list(Kind kind, Parts parts);
+  static std::shared_ptr<Layout> copies(int64_t count, int64_t stride, const LayoutRef& child);
+
+  const Layout& body() const { return kind_ == Kind::shift ? *child_ : *this; }
+  bool is_block() const { return kind_ == Kind::block; }
+  int64_t entries() const { return static_cast<int64_t>(displacements_.size()); }
+  // Bytes (runs, structure) or copies (indexed) of entry i.
+  int64_t weight(int64_t i) const { return before_.empty() ? count_ : before_[i + 1] - before_[i]; }
+  int64_t weight_before(int64_t i) const { return before_.empty() ? count_ * i : before_[i]; }
+  int64_t entry_holding(int64_t weight) const;
+  const Layout& child_of(int64_t i) const {
+    return kind_ == Kind::structure ? *children_[i] : *child_;
+  }
+
+  Kind kind_;
+  bool monotone_ = true;
+  int32_t levels_ = 0;  // frames that a walk needs
+  int64_t size_ = 0;
+  int64_t lower_ = 0;
+  int64_t upper_ = 0;
+  int64_t count_ = 1;
+  int64_t stride_ = 0;
+  int64_t shift_ = 0;
+  int64_t description_bytes_ = 0;
+  LayoutRef child_;
+  std::vector<int64_t> displacements_;
+  std::vector<int64_t> before_;  // prefix sums, one more than entries; empty: count_ in each entry
+  std::vector<LayoutRef> children_;
 };
 
 // A type tiled without end: copy k begins at origin + k * extent. Data position p (bytes of data
@@ -49,8 +109,12 @@ struct Tiling {
   int64_t origin = 0;        // bytes
   int64_t extent_bytes = 0;  // of one copy; may be anything, also less than the true extent
 
-  bool contiguous() const;  // data position p lies at origin' + p for every p
-  // Offset of data byte `position` (any position >= 0; layout->size() > 0).
+  // Data position p lies at offset_of(0) + p for every p.
+  bool contiguous() const;
+  // Offsets never go backwards nor repeat, over all copies.
+  bool monotone() const;
+  // Offset of data byte `position` (any position >= 0; layout->size() > 0); the largest int64 when
+  // it lies beyond 64 bits. An access is addressable when that of its last byte is.
   int64_t offset_of(int64_t position) const;
   // Number of data bytes at offsets below `offset` (monotone tilings only): the inverse map, used
   // for SEEK_END.
@@ -58,13 +122,71 @@ struct Tiling {
 };
 
 // Walks a tiling from a data position; yields maximal runs (touching neighbours merged). Constant
-// memory, amortised constant work a run, O(depth * log width) to start anywhere.
+// memory, amortised constant work a run, O(depth * log width) to start anywhere. The tiling's
+// layout must outlive the cursor. Offsets beyond 64 bits wrap.
 class Cursor {
  public:
   Cursor(const Tiling& tiling, int64_t position);
+  Cursor(const Cursor&) = delete;
+  Cursor& operator=(const Cursor&) = delete;
+
   // The next run, at most max_bytes long; never empty for max_bytes > 0 and a non-empty layout.
-  Extent next(int64_t max_bytes);
-  int64_t position() const;
+  Extent next(int64_t max_bytes) {
+    // Blocks of one strided sequence do not touch: no need to look at the neighbour.
+    if (more_ > 0 && run_left_ <= max_bytes) {
+      const Extent run{static_cast<int64_t>(run_offset_), run_left_};
+      step();
+      position_ += run.length;
+      return run;
+    }
+    return next_merged(max_bytes);
+  }
+  int64_t position() const { return position_; }
+  // Offset of the data byte at position().
+  int64_t offset() const { return static_cast<int64_t>(run_offset_); }
+
+ private:
+  // Where the walk stands in one node. Blocks and repeats of blocks need none: they are the current
+  // strided sequence.
+  struct Frame {
+    const Layout* node;
+    uint64_t base;  // repeat: start of the current copy; lists: start of the node
+    int64_t entry;  // copy of a repeat; entry of a list
+    int64_t copy;   // indexed: copy within the entry
+  };
+  static constexpr int32_t inline_frames = 16;  // deeper nesting takes its stack from the heap
+
+  Extent next_merged(int64_t max_bytes);
+  void advance();
+  void start_tile(uint64_t base, int64_t position);
+  void descend(const Layout& node, uint64_t base);
+  void descend(const Layout& node, uint64_t base, int64_t position);
+  void enter_entry(Frame& frame);
+  Frame& push(const Layout& node, uint64_t base, int64_t entry);
+  void set_sequence(uint64_t base, int64_t block, int64_t count, int64_t stride);
+  void seek_sequence(int64_t position);
+  void step() {  // to the next block of the strided sequence
+    run_offset_ += static_cast<uint64_t>(run_left_) + gap_;
+    run_left_ = block_;
+    --more_;
+  }
+
+  // The strided sequence being walked: what is left of its current block, then `more_` blocks.
+  // Offsets are unsigned so that stepping past the last run wraps instead of overflowing.
+  uint64_t run_offset_ = 0;
+  int64_t run_left_ = 0;
+  int64_t more_ = 0;
+  uint64_t gap_ = 0;  // from the end of a block to the beginning of the next
+  int64_t block_ = 0;
+  int64_t position_;
+
+  const Layout* root_;
+  uint64_t tile_base_ = 0;
+  uint64_t tile_extent_;
+  Frame* top_;  // one past the innermost frame
+  Frame* frames_;
+  std::unique_ptr<Frame[]> deep_frames_;
+  Frame inline_frames_[inline_frames];
 };
 
 }  // namespace forebay

@@ -1,0 +1,234 @@
+// Walking a tiled layout. A cursor is an odometer over the tree: one frame for every node with
+// several parts on the way to the current strided sequence of blocks; below it all is arithmetic.
+#include <algorithm>
+#include <limits>
+
+#include "extent/layout.h"
+
+namespace forebay {
+namespace {
+
+constexpr int64_t endless = std::numeric_limits<int64_t>::max();
+
+uint64_t offset_by(uint64_t base, int64_t index, int64_t stride) {
+  return base + static_cast<uint64_t>(index) * static_cast<uint64_t>(stride);
+}
+
+// Whole copies before data position `position`; the common case needs no division.
+int64_t copies_before(int64_t position, int64_t size) {
+  return position < size ? 0 : position / size;
+}
+
+}  // namespace
+
+bool Tiling::contiguous() const { return layout->contiguous() && extent_bytes == layout->size(); }
+
+bool Tiling::monotone() const {
+  int64_t true_extent = 0;
+  return layout->monotone() &&
+         !__builtin_sub_overflow(layout->true_upper(), layout->true_lower(), &true_extent) &&
+         true_extent <= extent_bytes;
+}
+
+int64_t Tiling::offset_of(int64_t position) const {
+  const int64_t copy = copies_before(position, layout->size());
+  int64_t base = 0;
+  int64_t bound = 0;
+  if (__builtin_mul_overflow(copy, extent_bytes, &base) ||
+      __builtin_add_overflow(base, origin, &base) ||
+      __builtin_add_overflow(base, layout->true_upper(), &bound) ||
+      __builtin_add_overflow(base, layout->true_lower(), &bound))
+    return std::numeric_limits<int64_t>::max();
+  return Cursor(*this, position).offset();
+}
+
+int64_t Tiling::data_below(int64_t offset) const {
+  int64_t distance = 0;  // from the first data byte
+  if (layout->size() == 0 || __builtin_sub_overflow(offset, origin, &distance) ||
+      __builtin_sub_overflow(distance, layout->true_lower(), &distance) || distance <= 0)
+    return 0;
+  const int64_t copy = distance / extent_bytes;
+  return copy * layout->size() +
+         layout->data_below(distance - copy * extent_bytes + layout->true_lower());
+}
+
+Cursor::Cursor(const Tiling& tiling, int64_t position)
+    : position_(position),
+      root_(&tiling.layout->body()),
+      tile_extent_(static_cast<uint64_t>(tiling.extent_bytes)),
+      top_(inline_frames_),
+      frames_(inline_frames_) {
+  const Layout& root = *root_;
+  const uint64_t origin =
+      static_cast<uint64_t>(tiling.origin) + static_cast<uint64_t>(tiling.layout->first());
+  run_offset_ = origin;
+  if (root.size() == 0) return;
+
+  // A tiled block is one endless sequence, as is a tiled repeat of blocks that keeps its spacing.
+  const bool keeps_spacing = root.kind_ == Layout::Kind::repeat && root.child_->is_block() &&
+                             tile_extent_ == offset_by(0, root.count_, root.stride_);
+  if (root.is_block() || keeps_spacing) {
+    if (tiling.contiguous())
+      set_sequence(origin, endless, 1, 0);
+    else if (keeps_spacing)
+      set_sequence(origin, root.child_->size(), endless, root.stride_);
+    else
+      set_sequence(origin, root.size(), endless, tiling.extent_bytes);
+    seek_sequence(position);
+    return;
+  }
+
+  if (root.levels_ > inline_frames) {
+    deep_frames_ = std::make_unique_for_overwrite<Frame[]>(root.levels_);
+    top_ = frames_ = deep_frames_.get();
+  }
+  const int64_t copy = copies_before(position, root.size());
+  tile_base_ = offset_by(origin, copy, tiling.extent_bytes);
+  descend(root, tile_base_, position - copy * root.size());
+}
+
+// Takes the rest of the current block and, while they touch it, the blocks that follow.
+Extent Cursor::next_merged(int64_t max_bytes) {
+  const uint64_t begin = run_offset_;
+  int64_t length = 0;
+  while (length < max_bytes && run_offset_ == begin + static_cast<uint64_t>(length)) {
+    const int64_t taken = std::min(run_left_, max_bytes - length);
+    if (taken == 0) break;  // a layout without data
+    length += taken;
+    run_left_ -= taken;
+    run_offset_ += static_cast<uint64_t>(taken);
+    if (run_left_ == 0) advance();
+  }
+  position_ += length;
+  return {static_cast<int64_t>(begin), length};
+}
+
+// The current block is used up: goes to the next one in type-map order.
+void Cursor::advance() {
+  if (more_ > 0) return step();
+  for (; top_ != frames_; --top_) {
+    Frame& frame = top_[-1];
+    const Layout& node = *frame.node;
+    switch (node.kind_) {
+      case Layout::Kind::repeat:
+        if (++frame.entry == node.count_) continue;
+        frame.base += static_cast<uint64_t>(node.stride_);
+        return descend(*node.child_, frame.base);
+      case Layout::Kind::indexed:
+        if (!node.child_->is_block() && ++frame.copy < node.weight(frame.entry))
+          return descend(
+              *node.child_,
+              offset_by(frame.base + static_cast<uint64_t>(node.displacements_[frame.entry]),
+                        frame.copy, node.stride_));
+        [[fallthrough]];
+      default:
+        if (++frame.entry == node.entries()) continue;
+        return enter_entry(frame);
+    }
+  }
+  tile_base_ += tile_extent_;
+  descend(*root_, tile_base_);
+}
+
+// Stands at the first byte of a node whose first byte lies at `base`.
+void Cursor::descend(const Layout& node, uint64_t base) {
+  const Layout* current = &node;
+  for (; current->kind_ == Layout::Kind::repeat && !current->child_->is_block();
+       current = current->child_.get())
+    push(*current, base, 0);
+  if (current->is_block()) return set_sequence(base, current->size_, 1, 0);
+  if (current->kind_ == Layout::Kind::repeat)
+    return set_sequence(base, current->child_->size_, current->count_, current->stride_);
+  enter_entry(push(*current, base, 0));
+}
+
+// Stands at the first byte of the entry that a list's frame names.
+void Cursor::enter_entry(Frame& frame) {
+  const Layout& node = *frame.node;
+  const uint64_t base = frame.base + static_cast<uint64_t>(node.displacements_[frame.entry]);
+  frame.copy = 0;
+  if (node.kind_ == Layout::Kind::runs) return set_sequence(base, node.weight(frame.entry), 1, 0);
+  const Layout& child = node.child_of(frame.entry);
+  if (node.kind_ == Layout::Kind::indexed && child.is_block())
+    return set_sequence(base, child.size_, node.weight(frame.entry), node.stride_);
+  descend(child, base);
+}
+
+// Stands at data byte `position` of the node.
+void Cursor::descend(const Layout& node, uint64_t base, int64_t position) {
+  const Layout* current = &node;
+  for (;;) {
+    switch (current->kind_) {
+      case Layout::Kind::shift:  // stands only at the root
+        return;
+      case Layout::Kind::block:
+        set_sequence(base, current->size_, 1, 0);
+        return seek_sequence(position);
+      case Layout::Kind::repeat: {
+        const Layout& child = *current->child_;
+        if (child.is_block()) {
+          set_sequence(base, child.size_, current->count_, current->stride_);
+          return seek_sequence(position);
+        }
+        const int64_t copy = copies_before(position, child.size_);
+        base = offset_by(base, copy, current->stride_);
+        position -= copy * child.size_;
+        push(*current, base, copy);
+        break;
+      }
+      case Layout::Kind::runs:
+      case Layout::Kind::structure: {
+        const int64_t entry = current->entry_holding(position);
+        Frame& frame = push(*current, base, entry);
+        position -= current->weight_before(entry);
+        base += static_cast<uint64_t>(current->displacements_[entry]);
+        if (current->kind_ == Layout::Kind::runs) {
+          enter_entry(frame);
+          return seek_sequence(position);
+        }
+        break;
+      }
+      case Layout::Kind::indexed: {
+        const Layout& child = *current->child_;
+        const int64_t copies = copies_before(position, child.size_);
+        const int64_t entry = current->entry_holding(copies);
+        const int64_t copy = copies - current->weight_before(entry);
+        Frame& frame = push(*current, base, entry);
+        frame.copy = copy;
+        position -= (copies - copy) * child.size_;
+        if (child.is_block()) {
+          enter_entry(frame);
+          return seek_sequence(position);
+        }
+        position -= copy * child.size_;
+        base = offset_by(base + static_cast<uint64_t>(current->displacements_[entry]), copy,
+                         current->stride_);
+        break;
+      }
+    }
+    current = &current->child_of(top_[-1].entry);
+  }
+}
+
+Cursor::Frame& Cursor::push(const Layout& node, uint64_t base, int64_t entry) {
+  *top_ = {&node, base, entry, 0};
+  return *top_++;
+}
+
+void Cursor::set_sequence(uint64_t base, int64_t block, int64_t count, int64_t stride) {
+  run_offset_ = base;
+  run_left_ = block_ = block;
+  more_ = count - 1;
+  gap_ = static_cast<uint64_t>(stride) - static_cast<uint64_t>(block);
+}
+
+void Cursor::seek_sequence(int64_t position) {
+  const int64_t blocks = copies_before(position, block_);
+  const int64_t within = position - blocks * block_;
+  run_offset_ += static_cast<uint64_t>(blocks) * (static_cast<uint64_t>(block_) + gap_) +
+                 static_cast<uint64_t>(within);
+  run_left_ -= within;
+  more_ -= blocks;
+}
+
+}  // namespace forebay
