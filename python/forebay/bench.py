@@ -1,0 +1,103 @@
+"""`forebay bench`: a workload plain and through Forebay, interleaved in one run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from forebay.bench_mpi import find_mpi
+from forebay.bench_run import WORKLOADS, Bench
+from forebay.bench_table import report_table
+
+
+def _parse_options(
+    _: click.Context, __: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    pairs = [value.partition("=") for value in values]
+    if not all(separator for _, separator, _ in pairs):
+        raise click.BadParameter("write it as name=value, e.g. -o consistency=mpi")
+    return {name: value for name, _, value in pairs}
+
+
+_HELP = "Workloads:\n\n\b\n" + "\n".join(
+    f"{workload.name:<13} {workload.meaning}" for workload in WORKLOADS.values()
+)
+
+
+@click.command(
+    epilog=_HELP, short_help="Compare a workload with and without Forebay on your own storage."
+)
+@click.argument("workload", type=click.Choice(list(WORKLOADS)))
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
+    required=True,
+    help="Where the files go; both sides use it.",
+)
+@click.option("--ranks", type=click.IntRange(1), default=2, show_default=True)
+@click.option(
+    "--mpi", help="mpich, openmpi, or the path of an mpiexec.  [default: the first found]"
+)
+@click.option("--mpicc", help="Compiler of the workload.  [default: the one beside mpiexec]")
+@click.option(
+    "--repeat",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Pairs of launches, plain and Forebay in turn.",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="Repetitions inside a launch; the first is a warm-up when there are several.",
+)
+@click.option("--count", type=click.IntRange(0), default=0, help="How much.  [default: workload's]")
+@click.option(
+    "-o",
+    "--option",
+    "options",
+    multiple=True,
+    callback=_parse_options,
+    metavar="NAME=VALUE",
+    help="A Forebay option (see `forebay hints`), for the Forebay side.",
+)
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+def bench(
+    workload: str,
+    directory: Path,
+    ranks: int,
+    mpi: str | None,
+    mpicc: str | None,
+    repeat: int,
+    rounds: int,
+    count: int,
+    options: dict[str, str],
+    as_json: bool,
+) -> None:
+    """Run WORKLOAD plain and through Forebay, interleaved, on the same directory.
+
+    Shows medians, the ratio pair by pair, and the requests each side hands to the file system. The
+    data is verified on both sides.
+    """
+    comparison = Bench(
+        workload=WORKLOADS[workload],
+        mpi=find_mpi(mpi, mpicc),
+        directory=directory,
+        ranks=ranks,
+        repeat=repeat,
+        rounds=rounds,
+        count=count,
+        options=options,
+    )
+    with Console(stderr=True).status("compiling") as status:
+        report = comparison.run(status.update)
+    if as_json:
+        click.echo(json.dumps(report.as_json(), indent=2))
+    else:
+        Console().print(report_table(report))

@@ -1,0 +1,271 @@
+"""Runs a workload plain and through Forebay, in turn, and compares the two sides."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forebay.bench_mpi import Mpi
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A program of `workloads/` and what is compared of it.
+
+    `figures` maps a name to the phases that it sums up; the time to write includes opening and
+    closing, since the close commits. `cpu` asks for processor time a call instead of elapsed time.
+    """
+
+    name: str
+    meaning: str
+    figures: dict[str, tuple[str, ...]]
+    cpu: bool = False
+
+
+_WHOLE_WRITE = ("open", "write", "close")
+WORKLOADS = {
+    workload.name: workload
+    for workload in (
+        Workload(
+            "small",
+            "100,000 interleaved 300-byte writes, read back through the same handle",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
+            "flash",
+            "three files of 250 unaligned writes of 1 to 50 KB a rank, as FLASH does by HDF5",
+            {"write": _WHOLE_WRITE},
+        ),
+        Workload(
+            "strided-read",
+            "interleaved 4 KiB reads, 100 us of computation after each",
+            {"read": ("open", "read", "close"), "compute": ("compute",)},
+        ),
+        Workload(
+            "stream",
+            "contiguous 8 MiB writes, read back through the same handle",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
+            "call",
+            "processor time of one 300-byte call",
+            {"first": ("first",), "again": ("again",), "read": ("read",)},
+            cpu=True,
+        ),
+    )
+}
+SIDES = ("plain", "forebay")
+
+
+@dataclass
+class Figure:
+    """One figure of both sides, in seconds (nanoseconds a call where `unit` says so).
+
+    `plain` and `forebay` hold one value a pair; `speed_up` is the median of the pairs' ratios.
+    """
+
+    name: str
+    unit: str
+    plain: list[float] = field(default_factory=list)
+    forebay: list[float] = field(default_factory=list)
+
+    def of(self, side: str) -> list[float]:
+        return self.plain if side == "plain" else self.forebay
+
+    @property
+    def ratios(self) -> list[float]:
+        return [p / f for p, f in zip(self.plain, self.forebay, strict=True)]
+
+    @property
+    def speed_up(self) -> float:
+        return statistics.median(self.ratios)
+
+
+@dataclass
+class Report:
+    """What one `forebay bench` found."""
+
+    workload: str
+    mpi: str
+    ranks: int
+    options: dict[str, str]
+    calls: dict[str, int]  # "write", "read" -> calls made by all ranks in one repetition
+    bytes: int
+    figures: list[Figure]
+    requests: dict[str, dict[str, int]]  # side -> "write", "read", "syscalls" of one repetition
+
+    def figure(self, name: str) -> Figure:
+        return next(figure for figure in self.figures if figure.name == name)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, with the medians and ratios worked out."""
+        data = asdict(self)
+        for entry, figure in zip(data["figures"], self.figures, strict=True):
+            entry["median"] = {side: statistics.median(figure.of(side)) for side in SIDES}
+            entry["minimum"] = {side: min(figure.of(side)) for side in SIDES}
+            entry["speed_up"] = figure.speed_up
+            entry["speed_up_range"] = [min(figure.ratios), max(figure.ratios)]
+        return data
+
+
+@dataclass
+class Bench:
+    """One comparison: a workload, an MPI, a directory.
+
+    `repeat` pairs of launches are made, plain and Forebay in turn; each launch repeats the workload
+    `rounds` times on fresh files, of which the first is a warm-up when there are several.
+    """
+
+    workload: Workload
+    mpi: Mpi
+    directory: Path
+    ranks: int
+    repeat: int = 5
+    rounds: int = 2
+    count: int = 0
+    options: dict[str, str] = field(default_factory=dict)
+    timeout_seconds: float = 1800
+
+    def run(self, progress: Callable[[str], None] = lambda _: None) -> Report:
+        """Measures. Raises click.ClickException when a side fails or its data is wrong."""
+        with (
+            tempfile.TemporaryDirectory(prefix="forebay-bench-") as build,
+            tempfile.TemporaryDirectory(prefix="forebay-bench-", dir=self.directory) as files,
+        ):
+            return self._run(Path(build), Path(files), progress)
+
+    def _run(self, build: Path, files: Path, progress: Callable[[str], None]) -> Report:
+        program = self.mpi.compile(self.workload.name, build)
+        unit = "ns/call" if self.workload.cpu else "s"
+        figures = [Figure(name, unit) for name in self.workload.figures]
+        hashes = set()
+        row: dict[str, Any] = {}
+        for pair in range(self.repeat):
+            for side in SIDES:
+                progress(f"{self.workload.name}: pair {pair + 1} of {self.repeat}, {side}")
+                rows = self._launch(side, [str(program), *self._arguments(files, self.rounds)])
+                timed = rows[1:] or rows
+                row = timed[-1]
+                hashes |= {entry["hash"] for entry in rows}
+                for figure in figures:
+                    value = statistics.median(self._value(figure.name, entry) for entry in timed)
+                    figure.of(side).append(value)
+        if len(hashes) != 1:
+            raise click.ClickException("plain and Forebay did not leave the same bytes")
+        progress(f"{self.workload.name}: counting requests")
+        requests = {
+            "plain": self._count_plain(program, build, files),
+            "forebay": self._count_forebay(program, build, files),
+        }
+        return Report(
+            workload=self.workload.name,
+            mpi=f"{self.mpi.family} {self.mpi.version}",
+            ranks=self.ranks,
+            options=self.options,
+            calls={"write": row["write_calls"], "read": row["read_calls"]},
+            bytes=row["written_bytes"] + row["read_bytes"],
+            figures=figures,
+            requests=requests,
+        )
+
+    def _arguments(self, files: Path, rounds: int) -> list[str]:
+        arguments = ["--dir", str(files), "--repeat", str(rounds)]
+        return arguments + (["--count", str(self.count)] if self.count else [])
+
+    def _value(self, figure: str, row: dict[str, Any]) -> float:
+        phases = self.workload.figures[figure]
+        if not self.workload.cpu:
+            return float(sum(row["seconds"][phase] for phase in phases))
+        # Every phase makes the same number of calls on every rank.
+        calls = (row["write_calls"] + row["read_calls"]) / len(self.workload.figures) / self.ranks
+        return float(sum(row["cpu_seconds"][phase] for phase in phases) / calls * 1e9)
+
+    def _count_plain(self, program: Path, build: Path, files: Path) -> dict[str, int]:
+        """Requests and system calls of the plain library, from an untimed counting launch."""
+        counts = build / "counts"
+        counts.touch()
+        export = {
+            "LD_PRELOAD": str(self.mpi.compile_counter(build)),
+            "FOREBAY_COUNT_DIR": str(files),
+            "FOREBAY_COUNT_FILE": str(counts),
+        }
+        self._launch("plain", [str(program), *self._arguments(files, 1), "--no-file-check"], export)
+        rows = [json.loads(line) for line in counts.read_text().splitlines()]
+        return {name: sum(row[name] for row in rows) for name in ("write", "read", "syscalls")}
+
+    def _count_forebay(self, program: Path, build: Path, files: Path) -> dict[str, int]:
+        """Requests and system calls of Forebay, from its own statistics."""
+        stats = build / "stats.json"
+        arguments = [str(program), *self._arguments(files, 1), "--no-file-check"]
+        self._launch("forebay", arguments, stats=stats)
+        total = json.loads(stats.read_text())["total"]
+        return {
+            "write": total["write_requests"],
+            "read": total["read_requests"],
+            "syscalls": total["write_syscalls"] + total["read_syscalls"],
+        }
+
+    def _launch(
+        self,
+        side: str,
+        program: Sequence[str],
+        export: dict[str, str] | None = None,
+        stats: Path | None = None,
+    ) -> list[dict[str, Any]]:
+        command = self.mpi.command(self.ranks, program, export)
+        environment = self.mpi.environment(self.ranks)
+        if side == "forebay":
+            run = [sys.executable, "-m", "forebay", "run"]
+            if stats is not None:
+                run += ["--stats-json", str(stats)]
+            command = [*run, "--", *command]
+            for name, value in self.options.items():
+                environment[f"FOREBAY_{name.upper()}"] = value
+        rows = [
+            json.loads(line)
+            for line in run_command(command, environment, self.timeout_seconds).splitlines()
+            if line.startswith("{")
+        ]
+        if not rows or not all(row["verified"] for row in rows):
+            raise click.ClickException(f"{side}: the data is wrong ({self.workload.name})")
+        return rows
+
+
+def run_command(command: Sequence[str], environment: dict[str, str], timeout: float) -> str:
+    """Runs a launch in a process group of its own and returns its standard output.
+
+    The group is ended when the launch takes longer than `timeout` seconds or is interrupted.
+    """
+    if shutil.which(command[0]) is None:
+        raise click.ClickException(f"{command[0]} not found")
+    with subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=timeout)
+        except BaseException as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise click.ClickException(f"no end after {timeout:.0f} s: {command}") from error
+            raise
+    if process.returncode != 0:
+        raise click.ClickException(f"{' '.join(command)}\nfailed:\n{errors[-2000:]}")
+    return output

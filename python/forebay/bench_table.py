@@ -1,0 +1,64 @@
+"""The table that `forebay bench` prints."""
+
+from __future__ import annotations
+
+import statistics
+
+from rich.table import Table
+
+from forebay.bench_run import SIDES, Figure, Report
+
+
+def report_table(report: Report) -> Table:
+    """One row a figure: medians of both sides, the median ratio and its range."""
+    options = " ".join(f"{name}={value}" for name, value in report.options.items())
+    table = Table(
+        title=f"{report.workload} on {report.ranks} ranks, {report.mpi} {options}".rstrip(),
+        caption=_caption(report),
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("")
+    for heading in ("plain", "Forebay", "speed-up", "range"):
+        table.add_column(heading, justify="right")
+    for figure in report.figures:
+        ratios = figure.ratios
+        table.add_row(
+            figure.name,
+            format_value(figure, figure.plain),
+            format_value(figure, figure.forebay),
+            f"{figure.speed_up:.2f}x",
+            f"{min(ratios):.2f} - {max(ratios):.2f}",
+        )
+    return table
+
+
+def format_value(figure: Figure, values: list[float]) -> str:
+    """The median with its unit; for calls the minimum too, as the issue's limit is for that."""
+    median = statistics.median(values)
+    if figure.unit == "s":
+        return f"{median * 1e3:,.1f} ms"
+    return f"{median:,.0f} ns (min {min(values):,.0f})"
+
+
+def times_computation(report: Report, side: str) -> float | None:
+    """How often its computation alone a workload that computes takes; None for the others."""
+    if not any(figure.name == "compute" for figure in report.figures):
+        return None
+    read, compute = report.figure("read").of(side), report.figure("compute").of(side)
+    return statistics.median(r / c for r, c in zip(read, compute, strict=True))
+
+
+def _caption(report: Report) -> str:
+    calls = sum(report.calls.values())
+    lines = [f"{calls:,} calls, {report.bytes / 1e6:,.1f} MB; the same data on both sides"]
+    plain, forebay = report.requests["plain"], report.requests["forebay"]
+    for kind in (kind for kind in ("write", "read") if report.calls[kind]):
+        lines.append(f"{kind} requests: plain {plain[kind]:,}, Forebay {forebay[kind]:,}")
+    lines.append(f"system calls: plain {plain['syscalls']:,}, Forebay {forebay['syscalls']:,}")
+    slowdowns = [times_computation(report, side) for side in SIDES]
+    if slowdowns[0] is not None:
+        lines.append(
+            f"times its computation alone: plain {slowdowns[0]:.2f}, Forebay {slowdowns[1]:.2f}"
+        )
+    return "\n".join(lines)
