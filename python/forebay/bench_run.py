@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import json
 import os
 import shutil
@@ -165,10 +166,7 @@ class Bench:
         if len(hashes) != 1:
             raise click.ClickException("plain and Forebay did not leave the same bytes")
         progress(f"{self.workload.name}: counting requests")
-        requests = {
-            "plain": self._count_plain(program, build, files),
-            "forebay": self._count_forebay(program, build, files),
-        }
+        requests = self._count(program, build, files)
         return Report(
             workload=self.workload.name,
             mpi=f"{self.mpi.family} {self.mpi.version}",
@@ -192,30 +190,47 @@ class Bench:
         calls = (row["write_calls"] + row["read_calls"]) / len(self.workload.figures) / self.ranks
         return float(sum(row["cpu_seconds"][phase] for phase in phases) / calls * 1e9)
 
-    def _count_plain(self, program: Path, build: Path, files: Path) -> dict[str, int]:
-        """Requests and system calls of the plain library, from an untimed counting launch."""
-        counts = build / "counts"
+    def _count(self, program: Path, build: Path, files: Path) -> dict[str, dict[str, int]]:
+        """Requests and system calls of either side, from untimed launches; compares their files.
+
+        The plain library's are counted by a preloaded library, Forebay's by itself.
+        """
+        folders = {side: files / side for side in SIDES}
+        for folder in folders.values():
+            folder.mkdir()
+        counts, stats = build / "counts", build / "stats.json"
         counts.touch()
         export = {
             "LD_PRELOAD": str(self.mpi.compile_counter(build)),
-            "FOREBAY_COUNT_DIR": str(files),
+            "FOREBAY_COUNT_DIR": str(folders["plain"]),
             "FOREBAY_COUNT_FILE": str(counts),
         }
-        self._launch("plain", [str(program), *self._arguments(files, 1), "--no-file-check"], export)
+        arguments = {
+            side: [str(program), *self._arguments(folder, 1), "--no-file-check", "--keep"]
+            for side, folder in folders.items()
+        }
+        self._launch("plain", arguments["plain"], export=export)
+        self._launch("forebay", arguments["forebay"], stats=stats)
+        self._compare(folders["plain"], folders["forebay"])
         rows = [json.loads(line) for line in counts.read_text().splitlines()]
-        return {name: sum(row[name] for row in rows) for name in ("write", "read", "syscalls")}
-
-    def _count_forebay(self, program: Path, build: Path, files: Path) -> dict[str, int]:
-        """Requests and system calls of Forebay, from its own statistics."""
-        stats = build / "stats.json"
-        arguments = [str(program), *self._arguments(files, 1), "--no-file-check"]
-        self._launch("forebay", arguments, stats=stats)
         total = json.loads(stats.read_text())["total"]
         return {
-            "write": total["write_requests"],
-            "read": total["read_requests"],
-            "syscalls": total["write_syscalls"] + total["read_syscalls"],
+            "plain": {
+                name: sum(row[name] for row in rows) for name in ("write", "read", "syscalls")
+            },
+            "forebay": {
+                "write": total["write_requests"],
+                "read": total["read_requests"],
+                "syscalls": total["write_syscalls"] + total["read_syscalls"],
+            },
         }
+
+    def _compare(self, plain: Path, forebay: Path) -> None:
+        """Byte for byte, every file of one folder with its namesake in the other."""
+        names = sorted(path.name for path in plain.iterdir())
+        _, different, missing = filecmp.cmpfiles(plain, forebay, names, shallow=False)
+        if different or missing or names != sorted(path.name for path in forebay.iterdir()):
+            raise click.ClickException(f"plain and Forebay differ in {different + missing}")
 
     def _launch(
         self,

@@ -1,0 +1,21 @@
+# Included by the Makefile: the demonstration and the measurements.
+
+VENV ?= .venv
+PYTHON ?= python3
+
+# One virtual environment with Forebay and the MPICH wheel in it; made again when a source changes.
+$(VENV)/.forebay: pyproject.toml $(shell git ls-files src include python cmake CMakeLists.txt 2>/dev/null)
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --upgrade pip
+	$(VENV)/bin/pip install --quiet '.[mpich]'
+	touch $@
+
+.PHONY: demo bench
+
+# What Forebay does, shown on this machine: no root, no MPI installed.
+demo: $(VENV)/.forebay
+	$(VENV)/bin/forebay demo
+
+# Writes docs/results.md from real runs on this machine; as root on a GlusterFS volume too.
+bench: $(VENV)/.forebay
+	$(VENV)/bin/python bench/results.py

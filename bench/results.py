@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""Measures every workload on this machine and writes docs/results.md.
+
+Each run is a `forebay bench`: plain and Forebay in turn on the same directory. What was measured is
+kept in docs/results.json, from which the page is made; a run replaces its earlier result there, so
+parts can be measured at different times (--only).
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forebay.bench_mpi import Mpi, find_mpi
+from forebay.bench_run import WORKLOADS, Bench
+from forebay.bench_table import times_computation
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "docs" / "results.json"
+PAGE = ROOT / "docs" / "results.md"
+GLUSTER = ROOT / "bench" / "gluster.sh"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line of the plan: a workload on a place ("local" or "gluster"), and what it must reach.
+
+    `targets` maps a figure to its least speed-up; "times computation" to the most that reading may
+    take of the computation alone; "requests" to the least factor between the sides' write requests;
+    "ns/call" to the most processor time of a call.
+    """
+
+    place: str
+    workload: str
+    ranks: int
+    targets: dict[str, float]
+    options: dict[str, str]
+
+    @property
+    def key(self) -> str:
+        options = "".join(f" {name}={value}" for name, value in self.options.items())
+        return f"{self.place} {self.workload} {self.ranks}{options}"
+
+
+def plan() -> list[Case]:
+    """Every case, in the order of the page."""
+    mpi = {"consistency": "mpi"}
+    cases = [
+        Case("local", "small", 2, {"write": 2.5, "read": 2.0}, {}),
+        Case("local", "small", 2, {"write": 3.0, "read": 2.0}, mpi),
+        Case("local", "small", 4, {"write": 2.0}, {}),
+        Case("local", "small", 4, {"write": 2.0}, mpi),
+    ]
+    for ranks in (2, 4):
+        cases += [
+            Case("local", "flash", ranks, {"write": 0.95, "requests": 50}, {}),
+            Case("local", "strided-read", ranks, {}, {}),
+            Case("local", "stream", ranks, {"write": 0.98, "read": 0.98}, {}),
+        ]
+    for scope, limit in (("process", 150), ("node", 250)):
+        cases += [
+            Case("local", "call", ranks, {"ns/call": limit}, {"scope": scope}) for ranks in (1, 2)
+        ]
+    for ranks in (2, 4):
+        cases += [
+            Case("gluster", "small", ranks, {"write": 100, "read": 10}, {}),
+            Case("gluster", "flash", ranks, {"write": 2}, {}),
+            Case("gluster", "strided-read", ranks, {"times computation": 1.3}, {}),
+            Case("gluster", "stream", ranks, {"write": 0.98, "read": 0.98}, {}),
+        ]
+    return cases
+
+
+def measure(case: Case, mpi: Mpi, directory: Path, repeat: int) -> dict[str, Any]:
+    """Runs one case; on the slow file system without warm-up, which there makes no difference."""
+    bench = Bench(
+        WORKLOADS[case.workload],
+        mpi,
+        directory,
+        case.ranks,
+        repeat=repeat,
+        rounds=2 if case.place == "local" else 1,
+        options=case.options,
+    )
+    report = bench.run(lambda step: print(f"  {step}", file=sys.stderr))
+    entry = report.as_json()
+    entry["date"] = datetime.date.today().isoformat()
+    entry["times_computation"] = {
+        side: times_computation(report, side) for side in ("plain", "forebay")
+    }
+    return entry
+
+
+@contextmanager
+def gluster_volume() -> Iterator[Path]:
+    """A GlusterFS volume for as long as it is measured on."""
+    with tempfile.TemporaryDirectory(prefix="forebay-gluster-", dir="/var/tmp") as folder:
+        state = Path(folder) / "volume"
+        subprocess.run([str(GLUSTER), "up", str(state)], check=True, stdout=sys.stderr)
+        try:
+            yield state / "mnt"
+        finally:
+            subprocess.run([str(GLUSTER), "down", str(state)], check=True, stdout=sys.stderr)
+
+
+def machine() -> str:
+    """What the figures were taken on, without names or paths."""
+    cpu = next(
+        (
+            line.split(":", 1)[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.machine(),
+    )
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    kernel = ".".join(platform.release().split(".")[:2])
+    return f"{os.cpu_count()} cores ({cpu}), {memory:.0f} GiB, Linux {kernel}"
+
+
+def rows(case: Case, entry: dict[str, Any]) -> Iterator[list[str]]:
+    """The table rows of one result: a figure each, its target, and whether it was reached."""
+    for figure in entry["figures"]:
+        if figure["name"] == "compute":
+            continue
+        unit, name = figure["unit"], figure["name"]
+        median, speed_up = figure["median"], figure["speed_up"]
+        low, high = figure["speed_up_range"]
+        target, reached = "", ""
+        if name in case.targets:
+            target = f"{case.targets[name]:g}x"
+            reached = verdict(speed_up >= case.targets[name])
+        if name == "read" and "times computation" in case.targets:
+            limit, taken = case.targets["times computation"], entry["times_computation"]
+            target = f"{limit:g} times computation"
+            reached = (
+                f"{verdict(taken['forebay'] <= limit)} "
+                f"({taken['forebay']:.2f}, plain {taken['plain']:.2f})"
+            )
+        if unit == "ns/call" and name == "again":
+            target = f"{case.targets['ns/call']:g} ns"
+            reached = verdict(figure["minimum"]["forebay"] <= case.targets["ns/call"])
+        yield [
+            case.workload + "".join(f" `{n}={v}`" for n, v in case.options.items()),
+            str(case.ranks),
+            entry["mpi"],
+            name,
+            value(median["plain"], unit),
+            value(median["forebay"], unit),
+            f"{speed_up:.2f}x ({low:.2f}-{high:.2f})",
+            target,
+            reached,
+        ]
+    plain, forebay = (entry["requests"][side]["write"] for side in ("plain", "forebay"))
+    if "requests" in case.targets:
+        factor = plain / max(forebay, 1)
+        yield [
+            case.workload,
+            str(case.ranks),
+            entry["mpi"],
+            "write requests",
+            f"{plain:,}",
+            f"{forebay:,}",
+            f"{factor:.0f}x fewer",
+            f"{case.targets['requests']:g}x",
+            verdict(factor >= case.targets["requests"]),
+        ]
+
+
+def value(number: float, unit: str) -> str:
+    return f"{number:,.0f} ns" if unit == "ns/call" else f"{number * 1e3:,.1f} ms"
+
+
+def verdict(reached: bool) -> str:
+    return "yes" if reached else "**no**"
+
+
+def write_page(results: dict[str, dict[str, dict[str, Any]]]) -> None:
+    """Makes the page from all results there are."""
+    dates = [entry["date"] for entries in results.values() for entry in entries.values()]
+    lines = [
+        "# Results",
+        "",
+        "Written by `make bench` from `docs/results.json`; not by hand. Plain and Forebay launches",
+        "alternate in one run on the same directory; each figure is the median over the launches,",
+        "each speed-up the median (and range) of the ratios of neighbouring launches. Writing",
+        "includes opening and closing the file. The data is verified on both sides, and the files",
+        "of both are compared byte for byte. A call's cost is processor time of the calling thread",
+        "on pages that the cache holds already (`again`) or not yet (`first`).",
+        "",
+        f"Machine: {machine()}. Measured {min(dates)} to {max(dates)}.",
+    ]
+    headings = {
+        "local": "Local disk",
+        "gluster": "GlusterFS, four bricks, no client caching (`bench/gluster.sh`)",
+    }
+    for place, heading in headings.items():
+        table = [
+            row
+            for case in plan()
+            if case.place == place
+            for _, entry in sorted(results.get(case.key, {}).items())
+            for row in rows(case, entry)
+        ]
+        if table:
+            columns = ("workload", "ranks", "MPI", "figure", "plain", "Forebay", "speed-up")
+            head = [*columns, "target", "reached"]
+            lines += ["", f"## {heading}", "", *markdown(head, table)]
+    PAGE.write_text("\n".join(lines) + "\n")
+
+
+def markdown(head: list[str], table: list[list[str]]) -> list[str]:
+    ruler = ["---"] * 4 + ["---:"] * 3 + ["---"] * 2
+    return [f"| {' | '.join(row)} |" for row in (head, ruler, *table)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--dir", type=Path, default=Path.cwd(), help="local directory to use")
+    parser.add_argument("--mpi", action="append", help="as for forebay bench; may be repeated")
+    parser.add_argument("--repeat", type=int, default=5, help="pairs of launches")
+    parser.add_argument("--only", default="", help='cases that begin so, e.g. "local small"')
+    parser.add_argument("--page", action="store_true", help="only make the page again")
+    arguments = parser.parse_args()
+
+    results = json.loads(DATA.read_text()) if DATA.exists() else {}
+    if not arguments.page:
+        mpis = [find_mpi(name) for name in arguments.mpi] if arguments.mpi else all_mpis()
+        cases = [case for case in plan() if case.key.startswith(arguments.only)]
+        measure_all([case for case in cases if case.place == "local"], mpis, arguments, results)
+        on_gluster = [case for case in cases if case.place == "gluster"]
+        if on_gluster and os.geteuid() == 0 and shutil.which("glusterd"):
+            with gluster_volume() as mount:
+                arguments.dir = mount
+                measure_all(on_gluster, mpis, arguments, results)
+        elif on_gluster:
+            print("no GlusterFS figures: they need root and glusterfs-server", file=sys.stderr)
+    write_page(results)
+
+
+def measure_all(
+    cases: list[Case],
+    mpis: list[Mpi],
+    arguments: argparse.Namespace,
+    results: dict[str, dict[str, dict[str, Any]]],
+) -> None:
+    """Measures cases and keeps each result as soon as there is one."""
+    for case in cases:
+        for mpi in mpis:
+            print(f"{case.key}, {mpi.family} {mpi.version}", file=sys.stderr)
+            entry = measure(case, mpi, arguments.dir, arguments.repeat)
+            entries = results.setdefault(case.key, {})
+            entries[mpi.family] = entry
+            DATA.write_text(json.dumps(results, indent=1) + "\n")
+            print(f"  speed-up {summary(entry)}", file=sys.stderr)
+
+
+def summary(entry: dict[str, Any]) -> str:
+    return ", ".join(f"{f['name']} {f['speed_up']:.2f}" for f in entry["figures"])
+
+
+def all_mpis() -> list[Mpi]:
+    """One of each family that is installed."""
+    found = []
+    for family in ("mpich", "openmpi"):
+        try:
+            found.append(find_mpi(family))
+        except click.ClickException:
+            print(f"no {family} here", file=sys.stderr)
+    return found
+
+
+if __name__ == "__main__":
+    main()
