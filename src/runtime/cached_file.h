@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 
+#include "engine/frame.h"
 #include "extent/extent.h"
 #include "extent/status.h"
 #include "options/options.h"
@@ -30,23 +31,39 @@ struct Piece {
 };
 
 struct Statistics {
-  int64_t write_calls = 0, read_calls = 0;       // calls of write() and read()
+  int64_t write_calls = 0, read_calls = 0;  // calls of write() and read()
   int64_t write_bytes = 0, read_bytes = 0;
-  int64_t hits = 0, misses = 0, evictions = 0;   // pages, as the replacement policy counts them
-  int64_t write_requests = 0, read_requests = 0; // contiguous extents handed to storage
+  int64_t hits = 0, misses = 0, evictions = 0;    // pages, as the replacement policy counts them
+  int64_t write_requests = 0, read_requests = 0;  // contiguous extents handed to storage
   int64_t write_syscalls = 0, read_syscalls = 0;
   int64_t committed_bytes = 0, fetched_bytes = 0;
   int64_t bypass_calls = 0, bypass_bytes = 0;
-  int64_t io_ns = 0;                             // time inside read and write (sampled estimate)
+  int64_t io_ns = 0;  // time inside read and write (sampled estimate)
   void add(const Statistics& other);
 };
 
+class ArenaCache;
 class Node;  // this process's attachment to its node: registry, arenas, helper threads
+struct FileEntry;
+struct OpenFile;
+struct Requester;
+struct Seat;
 
 // The process's node, made at first use; nullptr (and a Status) when it cannot be had.
 Node* node(const Options& process_options, Status* status);
 // Ends helper threads, unmaps and (last process out) removes what was created. At MPI_Finalize.
 void leave_node();
+
+// A page's frame as one handle knows it; good as long as the frame's tag is unchanged.
+struct Translation {
+  int64_t page_start = 0;  // file offset of the page
+  int64_t length = 0;      // page size; 0: no translation
+  Frame* frame = nullptr;
+  std::byte* data = nullptr;
+  void* state = nullptr;
+  uint64_t tag = 0;
+  uint64_t busy = 0;  // what Seat::busy says while the frame is used
+};
 
 enum class OpenMode : uint8_t { read_only, write_only, read_write };
 
@@ -59,7 +76,7 @@ class CachedFile {
                                           const Options& options, Status* status);
   ~CachedFile();  // like close(true) when close was not called
 
-  const Options& options() const;
+  const Options& options() const { return options_; }
 
   // All pieces are written, in order (later pieces win where they overlap).
   Status write(std::span<const Piece> pieces);
@@ -82,18 +99,48 @@ class CachedFile {
   // Cached bytes at and beyond `bytes` are forgotten, dirty ones too. Storage is not touched. The
   // caller makes sure that no other handle writes meanwhile.
   void truncate_cache(int64_t bytes);
-  // Storage's size was changed to `bytes` by someone we know of (set_size, preallocate).
-  void note_size(int64_t bytes);
 
-  // Switches this cache file between write-back and write-through (every write is committed before
-  // it returns, reads are not kept).
-  void set_write_through(bool on);
+  // Switches the file between write-back and write-through (every write is in storage before it
+  // returns, reads are not kept), for all handles, as long as one of them wants it.
+  Status set_write_through(bool on);
 
-  // Leaves the file; commits first unless `discard` (then this file's dirty bytes are dropped when
-  // the last handle leaves). After an error the handle is closed all the same.
+  // Accesses of atomic mode exclude each other over all handles that share this cache.
+  void lock_access();
+  void unlock_access();
+
+  // Leaves the file; commits first unless `discard` (then its dirty bytes are dropped when the last
+  // handle leaves). After an error the handle is closed all the same.
   Status close(bool discard);
 
-  Statistics statistics() const;
+  Statistics statistics() const { return statistics_; }
+
+ private:
+  CachedFile() = default;
+  Requester requester();
+  Status write_part(Extent part, const std::byte* memory);
+  bool write_translated(Extent part, const std::byte* memory);
+  bool read_translated(Extent part, std::byte* memory);
+  Status write_direct(Extent extent, const std::byte* memory);
+  Status read_direct(Extent extent, std::byte* memory, int64_t* got);
+  Status read_pages(Extent extent, std::byte* memory, int64_t* got);
+  bool bypasses(int64_t length) const;
+  bool continues_page(int64_t offset);
+  void raise_end(int64_t end);
+  void write_behind();
+  void look_ahead(Extent access);
+
+  Options options_;
+  Node* node_ = nullptr;
+  ArenaCache* arena_ = nullptr;
+  FileEntry* file_ = nullptr;
+  uint32_t file_slot_ = 0;
+  Seat* seat_ = nullptr;
+  uint32_t seat_number_ = 0;
+  std::shared_ptr<OpenFile> storage_;
+  Translation translation_;
+  int64_t last_page_ = -1;  // of the last access: the policy counts a run on one page once
+  bool wants_write_through_ = false;
+  Statistics statistics_;
 };
 
 // 64-bit words shared by the processes of a node, for shared file pointers. Allocated by one

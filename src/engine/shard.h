@@ -1,0 +1,74 @@
+// One shard of a cache: which page is in which frame, and which frame goes next. Single-threaded;
+// a driver that has several threads or processes locks it. Knows no bytes and does no I/O: where a
+// victim must be written back first, the driver sees to that before it calls replace().
+//
+// Settlemyer 4.1: fully associative, keyed by file and page number, write-back.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "engine/frame.h"
+#include "policy/policy.h"
+
+namespace forebay {
+
+struct alignas(64) ShardState {  // in the arena
+  FrameIndex first_frame = 0;    // frames [first_frame, first_frame + frame_count) are its own
+  uint32_t frame_count = 0;
+  uint32_t usable = 0;  // of these, the first `usable` have memory behind them
+  FrameIndex free_head = no_frame;
+  uint32_t resident = 0;
+  uint32_t bucket_mask = 0;
+};
+
+enum class Acquire : uint8_t {
+  hit,     // `frame` holds the page
+  empty,   // `frame` is free: place() it
+  victim,  // `frame` holds another page: clear it, then replace()
+  grow,    // memory may be reserved for more frames: add_usable(), then ask again
+  none,    // nothing can be evicted now
+};
+
+struct Acquired {
+  Acquire outcome;
+  FrameIndex frame;
+};
+
+class Shard {
+ public:
+  Shard(ShardState* state, FrameIndex* buckets, Frame* frames, std::unique_ptr<Policy> policy);
+
+  // Makes the shard empty; once, by whoever creates the arena.
+  void reset(FrameIndex first_frame, uint32_t frame_count, uint32_t buckets);
+
+  FrameIndex find(PageKey key) const;
+  // An access to `key`; `count` false when it continues the previous access of the same rank to the
+  // same page, which the policy must not count twice.
+  Acquired acquire(PageKey key, bool count, const std::function<bool(FrameIndex)>& evictable);
+  void add_usable(uint32_t frames);
+  // No more memory is to be had: the shard stays at its present size.
+  void stop_growing();
+  // The page comes to a free frame, or to the victim in place of its page.
+  void place(FrameIndex frame, PageKey key, uint32_t file_slot);
+  void replace(FrameIndex frame, PageKey key, uint32_t file_slot);
+  // The frame's page leaves the cache without being a victim.
+  void release(FrameIndex frame);
+
+  const ShardState& state() const { return *state_; }
+
+ private:
+  FrameIndex& bucket(PageKey key) const;
+  void link(FrameIndex frame, PageKey key, uint32_t file_slot);
+  void unlink(FrameIndex frame);
+
+  ShardState* state_;
+  FrameIndex* buckets_;
+  Frame* frames_;  // the arena's, indexed by FrameIndex
+  std::unique_ptr<Policy> policy_;
+};
+
+// Which shard a page belongs to: runs of neighbouring pages share one.
+uint32_t shard_of(PageKey key, uint32_t shards);
+
+}  // namespace forebay

@@ -1,0 +1,285 @@
+#include "runtime/cached_file.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/arena_cache.h"
+#include "runtime/node.h"
+#include "runtime/registry.h"
+
+namespace forebay::runtime {
+
+void Statistics::add(const Statistics& other) {
+  write_calls += other.write_calls;
+  read_calls += other.read_calls;
+  write_bytes += other.write_bytes;
+  read_bytes += other.read_bytes;
+  hits += other.hits;
+  misses += other.misses;
+  evictions += other.evictions;
+  write_requests += other.write_requests;
+  read_requests += other.read_requests;
+  write_syscalls += other.write_syscalls;
+  read_syscalls += other.read_syscalls;
+  committed_bytes += other.committed_bytes;
+  fetched_bytes += other.fetched_bytes;
+  bypass_calls += other.bypass_calls;
+  bypass_bytes += other.bypass_bytes;
+  io_ns += other.io_ns;
+}
+
+Requester CachedFile::requester() {
+  return {file_,
+          file_slot_,
+          seat_number_,
+          storage_->storage.get(),
+          storage_->readable,
+          storage_->writable,
+          options_.commit_size_bytes,
+          &statistics_};
+}
+
+inline bool CachedFile::write_translated(Extent part, const std::byte* memory) {
+  const Translation& t = translation_;
+  const int64_t in_page = part.offset - t.page_start;
+  if (in_page < 0 || part.length > t.length - in_page) return false;
+  seat_->busy.store(t.busy, std::memory_order_seq_cst);
+  const bool current = t.frame->tag.load(std::memory_order_seq_cst) == t.tag;
+  if (current) {
+    std::memcpy(t.data + in_page, memory, static_cast<std::size_t>(part.length));
+    arena_->kind().publish(t.state, t.length, {in_page, part.length});
+    if (t.frame->dirty_hint.load(std::memory_order_relaxed) == 0) arena_->note_dirty(*t.frame);
+  }
+  seat_->busy.store(0, std::memory_order_release);
+  return current;
+}
+
+inline bool CachedFile::read_translated(Extent part, std::byte* memory) {
+  const Translation& t = translation_;
+  const int64_t in_page = part.offset - t.page_start;
+  if (in_page < 0 || part.length > t.length - in_page) return false;
+  seat_->busy.store(t.busy, std::memory_order_seq_cst);
+  const bool held = t.frame->tag.load(std::memory_order_seq_cst) == t.tag &&
+                    arena_->kind().holds(t.state, t.length, {in_page, part.length});
+  if (held) std::memcpy(memory, t.data + in_page, static_cast<std::size_t>(part.length));
+  seat_->busy.store(0, std::memory_order_release);
+  return held;
+}
+
+inline void CachedFile::raise_end(int64_t end) {
+  if (seat_->end.load(std::memory_order_relaxed) < end) {
+    seat_->end.store(end, std::memory_order_release);
+  }
+}
+
+bool CachedFile::bypasses(int64_t length) const {
+  return length >= options_.bypass_bytes || length > arena_->capacity_bytes() / 2 ||
+         file_->write_through.load(std::memory_order_acquire) != 0;
+}
+
+// Whether an access stays on the page of the one before; remembers the page.
+bool CachedFile::continues_page(int64_t offset) {
+  const int64_t page = offset / arena_->page_size();
+  const bool same = page == last_page_;
+  last_page_ = page;
+  return same;
+}
+
+Status CachedFile::write(std::span<const Piece> pieces) {
+  ++statistics_.write_calls;
+  for (const Piece& piece : pieces) {
+    --statistics_.write_calls;
+    if (const Status status = write(piece.offset, piece.memory, piece.length); !status.ok()) {
+      return status;
+    }
+  }
+  return {};
+}
+
+Status CachedFile::write(int64_t offset, const std::byte* memory, int64_t length) {
+  ++statistics_.write_calls;
+  statistics_.write_bytes += length;
+  if (length == 0) return {};
+  const Extent extent{offset, length};
+  if (!write_translated(extent, memory)) {
+    if (bypasses(length)) return write_direct(extent, memory);
+    const int64_t page_size = arena_->page_size();
+    for (Extent rest = extent; !rest.empty();) {
+      const int64_t page_end = (rest.offset / page_size + 1) * page_size;
+      const Extent part{rest.offset, std::min(rest.end(), page_end) - rest.offset};
+      const Status status = write_part(part, memory + (part.offset - offset));
+      if (!status.ok()) return status;
+      rest = {part.end(), rest.end() - part.end()};
+    }
+  }
+  raise_end(extent.end());
+  return {};
+}
+
+// A part lies within one page.
+Status CachedFile::write_part(Extent part, const std::byte* memory) {
+  const Requester who = requester();
+  bool count = !continues_page(part.offset);
+  Status status;
+  if (!arena_->kind().lock_free()) {
+    status = arena_->write_locked(who, part, memory, count);
+  } else {
+    while (!write_translated(part, memory)) {
+      status = arena_->page_for_write(who, part, count, &translation_);
+      if (!status.ok()) break;
+      count = false;
+    }
+  }
+  if (status.code == Code::no_memory) return write_direct(part, memory);
+  if (status.ok()) write_behind();
+  return status;
+}
+
+Status CachedFile::write_direct(Extent extent, const std::byte* memory) {
+  ++statistics_.bypass_calls;
+  statistics_.bypass_bytes += extent.length;
+  const Requester who = requester();
+  file_->direct_writers.fetch_add(1, std::memory_order_seq_cst);
+  Status status;
+  // What was cached before this write must not be committed over it.
+  if (arena_->any_resident(who, extent)) status = arena_->commit(who, extent);
+  if (status.ok()) {
+    const Segment segment{const_cast<std::byte*>(memory), extent.length};
+    const Request request{extent.offset, {&segment, 1}};
+    StorageCounters counters;
+    status = storage_->storage->write({&request, 1}, counters);
+    statistics_.write_requests += counters.requests;
+    statistics_.write_syscalls += counters.syscalls;
+  }
+  if (arena_->any_resident(who, extent)) arena_->drop(who, extent, false);
+  file_->direct_writes.fetch_add(1, std::memory_order_seq_cst);
+  file_->direct_writers.fetch_sub(1, std::memory_order_seq_cst);
+  return status;
+}
+
+Status CachedFile::read(std::span<const Piece> pieces, int64_t* transferred) {
+  *transferred = 0;
+  ++statistics_.read_calls;
+  for (const Piece& piece : pieces) {
+    --statistics_.read_calls;
+    int64_t got;
+    const Status status = read(piece.offset, piece.memory, piece.length, &got);
+    if (!status.ok()) return status;
+    *transferred += got;
+    if (got < piece.length) break;
+  }
+  return {};
+}
+
+Status CachedFile::read(int64_t offset, std::byte* memory, int64_t length, int64_t* transferred) {
+  ++statistics_.read_calls;
+  *transferred = length;
+  Status status;
+  const Extent extent{offset, length};
+  if (length > 0 && !read_translated(extent, memory)) {
+    status = bypasses(length) ? read_direct(extent, memory, transferred)
+                              : read_pages(extent, memory, transferred);
+  }
+  statistics_.read_bytes += *transferred;
+  return status;
+}
+
+Status CachedFile::read_pages(Extent extent, std::byte* memory, int64_t* got) {
+  const Requester who = requester();
+  const int64_t page_size = arena_->page_size();
+  const bool one_page = extent.offset / page_size == (extent.end() - 1) / page_size;
+  const bool same_page = continues_page(extent.offset);
+  if (one_page && arena_->read_resident(who, extent, memory, !same_page, &translation_)) {
+    *got = extent.length;
+    return {};
+  }
+  Status status = arena_->read(who, extent, memory, true, got);
+  if (status.code == Code::no_memory) status = read_direct(extent, memory, got);
+  last_page_ = (extent.end() - 1) / page_size;
+  if (status.ok()) look_ahead(extent);
+  return status;
+}
+
+Status CachedFile::read_direct(Extent extent, std::byte* memory, int64_t* got) {
+  ++statistics_.bypass_calls;
+  statistics_.bypass_bytes += extent.length;
+  *got = 0;
+  const Requester who = requester();
+  Status status;
+  if (arena_->any_resident(who, extent)) status = arena_->commit(who, extent);
+  if (!status.ok()) return status;
+  const Segment segment{memory, extent.length};
+  const Request request{extent.offset, {&segment, 1}};
+  StorageCounters counters;
+  status = storage_->storage->read({&request, 1}, {got, 1}, counters);
+  statistics_.read_requests += counters.requests;
+  statistics_.read_syscalls += counters.syscalls;
+  if (!status.ok() || *got == extent.length) return status;
+  // A hole between storage's end and bytes that are still cached reads as zeros.
+  int64_t end;
+  status = size(&end);
+  const int64_t known = std::clamp<int64_t>(end - extent.offset, *got, extent.length);
+  std::memset(memory + *got, 0, static_cast<std::size_t>(known - *got));
+  *got = known;
+  return status;
+}
+
+void CachedFile::write_behind() {
+  if (!options_.write_behind) return;
+  const uint32_t frames = arena_->frames();
+  const auto bound = static_cast<uint32_t>(options_.dirty_bound * frames);
+  if (arena_->dirty_frames() <= bound) return;
+  const Status status = arena_->commit_some(requester(), bound / 2);
+  (void)status;  // the bytes stay dirty: sync and close meet the failure and report it
+}
+
+void CachedFile::look_ahead(Extent) {}
+
+Status CachedFile::size(int64_t* bytes) {
+  const Status status = storage_->storage->size(bytes);
+  if (status.ok()) *bytes = std::max(*bytes, arena_->written_end(requester()));
+  return status;
+}
+
+Status CachedFile::commit() {
+  const Status status = arena_->commit(requester(), {0, INT64_MAX});
+  // All bytes written through this handle are in storage, and its size counts them.
+  if (status.ok()) seat_->end.store(0, std::memory_order_release);
+  return status;
+}
+
+Status CachedFile::flush_storage() { return storage_->storage->flush(); }
+
+void CachedFile::drop_clean() { arena_->drop(requester(), {0, INT64_MAX}, false); }
+
+void CachedFile::truncate_cache(int64_t bytes) {
+  arena_->truncate(requester(), bytes);
+  Registry& registry = node_->registry();
+  const uint32_t seats = registry.seats_in_use.load(std::memory_order_acquire);
+  for (uint32_t s = 0; s < seats; ++s) {
+    Seat& seat = registry.seats[s];
+    if (seat.file.load(std::memory_order_acquire) != file_slot_) continue;
+    if (seat.end.load() > bytes) seat.end.store(bytes);
+  }
+}
+
+Status CachedFile::set_write_through(bool on) {
+  if (on == wants_write_through_) return {};
+  wants_write_through_ = on;
+  if (!on) {
+    file_->write_through.fetch_sub(1, std::memory_order_acq_rel);
+    return {};
+  }
+  file_->write_through.fetch_add(1, std::memory_order_acq_rel);
+  const Status status = commit();
+  arena_->drop(requester(), {0, INT64_MAX}, false);  // ends all translations too
+  return status;
+}
+
+void CachedFile::lock_access() { file_->access.lock(); }
+void CachedFile::unlock_access() { file_->access.unlock(); }
+
+}  // namespace forebay::runtime

@@ -1,0 +1,61 @@
+#include <pthread.h>
+
+#include <csignal>
+
+#include "runtime/node.h"
+
+namespace forebay::runtime {
+
+Helper::~Helper() {
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    stop_ = true;
+    jobs_.clear();
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Helper::submit(const void* owner, std::function<void()> job) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  for (const auto& waiting : jobs_) {
+    if (waiting.first == owner) return;
+  }
+  jobs_.emplace_back(owner, std::move(job));
+  if (!thread_.joinable()) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+      jobs_.clear();  // no thread to be had: the work is done by those who need it
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  changed_.notify_all();
+}
+
+void Helper::cancel(const void* owner) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  std::erase_if(jobs_, [owner](const auto& waiting) { return waiting.first == owner; });
+  changed_.wait(lock, [&] { return running_ != owner; });
+}
+
+void Helper::run() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
+    if (stop_) return;
+    auto [owner, job] = std::move(jobs_.front());
+    jobs_.pop_front();
+    running_ = owner;
+    lock.unlock();
+    job();
+    lock.lock();
+    running_ = nullptr;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace forebay::runtime

@@ -1,0 +1,48 @@
+#include "runtime/lock.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+
+namespace forebay::runtime {
+
+namespace {
+constexpr long wait_limit_ns = 100'000'000;
+}
+
+void SharedMutex::init() {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(&mutex_, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
+bool SharedMutex::lock() {
+  if (pthread_mutex_lock(&mutex_) != EOWNERDEAD) return false;
+  pthread_mutex_consistent(&mutex_);
+  return true;
+}
+
+void SharedMutex::unlock() { pthread_mutex_unlock(&mutex_); }
+
+void SharedEvent::wait(uint32_t seen) {
+  static_assert(sizeof(count_) == sizeof(uint32_t));
+  waiters_.fetch_add(1, std::memory_order_seq_cst);
+  const timespec limit{0, wait_limit_ns};
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&count_), FUTEX_WAIT, seen, &limit, nullptr, 0);
+  waiters_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void SharedEvent::signal() {
+  count_.fetch_add(1, std::memory_order_seq_cst);
+  if (waiters_.load(std::memory_order_seq_cst) == 0) return;
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&count_), FUTEX_WAKE, INT32_MAX, nullptr, nullptr,
+          0);
+}
+
+}  // namespace forebay::runtime

@@ -1,0 +1,38 @@
+// Locks and sleeping between processes that share a mapping. A lock whose owner died passes to the
+// next who asks for it.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace forebay::runtime {
+
+// A mutex in shared memory. init() once, by the creator of the memory.
+class SharedMutex {
+ public:
+  void init();
+  // True when the previous owner died with the lock held: what it guards may be half changed.
+  bool lock();
+  void unlock();
+
+ private:
+  pthread_mutex_t mutex_;
+};
+
+// A counter that processes wait on: read it, look at the condition, wait for it to move on.
+class SharedEvent {
+ public:
+  uint32_t now() const { return count_.load(std::memory_order_acquire); }
+  // Returns when the counter has left `seen`, or after a tenth of a second at the latest, so that a
+  // waiter whose waker died looks again.
+  void wait(uint32_t seen);
+  void signal();  // wakes all
+
+ private:
+  std::atomic<uint32_t> count_{0};
+  std::atomic<uint32_t> waiters_{0};
+};
+
+}  // namespace forebay::runtime

@@ -1,0 +1,204 @@
+#include "runtime/node.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+namespace forebay::runtime {
+
+namespace {
+
+bool alive(pid_t process) { return process != 0 && (kill(process, 0) == 0 || errno != ESRCH); }
+
+std::string arena_path(const std::string& prefix, uint32_t number) {
+  return prefix + ".arena" + std::to_string(number);
+}
+
+}  // namespace
+
+std::unique_ptr<Node> Node::join(const std::string& directory, const std::string& name,
+                                 Status* status) {
+  std::unique_ptr<Node> node(new Node);
+  node->prefix_ = directory + "/" + name;
+  const std::string path = node->prefix_ + ".registry";
+  // The registry may be about to be removed by the last process that leaves: then join anew.
+  for (;;) {
+    node->segment_ = SharedSegment::join(
+        path, sizeof(Registry), sizeof(Registry),
+        [](std::byte* base) {
+          auto* registry = new (base) Registry;
+          registry->lock.init();
+          for (FileEntry& file : registry->files) file.access.init();
+        },
+        status);
+    if (node->segment_ == nullptr) return nullptr;
+    node->registry_ = reinterpret_cast<Registry*>(node->segment_->base());
+    const RegistryLock lock(*node->registry_);
+    if (node->registry_->removed) continue;
+    auto* const begin = std::begin(node->registry_->processes);
+    auto* const end = std::end(node->registry_->processes);
+    auto* const free_entry = std::find(begin, end, 0);
+    if (free_entry == end) {
+      *status = {Code::no_memory, ENOMEM, -1};
+      return nullptr;
+    }
+    *free_entry = getpid();
+    return node;
+  }
+}
+
+Node::~Node() {
+  if (registry_ == nullptr) return;
+  const RegistryLock lock(*registry_);
+  bool others = false;
+  for (pid_t& process : registry_->processes) {
+    if (process == getpid()) process = 0;
+    others = others || alive(process);
+  }
+  if (others) return;
+  registry_->removed = true;
+  for (uint32_t a = 0; a < registry_->arenas; ++a) unlink(arena_path(prefix_, a).c_str());
+  segment_->remove();
+}
+
+ArenaCache* Node::arena(uint32_t number, Status* status) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  std::unique_ptr<ArenaCache>& arena = arenas_[number];
+  if (arena == nullptr) {
+    arena = ArenaCache::join(
+        arena_path(prefix_, number), number, registry_->arena[number], registry_,
+        [this](uint32_t slot, uint64_t id) { return writable_storage(slot, id); }, status);
+  }
+  return arena.get();
+}
+
+std::shared_ptr<OpenFile> Node::storage(uint32_t slot, const std::string& path,
+                                        const std::string& kind, OpenMode mode, Status* status) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const bool writes = mode != OpenMode::read_only;
+  std::weak_ptr<OpenFile>& known = storages_[{registry_->files[slot].id, writes ? 1 : 0}];
+  std::shared_ptr<OpenFile> file = known.lock();
+  if (file != nullptr) return file;
+  const StorageSpec* spec = find_storage(kind);
+  if (spec == nullptr || spec->open == nullptr) {
+    *status = {Code::unsupported, 0, -1};
+    return nullptr;
+  }
+  file = std::make_shared<OpenFile>();
+  file->writable = writes;
+  file->readable = true;
+  OpenedStorage opened = spec->open(path, true, writes);
+  if (opened.storage == nullptr && mode == OpenMode::write_only) {
+    file->readable = false;
+    opened = spec->open(path, false, true);
+  }
+  if (opened.storage == nullptr) {
+    *status = opened.status;
+    return nullptr;
+  }
+  file->storage = std::move(opened.storage);
+  known = file;
+  std::erase_if(storages_, [](const auto& entry) { return entry.second.expired(); });
+  return file;
+}
+
+Storage* Node::writable_storage(uint32_t slot, uint64_t file_id) {
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    const auto known = storages_.find({file_id, 1});
+    if (known != storages_.end()) {
+      if (const std::shared_ptr<OpenFile> file = known->second.lock()) {
+        adopted_[file_id] = file;  // stays open while its pages may need it
+        return file->storage.get();
+      }
+    }
+    if (const auto adopted = adopted_.find(file_id); adopted != adopted_.end()) {
+      return adopted->second->storage.get();
+    }
+  }
+  const FileEntry& entry = registry_->files[slot];
+  if (entry.id != file_id || entry.path[0] == '\0') return nullptr;
+  Status status;
+  const std::shared_ptr<OpenFile> file =
+      storage(slot, entry.path, "posix", OpenMode::write_only, &status);
+  if (file == nullptr) return nullptr;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  std::erase_if(adopted_, [this](const auto& item) {
+    return std::none_of(std::begin(registry_->files), std::end(registry_->files),
+                        [&](const FileEntry& f) { return f.id == item.first; });
+  });
+  adopted_[file_id] = file;
+  return file->storage.get();
+}
+
+namespace {
+
+// Never destroyed at exit: a fork's child has no mapping of the parent's segments and must not
+// touch what it inherited.
+std::mutex nodes_mutex;
+Node* nodes[2] = {};
+pid_t nodes_process = 0;
+
+void forget_parents_nodes() {
+  if (nodes_process == getpid()) return;
+  nodes[0] = nodes[1] = nullptr;
+  nodes_process = getpid();
+}
+
+std::string node_name(Scope scope, const Options& options) {
+  std::string name = options.job.empty() ? "process-" + std::to_string(getpid()) : options.job;
+  if (!options.node.empty()) name += "-" + options.node;
+  if (scope == Scope::process) name += "-" + std::to_string(getpid());
+  return name;
+}
+
+}  // namespace
+
+Node* node_of(Scope scope, const Options& options, Status* status) {
+  const std::lock_guard<std::mutex> guard(nodes_mutex);
+  forget_parents_nodes();
+  Node*& node = nodes[scope == Scope::node ? 0 : 1];
+  if (node == nullptr) {
+    const std::string directory = segment_directory(options.arena_dir, status);
+    if (directory.empty()) return nullptr;
+    node = Node::join(directory, node_name(scope, options), status).release();
+  }
+  return node;
+}
+
+Node* node(const Options& process_options, Status* status) {
+  return node_of(Scope::node, process_options, status);
+}
+
+void leave_node() {
+  const std::lock_guard<std::mutex> guard(nodes_mutex);
+  forget_parents_nodes();
+  for (Node*& node : nodes) {
+    delete node;
+    node = nullptr;
+  }
+}
+
+int32_t SharedWords::allocate(Node& node) {
+  Registry& registry = node.registry();
+  for (uint32_t w = 0; w < most_words; ++w) {
+    uint32_t expected = 0;
+    if (registry.words[w].used.compare_exchange_strong(expected, 1)) {
+      registry.words[w].value.store(0);
+      return static_cast<int32_t>(w);
+    }
+  }
+  return -1;
+}
+
+std::atomic<int64_t>* SharedWords::at(Node& node, int32_t index) {
+  return &node.registry().words[index].value;
+}
+
+void SharedWords::release(Node& node, int32_t index) { node.registry().words[index].used.store(0); }
+
+}  // namespace forebay::runtime

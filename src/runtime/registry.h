@@ -1,0 +1,85 @@
+// What the processes of a job share on a node besides page arenas: which files are open (by
+// identity, so that links and several communicators meet in one entry), which arena each uses, the
+// seats of open handles, and words for shared file pointers. Lives in one segment.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/lock.h"
+
+namespace forebay::runtime {
+
+inline constexpr uint32_t most_files = 1024;  // distinct files open at a time
+inline constexpr uint32_t most_seats = 8192;  // handles open at a time
+inline constexpr uint32_t most_words = 4096;  // shared file pointers
+inline constexpr uint32_t most_arenas = 64;   // distinct cache configurations
+inline constexpr uint32_t most_processes = 4096;
+inline constexpr uint32_t no_entry = 0xffffffffu;
+
+// One open handle. `busy` names the frame that the handle uses without a lock (see engine/frame.h).
+struct alignas(64) Seat {
+  std::atomic<uint64_t> busy{0};         // arena << 32 | frame + 1; 0: none
+  std::atomic<int64_t> end{0};           // one past the highest byte written through this handle
+  std::atomic<uint32_t> file{no_entry};  // index in files; no_entry: the seat is free
+  pid_t process = 0;
+};
+
+// One open file.
+struct alignas(64) FileEntry {
+  uint64_t id = 0;  // PageKey::file; never used twice
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  uint32_t handles = 0;  // open handles; 0: the entry is free
+  uint32_t arena = no_entry;
+  // Accesses that go past the cache: a fill that overlaps one in time must not keep what it read.
+  std::atomic<uint32_t> direct_writers{0};
+  std::atomic<uint64_t> direct_writes{0};
+  std::atomic<uint32_t> write_through{0};  // handles that want every write committed at once
+  std::atomic<uint64_t> failed_commits{0};
+  SharedMutex access;    // held by accesses in atomic mode
+  char path[1024] = {};  // as the first opener named it; "" when longer
+};
+
+// The configuration of an arena; equal configurations share one.
+struct ArenaConfig {
+  int64_t page_size = 0;
+  int64_t capacity_bytes = 0;
+  int64_t shards = 0;
+  uint32_t page_kind = 0;  // index in page_kinds()
+  uint32_t policy = 0;     // index in policies()
+  bool operator==(const ArenaConfig&) const = default;
+};
+
+struct alignas(64) SharedWord {
+  std::atomic<int64_t> value{0};
+  std::atomic<uint32_t> used{0};
+};
+
+struct Registry {
+  SharedMutex lock;  // guards everything that is not atomic
+  uint64_t next_file_id = 1;
+  uint32_t arenas = 0;
+  bool removed = false;                   // the last process has left: join a new registry
+  std::atomic<uint32_t> seats_in_use{0};  // seats at and beyond this index were never taken
+  pid_t processes[most_processes] = {};
+  ArenaConfig arena[most_arenas];
+  FileEntry files[most_files];
+  Seat seats[most_seats];
+  SharedWord words[most_words];
+};
+
+class RegistryLock {
+ public:
+  explicit RegistryLock(Registry& registry) : registry_(registry) { registry_.lock.lock(); }
+  ~RegistryLock() { registry_.lock.unlock(); }
+  RegistryLock(const RegistryLock&) = delete;
+  RegistryLock& operator=(const RegistryLock&) = delete;
+
+ private:
+  Registry& registry_;
+};
+
+}  // namespace forebay::runtime

@@ -1,0 +1,176 @@
+#include "runtime/shared_segment.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <new>
+
+namespace forebay::runtime {
+
+namespace {
+
+constexpr std::size_t header_bytes = 4096;
+constexpr uint32_t layout_version = 1;
+constexpr int attach_attempts = 5000;  // a millisecond each
+
+struct SegmentHeader {
+  char magic[8];
+  uint32_t version;
+  uint32_t owner;
+  uint64_t bytes;  // without this header
+  std::atomic<uint32_t> ready;
+};
+
+constexpr char segment_magic[8] = {'f', 'o', 'r', 'e', 'b', 'a', 'y', '\0'};
+
+void sleep_a_millisecond() {
+  const timespec pause{0, 1'000'000};
+  nanosleep(&pause, nullptr);
+}
+
+bool reserve_file(int descriptor, std::size_t offset, std::size_t length) {
+  int result;
+  do {
+    result = fallocate(descriptor, 0, static_cast<off_t>(offset), static_cast<off_t>(length));
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+void* map_file(int descriptor, std::size_t bytes) {
+  void* mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (mapping == MAP_FAILED) return nullptr;
+  madvise(mapping, bytes, MADV_HUGEPAGE);  // where the system grants it for shared memory
+  madvise(mapping, bytes, MADV_DONTFORK);  // a fork's child never touches the parent's pages
+  return mapping;
+}
+
+}  // namespace
+
+std::string segment_directory(const std::string& base, Status* status) {
+  const std::string path =
+      (base.empty() ? std::string("/dev/shm") : base) + "/forebay-" + std::to_string(geteuid());
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    *status = Status::from_errno(errno);
+    return "";
+  }
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) {
+    *status = Status::from_errno(errno);
+    return "";
+  }
+  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 077) != 0) {
+    *status = {Code::access, EACCES, -1};
+    return "";
+  }
+  *status = {};
+  return path;
+}
+
+SharedSegment::SharedSegment(std::string path, int descriptor, std::byte* mapping,
+                             std::size_t bytes)
+    : path_(std::move(path)),
+      descriptor_(descriptor),
+      mapping_(mapping),
+      base_(mapping + header_bytes),
+      bytes_(bytes) {}
+
+SharedSegment::~SharedSegment() {
+  munmap(mapping_, header_bytes + bytes_);
+  close(descriptor_);
+}
+
+std::unique_ptr<SharedSegment> SharedSegment::join(
+    const std::string& path, std::size_t bytes, std::size_t reserved_bytes,
+    const std::function<void(std::byte*)>& initialise, Status* status) {
+  constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+  for (int attempt = 0; attempt < attach_attempts; ++attempt) {
+    int descriptor = open(path.c_str(), flags | O_CREAT | O_EXCL, 0600);
+    if (descriptor >= 0) {
+      if (ftruncate(descriptor, static_cast<off_t>(header_bytes + bytes)) != 0 ||
+          !reserve_file(descriptor, 0, header_bytes + reserved_bytes)) {
+        *status = Status::from_errno(errno);
+        unlink(path.c_str());
+        close(descriptor);
+        return nullptr;
+      }
+      void* mapping = map_file(descriptor, header_bytes + bytes);
+      if (mapping == nullptr) {
+        *status = Status::from_errno(errno);
+        unlink(path.c_str());
+        close(descriptor);
+        return nullptr;
+      }
+      auto* header = new (mapping) SegmentHeader{};
+      std::memcpy(header->magic, segment_magic, sizeof(segment_magic));
+      header->version = layout_version;
+      header->owner = geteuid();
+      header->bytes = bytes;
+      initialise(static_cast<std::byte*>(mapping) + header_bytes);
+      header->ready.store(1, std::memory_order_release);
+      *status = {};
+      return std::unique_ptr<SharedSegment>(
+          new SharedSegment(path, descriptor, static_cast<std::byte*>(mapping), bytes));
+    }
+    if (errno != EEXIST) {
+      *status = Status::from_errno(errno);
+      return nullptr;
+    }
+    descriptor = open(path.c_str(), flags);
+    if (descriptor < 0) {
+      if (errno == ENOENT) continue;  // removed meanwhile: create it
+      *status = Status::from_errno(errno);
+      return nullptr;
+    }
+    struct stat info;
+    if (fstat(descriptor, &info) == 0 && info.st_uid == geteuid() &&
+        info.st_size == static_cast<off_t>(header_bytes + bytes)) {
+      void* mapping = map_file(descriptor, header_bytes + bytes);
+      if (mapping == nullptr) {
+        *status = Status::from_errno(errno);
+        close(descriptor);
+        return nullptr;
+      }
+      const auto* header = static_cast<const SegmentHeader*>(mapping);
+      // The creator reserves the header's memory before it maps, and sets `ready` last.
+      if (info.st_blocks > 0 && header->ready.load(std::memory_order_acquire) == 1 &&
+          std::memcmp(header->magic, segment_magic, sizeof(segment_magic)) == 0 &&
+          header->version == layout_version && header->bytes == bytes) {
+        *status = {};
+        return std::unique_ptr<SharedSegment>(
+            new SharedSegment(path, descriptor, static_cast<std::byte*>(mapping), bytes));
+      }
+      munmap(mapping, header_bytes + bytes);
+    }
+    close(descriptor);
+    sleep_a_millisecond();
+  }
+  *status = {Code::no_memory, ETIMEDOUT, -1};
+  return nullptr;
+}
+
+bool SharedSegment::reserve(std::size_t offset, std::size_t length) {
+  return reserve_file(descriptor_, header_bytes + offset, length);
+}
+
+void SharedSegment::populate(std::size_t offset, std::size_t length) const {
+#ifdef MADV_POPULATE_WRITE
+  const auto begin = reinterpret_cast<std::uintptr_t>(base_ + offset) & ~std::uintptr_t{4095};
+  const auto end =
+      reinterpret_cast<std::uintptr_t>(base_ + offset + length + 4095) & ~std::uintptr_t{4095};
+  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
+#else
+  (void)offset;
+  (void)length;
+#endif
+}
+
+void SharedSegment::remove() { unlink(path_.c_str()); }
+
+}  // namespace forebay::runtime

@@ -1,0 +1,47 @@
+// A named piece of shared memory: a file of the user's own directory under /dev/shm (or a directory
+// the user names), created exclusively by one process and mapped by all of the job's on the node.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "extent/status.h"
+
+namespace forebay::runtime {
+
+// The directory for this user's segments, mode 0700 and really ours; "" and a status if not.
+std::string segment_directory(const std::string& base, Status* status);
+
+class SharedSegment {
+ public:
+  // Opens `path`, or creates it: then `bytes` are mapped, the first `reserved_bytes` have memory
+  // behind them, and `initialise(base)` runs before anybody else sees the segment. A segment whose
+  // creator died before it was ready is replaced.
+  static std::unique_ptr<SharedSegment> join(const std::string& path, std::size_t bytes,
+                                             std::size_t reserved_bytes,
+                                             const std::function<void(std::byte*)>& initialise,
+                                             Status* status);
+  ~SharedSegment();  // unmaps; the file stays
+  SharedSegment(const SharedSegment&) = delete;
+  SharedSegment& operator=(const SharedSegment&) = delete;
+
+  std::byte* base() const { return base_; }  // past the segment's own header
+  std::size_t bytes() const { return bytes_; }
+  // Puts memory behind [offset, offset + length). False: there is none to be had.
+  bool reserve(std::size_t offset, std::size_t length);
+  // Maps those bytes into this process now instead of at the first touch.
+  void populate(std::size_t offset, std::size_t length) const;
+  void remove();  // unlinks the file
+
+ private:
+  SharedSegment(std::string path, int descriptor, std::byte* mapping, std::size_t bytes);
+  std::string path_;
+  int descriptor_;
+  std::byte* mapping_;
+  std::byte* base_;
+  std::size_t bytes_;
+};
+
+}  // namespace forebay::runtime

@@ -1,0 +1,268 @@
+// The runtime against a byte-array model: several handles on one file, every page kind, page sizes
+// and capacities from one frame upwards; then threads and processes that share pages.
+
+#include "runtime/cached_file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "page/page_kind.h"
+
+namespace forebay::runtime {
+namespace {
+
+class TemporaryFile {
+ public:
+  TemporaryFile() {
+    path_ = ::testing::TempDir() + "forebay-cached-XXXXXX";
+    close(mkstemp(path_.data()));
+  }
+  ~TemporaryFile() { unlink(path_.c_str()); }
+  const std::string& path() const { return path_; }
+  std::vector<std::byte> content() const {
+    struct stat info;
+    stat(path_.c_str(), &info);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(info.st_size));
+    const int descriptor = open(path_.c_str(), O_RDONLY);
+    EXPECT_EQ(pread(descriptor, bytes.data(), bytes.size(), 0), info.st_size);
+    close(descriptor);
+    return bytes;
+  }
+
+ private:
+  std::string path_;
+};
+
+struct Setting {
+  std::string kind;
+  int64_t page_size;
+  int64_t capacity;
+  int64_t bypass;
+};
+
+void PrintTo(const Setting& s, std::ostream* out) {
+  *out << s.kind << " page " << s.page_size << " capacity " << s.capacity << " bypass " << s.bypass;
+}
+
+Options options_for(const Setting& setting) {
+  Options options;
+  options.page_kind = setting.kind;
+  options.page_size_bytes = setting.page_size;
+  options.cache_size_bytes = setting.capacity;
+  options.bypass_bytes = setting.bypass;
+  options.commit_size_bytes = 64 << 10;
+  return options;
+}
+
+class CachedFileModel : public ::testing::TestWithParam<Setting> {};
+
+TEST_P(CachedFileModel, AgreesWithByteArray) {
+  constexpr int64_t most = 40'000;
+  for (uint32_t seed = 1; seed <= 12; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](int64_t n) {
+      return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+    };
+    TemporaryFile disk;
+    const Options options = options_for(GetParam());
+    std::vector<std::byte> model;
+    Status status;
+    std::unique_ptr<CachedFile> handles[2];
+    for (auto& handle : handles) {
+      handle = CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
+      ASSERT_NE(handle, nullptr) << describe(status.code);
+    }
+    std::vector<std::byte> buffer(most);
+    for (int step = 0; step < 600; ++step) {
+      CachedFile& file = *handles[below(2)];
+      const int64_t offset = below(most);
+      const int64_t length = below(10) == 0 ? below(most - offset + 1)
+                                            : below(std::min<int64_t>(700, most - offset) + 1);
+      switch (below(12)) {
+        case 0:
+        case 1:
+        case 2:
+        case 3:
+        case 4: {
+          for (int64_t i = 0; i < length; ++i)
+            buffer[static_cast<std::size_t>(i)] = std::byte(random());
+          ASSERT_TRUE(file.write(offset, buffer.data(), length).ok());
+          if (length > 0 && model.size() < static_cast<std::size_t>(offset + length)) {
+            model.resize(static_cast<std::size_t>(offset + length));
+          }
+          std::copy_n(buffer.begin(), length, model.begin() + offset);
+          break;
+        }
+        case 5:
+        case 6:
+        case 7:
+        case 8: {
+          int64_t got;
+          ASSERT_TRUE(file.read(offset, buffer.data(), length, &got).ok());
+          const int64_t expected =
+              std::clamp<int64_t>(static_cast<int64_t>(model.size()) - offset, 0, length);
+          ASSERT_EQ(got, expected) << "seed " << seed << " step " << step << " offset " << offset
+                                   << " length " << length << " size " << model.size();
+          ASSERT_EQ(
+              std::memcmp(buffer.data(), model.data() + offset, static_cast<std::size_t>(got)), 0)
+              << "seed " << seed << " step " << step << " offset " << offset << " length "
+              << length;
+          break;
+        }
+        case 9:
+          ASSERT_TRUE(file.commit().ok());
+          if (below(2) == 0) file.drop_clean();
+          if (below(4) == 0) {
+            ASSERT_EQ(disk.content(), model) << "seed " << seed << " step " << step;
+          }
+          break;
+        case 10: {
+          if (below(4) != 0) break;
+          const int64_t size = below(most);
+          file.truncate_cache(size);
+          ASSERT_EQ(truncate(disk.path().c_str(), size), 0);
+          model.resize(static_cast<std::size_t>(size));
+          break;
+        }
+        case 11: {
+          int64_t size;
+          ASSERT_TRUE(file.size(&size).ok());
+          ASSERT_EQ(size, static_cast<int64_t>(model.size()))
+              << "seed " << seed << " step " << step;
+          if (below(6) == 0) {
+            auto& handle = handles[below(2)];
+            ASSERT_TRUE(handle->close(false).ok());
+            handle = CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
+            ASSERT_NE(handle, nullptr);
+          } else if (below(6) == 0) {
+            const bool on = below(2) == 0;
+            ASSERT_TRUE(file.set_write_through(on).ok());
+          }
+          break;
+        }
+      }
+    }
+    for (auto& handle : handles) ASSERT_TRUE(handle->close(false).ok());
+    ASSERT_EQ(disk.content(), model) << "seed " << seed;
+  }
+  leave_node();
+}
+
+std::vector<Setting> settings() {
+  std::vector<Setting> all;
+  for (const PageKind* kind : page_kinds()) {
+    for (const int64_t page : {512, 4096, 65536}) {
+      for (const int64_t pages : {1, 3, 16, 400}) {
+        all.push_back({std::string(kind->name()), page, page * pages, pages == 3 ? 3000 : 1 << 20});
+      }
+    }
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Settings, CachedFileModel, ::testing::ValuesIn(settings()));
+
+std::byte expected_byte(int64_t offset) {
+  return static_cast<std::byte>((offset * 2654435761u) >> 13);
+}
+
+// Rank `rank` of `ranks` writes every ranks-th record, then all ranks' bytes must be in the file.
+void write_interleaved(CachedFile& file, int rank, int ranks, int64_t record, int records) {
+  std::vector<std::byte> buffer(static_cast<std::size_t>(record));
+  for (int i = 0; i < records; ++i) {
+    const int64_t offset = (static_cast<int64_t>(i) * ranks + rank) * record;
+    for (int64_t b = 0; b < record; ++b)
+      buffer[static_cast<std::size_t>(b)] = expected_byte(offset + b);
+    ASSERT_TRUE(file.write(offset, buffer.data(), record).ok());
+    if (i % 1000 == 999) {
+      ASSERT_TRUE(file.commit().ok());
+    }
+    int64_t got;
+    std::vector<std::byte> back(buffer.size());
+    ASSERT_TRUE(file.read(offset, back.data(), record, &got).ok());
+    ASSERT_EQ(got, record);
+    ASSERT_EQ(back, buffer) << "rank " << rank << " record " << i;
+  }
+}
+
+void expect_pattern(const TemporaryFile& disk, int64_t bytes) {
+  const std::vector<std::byte> content = disk.content();
+  ASSERT_EQ(static_cast<int64_t>(content.size()), bytes);
+  for (int64_t b = 0; b < bytes; ++b) {
+    ASSERT_EQ(content[static_cast<std::size_t>(b)], expected_byte(b)) << "byte " << b;
+  }
+}
+
+class CachedFileShared : public ::testing::TestWithParam<Setting> {};
+
+TEST_P(CachedFileShared, ThreadsLoseNoByte) {
+  constexpr int threads = 4, records = 3000;
+  constexpr int64_t record = 37;
+  TemporaryFile disk;
+  std::vector<std::thread> team;
+  for (int t = 0; t < threads; ++t) {
+    team.emplace_back([&, t] {
+      Status status;
+      auto file =
+          CachedFile::open(disk.path(), OpenMode::read_write, options_for(GetParam()), &status);
+      ASSERT_NE(file, nullptr);
+      write_interleaved(*file, t, threads, record, records);
+      ASSERT_TRUE(file->close(false).ok());
+    });
+  }
+  for (std::thread& thread : team) thread.join();
+  expect_pattern(disk, threads * records * record);
+  leave_node();
+}
+
+TEST_P(CachedFileShared, ProcessesLoseNoByte) {
+  constexpr int processes = 3, records = 3000;
+  constexpr int64_t record = 53;
+  TemporaryFile disk;
+  Options options = options_for(GetParam());
+  options.job = "test-" + std::to_string(getpid());
+  std::vector<pid_t> children;
+  for (int p = 0; p < processes; ++p) {
+    const pid_t child = fork();
+    if (child == 0) {
+      Status status;
+      auto file = CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
+      if (file == nullptr) _exit(2);
+      write_interleaved(*file, p, processes, record, records);
+      if (!file->close(false).ok()) _exit(3);
+      leave_node();
+      _exit(::testing::Test::HasFailure() ? 1 : 0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+  expect_pattern(disk, processes * records * record);
+}
+
+std::vector<Setting> shared_settings() {
+  std::vector<Setting> all;
+  for (const PageKind* kind : page_kinds()) {
+    for (const int64_t pages : {2, 16, 400}) {
+      all.push_back({std::string(kind->name()), 4096, 4096 * pages, 1 << 20});
+    }
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Settings, CachedFileShared, ::testing::ValuesIn(shared_settings()));
+
+}  // namespace
+}  // namespace forebay::runtime
