@@ -1,0 +1,43 @@
+// The lock has no interface of its own, and a mutex of ours would deadlock with it: a constructor
+// run by dlopen holds it when it comes to us, others come to us first. But dlsym holds it while it
+// asks an indirect function (STT_GNU_IFUNC) for its address; so the function is run from there.
+#include "preload/loader_lock.h"
+
+#include "preload/hooks.h"
+
+namespace forebay::preload {
+namespace {
+
+struct Task {
+  void (*function)(void*);
+  void* argument;
+};
+
+thread_local Task* current_task = nullptr;
+
+}  // namespace
+
+void with_loader_lock(void* self, void (*function)(void*), void* argument) {
+  Task task{function, argument};
+  Task* outer = current_task;
+  current_task = &task;
+  real_dlsym()(self, "forebay_preload_locked");
+  current_task = outer;
+}
+
+extern "C" {
+
+using Function = void();
+
+static Function* run_current_task() {
+  if (Task* task = current_task) {
+    current_task = nullptr;
+    task->function(task->argument);
+  }
+  return nullptr;
+}
+
+[[gnu::visibility("default"), gnu::ifunc("run_current_task")]] void forebay_preload_locked();
+}
+
+}  // namespace forebay::preload

@@ -1,0 +1,302 @@
+// libforebay_preload.so, for LD_PRELOAD: brings the interposer of the right ABI into processes that
+// load an MPI library, now or later, and does nothing in all others. It defines no MPI symbol, so
+// nothing that asks whether a symbol exists gets another answer than without it.
+//
+// At start, and whenever the program calls dlopen or dlsym after objects were loaded, the new
+// objects are looked through: for the MPI library, and for slots to rebind. docs/decisions.md says
+// why this way was chosen.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "mpiio/entry_table.h"
+#include "preload/hooks.h"
+#include "preload/libmpi.h"
+#include "preload/loader_lock.h"
+#include "preload/rebind.h"
+
+namespace forebay::preload {
+namespace {
+
+// The loaded objects in the order of loading, and the dynamic linker's counters at that time. In
+// pages of its own: the program's malloc may itself call dlsym.
+struct Snapshot {
+  Object* objects = nullptr;
+  std::size_t count = 0, capacity = 0;
+  unsigned long long loaded = 0, unloaded = 0;
+
+  Snapshot() = default;
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+  ~Snapshot() { clear(); }
+
+  void take();
+  void clear();
+  std::span<const Object> span() const { return {objects, count}; }
+
+ private:
+  static int add(dl_phdr_info* info, std::size_t, void* snapshot);
+  bool grow();
+};
+
+// All but `seen_loads` is used under the dynamic linker's lock only.
+struct State {
+  void* self = nullptr;  // this library's handle; nullptr: switched off
+  const char* self_path = "";
+  std::size_t startup_count = 0;  // objects that were there at the start; they never go
+  std::size_t scanned_count = 0;  // of the last snapshot
+  unsigned long long seen_unloads = 0;
+  bool mpi_found = false;  // an interposer was chosen, whether or not it could be loaded
+  const char* libmpi_path = nullptr;
+  Bindings bindings;
+  std::atomic<unsigned long long> seen_loads = 0;
+} state;
+
+bool Snapshot::grow() {
+  const std::size_t wider = capacity == 0 ? 64 : 2 * capacity;
+  void* grown = objects == nullptr ? mmap(nullptr, wider * sizeof(Object), PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                                   : mremap(objects, capacity * sizeof(Object),
+                                            wider * sizeof(Object), MREMAP_MAYMOVE);
+  if (grown == MAP_FAILED) return false;
+  objects = static_cast<Object*>(grown);
+  capacity = wider;
+  return true;
+}
+
+int Snapshot::add(dl_phdr_info* info, std::size_t, void* argument) {
+  auto* snapshot = static_cast<Snapshot*>(argument);
+  if (snapshot->count == snapshot->capacity && !snapshot->grow()) return 1;
+  snapshot->objects[snapshot->count++] = describe_object(*info);
+  snapshot->loaded = info->dlpi_adds;
+  snapshot->unloaded = info->dlpi_subs;
+  return 0;
+}
+
+void Snapshot::take() {
+  clear();
+  dl_iterate_phdr(add, this);
+}
+
+void Snapshot::clear() {
+  if (objects != nullptr) munmap(objects, capacity * sizeof(Object));
+  objects = nullptr;
+  count = capacity = 0;
+}
+
+int read_load_counter(dl_phdr_info* info, std::size_t, void* counter) {
+  *static_cast<unsigned long long*>(counter) = info->dlpi_adds;
+  return 1;
+}
+
+bool is_interposer(const Object& object) {
+  return defined_symbol(object, "forebay_entry_points") != 0;
+}
+
+// Leaves the reason for `forebay run` to report; there may be none who listens.
+void note_failure(const char* reason) {
+  const char* directory = std::getenv("FOREBAY_RUN_DIR");
+  if (directory == nullptr || reason == nullptr) return;
+  char path[PATH_MAX];
+  if (std::snprintf(path, sizeof path, "%s/unloadable", directory) >= PATH_MAX) return;
+  const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = write(file, reason, std::strlen(reason));
+  close(file);
+}
+
+// The handle of the interposer for `abi`: the one the program was linked with, else the file beside
+// this library.
+void* open_interposer(std::span<const Object> objects, std::string_view abi) {
+  for (const Object& object : objects) {
+    if (is_interposer(object)) return real_dlopen()(object.path, RTLD_NOLOAD | RTLD_LAZY);
+  }
+  char path[PATH_MAX];
+  const char* slash = std::strrchr(state.self_path, '/');
+  const int directory_length = slash != nullptr ? static_cast<int>(slash - state.self_path) + 1 : 0;
+  const int length = std::snprintf(path, sizeof path, "%.*slibforebay_%.*s.so", directory_length,
+                                   state.self_path, static_cast<int>(abi.size()), abi.data());
+  if (length >= PATH_MAX) return nullptr;
+  void* handle = real_dlopen()(path, RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) note_failure(dlerror());
+  return handle;
+}
+
+template <typename Function>
+Function* function_of(void* handle, const char* name) {
+  return reinterpret_cast<Function*>(real_dlsym()(handle, name));
+}
+
+// Attaches the interposer for `libmpi` and learns what can be rebound. From here on the process
+// belongs to this ABI, even where that failed.
+void connect(const Object& libmpi, std::string_view abi, std::span<const Object> objects) {
+  state.mpi_found = true;
+  // Keeps the library, whose addresses are now written down, from being unloaded.
+  void* library = real_dlopen()(libmpi.path, RTLD_NOLOAD | RTLD_LAZY);
+  void* interposer = library != nullptr ? open_interposer(objects, abi) : nullptr;
+  if (interposer == nullptr) return;
+  auto* entry_points =
+      function_of<decltype(forebay_entry_points)>(interposer, "forebay_entry_points");
+  auto* attach = function_of<decltype(forebay_attach)>(interposer, "forebay_attach");
+  if (entry_points == nullptr || attach == nullptr || attach(libmpi.path) != 0) {
+    note_failure("the interposer does not fit the MPI library");
+    return;
+  }
+  std::size_t count = 0;
+  const forebay_entry_point* entries = entry_points(&count);
+  if (state.bindings.connect(libmpi, entries, count)) state.libmpi_path = strdup(libmpi.path);
+}
+
+bool look_for_mpi(std::span<const Object> objects) {
+  const char* forced = std::getenv("FOREBAY_MPI");
+  for (const Object& object : objects) {
+    const std::string_view abi = mpi_abi(object, forced != nullptr ? forced : "");
+    if (abi.empty()) continue;
+    connect(object, abi, objects);
+    return true;
+  }
+  return false;
+}
+
+void rebind_from(std::size_t first, std::span<const Object> objects) {
+  const Bindings none;
+  for (const Object& object : objects.subspan(first)) {
+    const bool ours = object.contains(reinterpret_cast<uintptr_t>(&state)) || is_interposer(object);
+    if (ours) continue;
+    const bool mpi_itself =
+        (state.libmpi_path != nullptr && std::strcmp(object.path, state.libmpi_path) == 0) ||
+        is_mpi_plugin(object);
+    rebind(object, objects, mpi_itself ? none : state.bindings);
+  }
+}
+
+// Looks through what was loaded since the last time. Runs under the dynamic linker's lock.
+void scan(void*) {
+  Snapshot snapshot;
+  snapshot.take();
+  std::size_t first = state.scanned_count;
+  if (snapshot.unloaded != state.seen_unloads || first > snapshot.count) first = 0;
+  if (!state.mpi_found && look_for_mpi(snapshot.span())) {
+    snapshot.take();
+    first = 0;
+  }
+  rebind_from(first, snapshot.span());
+  state.scanned_count = snapshot.count;
+  state.seen_unloads = snapshot.unloaded;
+  state.seen_loads.store(snapshot.loaded, std::memory_order_release);
+}
+
+void scan_if_objects_were_loaded() {
+  unsigned long long loaded = 0;
+  dl_iterate_phdr(read_load_counter, &loaded);
+  if (loaded == state.seen_loads.load(std::memory_order_acquire)) return;
+  const int error = errno;
+  with_loader_lock(state.self, scan, nullptr);
+  errno = error;
+}
+
+// A lookup by dlsym that is about an entry point.
+struct Lookup {
+  void* handle;
+  const char* name;
+  const void* caller;
+  const Bindings::Binding* binding;
+  bool leads_to_library = false;
+};
+
+std::size_t position_of(std::span<const Object> objects, const void* address) {
+  std::size_t position = 0;
+  while (position < objects.size() &&
+         !objects[position].contains(reinterpret_cast<uintptr_t>(address)))
+    ++position;
+  return position;
+}
+
+bool finds_library(std::span<const Object> objects, const Bindings::Binding& binding) {
+  const Object* definer = first_definer(objects, binding.name);
+  return definer != nullptr && defined_symbol(*definer, binding.name) == binding.library;
+}
+
+// RTLD_NEXT: the objects after the caller's, within what was loaded together with it.
+bool next_is_library(const Lookup& lookup, std::span<const Object> objects) {
+  const std::size_t caller = position_of(objects, lookup.caller);
+  if (caller == objects.size()) return false;
+  const std::size_t scope_end = caller < state.startup_count ? state.startup_count : objects.size();
+  return finds_library(objects.subspan(caller + 1, scope_end - caller - 1), *lookup.binding);
+}
+
+// RTLD_DEFAULT: the global scope, then what was loaded together with the caller.
+bool default_is_library(const Lookup& lookup, std::span<const Object> objects) {
+  if (void* found = real_dlsym()(RTLD_DEFAULT, lookup.name))
+    return reinterpret_cast<uintptr_t>(found) == lookup.binding->library;
+  const std::size_t caller = position_of(objects, lookup.caller);
+  if (caller == objects.size()) return false;
+  void* object = real_dlopen()(objects[caller].path, RTLD_NOLOAD | RTLD_LAZY);
+  if (object == nullptr) return false;
+  void* found = real_dlsym()(object, lookup.name);
+  dlclose(object);
+  return reinterpret_cast<uintptr_t>(found) == lookup.binding->library;
+}
+
+void resolve(void* argument) {
+  auto& lookup = *static_cast<Lookup*>(argument);
+  if (lookup.handle != RTLD_NEXT && lookup.handle != RTLD_DEFAULT) {
+    void* found = real_dlsym()(lookup.handle, lookup.name);
+    lookup.leads_to_library = reinterpret_cast<uintptr_t>(found) == lookup.binding->library;
+    return;
+  }
+  Snapshot snapshot;
+  snapshot.take();
+  lookup.leads_to_library = lookup.handle == RTLD_NEXT
+                                ? next_is_library(lookup, snapshot.span())
+                                : default_is_library(lookup, snapshot.span());
+}
+
+bool find_real_functions(std::span<const Object> objects) {
+  const Object* dlopen_home = first_definer(objects, "dlopen");
+  const Object* dlsym_home = first_definer(objects, "dlsym");
+  if (dlopen_home == nullptr || dlsym_home == nullptr) return false;
+  forebay_real_dlopen = defined_symbol(*dlopen_home, "dlopen");
+  forebay_real_dlsym = defined_symbol(*dlsym_home, "dlsym");
+  return true;
+}
+
+[[gnu::constructor]] void start() {
+  // A process with more rights than its user runs nobody else's code.
+  if (getauxval(AT_SECURE) != 0) return;
+  const int error = errno;
+  Snapshot snapshot;
+  snapshot.take();
+  Dl_info self;
+  if (find_real_functions(snapshot.span()) && dladdr(&state, &self) != 0) {
+    state.startup_count = snapshot.count;
+    state.self_path = self.dli_fname;
+    state.self = real_dlopen()(self.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
+    if (state.self != nullptr) with_loader_lock(state.self, scan, nullptr);
+  }
+  errno = error;
+}
+
+}  // namespace
+}  // namespace forebay::preload
+
+void forebay_before_dlopen() { forebay::preload::scan_if_objects_were_loaded(); }
+
+void* forebay_before_dlsym(void* handle, const char* name, const void* caller) {
+  using namespace forebay::preload;
+  scan_if_objects_were_loaded();
+  const Bindings::Binding* binding = name != nullptr ? state.bindings.find(name) : nullptr;
+  if (binding == nullptr) return nullptr;
+  Lookup lookup{handle, name, caller, binding};
+  with_loader_lock(state.self, resolve, &lookup);
+  return lookup.leads_to_library ? reinterpret_cast<void*>(binding->interposer) : nullptr;
+}

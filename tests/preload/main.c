@@ -1,0 +1,6 @@
+void call_all(void);
+
+int main(void) {
+  call_all();
+  return 0;
+}

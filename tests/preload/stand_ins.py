@@ -1,0 +1,54 @@
+"""Builds small stand-ins for an MPI library, a tool, an interposer and programs, so that the
+preload's work can be seen without an MPI library."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCES = Path(__file__).parent
+COMPILER = os.environ.get("CC", "cc")
+
+
+@dataclass
+class Bench:
+    """A directory with the preload, stand-in interposers and what else was built."""
+
+    directory: Path
+
+    @property
+    def preload(self) -> Path:
+        return self.directory / "libforebay_preload.so"
+
+    def build(self, output: str, source: str, *flags: str) -> Path:
+        """Compiles one source of this folder; with a name ending in .so, as a shared library."""
+        path = self.directory / output
+        shared = ["-shared", "-fPIC"] if ".so" in output else []
+        command = [COMPILER, "-g", "-O1", *shared, "-o", path, SOURCES / source]
+        command += [f"-I{SOURCES.parent.parent / 'src'}", f"-L{self.directory}"]
+        command += [f"-Wl,-rpath,{self.directory}", *flags]
+        subprocess.run(command, check=True)
+        return path
+
+    def run(self, *command: str | Path, preload: list[Path] | None = None, **env: str) -> str:
+        """Output of a command that is to succeed, with this preload unless told otherwise."""
+        libraries = [self.preload] if preload is None else preload
+        environment = {**os.environ, **env}
+        environment["LD_PRELOAD"] = ":".join(str(library) for library in libraries)
+        done = subprocess.run(
+            [str(word) for word in command],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def answers(self, *command: str | Path, **options: object) -> dict[str, str]:
+        """The "name=value" words that a program printed."""
+        output = self.run(*command, **options)  # type: ignore[arg-type]
+        return dict(word.split("=", 1) for word in output.split())
