@@ -10,6 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "page/page_kind.h"
+#include "policy/policy.h"
+#include "storage/storage.h"
+
 namespace forebay {
 namespace {
 
@@ -35,8 +39,21 @@ struct Declaration {
   int64_t maximum = std::numeric_limits<int64_t>::max();
 };
 
+// "a|b|c" of a table whose entries have a name.
+template <typename Table, typename Name>
+std::string names(const Table& table, Name name) {
+  std::string joined;
+  for (const auto& entry : table) {
+    if (!joined.empty()) joined += '|';
+    joined += name(entry);
+  }
+  return joined;
+}
+
 std::vector<Declaration> declare_options() {
   using enum OptionType;
+  const auto spec_name = [](const auto& spec) { return spec.name; };
+  const auto kind_name = [](const PageKind* kind) { return kind->name(); };
   return {
       {"enable", boolean, &Options::enable, "", true,
        "Use the cache; false passes every call through to the MPI library."},
@@ -45,11 +62,11 @@ std::vector<Declaration> declare_options() {
       {"consistency", choice, &Options::consistency, "posix|mpi", true,
        "posix: what a rank wrote is visible to the other ranks of its node when the write returns; "
        "mpi: only what the MPI standard promises in nonatomic mode (sync, barrier, sync)."},
-      {"page_kind", choice, &Options::page_kind, "mask|tree|delta", true,
+      {"page_kind", choice, &Options::page_kind, names(page_kinds(), kind_name), true,
        "What a page remembers of the bytes written to it."},
-      {"policy", choice, &Options::policy, "lru", true,
+      {"policy", choice, &Options::policy, names(policies(), spec_name), true,
        "Replacement policy: which page leaves a full cache."},
-      {"storage", choice, &Options::storage, "posix|mpi", true,
+      {"storage", choice, &Options::storage, names(storages(), spec_name), true,
        "How committed bytes reach the file."},
       {"page_size", bytes, &Options::page_size_bytes, "", true, "Size of a page.", 512, 16 * MiB},
       {"cache_size", bytes, &Options::cache_size_bytes, "", true,
