@@ -1,0 +1,157 @@
+"""The bench: its arithmetic, its workloads' own checks, its request counter and its page."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import click
+import pytest
+from forebay.bench_mpi import Mpi, find_mpi
+from forebay.bench_run import WORKLOADS, Figure, Report, run_command
+from forebay.bench_table import report_table, times_computation
+from rich.console import Console
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def mpi() -> Mpi:
+    return find_mpi()
+
+
+def report(**changes: object) -> Report:
+    figures = [Figure("write", "s", [0.4, 0.6, 0.9], [0.1, 0.2, 0.3])]
+    requests = {
+        "plain": {"write": 1000, "read": 0, "syscalls": 1010},
+        "forebay": {"write": 4, "read": 0, "syscalls": 4},
+    }
+    fields = {
+        "workload": "flash",
+        "mpi": "mpich 5.0.2",
+        "ranks": 2,
+        "options": {},
+        "calls": {"write": 1000, "read": 0},
+        "bytes": 300_000,
+        "figures": figures,
+        "requests": requests,
+    }
+    return Report(**(fields | changes))  # type: ignore[arg-type]
+
+
+def test_the_speed_up_is_the_median_of_the_pairs_ratios() -> None:
+    figure = report().figure("write")
+    assert figure.ratios == pytest.approx([4, 3, 3])
+    assert figure.speed_up == pytest.approx(3)
+    entry = report().as_json()["figures"][0]
+    assert entry["median"] == {"plain": 0.6, "forebay": 0.2}
+    assert entry["speed_up_range"] == pytest.approx([3, 4])
+
+
+def test_the_table_shows_both_sides_and_the_requests() -> None:
+    output = io.StringIO()
+    Console(width=100, file=output).print(report_table(report()))
+    text = output.getvalue()
+    assert "600.0 ms" in text
+    assert "3.00x" in text
+    assert "write requests: plain 1,000, Forebay 4" in text
+    assert "read requests" not in text
+
+
+def test_computation_is_compared_pair_by_pair() -> None:
+    figures = [
+        Figure("read", "s", [0.4, 0.8], [0.15, 0.2]),
+        Figure("compute", "s", [0.1, 0.1], [0.1, 0.2]),
+    ]
+    assert times_computation(report(figures=figures), "plain") == pytest.approx(6)
+    assert times_computation(report(figures=figures), "forebay") == pytest.approx(1.25)
+    assert times_computation(report(), "plain") is None
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_workloads_verify_their_own_data(name: str, mpi: Mpi, tmp_path: Path) -> None:
+    program = str(mpi.compile(name, tmp_path))
+    files = tmp_path / "files"
+    files.mkdir()
+    arguments = [program, "--dir", str(files), "--count", "7", "--repeat", "2"]
+    output = run_command(mpi.command(3, arguments), mpi.environment(3), 60)
+    rows = [json.loads(line) for line in output.splitlines()]
+    assert [row["repetition"] for row in rows] == [0, 1]
+    assert all(row["verified"] for row in rows)
+    assert rows[0]["hash"] == rows[1]["hash"]
+    for phases in WORKLOADS[name].figures.values():
+        assert set(phases) <= set(rows[0]["seconds"])
+    assert list(files.iterdir()) == []
+
+
+def test_the_counter_counts_one_request_a_plain_call(mpi: Mpi, tmp_path: Path) -> None:
+    counts = tmp_path / "counts"
+    files = tmp_path / "files"
+    files.mkdir()
+    export = {
+        "LD_PRELOAD": str(mpi.compile_counter(tmp_path)),
+        "FOREBAY_COUNT_DIR": str(files),
+        "FOREBAY_COUNT_FILE": str(counts),
+    }
+    program = str(mpi.compile("small", tmp_path))
+    arguments = [program, "--dir", str(files), "--count", "90", "--no-file-check"]
+    run_command(mpi.command(2, arguments, export), mpi.environment(2), 60)
+    rows = [json.loads(line) for line in counts.read_text().splitlines()]
+    assert len(rows) == 2
+    assert sum(row["write"] for row in rows) == 90
+    assert sum(row["read"] for row in rows) == 90
+    assert sum(row["written_bytes"] for row in rows) == 90 * 300
+    assert sum(row["syscalls"] for row in rows) > 180
+
+
+def test_a_launch_that_hangs_or_fails_is_ended_and_named() -> None:
+    environment = dict(os.environ)
+    with pytest.raises(click.ClickException, match="no end after"):
+        run_command(["sleep", "60"], environment, 0.2)
+    with pytest.raises(click.ClickException, match="no such thing"):
+        run_command(["sh", "-c", "echo no such thing >&2; exit 3"], environment, 10)
+
+
+def test_an_unknown_mpi_is_refused_with_advice() -> None:
+    with pytest.raises(click.ClickException, match="say mpich, openmpi or the path"):
+        find_mpi("lam")
+
+
+def results() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("results", ROOT / "bench" / "results.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_says_which_targets_were_reached() -> None:
+    module = results()
+    case = module.Case("local", "flash", 2, {"write": 4, "requests": 50}, {})
+    entry = report().as_json() | {"times_computation": {"plain": None, "forebay": None}}
+    write, requests = module.rows(case, entry)
+    assert write[-3:] == ["3.00x (3.00-4.00)", "4x", "**no**"]
+    assert requests[-3:] == ["250x fewer", "50x", "yes"]
+
+
+def test_the_plan_names_only_workloads_and_figures_there_are() -> None:
+    special = {"requests", "times computation", "ns/call"}
+    for case in results().plan():
+        figures = set(WORKLOADS[case.workload].figures)
+        assert set(case.targets) <= figures | special
+
+
+def test_the_gluster_harness_explains_itself() -> None:
+    done = subprocess.run(
+        [str(ROOT / "bench" / "gluster.sh")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "gluster.sh up DIR" in done.stderr
