@@ -2,14 +2,16 @@
 #include "page/delta.h"
 #include "page/mask.h"
 #include "page/page_kind.h"
+#include "page/tree.h"
 
 namespace forebay {
 namespace {
 
 constinit const MaskPage mask;
+constinit const TreePage tree;
 constinit const DeltaPage delta;
 
-constexpr const PageKind* kinds[] = {&mask, &delta};
+constexpr const PageKind* kinds[] = {&mask, &tree, &delta};
 
 }  // namespace
 
