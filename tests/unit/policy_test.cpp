@@ -1,0 +1,183 @@
+// What every replacement policy must do, and the order of each that is known.
+#include "policy/policy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <list>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace forebay {
+namespace {
+
+const auto any_frame = [](FrameIndex) { return true; };
+
+PageKey page(int64_t number) { return {1, number}; }
+
+// A policy on memory of its own.
+struct Fixture {
+  Fixture(const PolicySpec& policy_spec, uint32_t frame_count)
+      : spec(policy_spec), frames(frame_count), state(spec.state_bytes(frames) / 8 + 2, guard) {
+    policy = spec.attach(state.data(), frames);
+    policy->reset();
+  }
+  ~Fixture() { EXPECT_EQ(state.back(), guard) << "wrote beyond its state"; }
+  void attach_again() { policy = spec.attach(state.data(), frames); }
+
+  static constexpr uint64_t guard = 0x5ca1ab1e5ca1ab1e;
+  const PolicySpec& spec;
+  const uint32_t frames;
+  std::vector<uint64_t> state;
+  std::unique_ptr<Policy> policy;
+};
+
+class EveryPolicy : public testing::TestWithParam<PolicySpec> {};
+
+std::vector<PolicySpec> all_policies() { return {policies().begin(), policies().end()}; }
+
+INSTANTIATE_TEST_SUITE_P(Policies, EveryPolicy, testing::ValuesIn(all_policies()),
+                         [](const auto& param) { return std::string(param.param.name); });
+
+TEST_P(EveryPolicy, HasNoVictimWhenNothingIsResident) {
+  Fixture fixture(GetParam(), 4);
+  EXPECT_EQ(fixture.policy->victim(page(0), any_frame), no_frame);
+  fixture.policy->insert(2, page(7));
+  fixture.policy->remove(2, page(7));
+  EXPECT_EQ(fixture.policy->victim(page(0), any_frame), no_frame);
+}
+
+TEST_P(EveryPolicy, NamesEveryResidentFrameOnce) {
+  for (const uint32_t frames : {1u, 2u, 7u, 64u}) {
+    Fixture fixture(GetParam(), frames);
+    for (FrameIndex i = 0; i < frames; ++i) fixture.policy->insert(i, page(i));
+    std::set<FrameIndex> victims;
+    for (FrameIndex i = 0; i < frames; ++i) {
+      const FrameIndex victim = fixture.policy->victim(page(1000), any_frame);
+      ASSERT_LT(victim, frames);
+      fixture.policy->evicted(victim, page(victim));
+      EXPECT_TRUE(victims.insert(victim).second);
+    }
+    EXPECT_EQ(fixture.policy->victim(page(1000), any_frame), no_frame);
+  }
+}
+
+TEST_P(EveryPolicy, TheVictimStaysResidentUntilEvicted) {
+  Fixture fixture(GetParam(), 3);
+  for (FrameIndex i = 0; i < 3; ++i) fixture.policy->insert(i, page(i));
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_LT(fixture.policy->victim(page(9), any_frame), 3u);
+  }
+}
+
+TEST_P(EveryPolicy, SkipsWhatCannotBeEvicted) {
+  Fixture fixture(GetParam(), 8);
+  for (FrameIndex i = 0; i < 8; ++i) fixture.policy->insert(i, page(i));
+  for (FrameIndex only = 0; only < 8; ++only) {
+    EXPECT_EQ(fixture.policy->victim(page(9), [only](FrameIndex i) { return i == only; }), only);
+  }
+  EXPECT_EQ(fixture.policy->victim(page(9), [](FrameIndex) { return false; }), no_frame);
+}
+
+// One access to a cache of the fixture's policy, as a driver makes it.
+class Cache {
+ public:
+  explicit Cache(Fixture& fixture) : fixture_(fixture), pages_(fixture.frames, -1) {}
+
+  bool access(int64_t number) {
+    const auto found = std::find(pages_.begin(), pages_.end(), number);
+    if (found != pages_.end()) {
+      fixture_.policy->hit(frame_of(found), page(number));
+      return true;
+    }
+    const auto free = std::find(pages_.begin(), pages_.end(), -1);
+    FrameIndex frame = frame_of(free);
+    if (free == pages_.end()) {
+      frame = fixture_.policy->victim(page(number), any_frame);
+      EXPECT_LT(frame, fixture_.frames);
+      EXPECT_NE(pages_[frame], -1) << "the victim was not resident";
+      fixture_.policy->evicted(frame, page(pages_[frame]));
+    }
+    fixture_.policy->insert(frame, page(number));
+    pages_[frame] = number;
+    return false;
+  }
+  void drop(FrameIndex frame) {
+    if (pages_[frame] == -1) return;
+    fixture_.policy->remove(frame, page(pages_[frame]));
+    pages_[frame] = -1;
+  }
+  const std::vector<int64_t>& pages() const { return pages_; }
+
+ private:
+  FrameIndex frame_of(std::vector<int64_t>::const_iterator at) const {
+    return static_cast<FrameIndex>(at - pages_.begin());
+  }
+  Fixture& fixture_;
+  std::vector<int64_t> pages_;  // of each frame, -1 for none
+};
+
+// The state is all there is: a policy attached anew before every access, as by another process,
+// decides as the first one would have.
+TEST_P(EveryPolicy, GoesOnFromItsStateAlone) {
+  Fixture kept(GetParam(), 16);
+  Fixture attached(GetParam(), 16);
+  Cache a(kept);
+  Cache b(attached);
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 20000 && !HasFailure(); ++i) {
+    if (random() % 10 == 0) {
+      const auto frame = static_cast<FrameIndex>(random() % 16);
+      a.drop(frame);
+      b.drop(frame);
+    }
+    const auto number = static_cast<int64_t>(std::min(random() % 48, random() % 48));
+    attached.attach_again();
+    EXPECT_EQ(a.access(number), b.access(number));
+    EXPECT_EQ(a.pages(), b.pages());
+  }
+}
+
+TEST_P(EveryPolicy, ResetForgetsEverything) {
+  Fixture used(GetParam(), 8);
+  Cache warm(used);
+  for (int64_t i = 0; i < 100; ++i) warm.access(i * i % 23);
+  used.policy->reset();
+  Fixture fresh(GetParam(), 8);
+  Cache a(used);
+  Cache b(fresh);
+  for (int64_t i = 0; i < 1000; ++i) EXPECT_EQ(a.access(i * i % 29), b.access(i * i % 29));
+}
+
+TEST_P(EveryPolicy, KeepsALoopThatFits) {
+  Fixture fixture(GetParam(), 10);
+  Cache cache(fixture);
+  for (int64_t i = 0; i < 10; ++i) EXPECT_FALSE(cache.access(i));
+  for (int64_t i = 0; i < 100; ++i) EXPECT_TRUE(cache.access(i % 10));
+}
+
+TEST(Lru, EvictsInOrderOfLastAccess) {
+  Fixture fixture(*find_policy("lru"), 32);
+  Cache cache(fixture);
+  std::list<int64_t> recent;  // most recent first
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 50000 && !HasFailure(); ++i) {
+    const auto number = static_cast<int64_t>(random() % 64);
+    const auto found = std::find(recent.begin(), recent.end(), number);
+    const bool hit = found != recent.end();
+    if (hit) recent.erase(found);
+    recent.push_front(number);
+    if (recent.size() > 32) recent.pop_back();
+    EXPECT_EQ(cache.access(number), hit);
+  }
+}
+
+TEST(Policies, AreFoundByName) {
+  for (const PolicySpec& spec : policies()) EXPECT_EQ(find_policy(spec.name), &spec);
+  EXPECT_EQ(find_policy("no such policy"), nullptr);
+}
+
+}  // namespace
+}  // namespace forebay
