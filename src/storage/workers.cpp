@@ -6,18 +6,26 @@
 namespace forebay {
 
 Workers::~Workers() {
-  if (threads_.empty() || owner_ != getpid()) return;
+  if (forked()) {
+    // Destroying a condition variable waits for its waiters, and the child has none of them.
+    static_cast<void>(changed_.release());
+    return;
+  }
+  if (threads_.empty()) return;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_->notify_all();
   for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
 }
 
+// A child has the locks as some thread of its parent left them; it touches none of them.
+bool Workers::forked() const { return owner_ != 0 && owner_ != getpid(); }
+
 void Workers::run(std::size_t parts, const std::function<void(std::size_t)>& part) {
-  const std::unique_lock task(task_, std::try_to_lock);
-  if (parts < 2 || !task.owns_lock()) {
+  std::unique_lock task(task_, std::defer_lock);
+  if (parts < 2 || forked() || !task.try_lock()) {
     for (std::size_t i = 0; i < parts; ++i) part(i);
     return;
   }
@@ -30,11 +38,11 @@ void Workers::run(std::size_t parts, const std::function<void(std::size_t)>& par
     open_ = true;
     ++task_number_;
   }
-  changed_.notify_all();
+  changed_->notify_all();
   work(parts, part);
   std::unique_lock lock(mutex_);
   open_ = false;
-  changed_.wait(lock, [this] { return joined_ == 0; });
+  changed_->wait(lock, [this] { return joined_ == 0; });
 }
 
 void Workers::work(std::size_t parts, const std::function<void(std::size_t)>& part) {
@@ -70,7 +78,7 @@ void Workers::help() {
   uint64_t seen = 0;
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return stopping_ || (open_ && task_number_ != seen); });
+    changed_->wait(lock, [&] { return stopping_ || (open_ && task_number_ != seen); });
     if (stopping_) return;
     seen = task_number_;
     ++joined_;
@@ -79,7 +87,7 @@ void Workers::help() {
     lock.unlock();
     work(parts, *part);
     lock.lock();
-    if (--joined_ == 0) changed_.notify_all();
+    if (--joined_ == 0) changed_->notify_all();
   }
 }
 

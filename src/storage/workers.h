@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -18,7 +19,8 @@ namespace forebay {
 
 class Workers {
  public:
-  explicit Workers(int helpers) : wanted_(helpers) {}
+  explicit Workers(int helpers)
+      : wanted_(helpers), changed_(std::make_unique<std::condition_variable>()) {}
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -29,18 +31,19 @@ class Workers {
   void run(std::size_t parts, const std::function<void(std::size_t)>& part);
 
  private:
+  bool forked() const;
   static void* helper_main(void* self);
   void help();
   void start_helpers();
   void work(std::size_t parts, const std::function<void(std::size_t)>& part);
 
   const int wanted_;
-  std::mutex task_;  // held by the caller whose task is shared out
+  std::atomic<pid_t> owner_{0};  // process that made the threads; a forked child has none of them
+  std::mutex task_;              // held by the caller whose task is shared out
 
   std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
+  std::unique_ptr<std::condition_variable> changed_;
   std::vector<pthread_t> threads_;
-  pid_t owner_ = 0;  // process that made threads_; a forked child has none of them
   bool stopping_ = false;
   bool open_ = false;  // a task is there that helpers may still join
   uint64_t task_number_ = 0;
