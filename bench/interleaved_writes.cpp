@@ -41,7 +41,7 @@ double seconds(clockid_t clock) {
 struct Shared {
   pthread_barrier_t barrier;
   double cpu[phases][most_processes];
-  double elapsed[phases];
+  double elapsed[phases][most_processes];
 };
 
 void expect(const Status& status, const char* what) {
@@ -61,7 +61,7 @@ class Measurement {
   ~Measurement() {
     shared_.cpu[phase_][process_] = seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_start_;
     pthread_barrier_wait(&shared_.barrier);
-    if (process_ == 0) shared_.elapsed[phase_] = seconds(CLOCK_MONOTONIC) - start_;
+    shared_.elapsed[phase_][process_] = seconds(CLOCK_MONOTONIC) - start_;
   }
   Measurement(const Measurement&) = delete;
   Measurement& operator=(const Measurement&) = delete;
@@ -137,9 +137,11 @@ int main(int argc, char** argv) {
     repetition(shared, process, processes, records, path, options);
     pthread_barrier_wait(&shared.barrier);
     for (int phase = 0; phase < phases; ++phase) {
-      const double* all = shared.cpu[phase];
-      cpu[phase].push_back(*std::max_element(all, all + processes));
-      elapsed[phase].push_back(shared.elapsed[phase]);
+      const auto longest = [processes](const double* all) {
+        return *std::max_element(all, all + processes);
+      };
+      cpu[phase].push_back(longest(shared.cpu[phase]));
+      elapsed[phase].push_back(longest(shared.elapsed[phase]));
     }
   }
   forebay::runtime::leave_node();
