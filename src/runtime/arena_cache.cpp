@@ -13,8 +13,9 @@ namespace forebay::runtime {
 namespace {
 
 constexpr std::size_t growth_bytes = 1 << 20;  // memory is reserved in steps of this size
-constexpr int64_t fetch_unit = 4096;           // a random read fetches whole units
-constexpr std::size_t most_claims = 256;       // frames filled or committed by one request list
+constexpr int64_t least_populated_page = 16 << 10;
+constexpr int64_t fetch_unit = 4096;      // a random read fetches whole units
+constexpr std::size_t most_claims = 256;  // frames filled or committed by one request list
 constexpr int spins_before_yield = 64;
 constexpr int yields_before_check = 10'000;
 
@@ -109,9 +110,7 @@ std::unique_ptr<ArenaCache> ArenaCache::join(const std::string& path, uint32_t n
       status);
   if (cache->segment_ == nullptr) return nullptr;
   attach(cache->segment_->base());
-  const std::size_t chunks =
-      static_cast<std::size_t>(shape.page_size) * shape.frames / growth_bytes;
-  cache->populated_ = std::make_unique<std::atomic<bool>[]>(chunks + 1);
+  cache->populated_ = std::make_unique<std::atomic<bool>[]>(shape.frames);
   return cache;
 }
 
@@ -141,11 +140,10 @@ uint64_t ArenaCache::busy_word(FrameIndex frame) const {
 
 void ArenaCache::drain(FrameIndex frame) const {
   const uint64_t word = busy_word(frame);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   const uint32_t seats = registry_->seats_in_use.load(std::memory_order_acquire);
   for (uint32_t s = 0; s < seats; ++s) {
     Seat& seat = registry_->seats[s];
-    for (int spin = 0; seat.busy.load(std::memory_order_acquire) == word; ++spin) {
+    for (int spin = 0; seat.busy.load(std::memory_order_seq_cst) == word; ++spin) {
       if (spin < spins_before_yield) continue;
       sched_yield();
       // A process that died in mid-copy left nothing published: its seat is given back.
@@ -196,21 +194,14 @@ bool ArenaCache::grow(Shard& shard) {
   return false;
 }
 
+// Mapping a large page at once costs a tenth of faulting its memory in bit by bit.
 void ArenaCache::populate(FrameIndex frame) {
-  // Mapping a whole step at once costs a tenth of faulting its pages in one by one. The step's
-  // neighbours may not have memory yet, so only this frame's share is mapped where frames are
-  // large.
-  const std::size_t page = static_cast<std::size_t>(shape_.page_size);
-  std::atomic<bool>& done = populated_[page * frame / growth_bytes];
-  if (done.load(std::memory_order_relaxed)) return;
-  done.store(true, std::memory_order_relaxed);
-  const FrameIndex first = frame / shape_.frames_per_shard() * shape_.frames_per_shard();
-  const FrameIndex usable_end = first + shards_[frame / shape_.frames_per_shard()].state().usable;
-  const auto step = static_cast<uint32_t>(std::max<std::size_t>(growth_bytes / page, 1));
-  const FrameIndex end = std::min(usable_end, frame + step);
-  segment_->populate(layout_->data + page * frame, page * (end - frame));
+  if (page_size() < least_populated_page) return;
+  if (populated_[frame].exchange(true, std::memory_order_relaxed)) return;
+  segment_->populate(layout_->data + static_cast<std::size_t>(page_size()) * frame,
+                     static_cast<std::size_t>(page_size()));
   segment_->populate(layout_->page_states + layout_->page_state_stride * frame,
-                     layout_->page_state_stride * (end - frame));
+                     layout_->page_state_stride);
 }
 
 ArenaCache::Got ArenaCache::obtain(const Requester& who, Locked& lock, PageKey key, bool* count,
@@ -570,7 +561,6 @@ Status ArenaCache::fill(const Requester& who, std::vector<Claim>& claims, Extent
   Status status = fetch(who, fetches);
   int64_t end = INT64_MAX;
   if (status.ok()) status = zero_holes(who, fetches, &end);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   keep = keep && who.file->direct_writers.load() == 0 &&
          who.file->direct_writes.load() == direct_writes;
   for (std::size_t i = 0; i < claims.size(); ++i) {
@@ -624,17 +614,20 @@ void ArenaCache::install(const Claim& claim, const Fetch& fetched) {
   open_frame(claim.frame);
 }
 
-std::vector<FrameIndex> ArenaCache::frames_of(uint64_t file, Extent range, bool dirty_only) {
+std::vector<FrameIndex> ArenaCache::frames_of(uint64_t file, Extent range, Which which) {
   std::vector<std::pair<int64_t, FrameIndex>> found;
   for (uint32_t s = 0; s < shape_.shards; ++s) {
     const ShardState& shard = shards_[s].state();
-    Locked lock(*this, s);
+    const Locked lock(*this, s);
     if (shard.resident == 0) continue;
     for (FrameIndex f = shard.first_frame; f < shard.first_frame + shard.usable; ++f) {
       const Frame& frame = frames_[f];
       if (frame.key.file != file) continue;
       if (intersect({frame.key.page * page_size(), page_size()}, range).empty()) continue;
-      if (dirty_only && frame.dirty_hint.load() == 0 && frame.io != FrameIo::committing) continue;
+      if (which != Which::all && frame.dirty_hint.load() == 0 && frame.io != FrameIo::committing) {
+        continue;
+      }
+      if (which == Which::full && !kind_->holds(state(f), page_size(), {0, page_size()})) continue;
       found.emplace_back(frame.key.page, f);
     }
   }
@@ -647,7 +640,7 @@ std::vector<FrameIndex> ArenaCache::frames_of(uint64_t file, Extent range, bool 
 
 Status ArenaCache::commit(const Requester& who, Extent range) {
   if (header_->dirty_frames.load() == 0 && header_->committing_frames.load() == 0) return {};
-  std::vector<FrameIndex> frames = frames_of(who.file->id, range, true);
+  std::vector<FrameIndex> frames = frames_of(who.file->id, range, Which::dirty);
   if (frames.empty()) return {};
   // Ranks that commit at the same time begin at different places and so share the work.
   const uint32_t seats = std::max<uint32_t>(who.file->handles, 1);
@@ -774,14 +767,9 @@ Status ArenaCache::commit_around(const Requester& who, FrameIndex victim) {
 }
 
 Status ArenaCache::commit_some(const Requester& who, uint32_t target) {
-  for (const bool full_only : {true, false}) {
+  for (const Which which : {Which::full, Which::dirty}) {
     if (dirty_frames() <= target) return {};
-    std::vector<FrameIndex> frames = frames_of(who.file->id, {0, INT64_MAX}, true);
-    std::vector<FrameIndex> chosen;
-    for (const FrameIndex f : frames) {
-      if (full_only && !kind_->holds(state(f), page_size(), {0, page_size()})) continue;
-      chosen.push_back(f);
-    }
+    std::vector<FrameIndex> chosen = frames_of(who.file->id, {0, INT64_MAX}, which);
     const std::size_t surplus = dirty_frames() > target ? dirty_frames() - target : 0;
     if (chosen.size() > surplus) chosen.resize(surplus);
     const Status status = commit_frames(who, std::move(chosen), who.file->id, false);
@@ -793,7 +781,7 @@ Status ArenaCache::commit_some(const Requester& who, uint32_t target) {
 template <typename Change>
 void ArenaCache::change_frames(const Requester& who, Extent range, const Change& change) {
   const uint64_t file = who.file->id;
-  for (const FrameIndex f : frames_of(file, range, false)) {
+  for (const FrameIndex f : frames_of(file, range, Which::all)) {
     Locked lock(*this, f / shape_.frames_per_shard());
     while (frames_[f].key.file == file && frames_[f].io != FrameIo::idle) lock.wait();
     if (frames_[f].key.file != file) continue;
@@ -826,7 +814,7 @@ void ArenaCache::truncate(const Requester& who, int64_t bytes) {
 bool ArenaCache::any_resident(const Requester& who, Extent range) {
   const int64_t first = range.offset / page_size();
   const int64_t last = (range.end() - 1) / page_size();
-  if (last - first >= shape_.frames) return !frames_of(who.file->id, range, false).empty();
+  if (last - first >= shape_.frames) return !frames_of(who.file->id, range, Which::all).empty();
   for (int64_t page = first; page <= last;) {
     const uint32_t shard = shard_of(key_of(who, page), shape_.shards);
     Locked lock(*this, shard);

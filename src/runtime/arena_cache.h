@@ -133,7 +133,8 @@ class ArenaCache {
   Status zero_holes(const Requester& who, std::vector<Fetch>& fetches, int64_t* end);
   void install(const Claim& claim, const Fetch& fetched);
 
-  std::vector<FrameIndex> frames_of(uint64_t file, Extent range, bool dirty_only);
+  enum class Which : uint8_t { all, dirty, full };  // dirty: or being committed; full: and whole
+  std::vector<FrameIndex> frames_of(uint64_t file, Extent range, Which which);
   Status commit_frames(const Requester& who, std::vector<FrameIndex> frames, uint64_t file,
                        bool wait);
   Status commit_around(const Requester& who, FrameIndex victim);
@@ -153,7 +154,7 @@ class ArenaCache {
   Frame* frames_ = nullptr;
   std::vector<Shard> shards_;
   StorageFinder finder_;
-  std::unique_ptr<std::atomic<bool>[]> populated_;  // of each growth step, in this process
+  std::unique_ptr<std::atomic<bool>[]> populated_;  // by frame: mapped into this process
 };
 
 }  // namespace forebay::runtime

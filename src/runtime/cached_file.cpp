@@ -51,7 +51,7 @@ inline bool CachedFile::write_translated(Extent part, const std::byte* memory) {
   if (current) {
     std::memcpy(t.data + in_page, memory, static_cast<std::size_t>(part.length));
     arena_->kind().publish(t.state, t.length, {in_page, part.length});
-    if (t.frame->dirty_hint.load(std::memory_order_relaxed) == 0) arena_->note_dirty(*t.frame);
+    if (t.frame->dirty_hint.load(std::memory_order_seq_cst) == 0) arena_->note_dirty(*t.frame);
   }
   seat_->busy.store(0, std::memory_order_release);
   return current;

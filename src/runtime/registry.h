@@ -32,7 +32,7 @@ struct alignas(64) FileEntry {
   uint64_t id = 0;  // PageKey::file; never used twice
   uint64_t device = 0;
   uint64_t inode = 0;
-  uint32_t handles = 0;  // open handles; 0: the entry is free
+  std::atomic<uint32_t> handles{0};  // open handles; 0: the entry is free
   uint32_t arena = no_entry;
   // Accesses that go past the cache: a fill that overlaps one in time must not keep what it read.
   std::atomic<uint32_t> direct_writers{0};
