@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from stand_ins import Bench
 
 

@@ -89,14 +89,16 @@ def test_a_tool_stays_in_front(bench, linking, down, order):
     program = link(bench, f"main-{linking}", "libmpi.so.12", *LINKING[linking])
     preload = [tool, bench.preload] if order == "tool first" else [bench.preload, tool]
     answers = bench.answers(program, preload=preload)
-    front = {name: "tool>mpich" for name in ("open", "again", "pointer", "table")}
+    front = dict.fromkeys(("open", "again", "pointer", "table"), "tool>mpich")
     assert answers == {**REBOUND, **front}
 
 
 def test_a_program_linked_with_the_interposer_gets_no_second_one(bench):
     interposer = bench.directory / "elsewhere.so"
     bench.build(interposer.name, "interposer.c", '-DABI="linked"')
-    program = link(bench, "main-linked", "libmpi.so.12", "-Wl,--no-as-needed", f"-l:{interposer.name}")
+    program = link(
+        bench, "main-linked", "libmpi.so.12", "-Wl,--no-as-needed", f"-l:{interposer.name}"
+    )
     assert bench.answers(program)["open"] == "linked"
 
 

@@ -1,0 +1,26 @@
+# What `cmake --install` and the wheel contain: the same tree below a prefix, which for the wheel is
+# the Python package.
+include(CMakePackageConfigHelpers)
+
+set(config_directory lib/cmake/forebay)
+install(TARGETS forebay_preload LIBRARY DESTINATION lib)
+foreach(abi mpich mpiabi openmpi)
+  if(NOT TARGET forebay_${abi})
+    continue()
+  endif()
+  set_target_properties(forebay_${abi} PROPERTIES EXPORT_NAME ${abi})
+  install(TARGETS forebay_${abi} EXPORT forebayTargets LIBRARY DESTINATION lib)
+  configure_file(cmake/forebay.pc.in forebay-${abi}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/forebay-${abi}.pc DESTINATION lib/pkgconfig)
+endforeach()
+install(EXPORT forebayTargets NAMESPACE forebay:: DESTINATION ${config_directory})
+
+configure_package_config_file(cmake/forebayConfig.cmake.in forebayConfig.cmake
+                              INSTALL_DESTINATION ${config_directory})
+write_basic_package_version_file(forebayConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/forebayConfig.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/forebayConfigVersion.cmake
+        DESTINATION ${config_directory})
+if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/include)
+  install(DIRECTORY include/ DESTINATION include)
+endif()

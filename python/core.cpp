@@ -1,0 +1,121 @@
+// forebay._core: the tables of the runtime for Python. A binding only; the meaning of everything
+// here stands in the headers it includes.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "options/options.h"
+#include "page/page_kind.h"
+#include "policy/policy.h"
+#include "storage/storage.h"
+
+namespace nb = nanobind;
+
+namespace {
+
+struct Option {
+  std::string name, type, fallback;
+  std::vector<std::string> choices;
+  std::string meaning;
+  bool per_file;
+};
+
+struct Variant {
+  std::string name, meaning;
+};
+
+const char* type_name(forebay::OptionType type) {
+  switch (type) {
+    case forebay::OptionType::boolean:
+      return "boolean";
+    case forebay::OptionType::bytes:
+      return "bytes";
+    case forebay::OptionType::count:
+      return "count";
+    case forebay::OptionType::fraction:
+      return "fraction";
+    case forebay::OptionType::choice:
+      return "choice";
+    case forebay::OptionType::text:
+      return "text";
+  }
+  return "";
+}
+
+std::vector<std::string> split_choices(const std::string& choices) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < choices.size();) {
+    const std::size_t end = std::min(choices.find('|', begin), choices.size());
+    parts.push_back(choices.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::vector<Option> options() {
+  std::vector<Option> table;
+  for (const forebay::OptionSpec& spec : forebay::option_table()) {
+    table.push_back({spec.name, type_name(spec.type), spec.fallback, split_choices(spec.choices),
+                     spec.meaning, spec.per_file});
+  }
+  return table;
+}
+
+template <typename Table>
+std::vector<Variant> variants(const Table& table) {
+  std::vector<Variant> named;
+  for (const auto& entry : table) named.push_back({entry.name, entry.meaning});
+  return named;
+}
+
+std::vector<Variant> page_kinds() {
+  std::vector<Variant> named;
+  for (const forebay::PageKind* kind : forebay::page_kinds())
+    named.push_back({std::string(kind->name()), std::string(kind->meaning())});
+  return named;
+}
+
+std::optional<std::string> complaint_about(const std::string& name, const std::string& value) {
+  forebay::Options options;
+  std::optional<std::string> complaint;
+  forebay::apply_options(
+      options,
+      [&](const forebay::OptionSpec& spec) {
+        return spec.name == name ? std::optional(value) : std::nullopt;
+      },
+      [&](std::string_view line) { complaint = line; });
+  return complaint;
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+  module.doc() = "Tables of the Forebay runtime.";
+  module.attr("version") = FOREBAY_VERSION;
+
+  nb::class_<Option>(module, "Option", "What is declared of an option (src/options/options.h).")
+      .def_ro("name", &Option::name)
+      .def_ro("type", &Option::type)
+      .def_ro("fallback", &Option::fallback, "The default, as a user would write it.")
+      .def_ro("choices", &Option::choices, "Accepted values of a choice, else empty.")
+      .def_ro("meaning", &Option::meaning)
+      .def_ro("per_file", &Option::per_file, "Whether MPI_Info may give it for one file.");
+  nb::class_<Variant>(module, "Variant", "An entry of a table of variants.")
+      .def_ro("name", &Variant::name)
+      .def_ro("meaning", &Variant::meaning);
+
+  module.def("options", options, "Every option, in the order of declaration.");
+  module.def("page_kinds", page_kinds, "Every page kind.");
+  module.def(
+      "policies", [] { return variants(forebay::policies()); }, "Every replacement policy.");
+  module.def(
+      "storages", [] { return variants(forebay::storages()); }, "Every storage.");
+  module.def("complaint_about", complaint_about, nb::arg("name"), nb::arg("value"),
+             "What is wrong with the value of an option, or None.");
+}

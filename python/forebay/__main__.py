@@ -1,0 +1,5 @@
+"""`python -m forebay` is the command `forebay`."""
+
+from forebay.cli import main
+
+main()

@@ -1,0 +1,42 @@
+"""The environment by which the processes of a job come to use Forebay, and find each other."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+
+import click
+
+from forebay.paths import preload_library
+
+# Set by the launchers in the processes that they start.
+_RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
+
+
+def inside_launcher(environment: Mapping[str, str]) -> bool:
+    """Whether this process was started by mpiexec, srun or their like, as a rank."""
+    return any(name in environment for name in _RANK_VARIABLES)
+
+
+def new_job() -> str:
+    """A name for a job that nobody else can guess."""
+    return secrets.token_hex(16)
+
+
+def preload_value(environment: Mapping[str, str]) -> str:
+    """LD_PRELOAD with our library in front of what is there.
+
+    Raises click.ClickException when the library is missing or LD_PRELOAD cannot express its path.
+    """
+    library = preload_library()
+    if not library.exists():
+        raise click.ClickException(f"{library} is missing; install Forebay again")
+    if any(character in str(library) for character in ": \t\n"):
+        raise click.ClickException(
+            f"{library}: LD_PRELOAD cannot name a path with a space or a colon; "
+            "install Forebay elsewhere"
+        )
+    present = environment.get("LD_PRELOAD", "")
+    if str(library) in present.replace(":", " ").split():
+        return present
+    return f"{library}:{present}" if present else str(library)

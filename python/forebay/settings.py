@@ -1,0 +1,77 @@
+"""Options given on a command line or in a TOML file, on their way into the environment.
+
+The runtime reads FOREBAY_<NAME>, then FOREBAY_CONFIG (lines "name=value"), as `src/options` says.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import click
+
+from forebay import _core
+
+
+def parse_assignments(words: Iterable[str]) -> dict[str, str]:
+    """The options of `-o name=value` words.
+
+    Raises click.UsageError, which names the word, for anything the runtime would not accept.
+    """
+    options: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise click.UsageError(f"-o {word}: write it as name=value, e.g. -o page_size=64KiB")
+        options[name.strip()] = value.strip()
+    _check(options, "-o")
+    return options
+
+
+def read_configuration(path: Path) -> dict[str, str]:
+    """The options of a TOML file: `name = value` lines at top level.
+
+    Raises click.UsageError, which names the file and the option, for what is not accepted.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise click.UsageError(f"{path}: {reason}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise click.UsageError(f"{path}: {error}") from error
+    options = {name: _text(path, name, value) for name, value in table.items()}
+    _check(options, str(path))
+    return options
+
+
+def configuration_variable(options: Mapping[str, str]) -> str:
+    """The value of FOREBAY_CONFIG for these options."""
+    return "\n".join(f"{name}={value}" for name, value in options.items())
+
+
+def option_variables(options: Mapping[str, str]) -> dict[str, str]:
+    """The environment variables of these options."""
+    return {f"FOREBAY_{name.upper()}": value for name, value in options.items()}
+
+
+def _text(path: Path, name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float | str):
+        return str(value)
+    raise click.UsageError(f"{path}: {name}: give a number, a string, true or false")
+
+
+def _check(options: Mapping[str, str], origin: str) -> None:
+    known = {option.name for option in _core.options()}
+    for name, value in options.items():
+        if name not in known:
+            message = f"{origin}: there is no option '{name}'; see `forebay hints`"
+            raise click.UsageError(message)
+        if "\n" in value:
+            raise click.UsageError(f"{origin}: option {name}: a value is one line")
+        complaint = _core.complaint_about(name, value)
+        if complaint is not None:
+            raise click.UsageError(f"{origin}: {complaint}")

@@ -1,0 +1,173 @@
+"""`forebay run` without MPI: what it sets, and that nobody notices it stands between."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command import FOREBAY, forebay, outside
+
+SHOW = [sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))"]
+UNUSED = "no process on this node used MPI-IO through Forebay"
+
+
+def shown(*words: object, **env: str) -> dict[str, str]:
+    """The environment that a command finds."""
+    done = forebay("run", *words, "--", *SHOW, **env)
+    assert done.returncode == 0, done.stderr
+    environment: dict[str, str] = json.loads(done.stdout)
+    return environment
+
+
+def test_outside_a_launcher_a_job_begins():
+    first, second = shown(), shown()
+    assert first["LD_PRELOAD"].endswith("/libforebay_preload.so")
+    assert len(first["FOREBAY_JOB"]) == 32
+    assert first["FOREBAY_JOB"] != second["FOREBAY_JOB"]
+    assert not Path(first["FOREBAY_RUN_DIR"]).exists()
+
+
+@pytest.mark.parametrize("variable", ["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"])
+def test_inside_a_launcher_the_process_is_replaced(variable):
+    environment = shown(**{variable: "0"})
+    assert environment["LD_PRELOAD"].endswith("/libforebay_preload.so")
+    assert "FOREBAY_RUN_DIR" not in environment
+    done = forebay("run", "--", "sh", "-c", "echo $PPID", **{variable: "0"})
+    assert (done.stdout.strip(), done.stderr) == (str(os.getpid()), "")
+
+
+def test_inside_a_job_the_job_is_kept():
+    assert shown(FOREBAY_JOB="secret")["FOREBAY_JOB"] == "secret"
+    assert shown(FOREBAY_JOB="secret", PMI_RANK="1")["FOREBAY_JOB"] == "secret"
+
+
+def test_what_was_preloaded_stays(tmp_path):
+    other = tmp_path / "libother.so"
+    subprocess.run(["cc", "-shared", "-o", other, "-x", "c", os.devnull], check=True)
+    preload = shown(LD_PRELOAD=str(other))["LD_PRELOAD"].split(":")
+    assert preload[0].endswith("/libforebay_preload.so")
+    assert preload[1:] == [str(other)]
+    again = shown(LD_PRELOAD=":".join(preload))["LD_PRELOAD"].split(":")
+    assert again == preload
+
+
+def test_options_become_variables(tmp_path):
+    config = tmp_path / "forebay.toml"
+    config.write_text('page_size = "32KiB"\nwrite_behind = false\ndirty_bound = 0.25\n')
+    environment = shown(
+        "--mpi=openmpi", "--stats", "--stats-json=out.json", "--config", config, "-o", "shards=2"
+    )
+    assert environment["FOREBAY_MPI"] == "openmpi"
+    assert environment["FOREBAY_STATS"] == "true"
+    assert environment["FOREBAY_STATS_JSON"] == str(Path.cwd() / "out.json")
+    assert environment["FOREBAY_SHARDS"] == "2"
+    lines = environment["FOREBAY_CONFIG"].splitlines()
+    assert lines == ["page_size=32KiB", "write_behind=false", "dirty_bound=0.25"]
+
+
+def test_open_mpi_is_told_what_to_hand_to_other_nodes(tmp_path):
+    launcher = tmp_path / "mpiexec"
+    launcher.write_text("#!/bin/sh\necho $OMPI_MCA_mca_base_env_list\n")
+    launcher.chmod(0o755)
+    named = forebay("run", "--", launcher, "-n", "2", "app", OMPI_MCA_mca_base_env_list="MINE")
+    assert named.stdout.strip() == "MINE;LD_PRELOAD;FOREBAY_JOB"
+    assert forebay("run", "--", launcher, "-x", "MINE", "app").stdout.strip() == ""
+
+
+def test_streams_and_exit_code_are_the_commands_own():
+    done = subprocess.run(
+        [*FOREBAY, "run", "--", "sh", "-c", "cat; echo error >&2; exit 7"],
+        input="input",
+        env=outside(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (7, "input")
+    assert done.stderr.splitlines()[0] == "error"
+
+
+def test_it_is_said_once_that_nothing_was_used():
+    done = forebay("run", "--", "sh", "-c", "true; sh -c true")
+    assert done.stderr.count(UNUSED) == len(done.stderr.splitlines()) == 1
+
+
+def test_nothing_is_said_when_it_was_used():
+    assert forebay("run", "--", "sh", "-c", "touch $FOREBAY_RUN_DIR/used").stderr == ""
+
+
+def test_the_reason_of_a_failure_is_said():
+    done = forebay("run", "--", "sh", "-c", "echo because > $FOREBAY_RUN_DIR/unloadable")
+    assert "could not be loaded (because)" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+def test_death_by_signal_is_handed_on(number):
+    assert forebay("run", "--", "sh", "-c", f"kill -{int(number)} $$").returncode == -number
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1])
+def test_signals_are_forwarded(number):
+    script = f"trap 'exit 9' {int(number)}; echo ready; while :; do sleep 0.05; done"
+    command = [*FOREBAY, "run", "--", "sh", "-c", script]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=outside(), text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        assert process.wait(timeout=30) == 9
+
+
+def test_the_command_finds_ordinary_signal_dispositions():
+    script = "grep SigIgn /proc/self/status; grep SigBlk /proc/self/status"
+    lines = forebay("run", "--", "sh", "-c", script).stdout.split()
+    ignored, blocked = int(lines[1], 16), int(lines[3], 16)
+    # Above are the two signals that the C library keeps for itself.
+    assert ignored & 0x7FFFFFFF == 0
+    assert blocked == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["run"], 2, "Missing argument"),
+        (["run", "--mpi", "lam", "--", "true"], 2, "'lam' is not one of"),
+        (["run", "-o", "page_size", "--", "true"], 2, "name=value"),
+        (["run", "-o", "page_siez=1", "--", "true"], 2, "no option 'page_siez'"),
+        (["run", "-o", "page_size=1", "--", "true"], 2, "give 512 to 16MiB"),
+        (["run", "--config", "/none.toml", "--", "true"], 2, "/none.toml: No such file"),
+        (["run", "--", "/no/such/command"], 127, "/no/such/command: No such file"),
+        (["run", "--", "/"], 126, "/: Permission denied"),
+        (["ruin"], 2, "No such command 'ruin'"),
+    ],
+)
+def test_a_mistake_is_answered_by_one_line(words, code, said):
+    done = forebay(*words)
+    assert done.returncode == code
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("page_size = ", "Invalid value"),
+        ("[cache]\npage_size = 1", "cache: give a number"),
+        ("page_sizes = 4096", "no option 'page_sizes'"),
+        ("scope = 'galaxy'", "give process, node"),
+    ],
+)
+def test_a_mistake_in_the_configuration_is_answered_by_one_line(tmp_path, text, said):
+    config = tmp_path / "forebay.toml"
+    config.write_text(text)
+    done = forebay("run", "--config", config, "--", "true")
+    assert done.returncode == 2
+    assert str(config) in done.stderr
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,51 @@
+"""What the command shows of the runtime's tables."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import forebay as package
+from command import forebay
+from forebay import _core
+
+
+def test_hints_lists_every_option():
+    done = forebay("hints", COLUMNS="200")
+    assert done.returncode == 0
+    for option in _core.options():
+        assert option.name in done.stdout
+
+
+def test_hints_as_json_name_the_hint_and_the_variable():
+    rows = {row["name"]: row for row in json.loads(forebay("hints", "--json").stdout)}
+    assert list(rows) == [option.name for option in _core.options()]
+    assert rows["page_size"]["hint"] == "forebay_page_size"
+    assert rows["page_size"]["variable"] == "FOREBAY_PAGE_SIZE"
+    assert rows["page_size"]["default"] == "64KiB"
+    assert rows["job"]["hint"] is None
+    assert rows["scope"]["choices"] == ["process", "node"]
+
+
+def test_every_variant_is_a_choice_of_its_option():
+    choices = {option.name: option.choices for option in _core.options()}
+    assert choices["page_kind"] == [kind.name for kind in _core.page_kinds()]
+    assert choices["policy"] == [policy.name for policy in _core.policies()]
+    assert choices["storage"] == [storage.name for storage in _core.storages()]
+
+
+def test_every_default_is_accepted():
+    for option in _core.options():
+        assert _core.complaint_about(option.name, option.fallback) is None
+    assert _core.complaint_about("page_size", "huge") is not None
+
+
+def test_env_prints_what_a_shell_can_evaluate():
+    done = forebay("env")
+    exports = dict(shlex.split(line)[1].split("=", 1) for line in done.stdout.splitlines())
+    assert exports["LD_PRELOAD"].endswith("/libforebay_preload.so")
+    assert len(exports["FOREBAY_JOB"]) == 32
+
+
+def test_version():
+    assert forebay("--version").stdout == f"forebay {package.__version__}\n"
