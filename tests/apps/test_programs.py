@@ -1,0 +1,87 @@
+"""Real kinds of programs, plain and through Forebay: same exit, same output, same bytes.
+
+Every program verifies what it reads by itself; its files are then compared between both runs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from harness import forebay, mpi
+
+SOURCES = Path(__file__).parent / "programs"
+BY_NAME = {installation.name: installation for installation in mpi.ALL}
+EVERYWHERE = tuple(BY_NAME)
+ON_DEBIAN = ("mpich-debian", "openmpi-debian")
+NETCDF_HEADERS = "/usr/lib/x86_64-linux-gnu/netcdf/mpi/include"
+
+
+def no_flags(_installation: mpi.Mpi) -> list[str]:
+    return []
+
+
+def hdf5(installation: mpi.Mpi) -> list[str]:
+    return mpi.package_flags(f"hdf5-{installation.packages}")
+
+
+def netcdf(installation: mpi.Mpi) -> list[str]:
+    return [f"-I{NETCDF_HEADERS}", *mpi.package_flags("netcdf-mpi"), *hdf5(installation)]
+
+
+def fortran(binding: int) -> Callable[[mpi.Mpi], list[str]]:
+    return lambda _installation: [f"-DBINDING={binding}", "-fallow-argument-mismatch"]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A line of PROGRAMS: what is compiled how, for which MPIs, and its further arguments."""
+
+    name: str
+    source: str
+    installations: tuple[str, ...] = EVERYWHERE
+    flags: Callable[[mpi.Mpi], list[str]] = no_flags
+    arguments: tuple[str, ...] = ()
+    ranks: tuple[int, ...] = (1, 2, 4)
+    succeeds: bool = True
+
+
+PROGRAMS = (
+    Program("tiles-collective", "tile_io.c", arguments=("collective",)),
+    Program("tiles-independent", "tile_io.c", arguments=("independent",)),
+    Program("blocks", "block_io.c"),
+    Program("hdf5", "hdf5_datasets.c", ON_DEBIAN, hdf5),
+    Program("flash", "flash_checkpoint.c", ON_DEBIAN, hdf5, ("independent",)),
+    Program("flash-collective", "flash_checkpoint.c", ON_DEBIAN, hdf5, ("collective",)),
+    Program("pnetcdf", "pnetcdf_arrays.c", ("openmpi-debian",), lambda _: ["-lpnetcdf"]),
+    Program("netcdf4", "netcdf4_parallel.c", ("openmpi-debian",), netcdf),
+    Program("mpif.h", "fortran_io.F90", ON_DEBIAN, fortran(1)),
+    Program("use-mpi", "fortran_io.F90", ON_DEBIAN, fortran(2)),
+    Program("mpi_f08", "fortran_io.F90", ON_DEBIAN, fortran(3)),
+    Program("communicators", "communicators.c"),
+    Program("forked-child", "forked_child.c"),
+    # Debian's MPICH cannot spawn.
+    Program("spawn", "spawn.c", ("mpich", "mpiabi", "openmpi", "openmpi-debian"), ranks=(1, 2)),
+    # Open MPI cannot begin a second session after the first; MPICH's MPI-IO refuses to work without
+    # MPI_Init, which must stay so.
+    Program("sessions", "sessions.c", ("openmpi",), arguments=("1",)),
+    Program("sessions-refused", "sessions.c", ("mpich", "mpiabi"), no_flags, ("1",), (2,), False),
+)
+CASES = [
+    pytest.param(program, BY_NAME[name], ranks, id=f"{program.name}-{name}-{ranks}")
+    for program in PROGRAMS
+    for name in program.installations
+    for ranks in program.ranks
+]
+
+
+@pytest.mark.parametrize(("program", "installation", "ranks"), CASES)
+def test_program(program: Program, installation: mpi.Mpi, ranks: int, tmp_path: Path) -> None:
+    flags = program.flags(installation)
+    suffix = f"-{program.name}" if flags else ""
+    executable = mpi.compile_program(installation, SOURCES / program.source, flags, suffix)
+    command = [str(executable), ".", *program.arguments]
+    plain = forebay.launch(installation, ranks, command, tmp_path / "plain")
+    assert (plain.outcome.code == 0) == program.succeeds, str(plain.outcome)
+    cached = forebay.launch(installation, ranks, command, tmp_path / "cached", {})
+    forebay.assert_same(plain, cached)

@@ -1,0 +1,77 @@
+"""Forebay around an MPI program: how tests preload it, and how they see that it was reached."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import mpi
+
+LIBRARIES = Path(os.environ.get("FOREBAY_LIB_DIR", mpi.ROOT / "build" / "gcc" / "lib"))
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished program, the files it left in its folder, and what Forebay counted."""
+
+    outcome: mpi.Outcome
+    files: Mapping[str, bytes]
+    statistics: Mapping[str, object] | None = None
+
+
+def preloaded(program: Sequence[str], settings: Mapping[str, str]) -> list[str]:
+    """The program with Forebay preloaded into it, whatever its launcher does with variables."""
+    variables = {"LD_PRELOAD": str(LIBRARIES / "libforebay_preload.so"), **settings}
+    return ["env", *(f"{name}={value}" for name, value in variables.items()), *program]
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    """The contents of all files below `folder`, by relative path."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def launch(
+    installation: mpi.Mpi,
+    ranks: int,
+    program: Sequence[str],
+    folder: Path,
+    settings: Mapping[str, str] | None = None,
+    timeout_seconds: float = mpi.TIMEOUT_SECONDS,
+) -> Run:
+    """Runs the program in the empty `folder`: plain, or through Forebay with these settings."""
+    folder.mkdir(parents=True)
+    statistics = folder.with_name(folder.name + "-statistics.json")
+    if settings is not None:
+        program = preloaded(program, {"FOREBAY_STATS_JSON": str(statistics), **settings})
+    command = mpi.launch_command(installation, ranks, program)
+    outcome = mpi.run(command, installation.environment, folder, timeout_seconds)
+    counted = json.loads(statistics.read_text()) if statistics.exists() else None
+    return Run(outcome, read_files(folder), counted)
+
+
+def output_lines(run: Run) -> list[str]:
+    """The standard output, sorted: the launcher merges the ranks' lines in any order."""
+    return sorted(run.outcome.output.splitlines())
+
+
+def assert_same(plain: Run, cached: Run) -> None:
+    """Fails unless both runs ended, wrote and printed the same."""
+    assert cached.outcome.code == plain.outcome.code, str(cached.outcome)
+    assert output_lines(cached) == output_lines(plain), str(cached.outcome)
+    assert cached.files.keys() == plain.files.keys()
+    for name, content in plain.files.items():
+        assert cached.files[name] == content, first_difference(plain, cached)
+
+
+def first_difference(plain: Run, cached: Run) -> str:
+    """Where the first file that differs does so for the first time."""
+    for name, expected in plain.files.items():
+        found = cached.files[name]
+        if found == expected:
+            continue
+        pairs = enumerate(zip(expected, found, strict=False))
+        place = next((i for i, (a, b) in pairs if a != b), min(len(expected), len(found)))
+        return f"{name} at {place} (sizes {len(expected)} and {len(found)})"
+    return "nowhere"

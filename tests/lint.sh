@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Checks format, style and types without changing a file: lint.sh clang-format | ruff BIN | mypy BIN
+# (BIN: the folder of ruff and mypy). `lint.sh fix BIN` formats all sources instead.
+set -eu
+cd "$(dirname "$0")/.."
+bin=${2:-.venv-mpich/bin}
+
+c_sources() {
+  git ls-files '*.c' '*.h' '*.cpp' '*.hpp'
+}
+
+case ${1:-} in
+clang-format)
+  c_sources | xargs --no-run-if-empty clang-format --dry-run --Werror
+  ;;
+ruff)
+  "$bin/ruff" check .
+  "$bin/ruff" format --check .
+  ;;
+mypy)
+  "$bin/mypy" --strict python tests/run.py tests/build.py tests/environment.py tests/harness
+  ;;
+fix)
+  c_sources | xargs --no-run-if-empty clang-format -i
+  "$bin/ruff" format .
+  "$bin/ruff" check --fix .
+  ;;
+*)
+  sed -n '2,3s/^# //p' "$0"
+  exit 2
+  ;;
+esac

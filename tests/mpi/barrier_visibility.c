@@ -1,0 +1,36 @@
+// What programs in the field expect on one node: bytes that one rank wrote are seen by another
+// rank, or through another handle, after a barrier alone (POSIX visibility). not under:
+// mpi-consistency process
+#include "check.h"
+
+enum { kBytes = 613, kRounds = 30 };
+
+int main(int argc, char** argv) {
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  char path[4096];
+  snprintf(path, sizeof path, "%s/visible", argv[1]);
+  MPI_File file, own;
+  CHECK_MPI(
+      MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+  CHECK_MPI(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDWR, MPI_INFO_NULL, &own));
+  unsigned char memory[kBytes];
+  int next = (rank + 1) % size;
+  for (int round = 0; round < kRounds; ++round) {
+    // Every round writes over what the last one wrote.
+    MPI_Offset mine = (MPI_Offset)rank * kBytes, other = (MPI_Offset)next * kBytes;
+    fill_bytes(memory, mine + round * 7919, kBytes);
+    CHECK_MPI(MPI_File_write_at(file, mine, memory, kBytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK_MPI(MPI_File_read_at(round % 2 ? own : file, other, memory, kBytes, MPI_BYTE,
+                               MPI_STATUS_IGNORE));
+    CHECK(wrong_bytes(memory, other + round * 7919, kBytes) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  CHECK_MPI(MPI_File_close(&own));
+  CHECK_MPI(MPI_File_close(&file));
+  MPI_Finalize();
+  return 0;
+}

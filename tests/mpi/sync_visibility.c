@@ -1,0 +1,71 @@
+// What the standard promises in nonatomic mode (MPI 4.1, section 14.6.1): bytes written by one rank
+// are seen by another after sync, barrier, sync, and after close and open. Ranks write interleaved
+// pieces of many lengths, so that neighbours meet in the same page, over and over.
+#include "check.h"
+
+enum { kRounds = 60, kPhases = 3 };
+
+static int rank, size;
+
+static int64_t length_of(int round) { return 1 + (round * 37) % 701; }
+
+// Where rank r's piece of a round begins; a phase is a shift of everything, so that later phases
+// write over pieces that other ranks wrote.
+static MPI_Offset place(int phase, int round, int r) {
+  MPI_Offset at = (MPI_Offset)phase * 131;
+  for (int i = 0; i < round; ++i) at += length_of(i) * size;
+  return at + r * length_of(round);
+}
+
+// What belongs there: byte_at of a position that is different in every phase.
+static int64_t content(int phase, MPI_Offset at) { return at + phase * 1000003ll; }
+
+static void write_phase(MPI_File file, int phase) {
+  unsigned char memory[1024];
+  for (int round = 0; round < kRounds; ++round) {
+    MPI_Offset at = place(phase, round, rank);
+    fill_bytes(memory, content(phase, at), length_of(round));
+    CHECK_MPI(
+        MPI_File_write_at(file, at, memory, (int)length_of(round), MPI_BYTE, MPI_STATUS_IGNORE));
+  }
+}
+
+static void verify_phase(MPI_File file, int phase) {
+  unsigned char memory[1024];
+  for (int round = 0; round < kRounds; ++round) {
+    MPI_Offset at = place(phase, round, (rank + 1) % size);
+    CHECK_MPI(
+        MPI_File_read_at(file, at, memory, (int)length_of(round), MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK(wrong_bytes(memory, content(phase, at), length_of(round)) == 0);
+  }
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  char path[4096];
+  snprintf(path, sizeof path, "%s/visible", argv[1]);
+  MPI_File file;
+  CHECK_MPI(
+      MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+  for (int phase = 0; phase < kPhases; ++phase) {
+    write_phase(file, phase);
+    CHECK_MPI(MPI_File_sync(file));
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK_MPI(MPI_File_sync(file));
+    verify_phase(file, phase);
+    // The next phase's writes must not pass these reads.
+    CHECK_MPI(MPI_File_sync(file));
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK_MPI(MPI_File_sync(file));
+  }
+  write_phase(file, kPhases);
+  CHECK_MPI(MPI_File_close(&file));
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+  verify_phase(file, kPhases);
+  CHECK_MPI(MPI_File_close(&file));
+  MPI_Finalize();
+  return 0;
+}

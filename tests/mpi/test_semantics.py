@@ -1,0 +1,67 @@
+"""Runs the programs of this folder, which check MPI-IO's semantics by themselves.
+
+A program is one C file. It gets a folder to write in, and ends with 0 when everything held. Among
+its first lines may stand "// ranks: 1 2", if it makes no sense on 1, 2 and 4 ranks, and
+"// not under: NAME ..." with configurations that do not promise what it checks. Every program runs
+without Forebay, so that the MPI library vouches for what it checks, and with Forebay in every other
+configuration.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from harness import forebay, mpi
+
+FOLDER = Path(__file__).parent
+INSTALLATIONS = (*mpi.WHEELS, *mpi.DEBIAN)
+
+# None: without Forebay. All but the default run on two ranks only.
+CONFIGURATIONS: dict[str, dict[str, str] | None] = {
+    "plain": None,
+    "default": {},
+    "process": {"FOREBAY_SCOPE": "process"},
+    "mpi-consistency": {"FOREBAY_CONSISTENCY": "mpi"},
+    "tree": {"FOREBAY_PAGE_KIND": "tree"},
+    "delta": {"FOREBAY_PAGE_KIND": "delta"},
+    "small-pages": {"FOREBAY_PAGE_SIZE": "512", "FOREBAY_CACHE_SIZE": "64KiB"},
+}
+
+
+def directive(source: Path, name: str) -> list[str]:
+    """The words of the line "// NAME: WORD ..." among the program's first ones."""
+    found = re.search(rf"^// {name}: (.+)$", source.read_text()[:1500], re.MULTILINE)
+    return found[1].split() if found else []
+
+
+def ranks_of(source: Path, configuration: str) -> list[int]:
+    """The numbers of ranks to run the program on, if any, in this configuration."""
+    if configuration in directive(source, "not under"):
+        return []
+    listed = [int(number) for number in directive(source, "ranks")] or [1, 2, 4]
+    return listed if configuration in ("plain", "default") else [max(set(listed) - {4})]
+
+
+def cases() -> list[object]:
+    """Everything to run; the quick ones are the default configuration of one MPI on two ranks."""
+    listed = []
+    for source in sorted(FOLDER.glob("*.c")):
+        for installation in INSTALLATIONS:
+            for configuration in CONFIGURATIONS:
+                for ranks in ranks_of(source, configuration):
+                    quick = (installation.name, configuration, ranks) == ("mpich", "default", 2)
+                    name = f"{source.stem}-{installation.name}-{configuration}-{ranks}"
+                    marks = [pytest.mark.quick] if quick else []
+                    arguments = (source, installation, configuration, ranks)
+                    listed.append(pytest.param(*arguments, id=name, marks=marks))
+    return listed
+
+
+@pytest.mark.parametrize(("source", "installation", "configuration", "ranks"), cases())
+def test_program(
+    source: Path, installation: mpi.Mpi, configuration: str, ranks: int, tmp_path: Path
+) -> None:
+    executable = mpi.compile_program(installation, source)
+    settings = CONFIGURATIONS[configuration]
+    run = forebay.launch(installation, ranks, [str(executable), "."], tmp_path / "run", settings)
+    assert run.outcome.code == 0, str(run.outcome)

@@ -1,0 +1,254 @@
+"""Runs the test suites of a tier one after the other, counts their tests, and says what failed.
+
+    python3 tests/run.py TIER [--only SUITE ...] [--update-count]
+    python3 tests/run.py --list
+
+A suite is a line of SUITES: its name, the tiers that contain it, and a command. A command that
+writes a JUnit XML file to {report} is counted by its test cases, any other as one test. Every suite
+runs even when another failed, unless what it `needs` failed. tests/count says how many tests of a
+suite must at least have run; fewer count as a failure. The last line printed is always
+"N passed, N failed, N skipped".
+"""
+
+import argparse
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+REPORTS = ROOT / "build" / "reports"
+COUNT = ROOT / "tests" / "count"
+LOG_LINES_SHOWN = 60
+
+CHECK = ("check",)
+TEST = ("test",)
+LONG = ("long",)
+DAILY = ("check", "test", "long")  # fast enough for every tier
+FULL = ("test", "long")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """One line of the table; in `command`, {venv}, {report} and the like stand for VARIABLES."""
+
+    name: str
+    tiers: tuple[str, ...]
+    command: str
+    needs: tuple[str, ...] = ()
+    timeout_seconds: int = 900
+
+
+VARIABLES = {
+    "python": sys.executable,
+    "venv": str(ROOT / ".venv-mpich"),
+    "bin": str(ROOT / ".venv-mpich" / "bin"),
+    "pytest": f"{ROOT / '.venv-mpich' / 'bin' / 'python'} -m pytest -q -p no:cacheprovider"
+    " -o junit_family=xunit2 --junitxml={report}",
+    "build": f"{sys.executable} {ROOT / 'tests' / 'build.py'}",
+    "unit": "tests/forebay_unit --gtest_output=xml:{report}",
+}
+
+SUITES = (
+    Suite("apt", FULL, "{python} tests/environment.py apt", timeout_seconds=1800),
+    Suite("venvs", DAILY, "{python} tests/environment.py venvs", ("apt",), 1800),
+    Suite("runner", DAILY, "{pytest} tests/runner", ("venvs",)),
+    Suite("clang-format", DAILY, "bash tests/lint.sh clang-format"),
+    Suite("ruff", DAILY, "bash tests/lint.sh ruff {bin}", ("venvs",)),
+    Suite("mypy", DAILY, "bash tests/lint.sh mypy {bin}", ("venvs",)),
+    Suite("build", DAILY, "{build} gcc", ("venvs",), 1800),
+    Suite("unit", DAILY, "build/gcc/{unit}", ("build",)),
+    Suite("mpi-quick", CHECK, "{pytest} tests/mpi -m quick", ("build",)),
+    Suite("clang", FULL, "{build} clang", ("venvs",), 1800),
+    Suite("asan-build", FULL, "{build} asan", ("venvs",), 1800),
+    Suite("asan", FULL, "build/asan/{unit}", ("asan-build",)),
+    Suite("tsan-build", FULL, "{build} tsan", ("venvs",), 1800),
+    # gcc 12's ThreadSanitizer needs the address space that kernels no longer lay out by default.
+    Suite("tsan", FULL, "setarch --addr-no-randomize build/tsan/{unit}", ("tsan-build",)),
+    Suite("mpi", FULL, "{pytest} tests/mpi", ("build",)),
+    Suite("apps", FULL, "{pytest} tests/apps", ("build",), 1800),
+)
+
+
+@dataclass
+class Tally:
+    """How many tests passed, failed and were skipped, and sentences on those that did not pass."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    failures: tuple[str, ...] = ()
+    skips: tuple[str, ...] = ()
+
+    @property
+    def ran(self) -> int:
+        return self.passed + self.failed
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(
+            self.passed + other.passed,
+            self.failed + other.failed,
+            self.skipped + other.skipped,
+            self.failures + other.failures,
+            self.skips + other.skips,
+        )
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def failure(sentence: str) -> Tally:
+    """A tally of one failed test."""
+    return Tally(failed=1, failures=(sentence,))
+
+
+def read_report(path: Path) -> Tally:
+    """Counts the test cases of a JUnit XML file as GoogleTest and pytest write it."""
+    tally = Tally()
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        skipped = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            tally += failure(name)
+        elif skipped is not None or case.get("status") == "notrun":
+            reason = "" if skipped is None else skipped.get("message", "")
+            tally += Tally(skipped=1, skips=(f"{name}: {reason}",))
+        else:
+            tally.passed += 1
+    return tally
+
+
+def tally_of(suite: Suite, code: int | None, report: Path) -> Tally:
+    """What a finished command's exit code (None: timeout) and report together say."""
+    try:
+        tally = read_report(report) if report.exists() else Tally()
+    except ElementTree.ParseError as error:
+        return failure(f"{suite.name} wrote a broken report: {error}")
+    if code is None:
+        return tally + failure(f"{suite.name} ran longer than {suite.timeout_seconds} s")
+    if code != 0 and tally.failed == 0:
+        return tally + failure(f"{suite.name} ended with exit status {code}")
+    if not report.exists() and "{report}" not in expand(suite.command, keep_report=True):
+        return Tally(passed=1) if code == 0 else tally
+    if tally.ran + tally.skipped == 0:
+        return failure(f"{suite.name} reported no test")
+    return tally
+
+
+def expand(command: str, report: Path | None = None, keep_report: bool = False) -> str:
+    """The command with its variables replaced, which may themselves contain {report}."""
+    values = {**VARIABLES, "report": "{report}"}
+    text = command.format_map(values)
+    return text if keep_report else text.replace("{report}", str(report))
+
+
+def run_suite(suite: Suite) -> Tally:
+    """Runs the suite's command with its output in a log; shows the log's end on failure."""
+    report = REPORTS / f"{suite.name}.xml"
+    log = REPORTS / f"{suite.name}.log"
+    report.unlink(missing_ok=True)
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            shlex.split(expand(suite.command, report)),
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        code: int | None
+        try:
+            code = process.wait(suite.timeout_seconds)
+        except (subprocess.TimeoutExpired, KeyboardInterrupt) as reason:
+            os.killpg(process.pid, signal.SIGTERM)
+            time.sleep(2)
+            os.killpg(process.pid, signal.SIGKILL) if process.poll() is None else None
+            if isinstance(reason, KeyboardInterrupt):
+                raise
+            code = None
+    tally = tally_of(suite, code, report)
+    if tally.failed:
+        shown = log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
+        print(f"--- end of {log.relative_to(ROOT)}", *shown, "---", sep="\n")
+    return tally
+
+
+def read_count(text: str) -> dict[str, int]:
+    """The lines "suite number" of tests/count; lines that begin with # are comments."""
+    lines = (line.split() for line in text.splitlines() if not line.startswith("#"))
+    return {name: int(number) for name, number in lines}
+
+
+def missing_tests(results: Mapping[str, Tally], count: Mapping[str, int]) -> Tally:
+    """A failure for every suite of which fewer tests ran than the count says."""
+    tally = Tally()
+    for name, result in results.items():
+        expected = count.get(name, 0)
+        if result.ran < expected:
+            tally += failure(f"{name}: {result.ran} tests ran, tests/count says {expected}")
+    return tally
+
+
+def update_count(results: Mapping[str, Tally]) -> None:
+    """Writes the numbers of tests that ran just now to tests/count, other suites untouched."""
+    text = COUNT.read_text()
+    comments = [line for line in text.splitlines() if line.startswith("#")]
+    count = {**read_count(text), **{name: result.ran for name, result in results.items()}}
+    known = [suite.name for suite in SUITES if suite.name in count]
+    COUNT.write_text("\n".join(comments + [f"{name} {count[name]}" for name in known]) + "\n")
+
+
+def run_suites(suites: Iterable[Suite]) -> dict[str, Tally]:
+    """Runs the suites in order; one whose needs failed counts as failed and is not run."""
+    results: dict[str, Tally] = {}
+    for suite in suites:
+        broken = [name for name in suite.needs if name in results and results[name].failed]
+        began = time.monotonic()
+        if broken:
+            results[suite.name] = failure(f"{suite.name} could not run: {broken[0]} failed")
+        else:
+            results[suite.name] = run_suite(suite)
+        seconds = time.monotonic() - began
+        print(f"{suite.name:14} {seconds:7.1f} s  {results[suite.name]}", flush=True)
+    return results
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    tiers = sorted({tier for suite in SUITES for tier in suite.tiers})
+    parser.add_argument("tier", nargs="?", choices=tiers)
+    parser.add_argument("--only", nargs="+", metavar="SUITE", help="run these of the tier")
+    parser.add_argument("--list", action="store_true", help="list the suites and their tiers")
+    parser.add_argument("--update-count", action="store_true", help="rewrite tests/count")
+    options = parser.parse_args(arguments)
+    if options.list or options.tier is None:
+        for suite in SUITES:
+            print(f"{suite.name:14} {' '.join(suite.tiers):16} {suite.command}")
+        return 0
+    chosen = [suite for suite in SUITES if options.tier in suite.tiers]
+    if options.only:
+        unknown = set(options.only) - {suite.name for suite in chosen}
+        if unknown:
+            parser.error(f"no suite of tier {options.tier}: {', '.join(sorted(unknown))}")
+        chosen = [suite for suite in chosen if suite.name in options.only]
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    results = run_suites(chosen)
+    if options.update_count:
+        update_count(results)
+    total = sum(results.values(), Tally()) + missing_tests(results, read_count(COUNT.read_text()))
+    for sentence in total.skips:
+        print(f"skipped: {sentence}")
+    for sentence in total.failures:
+        print(f"FAILED: {sentence}")
+    print(total)
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

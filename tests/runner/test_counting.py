@@ -1,0 +1,88 @@
+"""The test runner counts what ran, and notices what did not."""
+
+from pathlib import Path
+
+import pytest
+import run
+
+PYTEST_REPORT = """<testsuites><testsuite name="pytest" tests="4">
+<testcase classname="a" name="good"/>
+<testcase classname="a" name="bad"><failure message="no"/></testcase>
+<testcase classname="a" name="broken"><error message="no"/></testcase>
+<testcase classname="a" name="absent"><skipped message="no such MPI"/></testcase>
+</testsuite></testsuites>"""
+GOOGLE_REPORT = """<testsuites tests="3" disabled="1"><testsuite name="S" tests="3">
+<testcase name="One" status="run" result="completed" classname="S"/>
+<testcase name="Two" status="run" result="completed" classname="S"><failure message="x"/></testcase>
+<testcase name="Three" status="notrun" result="suppressed" classname="S"/>
+</testsuite></testsuites>"""
+
+
+@pytest.fixture
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(run, "REPORTS", tmp_path)
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_reads_reports_of_pytest(tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    report.write_text(PYTEST_REPORT)
+    tally = run.read_report(report)
+    assert (tally.passed, tally.failed, tally.skipped) == (1, 2, 1)
+    assert tally.failures == ("a.bad", "a.broken")
+    assert tally.skips == ("a.absent: no such MPI",)
+
+
+def test_reads_reports_of_google_test(tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    report.write_text(GOOGLE_REPORT)
+    assert str(run.read_report(report)) == "1 passed, 1 failed, 1 skipped"
+
+
+def test_counts_a_command_without_report_as_one_test(reports: Path) -> None:
+    assert str(run.run_suite(run.Suite("good", (), "true"))) == "1 passed, 0 failed, 0 skipped"
+    assert str(run.run_suite(run.Suite("bad", (), "false"))) == "0 passed, 1 failed, 0 skipped"
+
+
+def test_a_crash_after_passing_tests_is_a_failure(reports: Path) -> None:
+    good = "<testsuite><testcase name='one'/></testsuite>"
+    command = f'sh -c "echo \\"{good}\\" > {{report}}; exit 3"'
+    tally = run.run_suite(run.Suite("crash", (), command))
+    assert str(tally) == "1 passed, 1 failed, 0 skipped"
+
+
+def test_a_promised_report_that_is_missing_or_empty_is_a_failure(reports: Path) -> None:
+    assert run.run_suite(run.Suite("missing", (), "true {report}")).failed == 1
+    command = "sh -c 'echo \"<testsuites/>\" > {report}'"
+    assert run.run_suite(run.Suite("empty", (), command)).failed == 1
+
+
+def test_a_suite_that_takes_too_long_is_ended(reports: Path) -> None:
+    tally = run.run_suite(run.Suite("slow", (), "sleep 60", timeout_seconds=1))
+    assert "ran longer" in tally.failures[0]
+
+
+def test_a_suite_is_not_run_when_what_it_needs_failed(reports: Path) -> None:
+    suites = [run.Suite("first", (), "false"), run.Suite("second", (), "true", ("first",))]
+    assert "could not run" in run.run_suites(suites)["second"].failures[0]
+
+
+def test_fewer_tests_than_the_count_are_noticed() -> None:
+    count = run.read_count("# comment\nunit 5\nmpi 2\n")
+    results = {"unit": run.Tally(passed=4, skipped=3), "mpi": run.Tally(passed=2)}
+    assert run.missing_tests(results, count).failed == 1
+    assert run.missing_tests({"unit": run.Tally(passed=5)}, count).failed == 0
+
+
+def test_every_suite_has_a_line_in_the_count() -> None:
+    count = run.read_count(run.COUNT.read_text())
+    assert set(count) == {suite.name for suite in run.SUITES if "long" not in suite.tiers[:1]}
+
+
+def test_suites_follow_what_they_need() -> None:
+    seen: set[str] = set()
+    for suite in run.SUITES:
+        assert set(suite.needs) <= seen, suite.name
+        assert suite.name not in seen
+        seen.add(suite.name)
