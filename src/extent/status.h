@@ -8,11 +8,11 @@ namespace forebay {
 
 enum class Code : uint8_t {
   ok,
-  io,           // storage failed (EIO and whatever has no class of its own)
-  no_space,     // ENOSPC, EFBIG
-  quota,        // EDQUOT
-  no_memory,    // memory, shared memory or descriptors refused
-  access,       // permission refused
+  io,         // storage failed (EIO and whatever has no class of its own)
+  no_space,   // ENOSPC, EFBIG
+  quota,      // EDQUOT
+  no_memory,  // memory, shared memory or descriptors refused
+  access,     // permission refused
   no_such_file,
   bad_argument,
   unsupported,
@@ -20,8 +20,8 @@ enum class Code : uint8_t {
 
 struct [[nodiscard]] Status {
   Code code = Code::ok;
-  int system_error = 0;   // errno, 0 where none
-  int64_t offset = -1;    // file offset that failed, -1 where none
+  int system_error = 0;  // errno, 0 where none
+  int64_t offset = -1;   // file offset that failed, -1 where none
 
   bool ok() const { return code == Code::ok; }
   static Status success() { return {}; }

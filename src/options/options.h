@@ -18,7 +18,7 @@ namespace forebay {
 enum class OptionType : uint8_t { boolean, bytes, count, fraction, choice, text };
 
 struct OptionSpec {
-  const char* name;     // "page_size"; as hint "forebay_page_size", as variable FOREBAY_PAGE_SIZE
+  const char* name;  // "page_size"; as hint "forebay_page_size", as variable FOREBAY_PAGE_SIZE
   OptionType type;
   const char* fallback;  // the default, as a user would write it
   const char* choices;   // "process|node" for OptionType::choice, else ""
@@ -34,27 +34,27 @@ enum class StepAside : uint8_t { automatic, never, always };
 
 // The parsed values. One per file handle; a process-wide one holds what is not per file.
 struct Options {
-  bool enable = true;               // false: everything passes through to the MPI library
+  bool enable = true;  // false: everything passes through to the MPI library
   Scope scope = Scope::node;
   Consistency consistency = Consistency::posix;
-  std::string page_kind = "mask";   // a name from page_kinds()
-  std::string policy = "lru";       // a name from policies()
-  std::string storage = "posix";    // a name from storages()
+  std::string page_kind = "mask";  // a name from page_kinds()
+  std::string policy = "lru";      // a name from policies()
+  std::string storage = "posix";   // a name from storages()
   int64_t page_size_bytes = 64 << 10;
-  int64_t cache_size_bytes = 64 << 20;      // per process; a node's cache is this times its ranks
-  int64_t bypass_bytes = 1 << 20;           // contiguous accesses at least this long bypass
-  int64_t read_ahead_bytes = 4 << 20;       // 0: off
-  int64_t commit_size_bytes = 4 << 20;      // largest single request handed to storage
-  double dirty_bound = 0.5;                 // of the cache; write-behind begins at half of it
+  int64_t cache_size_bytes = 64 << 20;  // per process; a node's cache is this times its ranks
+  int64_t bypass_bytes = 1 << 20;       // contiguous accesses at least this long bypass
+  int64_t read_ahead_bytes = 4 << 20;   // 0: off
+  int64_t commit_size_bytes = 4 << 20;  // largest single request handed to storage
+  double dirty_bound = 0.5;             // of the cache; write-behind begins at half of it
   bool write_behind = true;
   StepAside step_aside = StepAside::automatic;
-  int64_t shards = 0;                       // 0: chosen from the capacity
+  int64_t shards = 0;  // 0: chosen from the capacity
   bool deterministic = false;
   bool stats = false;
-  std::string stats_json;                   // file, "" for none
-  std::string arena_dir;                    // "" for /dev/shm
-  std::string node;                         // names the node; "" for the real one (tests use it)
-  std::string job;                          // the job's secret, set by `forebay run`
+  std::string stats_json;  // file, "" for none
+  std::string arena_dir;   // "" for /dev/shm
+  std::string node;        // names the node; "" for the real one (tests use it)
+  std::string job;         // the job's secret, set by `forebay run`
 };
 
 // Where one source of values is asked for an option: returns its text, or nothing.

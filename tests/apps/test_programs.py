@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from harness import forebay, mpi
 
 SOURCES = Path(__file__).parent / "programs"

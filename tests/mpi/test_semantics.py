@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from harness import forebay, mpi
 
 FOLDER = Path(__file__).parent

@@ -14,8 +14,9 @@ static const char* (*const constant_table[])(void) = {PMPI_File_open};
 
 void call_all(void) {
   const char* (*volatile pointer)(void) = MPI_File_open;
-  printf("open=%s popen=%s again=%s pointer=%s table=%s constant=%s close=%s rank=%s inside=%s c=%s\n",
-         MPI_File_open(), PMPI_File_open(), MPI_File_open(), pointer(), writable_table[0](),
-         constant_table[0](), MPI_File_close(), MPI_Comm_rank(), library_opens(),
-         MPI_File_open_c != 0 ? "present" : "absent");
+  printf(
+      "open=%s popen=%s again=%s pointer=%s table=%s constant=%s close=%s rank=%s inside=%s c=%s\n",
+      MPI_File_open(), PMPI_File_open(), MPI_File_open(), pointer(), writable_table[0](),
+      constant_table[0](), MPI_File_close(), MPI_Comm_rank(), library_opens(),
+      MPI_File_open_c != 0 ? "present" : "absent");
 }

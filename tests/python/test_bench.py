@@ -13,10 +13,11 @@ from types import ModuleType
 
 import click
 import pytest
+from rich.console import Console
+
 from forebay.bench_mpi import Mpi, find_mpi
 from forebay.bench_run import WORKLOADS, Figure, Report, run_command
 from forebay.bench_table import report_table, times_computation
-from rich.console import Console
 
 ROOT = Path(__file__).resolve().parents[2]
 

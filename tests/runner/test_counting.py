@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 import run
 
 PYTEST_REPORT = """<testsuites><testsuite name="pytest" tests="4">
