@@ -213,6 +213,8 @@ class Bench:
         self._launch("forebay", arguments["forebay"], stats=stats)
         self._compare(folders["plain"], folders["forebay"])
         rows = [json.loads(line) for line in counts.read_text().splitlines()]
+        if not stats.exists():
+            raise click.ClickException("Forebay took no part: it wrote no statistics")
         total = json.loads(stats.read_text())["total"]
         return {
             "plain": {
@@ -245,9 +247,9 @@ class Bench:
             run = [sys.executable, "-m", "forebay", "run"]
             if stats is not None:
                 run += ["--stats-json", str(stats)]
-            command = [*run, "--", *command]
             for name, value in self.options.items():
-                environment[f"FOREBAY_{name.upper()}"] = value
+                run += ["-o", f"{name}={value}"]
+            command = [*run, "--", *command]
         rows = [
             json.loads(line)
             for line in run_command(command, environment, self.timeout_seconds).splitlines()
