@@ -63,6 +63,15 @@ void* find_library(const char* path) {
   return nullptr;
 }
 
+#if defined(FOREBAY_ABI_OPENMPI)
+// A predefined handle is the address of a variable. A program may hold a copy relocation of it,
+// which then is the variable for the library, too: the global scope is asked first.
+void* find_handle(void* object, const char* symbol) {
+  void* address = dlsym(RTLD_DEFAULT, symbol);
+  return address != nullptr ? address : dlsym(object, symbol);
+}
+#endif
+
 void fill(MpiLibrary& table, void* object) {
 #define FOREBAY_FIND(name) \
   table.name = reinterpret_cast<decltype(table.name)>(dlsym(object, "PMPI_" #name));
@@ -71,7 +80,7 @@ void fill(MpiLibrary& table, void* object) {
 #undef FOREBAY_FIND
 #if defined(FOREBAY_ABI_OPENMPI)
 #define FOREBAY_HANDLE(type, name, constant, symbol) \
-  table.name = static_cast<type>(dlsym(object, #symbol));
+  table.name = static_cast<type>(find_handle(object, #symbol));
 #else
 #define FOREBAY_HANDLE(type, name, constant, symbol) table.name = constant;
 #endif
