@@ -5,32 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "extent/exact.h"
+
 namespace forebay {
 namespace {
-
-// Arithmetic on numbers that users chose: remembers whether a result left 64 bits.
-class Exact {
- public:
-  int64_t add(int64_t a, int64_t b) {
-    int64_t sum = 0;
-    ok_ &= !__builtin_add_overflow(a, b, &sum);
-    return sum;
-  }
-  int64_t subtract(int64_t a, int64_t b) {
-    int64_t difference = 0;
-    ok_ &= !__builtin_sub_overflow(a, b, &difference);
-    return difference;
-  }
-  int64_t multiply(int64_t a, int64_t b) {
-    int64_t product = 0;
-    ok_ &= !__builtin_mul_overflow(a, b, &product);
-    return product;
-  }
-  bool ok() const { return ok_; }
-
- private:
-  bool ok_ = true;
-};
 
 // Whether `count` steps of `stride` lead from `from` to `to`.
 bool reaches(int64_t from, int64_t count, int64_t stride, int64_t to) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "extent/exact.h"
 #include "extent/layout.h"
 
 namespace forebay {
@@ -24,29 +25,25 @@ int64_t copies_before(int64_t position, int64_t size) {
 bool Tiling::contiguous() const { return layout->contiguous() && extent_bytes == layout->size(); }
 
 bool Tiling::monotone() const {
-  int64_t true_extent = 0;
-  return layout->monotone() &&
-         !__builtin_sub_overflow(layout->true_upper(), layout->true_lower(), &true_extent) &&
-         true_extent <= extent_bytes;
+  Exact exact;
+  const int64_t true_extent = exact.subtract(layout->true_upper(), layout->true_lower());
+  return layout->monotone() && exact.ok() && true_extent <= extent_bytes;
 }
 
 int64_t Tiling::offset_of(int64_t position) const {
+  Exact exact;
   const int64_t copy = copies_before(position, layout->size());
-  int64_t base = 0;
-  int64_t bound = 0;
-  if (__builtin_mul_overflow(copy, extent_bytes, &base) ||
-      __builtin_add_overflow(base, origin, &base) ||
-      __builtin_add_overflow(base, layout->true_upper(), &bound) ||
-      __builtin_add_overflow(base, layout->true_lower(), &bound))
-    return std::numeric_limits<int64_t>::max();
-  return Cursor(*this, position).offset();
+  const int64_t base = exact.add(origin, exact.multiply(copy, extent_bytes));
+  exact.add(base, layout->true_upper());
+  exact.add(base, layout->true_lower());
+  return exact.ok() ? Cursor(*this, position).offset() : std::numeric_limits<int64_t>::max();
 }
 
 int64_t Tiling::data_below(int64_t offset) const {
-  int64_t distance = 0;  // from the first data byte
-  if (layout->size() == 0 || __builtin_sub_overflow(offset, origin, &distance) ||
-      __builtin_sub_overflow(distance, layout->true_lower(), &distance) || distance <= 0)
-    return 0;
+  Exact exact;
+  const int64_t first = exact.add(origin, layout->true_lower());
+  const int64_t distance = exact.subtract(offset, first);
+  if (layout->size() == 0 || !exact.ok() || distance <= 0) return 0;
   const int64_t copy = distance / extent_bytes;
   return copy * layout->size() +
          layout->data_below(distance - copy * extent_bytes + layout->true_lower());
