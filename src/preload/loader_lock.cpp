@@ -29,7 +29,7 @@ extern "C" {
 
 using Function = void();
 
-static Function* run_current_task() {
+[[maybe_unused]] static Function* run_current_task() {
   if (Task* task = current_task) {
     current_task = nullptr;
     task->function(task->argument);

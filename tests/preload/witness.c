@@ -25,9 +25,9 @@ static int hand_on(const char* name, long a, long b, long c, long d, long e, lon
   return ((routine)dlsym(libmpi, line))(a, b, c, d, e, f);
 }
 
-#define ROUTINE(name)                                                   \
-  static int name(long a, long b, long c, long d, long e, long f) {     \
-    return hand_on(#name, a, b, c, d, e, f);                            \
+#define ROUTINE(name)                                               \
+  static int name(long a, long b, long c, long d, long e, long f) { \
+    return hand_on(#name, a, b, c, d, e, f);                        \
   }
 #define ROW(name) {#name, (void*)name},
 #define ROUTINES(X) \

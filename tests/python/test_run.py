@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from command import FOREBAY, forebay, outside
 
 SHOW = [sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))"]
