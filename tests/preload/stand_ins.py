@@ -4,12 +4,23 @@ preload's work can be seen without an MPI library."""
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 SOURCES = Path(__file__).parent
 COMPILER = os.environ.get("CC", "cc")
+# To test what was cross-compiled: CC=aarch64-linux-gnu-gcc, FOREBAY_LIB_DIR, and
+# FOREBAY_EMULATOR="qemu-aarch64 -L /usr/aarch64-linux-gnu".
+EMULATOR = shlex.split(os.environ.get("FOREBAY_EMULATOR", ""))
+_MACHINE = subprocess.run(
+    [COMPILER, "-dumpmachine"], capture_output=True, text=True, check=True
+).stdout
+# Indirect branches land on marked instructions only.
+BRANCH_PROTECTION = (
+    "-mbranch-protection=standard" if "aarch64" in _MACHINE else "-fcf-protection=full"
+)
 
 
 @dataclass
@@ -38,7 +49,7 @@ class Bench:
         environment = {**os.environ, **env}
         environment["LD_PRELOAD"] = ":".join(str(library) for library in libraries)
         done = subprocess.run(
-            [str(word) for word in command],
+            [*EMULATOR, *(str(word) for word in command)],
             env=environment,
             capture_output=True,
             text=True,

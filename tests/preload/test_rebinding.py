@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from stand_ins import BRANCH_PROTECTION
+
 REBOUND = {
     "open": "mpich",
     "popen": "mpich",
@@ -28,7 +30,7 @@ LINKING = {
     "no-plt": ["-fno-plt", "-Wl,-z,now"],
     "no-pie": ["-no-pie", "-fno-pie", "-Wl,-z,lazy"],
     "no-pie-now": ["-no-pie", "-fno-pie", "-Wl,-z,now"],
-    "ibt": ["-fcf-protection=full", "-Wl,-z,lazy"],
+    "branch-protection": [BRANCH_PROTECTION, "-Wl,-z,lazy"],
     "sysv-hash": ["-Wl,--hash-style=sysv", "-Wl,-z,lazy"],
 }
 
