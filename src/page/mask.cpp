@@ -1,5 +1,6 @@
 #include "page/mask.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
@@ -42,6 +43,27 @@ void store(Word& word, Word value, std::memory_order order) {
   std::atomic_ref<Word>(word).store(value, order);
 }
 
+// Sets dirty bits, a run within one word. Bytes of the mask that the run covers as a whole are
+// simply stored, as nobody ever needs a dirty bit kept clear, and plain stores let the writer go on
+// while a neighbour has the cache line. (Storing a part of a word that others change as a whole is
+// beyond the language, but what the processors do, x86 and Arm alike.) Otherwise the writer shares
+// a byte, and one atomic operation sets the bits even if they are set already: looking first would
+// let the look overtake the copy of the data, and a take_dirty() in between would clear the bits
+// and miss it.
+void mark(Word& word, Word bits) {
+  const int begin = std::countr_zero(bits);
+  const int end = word_bits - std::countl_zero(bits);
+  if ((begin | end) % 8 != 0) {
+    std::atomic_ref<Word>(word).fetch_or(bits, std::memory_order_release);
+    return;
+  }
+  auto* const bytes = reinterpret_cast<unsigned char*>(&word);
+  for (int i = begin / 8; i < end / 8; ++i) {
+    const int at = std::endian::native == std::endian::little ? i : 7 - i;
+    std::atomic_ref<unsigned char>(bytes[at]).store(0xff, std::memory_order_release);
+  }
+}
+
 // Reads the bit arrays in the order that makes a move from dirty to valid invisible.
 struct View {
   const Word* dirty;
@@ -55,15 +77,45 @@ struct View {
   }
 };
 
+// Words of one cache line, looked at together.
+constexpr int64_t group = 8;
+
+// Calls visit(index, word, count) for all words of a page's dirty mask that are not zero; count is
+// more than one only for full words in a row.
+template <typename Visit>
+void each_non_zero(const Word* dirty, int64_t page_size, Visit visit) {
+  const int64_t words = page_size / word_bits;
+  for (int64_t begin = 0; begin < words; begin += group) {
+    const int64_t end = std::min(begin + group, words);
+    Word some = 0;
+    Word all = full;
+    for (int64_t word = begin; word < end; ++word) {
+      const Word bits = load(dirty[word], std::memory_order_acquire);
+      some |= bits;
+      all &= bits;
+    }
+    if (some == 0) continue;
+    if (all == full) {
+      visit(begin, full, end - begin);
+      continue;
+    }
+    for (int64_t word = begin; word < end; ++word) {
+      const Word bits = load(dirty[word], std::memory_order_acquire);
+      if (bits != 0) visit(word, bits, int64_t{1});
+    }
+  }
+}
+
 // Collects set bits, word by word in ascending order, as maximal regions.
 class Collector {
  public:
   explicit Collector(Regions& out) : out_(out) {}
   ~Collector() { close(); }
 
-  void add(int64_t word, Word bits) {
+  // `count` words as `bits`, from `word` on; count is more than one only for full words.
+  void add(int64_t word, Word bits, int64_t count = 1) {
     const int64_t base = word * word_bits;
-    if (bits == full) return extend(base, word_bits);
+    if (bits == full) return extend(base, count * word_bits);
     for (int64_t position = 0; bits != 0;) {
       const int skipped = std::countr_zero(bits);
       bits >>= skipped;
@@ -104,27 +156,15 @@ bool MaskPage::publish(void* state, int64_t, Extent region) const {
   if (region.empty()) return true;
   Word* const dirty = dirty_words(state);
   const Span span(region);
-  // Words that other writers share are changed by one atomic operation even if their bits are set
-  // already: looking first would let the look overtake the copy of the bytes, and a take_dirty() in
-  // between would clear the bits and miss the bytes. A word that this region covers as a whole is
-  // simply stored: nobody ever needs a dirty bit of it kept clear.
   if (span.first == span.last) {
-    std::atomic_ref<Word>(dirty[span.first])
-        .fetch_or(span.first_bits & span.last_bits, std::memory_order_release);
+    mark(dirty[span.first], span.first_bits & span.last_bits);
     return true;
   }
-  const auto mark = [dirty](int64_t word, Word bits) {
-    if (bits == full) {
-      store(dirty[word], full, std::memory_order_release);
-    } else {
-      std::atomic_ref<Word>(dirty[word]).fetch_or(bits, std::memory_order_release);
-    }
-  };
-  mark(span.first, span.first_bits);
+  mark(dirty[span.first], span.first_bits);
   for (int64_t word = span.first + 1; word < span.last; ++word) {
     store(dirty[word], full, std::memory_order_release);
   }
-  mark(span.last, span.last_bits);
+  mark(dirty[span.last], span.last_bits);
   return true;
 }
 
@@ -163,32 +203,39 @@ void MaskPage::take_dirty(void* state, int64_t page_size, Regions& out) const {
   Word* const dirty = dirty_words(state);
   Word* const valid = valid_words(state, page_size);
   Collector collector(out);
-  for (int64_t word = 0; word < page_size / word_bits; ++word) {
-    const Word bits = load(dirty[word], std::memory_order_acquire);
-    if (bits == 0) continue;
+  each_non_zero(dirty, page_size, [&](int64_t word, Word bits, int64_t count) {
+    collector.add(word, bits, count);
+    // Only what was seen is cleared; where all bits were seen, none can be added meanwhile.
+    if (bits == full) {
+      for (int64_t i = word; i < word + count; ++i) {
+        store(valid[i], full, std::memory_order_release);
+        store(dirty[i], 0, std::memory_order_release);
+      }
+      return;
+    }
     const Word before = load(valid[word], std::memory_order_relaxed);
     store(valid[word], before | bits, std::memory_order_release);
-    // Only what was seen is cleared. A publish() of the same bits that came in between is part of
-    // what is taken: this operation reads its release, so the caller will read its bytes.
     std::atomic_ref<Word>(dirty[word]).fetch_and(~bits, std::memory_order_acq_rel);
-    collector.add(word, bits);
-  }
+  });
+  // The bits are clear before the caller reads the data: a publish() of the same bits that came in
+  // between left its data before it, so either the caller reads them or the bits are set again.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 void MaskPage::dirty(const void* state, int64_t page_size, Regions& out) const {
-  const View view(state, page_size);
   Collector collector(out);
-  for (int64_t word = 0; word < page_size / word_bits; ++word) {
-    collector.add(word, load(view.dirty[word], std::memory_order_acquire));
-  }
+  each_non_zero(static_cast<const Word*>(state), page_size,
+                [&](int64_t word, Word bits, int64_t count) { collector.add(word, bits, count); });
 }
 
 bool MaskPage::any_dirty(const void* state, int64_t page_size) const {
-  const View view(state, page_size);
-  for (int64_t word = 0; word < page_size / word_bits; ++word) {
-    if (load(view.dirty[word], std::memory_order_acquire) != 0) return true;
+  const auto* const dirty = static_cast<const Word*>(state);
+  Word some = 0;
+  for (int64_t word = 0; word < page_size / word_bits && some == 0;) {
+    const int64_t end = std::min(word + group, page_size / word_bits);
+    for (; word < end; ++word) some |= load(dirty[word], std::memory_order_acquire);
   }
-  return false;
+  return some != 0;
 }
 
 void MaskPage::drop_clean(void* state, int64_t page_size) const {
