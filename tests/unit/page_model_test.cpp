@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "page/page_kind.h"
+#include "variants.h"
 
 namespace forebay {
 namespace {
@@ -173,7 +174,7 @@ class Pair {
 
 class PageModel : public testing::TestWithParam<const PageKind*> {};
 
-INSTANTIATE_TEST_SUITE_P(Kinds, PageModel, testing::ValuesIn(page_kinds()),
+INSTANTIATE_TEST_SUITE_P(Kinds, PageModel, testing::ValuesIn(test::page_kinds_and_template()),
                          [](const auto& param) { return std::string(param.param->name()); });
 
 // Regions of mixed lengths, with offsets and ends that often fall on word boundaries.

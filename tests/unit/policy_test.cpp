@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "variants.h"
+
 namespace forebay {
 namespace {
 
@@ -36,9 +38,7 @@ struct Fixture {
 
 class EveryPolicy : public testing::TestWithParam<PolicySpec> {};
 
-std::vector<PolicySpec> all_policies() { return {policies().begin(), policies().end()}; }
-
-INSTANTIATE_TEST_SUITE_P(Policies, EveryPolicy, testing::ValuesIn(all_policies()),
+INSTANTIATE_TEST_SUITE_P(Policies, EveryPolicy, testing::ValuesIn(test::policies_and_template()),
                          [](const auto& param) { return std::string(param.param.name); });
 
 TEST_P(EveryPolicy, HasNoVictimWhenNothingIsResident) {

@@ -1,0 +1,55 @@
+// A replacement policy to start from: random replacement. Copy it to src/policy/, rename it, and
+// add it to the table in src/policy/policies.cpp.
+#pragma once
+
+#include <new>
+
+#include "policy/policy.h"
+
+namespace forebay::templates {
+
+class RandomPolicy final : public Policy {
+ public:
+  // (Victims are found by looking; a policy that is used links its frames, as lru.h does.)
+  //
+  // The state is all that lasts, and is shared by the processes that map it: the object itself
+  // keeps nothing but where it is.
+  static std::size_t state_bytes(uint32_t frames) { return sizeof(State) + frames; }
+  static std::unique_ptr<Policy> attach(void* state, uint32_t frames) {
+    return std::make_unique<RandomPolicy>(state, frames);
+  }
+
+  RandomPolicy(void* state, uint32_t frames)
+      : state_(static_cast<State*>(state)),
+        resident_(reinterpret_cast<bool*>(state_ + 1)),
+        frames_(frames) {}
+
+  void reset() override {
+    *state_ = {};
+    for (FrameIndex i = 0; i < frames_; ++i) resident_[i] = false;
+  }
+  void hit(FrameIndex, PageKey) override {}
+  void insert(FrameIndex frame, PageKey) override { resident_[frame] = true; }
+  void remove(FrameIndex frame, PageKey) override { resident_[frame] = false; }
+  FrameIndex victim(PageKey, const std::function<bool(FrameIndex)>& evictable) override {
+    state_->random = state_->random * 6364136223846793005u + 1442695040888963407u;
+    const auto first = static_cast<FrameIndex>((state_->random >> 33) % frames_);
+    for (FrameIndex i = 0; i < frames_; ++i) {
+      const FrameIndex frame = (first + i) % frames_;
+      if (resident_[frame] && evictable(frame)) return frame;
+    }
+    return no_frame;
+  }
+  void evicted(FrameIndex frame, PageKey) override { resident_[frame] = false; }
+
+ private:
+  struct State {
+    uint64_t random = 1;
+  };
+
+  State* state_;
+  bool* resident_;
+  uint32_t frames_;
+};
+
+}  // namespace forebay::templates

@@ -1,0 +1,28 @@
+// The tables' variants and the templates of docs/adding-a-variant.md, for the suites that all
+// variants must pass.
+#pragma once
+
+#include <vector>
+
+#include "page/page_kind.h"
+#include "policy/policy.h"
+#include "templates/page_kind_template.h"
+#include "templates/policy_template.h"
+
+namespace forebay::test {
+
+inline std::vector<const PageKind*> page_kinds_and_template() {
+  static const templates::BytePage byte_page;
+  std::vector<const PageKind*> out(page_kinds().begin(), page_kinds().end());
+  out.push_back(&byte_page);
+  return out;
+}
+
+inline std::vector<PolicySpec> policies_and_template() {
+  std::vector<PolicySpec> out(policies().begin(), policies().end());
+  out.push_back({"random", "any resident frame", templates::RandomPolicy::state_bytes,
+                 templates::RandomPolicy::attach});
+  return out;
+}
+
+}  // namespace forebay::test
