@@ -1,0 +1,57 @@
+// One table: library, feature, what was seen.
+#include "exclusions.h"
+
+namespace random_io {
+namespace {
+
+struct Exclusion {
+  const char* library;  // how MPI_Get_library_version begins, or contains
+  const char* feature;
+  const char* seen;
+};
+
+constexpr Exclusion kExclusions[] = {
+    {"MPICH", "exact_counts",
+     "MPICH 5.0.2: ROMIO's noncontiguous and collective reads that meet the end of the file report "
+     "the bytes asked for"},
+    {"MPICH", "early_type_free",
+     "MPICH 5.0.2: iread_all and others use their memory type after the program has freed it, and "
+     "abort by an assertion of yaksa"},
+    {"MPICH", "iread_all",
+     "MPICH 5.0.2: the individual pointer moves when the request completes, not when it starts, "
+     "and undoes what was done to it in between"},
+    {"MPICH", "iwrite_all", "MPICH 5.0.2: as iread_all"},
+    {"MPICH", "iread_at_all", "MPICH 5.0.2: its completion undoes a seek made meanwhile"},
+    {"MPICH", "iwrite_at_all", "MPICH 5.0.2: as iread_at_all"},
+    {"MPICH", "shared_pointer_per_handle",
+     "MPICH 5.0.2: two handles of one file in one process have one shared pointer"},
+    {"MPICH", "refused_access", "MPICH 5.0.2: read_ordered on a write-only file succeeds"},
+    {"MPICH", "data_sieving_writes",
+     "MPICH 5.0.2: noncontiguous writes by data sieving fill holes beyond the end of the file with "
+     "garbage, and undo what other ranks write there meanwhile"},
+    {"MPICH", "displaced_memory",
+     "MPICH 5.0.2: iwrite takes contiguous memory types with a displacement from displacement 0"},
+    {"Open MPI", "sync_while_pending",
+     "Open MPI 5.0.11: sync fails while a request is pending on any other file"},
+    {"Open MPI", "read_past_end",
+     "Open MPI 5.0.11: iread_at, read_at_all_begin and others do not return when the end of the "
+     "file is before their end"},
+    {"Open MPI", "shared_pointer_per_handle",
+     "Open MPI 5.0.11: two handles of one file in one process have one shared pointer"},
+    {"Open MPI", "seek_end", "Open MPI 5.0.11: SEEK_END counts the holes of the view as data"},
+    {"Open MPI", "preallocate",
+     "Open MPI 5.0.11: preallocate copies bytes of the file into its holes"},
+    {"Open MPI", "byte_offset", "Open MPI 5.0.11: get_byte_offset crashes on views of zero length"},
+};
+
+}  // namespace
+
+void exclude_known_bugs(std::string_view library_version, Features& features) {
+  for (const Exclusion& exclusion : kExclusions) {
+    if (library_version.find(exclusion.library) != std::string_view::npos) {
+      features.disable(exclusion.feature);
+    }
+  }
+}
+
+}  // namespace random_io

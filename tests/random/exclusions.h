@@ -1,0 +1,13 @@
+// What the plain MPI libraries get wrong, so that a run without Forebay leaves it out.
+#pragma once
+
+#include <string_view>
+
+#include "generator.h"
+
+namespace random_io {
+
+// Disables in `features` what the library that calls itself `library_version` is known to fail.
+void exclude_known_bugs(std::string_view library_version, Features& features);
+
+}  // namespace random_io

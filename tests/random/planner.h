@@ -1,0 +1,121 @@
+// The schedule as every rank knows it: which handles are open, their views and pointers, which
+// requests are pending, and so what each operation will do before it is done. Operations are
+// planned in schedule order by all ranks alike; planning changes the model, executing checks
+// against it. A stretch of operations between two barriers is planned as a whole before its first
+// is executed, because a read may legally see whatever another rank writes before the next barrier.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "features.h"
+#include "file_model.h"
+#include "operation.h"
+#include "routines.h"
+
+namespace random_io {
+
+constexpr int64_t kFileLimit = 4 << 20;  // operations that would reach further are skipped
+
+struct View {
+  int64_t displacement = 0;
+  DatatypeRef etype;
+  DatatypeRef file_type;
+
+  bool operator==(const View&) const = default;
+  // Data bytes of the view that lie below a file offset.
+  int64_t data_below(int64_t offset) const;
+  int64_t offset_of(int64_t position) const;  // file offset of a data byte
+};
+
+struct Handle {
+  bool open = false;
+  int file = 0;
+  int alias = 0;
+  int64_t members = 0;
+  int64_t mode = 0;
+  int generation = 0;  // opens so far, of all slots
+  bool atomic = false;
+  bool alone = true;  // no other handle had the file open at the same time
+  std::array<View, kMaxRanks> view;
+  std::array<int64_t, kMaxRanks> pointer{};  // etypes
+  int64_t shared_pointer = 0;                // etypes
+  // Whose use of the shared pointer since the last barrier fixes its order; -1 nobody's yet.
+  int shared_user = -1;
+  const Routine* split = nullptr;  // the split collective call in progress
+  std::array<TransferRef, kMaxRanks> split_transfer;
+
+  bool member(int rank) const { return (members >> rank & 1) != 0; }
+  bool writable() const { return (mode & kReadOnly) == 0; }
+  bool readable() const { return (mode & kWriteOnly) == 0; }
+  bool same_view() const;  // on all members, as shared pointers require
+};
+
+struct PendingRequest {
+  TransferRef transfer;  // null: the slot is free
+  int slot = 0;
+};
+
+// An operation and what this rank must find when it carries it out.
+struct Planned {
+  Operation operation;
+  bool run = false;      // false: lost its ground, skipped by all ranks
+  bool refused = false;  // the MPI library must return an error
+  bool compare = false;  // the file is to be compared afterwards
+  TransferRef mine;      // this rank's transfer
+  View view;             // this rank's, at that time
+  int64_t expected = 0;  // position, size, mode, whatever the operation asks for
+  int actor = 0;
+};
+
+// True for operations with a barrier before and after: they are planned and executed alone.
+bool separates(std::string_view name);
+
+class Planner {
+ public:
+  Planner(int rank, int ranks, const Features& features);
+
+  Planned plan(const Operation& operation);
+  // All ranks meet in a barrier before operation `number`: pending transfers are complete.
+  void meet(int number);
+
+  int rank() const { return rank_; }
+  int ranks() const { return ranks_; }
+  const Handle& handle(int slot) const { return handles_[static_cast<std::size_t>(slot)]; }
+  FileModel& file(int index) { return files_[static_cast<std::size_t>(index)]; }
+  const FileModel& file(int index) const { return files_[static_cast<std::size_t>(index)]; }
+  const PendingRequest& pending(int rank, int request) const {
+    return pending_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(request)];
+  }
+  bool in_use(int file) const;  // some handle has it open
+  int actor(int rank, int slot) const;
+
+ private:
+  void plan_open(const Operation& operation, Planned& planned);
+  void plan_close(const Operation& operation, Planned& planned);
+  void plan_view(const Operation& operation, Planned& planned);
+  void plan_data(const Operation& operation, const Routine& routine, Planned& planned);
+  void plan_end(const Operation& operation, Planned& planned);
+  void plan_completion(const Operation& operation, Planned& planned);
+  void plan_seek(const Operation& operation, Planned& planned);
+  void plan_shared_seek(const Operation& operation, Planned& planned);
+  void plan_size_change(const Operation& operation, Planned& planned);
+  void plan_external(const Operation& operation, Planned& planned);
+  void plan_query(const Operation& operation, Planned& planned);
+  // Every transfer pending on the slot ends with operation `number`.
+  void complete_all(int slot, int number);
+  std::optional<int64_t> end_in_etypes(const Handle& handle, int rank, int slot, int number);
+
+  int rank_, ranks_;
+  const Features& features_;
+  int generations_ = 0;
+  std::array<Handle, kSlots> handles_;
+  std::array<FileModel, kFiles> files_;
+  std::array<int, kFiles> frozen_;  // actor whose SEEK_END relies on the size; -1 none
+  std::array<std::array<PendingRequest, kRequests>, kMaxRanks> pending_;
+};
+
+}  // namespace random_io
