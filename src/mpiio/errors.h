@@ -1,0 +1,24 @@
+// From Forebay's Status to the MPI error a user sees: the right class, and a sentence with the
+// file, the offset and the cause, raised through the file's own error handler.
+#pragma once
+
+#include <string>
+
+#include "extent/status.h"
+#include "mpiio/handle.h"
+
+namespace forebay::mpiio {
+
+// Calls the file's error handler and returns the error code; MPI_SUCCESS for a good status.
+// `doing` completes "while ..." ("writing", "committing the cached bytes").
+int raise(Handle& handle, const Status& status, const char* doing);
+
+// An error of class `error_class` with a text of ours, raised likewise.
+int raise(Handle& handle, int error_class, const std::string& text);
+
+// An error code of the class with that text, not raised (for requests, which report it when waited
+// for). The class itself where the library has no more codes to give.
+int error_code(int error_class, const std::string& text);
+int error_code(const Handle& handle, const Status& status, const char* doing);
+
+}  // namespace forebay::mpiio

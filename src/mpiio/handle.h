@@ -1,0 +1,137 @@
+// What Forebay knows of one open file of one process, and the map from the user's MPI_File to it.
+// The user's MPI_File is the MPI library's own handle; a handle that is not in the map belongs to
+// the library alone and passes through.
+//
+// Lock rule: the members marked (lock) are used under HandleLock. No MPI call that may wait for
+// another rank is made with it held.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "mpiio/call.h"
+#include "mpiio/mpi_library.h"
+#include "mpiio/view.h"
+#include "runtime/cached_file.h"
+
+namespace forebay::mpiio {
+
+// Why a handle's data calls go to the MPI library; bits, agreed by all ranks of the handle.
+enum PassThrough : uint32_t {
+  cached_mode = 0,
+  foreign_view = 1,    // a view that only the library walks
+  atomic_library = 2,  // atomic mode without an arena that all ranks share
+};
+
+// A split collective between its begin and its end.
+struct SplitCollective {
+  bool active = false;
+  bool deferred = false;  // the access is left to the end
+  Call call;
+  int64_t bytes = 0;  // moved by the begin
+};
+
+struct Handle {
+  MPI_File file{};
+  MPI_Comm comm{};  // ours, of the ranks that opened the file; returns errors
+  int rank = 0;
+  int ranks = 1;
+  int amode = 0;
+  std::string name;  // as the user gave it
+  bool readable = false;
+  bool writable = false;
+  bool one_node = true;  // every rank shares this node's arena
+
+  std::unique_ptr<runtime::CachedFile> cached;  // (lock)
+  View view;
+  uint32_t pass_through = cached_mode;
+  bool atomic = false;
+  int64_t position = 0;                             // (lock) individual pointer, in data bytes
+  std::atomic<int64_t>* shared_position = nullptr;  // in data bytes; null across nodes
+  int32_t shared_word = -1;                         // its index, where this rank allocated it
+  SplitCollective split;
+  std::mutex mutex;
+};
+
+// Whether several threads may call MPI at once; until that is known it is assumed.
+extern std::atomic<bool> many_threads;
+
+// The handle's lock; free of charge where MPI calls come from one thread at a time.
+class HandleLock {
+ public:
+  explicit HandleLock(Handle& handle)
+      : mutex_(many_threads.load(std::memory_order_relaxed) ? &handle.mutex : nullptr) {
+    if (mutex_ != nullptr) mutex_->lock();
+  }
+  ~HandleLock() {
+    if (mutex_ != nullptr) mutex_->unlock();
+  }
+  HandleLock(const HandleLock&) = delete;
+  HandleLock& operator=(const HandleLock&) = delete;
+
+ private:
+  std::mutex* mutex_;
+};
+
+// The open handles of this process. Lookups take no lock.
+class HandleMap {
+ public:
+  // Takes `handle` and keeps it under its file. False: no room, the caller still has it.
+  bool insert(std::unique_ptr<Handle>& handle);
+  // nullptr: not ours.
+  Handle* find(MPI_File file) const;
+  // Takes the handle out; nullptr when it is not there.
+  std::unique_ptr<Handle> remove(MPI_File file);
+  // Any handle still open, or nullptr.
+  Handle* any() const;
+  // Calls act(Handle&) for every open handle.
+  template <typename Act>
+  void for_each(Act act) const {
+    for (const Slot& slot : slots_) {
+      const uintptr_t key = slot.key.load(std::memory_order_acquire);
+      if (key != empty && key != removed)
+        if (Handle* handle = slot.handle.load(std::memory_order_acquire)) act(*handle);
+    }
+  }
+
+ private:
+  static constexpr std::size_t capacity = 4096;  // more than a process has descriptors by default
+  static constexpr uintptr_t empty = 0;
+  static constexpr uintptr_t removed = 1;
+  struct Slot {
+    std::atomic<uintptr_t> key{empty};
+    std::atomic<Handle*> handle{nullptr};
+  };
+  static std::size_t first_slot(uintptr_t key) {
+    return (key * 0x9e3779b97f4a7c15u >> 40) % capacity;
+  }
+  const Slot* locate(uintptr_t key) const;
+
+  Slot slots_[capacity];
+  std::mutex writers_;
+  std::size_t count_ = 0;
+};
+
+extern HandleMap open_handles;
+
+inline Handle* find_handle(MPI_File file) { return open_handles.find(file); }
+
+inline const HandleMap::Slot* HandleMap::locate(uintptr_t key) const {
+  std::size_t slot = first_slot(key);
+  for (std::size_t i = 0; i < capacity; ++i, slot = (slot + 1) % capacity) {
+    const uintptr_t found = slots_[slot].key.load(std::memory_order_acquire);
+    if (found == key) return &slots_[slot];
+    if (found == empty) return nullptr;
+  }
+  return nullptr;
+}
+
+inline Handle* HandleMap::find(MPI_File file) const {
+  const Slot* slot = locate((uintptr_t)file);
+  return slot == nullptr ? nullptr : slot->handle.load(std::memory_order_acquire);
+}
+
+}  // namespace forebay::mpiio
