@@ -2,57 +2,88 @@
 
 #include <iterator>
 
+#include "mpiio/access.h"
+#include "mpiio/atomic_mode.h"
+#include "mpiio/file_view.h"
+#include "mpiio/handle.h"
+#include "mpiio/hints.h"
+#include "mpiio/lifecycle.h"
+#include "mpiio/open_close.h"
+#include "mpiio/positions.h"
+#include "mpiio/requests.h"
 #include "mpiio/routines.h"
+#include "mpiio/sizes.h"
+#include "mpiio/split_collectives.h"
 
 #define FOREBAY_EXPORT extern "C" [[gnu::visibility("default")]]
 
-using forebay::mpiio::mpi;
-
-// A buffer is const where it is written to the file.
-#define FOREBAY_BUFFER_read void*
-#define FOREBAY_BUFFER_write const void*
+using namespace forebay::mpiio;
 
 // A routine without a part of ours.
 #define FOREBAY_PASS(name, parameters, arguments) \
   FOREBAY_EXPORT int MPI_##name parameters { return mpi().name arguments; }
 
-FOREBAY_PASS(Init, (int* argc, char*** argv), (argc, argv))
-FOREBAY_PASS(Init_thread, (int* argc, char*** argv, int required, int* provided),
-             (argc, argv, required, provided))
-FOREBAY_PASS(Finalize, (), ())
-FOREBAY_PASS(Abort, (MPI_Comm comm, int code), (comm, code))
+// A routine that `act` answers for files of ours.
+#define FOREBAY_ACT(name, parameters, arguments, act)   \
+  FOREBAY_EXPORT int MPI_##name parameters {            \
+    if (Handle* handle = find_handle(file)) return act; \
+    return mpi().name arguments;                        \
+  }
 
-FOREBAY_PASS(File_open, (MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* file),
-             (comm, name, amode, info, file))
-FOREBAY_PASS(File_close, (MPI_File * file), (file))
+FOREBAY_EXPORT int MPI_Init(int* argc, char*** argv) { return init(argc, argv); }
+
+FOREBAY_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return init_thread(argc, argv, required, provided);
+}
+
+FOREBAY_EXPORT int MPI_Finalize() { return finalize(); }
+
+FOREBAY_EXPORT int MPI_Abort(MPI_Comm comm, int code) { return forebay::mpiio::abort(comm, code); }
+
+FOREBAY_EXPORT int MPI_File_open(MPI_Comm comm, const char* name, int amode, MPI_Info info,
+                                 MPI_File* file) {
+  return open_file(comm, name, amode, info, file);
+}
+
+FOREBAY_EXPORT int MPI_File_close(MPI_File* file) { return close_file(file); }
+
+FOREBAY_ACT(File_set_size, (MPI_File file, MPI_Offset size), (file, size), set_size(*handle, size))
+FOREBAY_ACT(File_preallocate, (MPI_File file, MPI_Offset size), (file, size),
+            preallocate(*handle, size))
+FOREBAY_ACT(File_get_size, (MPI_File file, MPI_Offset* size), (file, size), get_size(*handle, size))
+FOREBAY_ACT(File_get_info, (MPI_File file, MPI_Info* info), (file, info), get_info(*handle, info))
+FOREBAY_ACT(File_set_view,
+            (MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+             const char* datarep, MPI_Info info),
+            (file, displacement, etype, filetype, datarep, info),
+            set_view(*handle, displacement, etype, filetype, datarep, info))
+FOREBAY_ACT(File_get_view,
+            (MPI_File file, MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* filetype,
+             char* datarep),
+            (file, displacement, etype, filetype, datarep),
+            get_view(*handle, displacement, etype, filetype, datarep))
+FOREBAY_ACT(File_seek, (MPI_File file, MPI_Offset offset, int whence), (file, offset, whence),
+            seek(*handle, offset, whence))
+FOREBAY_ACT(File_seek_shared, (MPI_File file, MPI_Offset offset, int whence),
+            (file, offset, whence), seek_shared(*handle, offset, whence))
+FOREBAY_ACT(File_get_position, (MPI_File file, MPI_Offset* offset), (file, offset),
+            get_position(*handle, offset))
+FOREBAY_ACT(File_get_position_shared, (MPI_File file, MPI_Offset* offset), (file, offset),
+            get_position_shared(*handle, offset))
+FOREBAY_ACT(File_get_byte_offset, (MPI_File file, MPI_Offset offset, MPI_Offset* displacement),
+            (file, offset, displacement), get_byte_offset(*handle, offset, displacement))
+FOREBAY_ACT(File_set_atomicity, (MPI_File file, int flag), (file, flag),
+            set_atomicity(*handle, flag))
+FOREBAY_ACT(File_get_atomicity, (MPI_File file, int* flag), (file, flag),
+            get_atomicity(*handle, flag))
+FOREBAY_ACT(File_sync, (MPI_File file), (file), sync(*handle))
+
 FOREBAY_PASS(File_delete, (const char* name, MPI_Info info), (name, info))
-FOREBAY_PASS(File_set_size, (MPI_File file, MPI_Offset size), (file, size))
-FOREBAY_PASS(File_preallocate, (MPI_File file, MPI_Offset size), (file, size))
-FOREBAY_PASS(File_get_size, (MPI_File file, MPI_Offset* size), (file, size))
 FOREBAY_PASS(File_get_group, (MPI_File file, MPI_Group* group), (file, group))
 FOREBAY_PASS(File_get_amode, (MPI_File file, int* amode), (file, amode))
 FOREBAY_PASS(File_set_info, (MPI_File file, MPI_Info info), (file, info))
-FOREBAY_PASS(File_get_info, (MPI_File file, MPI_Info* info), (file, info))
-FOREBAY_PASS(File_set_view,
-             (MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
-              const char* datarep, MPI_Info info),
-             (file, displacement, etype, filetype, datarep, info))
-FOREBAY_PASS(File_get_view,
-             (MPI_File file, MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* filetype,
-              char* datarep),
-             (file, displacement, etype, filetype, datarep))
-FOREBAY_PASS(File_seek, (MPI_File file, MPI_Offset offset, int whence), (file, offset, whence))
-FOREBAY_PASS(File_seek_shared, (MPI_File file, MPI_Offset offset, int whence),
-             (file, offset, whence))
-FOREBAY_PASS(File_get_position, (MPI_File file, MPI_Offset* offset), (file, offset))
-FOREBAY_PASS(File_get_position_shared, (MPI_File file, MPI_Offset* offset), (file, offset))
-FOREBAY_PASS(File_get_byte_offset, (MPI_File file, MPI_Offset offset, MPI_Offset* displacement),
-             (file, offset, displacement))
 FOREBAY_PASS(File_get_type_extent, (MPI_File file, MPI_Datatype type, MPI_Aint* extent),
              (file, type, extent))
-FOREBAY_PASS(File_set_atomicity, (MPI_File file, int flag), (file, flag))
-FOREBAY_PASS(File_get_atomicity, (MPI_File file, int* flag), (file, flag))
-FOREBAY_PASS(File_sync, (MPI_File file), (file))
 FOREBAY_PASS(File_create_errhandler,
              (MPI_File_errhandler_function * function, MPI_Errhandler* handler),
              (function, handler))
@@ -65,46 +96,71 @@ FOREBAY_PASS(Register_datarep,
               MPI_Datarep_extent_function* extent_function, void* state),
              (name, read_function, write_function, extent_function, state))
 
-#define FOREBAY_BLOCKING_AT_(name, buffer_type, count_type)                             \
-  FOREBAY_PASS(File_##name,                                                             \
-               (MPI_File file, MPI_Offset offset, buffer_type buffer, count_type count, \
-                MPI_Datatype type, MPI_Status * status),                                \
-               (file, offset, buffer, count, type, status))
-#define FOREBAY_BLOCKING_(name, buffer_type, count_type)                                \
-  FOREBAY_PASS(File_##name,                                                             \
-               (MPI_File file, buffer_type buffer, count_type count, MPI_Datatype type, \
-                MPI_Status * status),                                                   \
-               (file, buffer, count, type, status))
-#define FOREBAY_NONBLOCKING_AT_(name, buffer_type, count_type)                          \
-  FOREBAY_PASS(File_##name,                                                             \
-               (MPI_File file, MPI_Offset offset, buffer_type buffer, count_type count, \
-                MPI_Datatype type, MPI_Request * request),                              \
-               (file, offset, buffer, count, type, request))
-#define FOREBAY_NONBLOCKING_(name, buffer_type, count_type)                             \
-  FOREBAY_PASS(File_##name,                                                             \
-               (MPI_File file, buffer_type buffer, count_type count, MPI_Datatype type, \
-                MPI_Request * request),                                                 \
-               (file, buffer, count, type, request))
-#define FOREBAY_BEGIN_AT_(name, buffer_type, count_type)                                           \
-  FOREBAY_PASS(                                                                                    \
-      File_##name,                                                                                 \
-      (MPI_File file, MPI_Offset offset, buffer_type buffer, count_type count, MPI_Datatype type), \
-      (file, offset, buffer, count, type))
-#define FOREBAY_BEGIN_(name, buffer_type, count_type)                                    \
-  FOREBAY_PASS(File_##name,                                                              \
-               (MPI_File file, buffer_type buffer, count_type count, MPI_Datatype type), \
-               (file, buffer, count, type))
+// The data access routines. A buffer is const where it is written to the file.
+#define FOREBAY_BUFFER_read void*
+#define FOREBAY_BUFFER_write const void*
+#define FOREBAY_TOGETHER_alone false
+#define FOREBAY_TOGETHER_together true
 
-#define FOREBAY_BLOCKING_AT(name, op, position) FOREBAY_BLOCKING_AT_(name, FOREBAY_BUFFER_##op, int)
-#define FOREBAY_BLOCKING(name, op, position) FOREBAY_BLOCKING_(name, FOREBAY_BUFFER_##op, int)
-#define FOREBAY_NONBLOCKING_AT(name, op, position) \
-  FOREBAY_NONBLOCKING_AT_(name, FOREBAY_BUFFER_##op, int)
-#define FOREBAY_NONBLOCKING(name, op, position) FOREBAY_NONBLOCKING_(name, FOREBAY_BUFFER_##op, int)
-#define FOREBAY_BEGIN_AT(name, op, position) FOREBAY_BEGIN_AT_(name, FOREBAY_BUFFER_##op, int)
-#define FOREBAY_BEGIN(name, op, position) FOREBAY_BEGIN_(name, FOREBAY_BUFFER_##op, int)
-#define FOREBAY_END(name, op, position)                                                       \
-  FOREBAY_PASS(File_##name, (MPI_File file, FOREBAY_BUFFER_##op buffer, MPI_Status * status), \
-               (file, buffer, status))
+#define FOREBAY_CALL_OF(op, position, group, is_blocking, etype_offset)                        \
+  Call {                                                                                       \
+    Operation::op, Positioning::position, FOREBAY_TOGETHER_##group, is_blocking, etype_offset, \
+        const_cast<void*>(static_cast<const void*>(buffer)), count, type                       \
+  }
+
+#define FOREBAY_BLOCKING_AT_(name, op, position, group, count_type)                    \
+  FOREBAY_ACT(                                                                         \
+      File_##name,                                                                     \
+      (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count, \
+       MPI_Datatype type, MPI_Status * status),                                        \
+      (file, offset, buffer, count, type, status),                                     \
+      finish(transfer(*handle, FOREBAY_CALL_OF(op, position, group, true, offset)), status))
+#define FOREBAY_BLOCKING_(name, op, position, group, count_type)                               \
+  FOREBAY_ACT(File_##name,                                                                     \
+              (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type, \
+               MPI_Status * status),                                                           \
+              (file, buffer, count, type, status),                                             \
+              finish(transfer(*handle, FOREBAY_CALL_OF(op, position, group, true, 0)), status))
+#define FOREBAY_NONBLOCKING_AT_(name, op, position, group, count_type)                 \
+  FOREBAY_ACT(                                                                         \
+      File_##name,                                                                     \
+      (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count, \
+       MPI_Datatype type, MPI_Request * request),                                      \
+      (file, offset, buffer, count, type, request),                                    \
+      start_request(*handle, FOREBAY_CALL_OF(op, position, group, false, offset), request))
+#define FOREBAY_NONBLOCKING_(name, op, position, group, count_type)                            \
+  FOREBAY_ACT(File_##name,                                                                     \
+              (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type, \
+               MPI_Request * request),                                                         \
+              (file, buffer, count, type, request),                                            \
+              start_request(*handle, FOREBAY_CALL_OF(op, position, group, false, 0), request))
+#define FOREBAY_BEGIN_AT_(name, op, position, group, count_type)                               \
+  FOREBAY_ACT(File_##name,                                                                     \
+              (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count, \
+               MPI_Datatype type),                                                             \
+              (file, offset, buffer, count, type),                                             \
+              begin_split(*handle, FOREBAY_CALL_OF(op, position, group, false, offset)))
+#define FOREBAY_BEGIN_(name, op, position, group, count_type)                                   \
+  FOREBAY_ACT(File_##name,                                                                      \
+              (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type), \
+              (file, buffer, count, type),                                                      \
+              begin_split(*handle, FOREBAY_CALL_OF(op, position, group, false, 0)))
+
+#define FOREBAY_BLOCKING_AT(name, op, position, group) \
+  FOREBAY_BLOCKING_AT_(name, op, position, group, int)
+#define FOREBAY_BLOCKING(name, op, position, group) \
+  FOREBAY_BLOCKING_(name, op, position, group, int)
+#define FOREBAY_NONBLOCKING_AT(name, op, position, group) \
+  FOREBAY_NONBLOCKING_AT_(name, op, position, group, int)
+#define FOREBAY_NONBLOCKING(name, op, position, group) \
+  FOREBAY_NONBLOCKING_(name, op, position, group, int)
+#define FOREBAY_BEGIN_AT(name, op, position, group) \
+  FOREBAY_BEGIN_AT_(name, op, position, group, int)
+#define FOREBAY_BEGIN(name, op, position, group) FOREBAY_BEGIN_(name, op, position, group, int)
+#define FOREBAY_END(name, op, position, group)                                               \
+  FOREBAY_ACT(File_##name, (MPI_File file, FOREBAY_BUFFER_##op buffer, MPI_Status * status), \
+              (file, buffer, status),                                                        \
+              end_split(*handle, Operation::op, Positioning::position, status))
 
 FOREBAY_DATA_ROUTINES(FOREBAY_BLOCKING_AT, FOREBAY_BLOCKING, FOREBAY_NONBLOCKING_AT,
                       FOREBAY_NONBLOCKING, FOREBAY_BEGIN_AT, FOREBAY_BEGIN, FOREBAY_END)
@@ -119,18 +175,19 @@ FOREBAY_PASS(Register_datarep_c,
               MPI_Datarep_extent_function* extent_function, void* state),
              (name, read_function, write_function, extent_function, state))
 
-#define FOREBAY_BLOCKING_AT_C(name, op, position) \
-  FOREBAY_BLOCKING_AT_(name##_c, FOREBAY_BUFFER_##op, MPI_Count)
-#define FOREBAY_BLOCKING_C(name, op, position) \
-  FOREBAY_BLOCKING_(name##_c, FOREBAY_BUFFER_##op, MPI_Count)
-#define FOREBAY_NONBLOCKING_AT_C(name, op, position) \
-  FOREBAY_NONBLOCKING_AT_(name##_c, FOREBAY_BUFFER_##op, MPI_Count)
-#define FOREBAY_NONBLOCKING_C(name, op, position) \
-  FOREBAY_NONBLOCKING_(name##_c, FOREBAY_BUFFER_##op, MPI_Count)
-#define FOREBAY_BEGIN_AT_C(name, op, position) \
-  FOREBAY_BEGIN_AT_(name##_c, FOREBAY_BUFFER_##op, MPI_Count)
-#define FOREBAY_BEGIN_C(name, op, position) FOREBAY_BEGIN_(name##_c, FOREBAY_BUFFER_##op, MPI_Count)
-#define FOREBAY_NO_TWIN(name, op, position)
+#define FOREBAY_BLOCKING_AT_C(name, op, position, group) \
+  FOREBAY_BLOCKING_AT_(name##_c, op, position, group, MPI_Count)
+#define FOREBAY_BLOCKING_C(name, op, position, group) \
+  FOREBAY_BLOCKING_(name##_c, op, position, group, MPI_Count)
+#define FOREBAY_NONBLOCKING_AT_C(name, op, position, group) \
+  FOREBAY_NONBLOCKING_AT_(name##_c, op, position, group, MPI_Count)
+#define FOREBAY_NONBLOCKING_C(name, op, position, group) \
+  FOREBAY_NONBLOCKING_(name##_c, op, position, group, MPI_Count)
+#define FOREBAY_BEGIN_AT_C(name, op, position, group) \
+  FOREBAY_BEGIN_AT_(name##_c, op, position, group, MPI_Count)
+#define FOREBAY_BEGIN_C(name, op, position, group) \
+  FOREBAY_BEGIN_(name##_c, op, position, group, MPI_Count)
+#define FOREBAY_NO_TWIN(name, op, position, group)
 
 FOREBAY_DATA_ROUTINES(FOREBAY_BLOCKING_AT_C, FOREBAY_BLOCKING_C, FOREBAY_NONBLOCKING_AT_C,
                       FOREBAY_NONBLOCKING_C, FOREBAY_BEGIN_AT_C, FOREBAY_BEGIN_C, FOREBAY_NO_TWIN)
@@ -140,8 +197,8 @@ FOREBAY_DATA_ROUTINES(FOREBAY_BLOCKING_AT_C, FOREBAY_BLOCKING_C, FOREBAY_NONBLOC
 namespace {
 
 #define FOREBAY_ROW(name) {#name, reinterpret_cast<void*>(&MPI_##name)},
-#define FOREBAY_DATA_ROW(name, op, position) FOREBAY_ROW(File_##name)
-#define FOREBAY_DATA_ROW_C(name, op, position) FOREBAY_ROW(File_##name##_c)
+#define FOREBAY_DATA_ROW(name, op, position, group) FOREBAY_ROW(File_##name)
+#define FOREBAY_DATA_ROW_C(name, op, position, group) FOREBAY_ROW(File_##name##_c)
 
 const forebay_entry_point entry_points[] = {
     FOREBAY_ROW(Init) FOREBAY_ROW(Init_thread) FOREBAY_ROW(Finalize) FOREBAY_ROW(Abort) FOREBAY_ROW(

@@ -1,0 +1,51 @@
+#include "mpiio/atomic_mode.h"
+
+#include "mpiio/agreement.h"
+#include "mpiio/errors.h"
+#include "mpiio/file_view.h"
+#include "mpiio/library_access.h"
+
+namespace forebay::mpiio {
+namespace {
+
+// Accesses can take turns in the arena.
+bool all_ranks_share_arena(const Handle& handle) {
+  return handle.one_node && handle.cached->options().scope == Scope::node;
+}
+
+int library_set_atomicity(Handle& handle, int flag) {
+  const Status status = agree_status(handle.comm, make_coherent(handle));
+  const int view_code = show_view_to_library(handle);
+  const int code = mpi().File_set_atomicity(handle.file, flag);
+  if (!status.ok()) return raise(handle, status, "committing");
+  return view_code != MPI_SUCCESS ? view_code : code;
+}
+
+}  // namespace
+
+int set_atomicity(Handle& handle, int flag) {
+  const int64_t wanted = flag != 0 ? 1 : 0;
+  const auto agreed = agree_max(handle.comm, std::array<int64_t, 2>{wanted, ~wanted});
+  if (!same_everywhere(agreed[0], agreed[1]))
+    return mpi().File_set_atomicity(handle.file, flag);  // an error, which the library names
+  if (all_ranks_share_arena(handle)) {
+    handle.atomic = wanted != 0;
+    mpi().Barrier(handle.comm);  // no access of the old mode may meet one of the new
+    return MPI_SUCCESS;
+  }
+  const int code = library_set_atomicity(handle, flag);
+  if (any_rank(handle.comm, code != MPI_SUCCESS)) return code;
+  if (wanted)
+    handle.pass_through |= atomic_library;
+  else
+    handle.pass_through &= ~static_cast<uint32_t>(atomic_library);
+  return MPI_SUCCESS;
+}
+
+int get_atomicity(Handle& handle, int* flag) {
+  if (flag == nullptr) return mpi().File_get_atomicity(handle.file, flag);
+  *flag = handle.atomic || (handle.pass_through & atomic_library) ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+}  // namespace forebay::mpiio

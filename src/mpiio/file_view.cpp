@@ -1,0 +1,84 @@
+#include "mpiio/file_view.h"
+
+#include <cstring>
+#include <utility>
+
+#include "mpiio/agreement.h"
+#include "mpiio/errors.h"
+#include "mpiio/library_access.h"
+
+namespace forebay::mpiio {
+namespace {
+
+// The new view holds from here on: pointers begin at 0. Waits for all ranks, so that no rank uses
+// the shared pointer before it is reset.
+void adopt(Handle& handle, View&& view, bool foreign) {
+  {
+    const HandleLock lock(handle);
+    handle.view = std::move(view);
+    handle.position = 0;
+    if (foreign)
+      handle.pass_through |= foreign_view;
+    else
+      handle.pass_through &= ~static_cast<uint32_t>(foreign_view);
+  }
+  if (handle.shared_position != nullptr && handle.rank == 0)
+    handle.shared_position->store(0, std::memory_order_release);
+  mpi().Barrier(handle.comm);
+}
+
+// A view that Forebay cannot walk on some rank: the library takes it, or says what is wrong.
+int set_foreign_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype,
+                     MPI_Datatype filetype, const char* datarep, MPI_Info info) {
+  const Status status = agree_status(handle.comm, make_coherent(handle));
+  const int code = mpi().File_set_view(handle.file, displacement, etype, filetype, datarep, info);
+  View view;
+  const bool accepted =
+      code == MPI_SUCCESS && View::foreign(displacement, etype, filetype, datarep, view);
+  if (any_rank(handle.comm, !accepted)) {
+    if (code != MPI_SUCCESS) return code;
+    return raise(handle, MPI_ERR_ARG,
+                 "Forebay: the view of \"" + handle.name +
+                     "\" was refused on another rank or has an empty etype");
+  }
+  adopt(handle, std::move(view), true);
+  return raise(handle, status, "committing");
+}
+
+bool library_needs_whole_view(const Handle& handle) {
+  return handle.pass_through & atomic_library || handle.shared_position == nullptr;
+}
+
+}  // namespace
+
+int set_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+             const char* datarep, MPI_Info info) {
+  View view;
+  const bool walked = View::decode(handle.comm, displacement, etype, filetype, datarep, view);
+  if (any_rank(handle.comm, !walked))
+    return set_foreign_view(handle, displacement, etype, filetype, datarep, info);
+  const MPI_Datatype shown = library_needs_whole_view(handle) ? filetype : etype;
+  const int code = mpi().File_set_view(handle.file, displacement, etype, shown, datarep, info);
+  if (any_rank(handle.comm, code != MPI_SUCCESS)) return code;
+  adopt(handle, std::move(view), false);
+  return MPI_SUCCESS;
+}
+
+int get_view(Handle& handle, MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* filetype,
+             char* datarep) {
+  if (displacement == nullptr || etype == nullptr || filetype == nullptr || datarep == nullptr)
+    return mpi().File_get_view(handle.file, displacement, etype, filetype, datarep);
+  *displacement = handle.view.displacement();
+  *etype = duplicate_type(handle.view.etype());
+  *filetype = duplicate_type(handle.view.filetype());
+  std::strcpy(datarep, handle.view.datarep().c_str());
+  return MPI_SUCCESS;
+}
+
+int show_view_to_library(Handle& handle) {
+  const View& view = handle.view;
+  return mpi().File_set_view(handle.file, view.displacement(), view.etype(), view.filetype(),
+                             view.datarep().c_str(), mpi().info_null);
+}
+
+}  // namespace forebay::mpiio

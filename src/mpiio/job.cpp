@@ -1,0 +1,91 @@
+#include "mpiio/job.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+
+namespace forebay::mpiio {
+namespace {
+
+constexpr std::size_t secret_bytes = 33;  // 32 hexadecimal digits and the end
+
+Options& mutable_options() {
+  static Options options = options_from_environment([](std::string_view complaint) {
+    std::fprintf(stderr, "forebay: %.*s\n", static_cast<int>(complaint.size()), complaint.data());
+  });
+  return options;
+}
+
+std::string node_name(const Options& options) {
+  if (!options.node.empty()) return options.node;
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return std::string(host.data()) + "/" + boot;
+}
+
+void make_secret(std::array<char, secret_bytes>& text) {
+  std::array<unsigned char, 16> random{};
+  if (getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) return;
+  for (std::size_t i = 0; i < random.size(); ++i) std::snprintf(&text[2 * i], 3, "%02x", random[i]);
+}
+
+void touch(const std::string& path) {
+  const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+  if (file >= 0) close(file);
+}
+
+}  // namespace
+
+const Options& process_options() { return mutable_options(); }
+
+int64_t hash_text(const std::string& text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const unsigned char c : text) hash = (hash ^ c) * 0x100000001b3u;
+  return static_cast<int64_t>(hash);
+}
+
+int64_t node_identity() {
+  static const int64_t identity = hash_text(node_name(process_options()));
+  return identity;
+}
+
+int64_t job_identity() {
+  const std::string& secret = process_options().job;
+  return secret.empty() ? 0 : hash_text(secret);
+}
+
+void share_job_secret(MPI_Comm comm, int root) {
+  int rank = 0;
+  mpi().Comm_rank(comm, &rank);
+  std::array<char, secret_bytes> text{};
+  std::string& mine = mutable_options().job;
+  if (rank == root) {
+    if (mine.empty()) {
+      make_secret(text);
+      mine = text.data();
+    }
+    mine.copy(text.data(), text.size() - 1);
+  }
+  mpi().Bcast(text.data(), static_cast<int>(text.size()), mpi().byte, root, comm);
+  if (mine.empty()) mine = text.data();
+}
+
+void mark_used() {
+  static std::atomic<bool> marked{false};
+  const char* folder = std::getenv("FOREBAY_RUN_DIR");
+  if (folder == nullptr || marked.exchange(true)) return;
+  touch(std::string(folder) + "/used");
+  touch(std::string(folder) + "/used." + abi_name());
+}
+
+}  // namespace forebay::mpiio

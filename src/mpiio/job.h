@@ -1,0 +1,32 @@
+// What makes processes belong together: the node they run on and the secret of their job, by which
+// they find one another's arena and nobody else does.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "mpiio/mpi_library.h"
+#include "options/options.h"
+
+namespace forebay::mpiio {
+
+// The process's options, read from the environment at first use; `job` holds the secret once known.
+const Options& process_options();
+
+// Equal for processes of one node, and hardly otherwise (FOREBAY_NODE names another, for tests).
+int64_t node_identity();
+
+// Equal for processes with the same secret; 0 while there is none.
+int64_t job_identity();
+
+// Gives every rank that has no secret yet that of rank `root`, which makes one if need be. Called
+// by all ranks of `comm`.
+void share_job_secret(MPI_Comm comm, int root);
+
+// Leaves the mark that MPI-IO went through Forebay, for `forebay run` to find (FOREBAY_RUN_DIR).
+void mark_used();
+
+// FNV-1a.
+int64_t hash_text(const std::string& text);
+
+}  // namespace forebay::mpiio

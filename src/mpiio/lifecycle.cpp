@@ -1,0 +1,85 @@
+#include "mpiio/lifecycle.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "mpiio/handle.h"
+#include "mpiio/job.h"
+#include "mpiio/open_close.h"
+#include "mpiio/statistics.h"
+#include "runtime/cached_file.h"
+
+namespace forebay::mpiio {
+namespace {
+
+// Ranks started without `forebay run` around the launcher have no secret in common yet; opens of
+// MPI_COMM_SELF must find one already there.
+void agree_on_job() {
+  if (!process_options().job.empty()) return;
+  MPI_Comm node = mpi().comm_null;
+  if (mpi().Comm_split_type(mpi().comm_world, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &node) !=
+      MPI_SUCCESS)
+    return;
+  share_job_secret(node, 0);
+  mpi().Comm_free(&node);
+}
+
+void begin() {
+  learn_thread_level();
+  agree_on_job();
+}
+
+}  // namespace
+
+int init(int* argc, char*** argv) {
+  const int code = mpi().Init(argc, argv);
+  if (code == MPI_SUCCESS) begin();
+  return code;
+}
+
+int init_thread(int* argc, char*** argv, int required, int* provided) {
+  const int code = mpi().Init_thread(argc, argv, required, provided);
+  if (code == MPI_SUCCESS) begin();
+  return code;
+}
+
+int finalize() {
+  abandon_open_files();
+  report_statistics();
+  runtime::leave_node();
+  return mpi().Finalize();
+}
+
+int abort(MPI_Comm comm, int code) {
+  // Bytes written by the plain library would survive; another thread may be inside a handle, whose
+  // bytes are then left to `forebay recover`.
+  open_handles.for_each([](Handle& handle) {
+    const std::unique_lock lock(handle.mutex, std::try_to_lock);
+    if (lock.owns_lock()) (void)handle.cached->commit();
+  });
+  return mpi().Abort(comm, code);
+}
+
+void learn_thread_level() {
+  int initialized = 0;
+  int finalized = 0;
+  int level = MPI_THREAD_MULTIPLE;
+  mpi().Initialized(&initialized);
+  mpi().Finalized(&finalized);
+  if (initialized && !finalized && mpi().Query_thread(&level) == MPI_SUCCESS)
+    many_threads.store(level == MPI_THREAD_MULTIPLE, std::memory_order_relaxed);
+}
+
+void commit_at_exit() {
+  // A forked child inherits the handles but is not the program.
+  static const pid_t program = getpid();
+  static const int registered = std::atexit([] {
+    if (getpid() != program) return;
+    abandon_open_files();
+    runtime::leave_node();
+  });
+  (void)registered;
+}
+
+}  // namespace forebay::mpiio

@@ -1,0 +1,242 @@
+#include "mpiio/open_close.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "mpiio/agreement.h"
+#include "mpiio/errors.h"
+#include "mpiio/file_name.h"
+#include "mpiio/hints.h"
+#include "mpiio/job.h"
+#include "mpiio/lifecycle.h"
+#include "mpiio/statistics.h"
+
+namespace forebay::mpiio {
+namespace {
+
+using runtime::CachedFile;
+using runtime::OpenMode;
+using runtime::SharedWords;
+
+struct Opening {
+  MPI_Comm comm;  // the user's
+  MPI_File file;
+  std::string name;
+  int amode;
+  Options options;
+};
+
+// What a rank says before anything is opened, and what all say together.
+struct Terms {
+  bool cache = false;  // all want it and can have it
+  bool one_node = false;
+  bool secret_lacks = false;
+  int secret_holder = -1;  // a rank that has a secret, -1: none
+};
+
+Terms agree_terms(const Opening& opening, bool opened) {
+  const Options& options = opening.options;
+  const bool wanted = opened && options.enable && options.storage == "posix" &&
+                      options.step_aside != StepAside::always &&
+                      !(opening.amode & MPI_MODE_SEQUENTIAL);
+  int rank = 0;
+  mpi().Comm_rank(opening.comm, &rank);
+  const bool has_secret = job_identity() != 0;
+  const int64_t node = node_identity();
+  // Options that decide what collectives are entered later.
+  const int64_t rules = hash_text(std::to_string(static_cast<int>(options.scope)) + "," +
+                                  std::to_string(static_cast<int>(options.consistency)));
+  const auto agreed =
+      agree_max(opening.comm, std::array<int64_t, 7>{wanted ? 0 : 1, node, ~node, rules, ~rules,
+                                                     has_secret ? rank : -1, has_secret ? 0 : 1});
+  Terms terms;
+  terms.one_node = same_everywhere(agreed[1], agreed[2]);
+  terms.secret_holder = static_cast<int>(agreed[5]);
+  terms.secret_lacks = agreed[6] != 0;
+  // Across nodes a cache of the node alone is right only where the program has agreed to the
+  // standard's rules of visibility.
+  terms.cache = agreed[0] == 0 && same_everywhere(agreed[3], agreed[4]) &&
+                (terms.one_node || options.consistency == Consistency::mpi);
+  return terms;
+}
+
+OpenMode open_mode(int amode) {
+  if (amode & MPI_MODE_RDONLY) return OpenMode::read_only;
+  return amode & MPI_MODE_WRONLY ? OpenMode::write_only : OpenMode::read_write;
+}
+
+// This rank's part of opening, which may fail on it alone.
+std::unique_ptr<Handle> open_alone(const Opening& opening) {
+  const std::optional<std::string> path = posix_path(opening.name);
+  if (!path) return nullptr;
+  Status status;
+  if (runtime::node(process_options(), &status) == nullptr) return nullptr;
+  auto handle = std::make_unique<Handle>();
+  handle->cached = CachedFile::open(*path, open_mode(opening.amode), opening.options, &status);
+  if (handle->cached == nullptr || !status.ok()) return nullptr;
+  handle->file = opening.file;
+  handle->name = opening.name;
+  handle->amode = opening.amode;
+  handle->readable = !(opening.amode & MPI_MODE_WRONLY);
+  handle->writable = !(opening.amode & MPI_MODE_RDONLY);
+  return handle;
+}
+
+// Every rank of the user's communicator, whether it could open the file or not, makes ours. A
+// split, unlike a duplicate, runs none of the user's attribute copiers.
+MPI_Comm make_comm(MPI_Comm users) {
+  int rank = 0;
+  mpi().Comm_rank(users, &rank);
+  MPI_Comm comm = mpi().comm_null;
+  if (mpi().Comm_split(users, 0, rank, &comm) != MPI_SUCCESS) return mpi().comm_null;
+  mpi().Comm_set_errhandler(comm, mpi().errors_return);
+  return comm;
+}
+
+runtime::Node* this_node() {
+  Status status;
+  return runtime::node(process_options(), &status);
+}
+
+// What rank 0 tells the others: the word of the shared pointer, and one that holds `nonce` until
+// all have looked, for a rank that reads it there surely shares our memory.
+struct Words {
+  int64_t shared = -1;
+  int64_t witness = -1;
+  int64_t nonce = 0;
+  int64_t end_of_file = 0;
+};
+
+Words allocate_words(Handle& handle) {
+  Words words;
+  if (!handle.cached->size(&words.end_of_file).ok() || !handle.one_node) return words;
+  runtime::Node& node = *this_node();
+  handle.shared_word = SharedWords::allocate(node);
+  words.witness = SharedWords::allocate(node);
+  if (handle.shared_word < 0 || words.witness < 0) return words;
+  if (getrandom(&words.nonce, sizeof words.nonce, 0) < 0) return words;
+  SharedWords::at(node, static_cast<int32_t>(words.witness))->store(words.nonce);
+  if (handle.amode & MPI_MODE_APPEND)
+    SharedWords::at(node, handle.shared_word)->store(words.end_of_file);
+  words.shared = handle.shared_word;
+  return words;
+}
+
+void release_word(int64_t word) {
+  if (word >= 0) SharedWords::release(*this_node(), static_cast<int32_t>(word));
+}
+
+bool join_words(Handle& handle, const Words& words) {
+  if (handle.amode & MPI_MODE_APPEND) handle.position = words.end_of_file;
+  if (!handle.one_node) return true;
+  if (words.shared < 0) return false;
+  runtime::Node& node = *this_node();
+  handle.shared_position = SharedWords::at(node, static_cast<int32_t>(words.shared));
+  return SharedWords::at(node, static_cast<int32_t>(words.witness))->load() == words.nonce;
+}
+
+// Settles what the ranks share; `handle` is null on ranks that could not open. Ready to cache if
+// every rank is and has the same secret: all ranks get the same answer.
+bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle) {
+  int rank = 0;
+  mpi().Comm_rank(opening.comm, &rank);
+  Words words;
+  if (rank == 0 && handle != nullptr) words = allocate_words(*handle);
+  static_assert(sizeof words == 4 * sizeof(int64_t));
+  mpi().Bcast(&words, 4, mpi().int64, 0, opening.comm);
+  const bool ready = handle != nullptr && handle->comm != mpi().comm_null &&
+                     join_words(*handle, words) && open_handles.insert(handle);
+  const int64_t job = job_identity();
+  const auto agreed = agree_max(opening.comm, std::array<int64_t, 3>{ready ? 0 : 1, job, ~job});
+  if (rank == 0) release_word(words.witness);
+  return agreed[0] == 0 && same_everywhere(agreed[1], agreed[2]);
+}
+
+// From the agreed terms on: all ranks of the communicator come here, and all or none cache.
+void open_cached(Opening& opening, const Terms& terms) {
+  if (terms.secret_lacks) share_job_secret(opening.comm, std::max(terms.secret_holder, 0));
+  opening.options.job = process_options().job;
+  std::unique_ptr<Handle> handle = open_alone(opening);
+  MPI_Comm comm = make_comm(opening.comm);
+  if (handle != nullptr) {
+    handle->one_node = terms.one_node;
+    handle->comm = comm;
+    mpi().Comm_rank(opening.comm, &handle->rank);
+    mpi().Comm_size(opening.comm, &handle->ranks);
+  }
+  if (agree_to_cache(opening, handle)) {
+    commit_at_exit();
+    return;
+  }
+  if (std::unique_ptr<Handle> inserted = open_handles.remove(opening.file))
+    handle = std::move(inserted);
+  if (handle != nullptr) {
+    release_word(handle->shared_word);
+    (void)handle->cached->close(false);
+  }
+  if (comm != mpi().comm_null) mpi().Comm_free(&comm);
+}
+
+bool intercommunicator(MPI_Comm comm) {
+  int inter = 0;
+  mpi().Comm_test_inter(comm, &inter);
+  return inter != 0;
+}
+
+bool is_of_class(int code, int error_class) {
+  int found = MPI_SUCCESS;
+  return code != MPI_SUCCESS && mpi().Error_class(code, &found) == MPI_SUCCESS &&
+         found == error_class;
+}
+
+// Leaves the cache with everything committed, or dropped where the file is to be deleted.
+Status leave_cache(Handle& handle) {
+  const bool discard = (handle.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
+  const HandleLock lock(handle);
+  const Status status = handle.cached->close(discard);
+  record_statistics(handle);
+  return status;
+}
+
+}  // namespace
+
+int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* file) {
+  const int code = mpi().File_open(comm, name, amode, info, file);
+  if (comm == mpi().comm_null || is_of_class(code, MPI_ERR_COMM) || intercommunicator(comm))
+    return code;
+  mark_used();
+  learn_thread_level();
+  Opening opening{comm, code == MPI_SUCCESS ? *file : mpi().file_null, name, amode,
+                  file_options(info)};
+  const Terms terms = agree_terms(opening, code == MPI_SUCCESS);
+  if (terms.cache) open_cached(opening, terms);
+  return code;
+}
+
+int close_file(MPI_File* file) {
+  Handle* known = file == nullptr ? nullptr : find_handle(*file);
+  if (known == nullptr) return mpi().File_close(file);
+  // When all ranks have come, no more bytes will be added to the pages that are committed now.
+  mpi().Barrier(known->comm);
+  std::unique_ptr<Handle> handle = open_handles.remove(*file);
+  const Status status = agree_status(handle->comm, leave_cache(*handle));
+  release_word(handle->shared_word);
+  // The file's own error handler hears of it, so before the library forgets the file.
+  const int failure = raise(*handle, status, "committing the cached bytes of");
+  mpi().Comm_free(&handle->comm);
+  handle.reset();
+  const int code = mpi().File_close(file);
+  return failure != MPI_SUCCESS ? failure : code;
+}
+
+void abandon_open_files() {
+  while (Handle* open = open_handles.any()) {
+    std::unique_ptr<Handle> handle = open_handles.remove(open->file);
+    if (handle != nullptr) (void)leave_cache(*handle);
+  }
+}
+
+}  // namespace forebay::mpiio

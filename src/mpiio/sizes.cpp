@@ -1,0 +1,79 @@
+#include "mpiio/sizes.h"
+
+#include "mpiio/agreement.h"
+#include "mpiio/errors.h"
+
+namespace forebay::mpiio {
+namespace {
+
+bool same_on_all_ranks(const Handle& handle, int64_t value) {
+  const auto agreed = agree_max(handle.comm, std::array<int64_t, 2>{value, ~value});
+  return same_everywhere(agreed[0], agreed[1]);
+}
+
+Status commit(Handle& handle) {
+  const HandleLock lock(handle);
+  return handle.cached->commit();
+}
+
+}  // namespace
+
+int get_size(Handle& handle, MPI_Offset* bytes) {
+  if (bytes == nullptr) return mpi().File_get_size(handle.file, bytes);
+  int64_t found = 0;
+  Status status;
+  {
+    const HandleLock lock(handle);
+    status = handle.cached->size(&found);
+  }
+  *bytes = found;
+  return raise(handle, status, "asking for the size of");
+}
+
+int set_size(Handle& handle, MPI_Offset bytes) {
+  if (!same_on_all_ranks(handle, bytes) || bytes < 0 || !handle.writable)
+    return mpi().File_set_size(handle.file, bytes);  // an error, which the library names
+  // All earlier writes of the handle's ranks are in the cache now (the agreement above waited for
+  // them); what lies beyond the new end must be forgotten on every rank before storage shrinks,
+  // else a later commit would bring it back.
+  {
+    const HandleLock lock(handle);
+    handle.cached->truncate_cache(bytes);
+  }
+  mpi().Barrier(handle.comm);
+  const int code = mpi().File_set_size(handle.file, bytes);
+  mpi().Barrier(handle.comm);
+  return code;
+}
+
+int preallocate(Handle& handle, MPI_Offset bytes) {
+  if (!same_on_all_ranks(handle, bytes) || bytes < 0 || !handle.writable)
+    return mpi().File_preallocate(handle.file, bytes);
+  // The library may do it by reading and rewriting what the file holds: nothing may be missing.
+  const Status status = agree_status(handle.comm, commit(handle));
+  if (!status.ok()) return raise(handle, status, "committing");
+  const int code = mpi().File_preallocate(handle.file, bytes);
+  mpi().Barrier(handle.comm);  // some library's rank 0 alone does the work
+  mpi().Barrier(handle.comm);
+  return code;
+}
+
+int sync(Handle& handle) {
+  if (!handle.writable) return mpi().File_sync(handle.file);
+  Status status;
+  {
+    const HandleLock lock(handle);
+    status = handle.cached->commit();
+    if (status.ok()) status = handle.cached->flush_storage();
+  }
+  status = agree_status(handle.comm, status);
+  const int code = handle.pass_through != cached_mode ? mpi().File_sync(handle.file) : MPI_SUCCESS;
+  if (!(handle.amode & MPI_MODE_UNIQUE_OPEN)) {
+    // Others may have written to the file without us, and this is where their bytes must be seen.
+    const HandleLock lock(handle);
+    handle.cached->drop_clean();
+  }
+  return status.ok() ? code : raise(handle, status, "syncing");
+}
+
+}  // namespace forebay::mpiio
