@@ -9,13 +9,19 @@ import click
 
 from forebay.paths import preload_library
 
-# Set by the launchers in the processes that they start.
-_RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
+# Set by a launcher, all of a line, in the processes that it starts. Slurm sets SLURM_PROCID in
+# batch scripts too, but a step only in what srun started.
+_RANK_VARIABLES = (
+    ("PMI_RANK",),
+    ("PMIX_RANK",),
+    ("OMPI_COMM_WORLD_RANK",),
+    ("SLURM_PROCID", "SLURM_STEP_ID"),
+)
 
 
 def inside_launcher(environment: Mapping[str, str]) -> bool:
     """Whether this process was started by mpiexec, srun or their like, as a rank."""
-    return any(name in environment for name in _RANK_VARIABLES)
+    return any(all(name in environment for name in names) for names in _RANK_VARIABLES)
 
 
 def new_job() -> str:

@@ -27,12 +27,19 @@ def witness(tmp_path_factory: pytest.TempPathFactory, library_directory: Path) -
     return made
 
 
-def calls(installation: mpi.Mpi, program: list[str], witness: Bench, folder: Path) -> list[str]:
-    """What reached the interposer while the program ran as two ranks' rank 0 would: alone."""
+def calls(
+    installation: mpi.Mpi,
+    program: list[str],
+    witness: Bench,
+    folder: Path,
+    preload: tuple[Path, ...] | None = None,
+) -> list[str]:
+    """The file routines that reached the interposer, in order, while one rank ran the program."""
+    libraries = (witness.preload,) if preload is None else preload
     log = folder / "calls"
     variables = {**installation.environment, "WITNESS": str(log)}
-    preload = ["env", f"LD_PRELOAD={witness.preload}"]
-    command = mpi.launch_command(installation, 1, [*preload, *program])
+    setting = f"LD_PRELOAD={':'.join(str(library) for library in libraries)}"
+    command = mpi.launch_command(installation, 1, ["env", setting, *program])
     outcome = mpi.run(command, variables, folder)
     assert outcome.code == 0, str(outcome)
     assert (folder / "written").read_bytes() == WRITTEN
@@ -50,6 +57,18 @@ def test_c(installation, witness, tmp_path):
     program = str(mpi.compile_program(installation, SOURCES / "writes.c"))
     expected = ["File_open", "File_write_at", "File_close"]
     assert calls(installation, [program], witness, tmp_path) == expected
+
+
+@pytest.mark.parametrize("order", ["tool first", "tool second"])
+@INSTALLATIONS
+def test_a_profiling_tool(installation, order, witness, tmp_path):
+    require(installation)
+    program = str(mpi.compile_program(installation, SOURCES / "writes.c"))
+    flags = ["-shared", "-fPIC"]
+    tool = mpi.compile_program(installation, SOURCES / "mpi_tool.c", flags, ".so")
+    preload = (tool, witness.preload) if order == "tool first" else (witness.preload, tool)
+    expected = ["File_open_by_tool", "File_open", "File_write_at", "File_close"]
+    assert calls(installation, [program], witness, tmp_path, preload) == expected
 
 
 @pytest.mark.parametrize("binding", [1, 2, 3], ids=["mpif.h", "use mpi", "use mpi_f08"])

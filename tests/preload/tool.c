@@ -1,10 +1,13 @@
 /* Stands for a profiling tool in front of the MPI library. Down it calls by its own slot, or by
- * dlsym(RTLD_NEXT) as Darshan does. Answers "tool>" and what it was answered. */
+ * dlsym(RTLD_NEXT) as Darshan does, which also takes the PMPI_ names (BOTH_NAMES). Answers "tool>"
+ * and what it was answered. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 
+#ifndef BOTH_NAMES
 const char* PMPI_File_open(void);
+#endif
 
 const char* MPI_File_open(void) {
   static char answer[64];
@@ -16,3 +19,7 @@ const char* MPI_File_open(void) {
   snprintf(answer, sizeof answer, "tool>%s", down != 0 ? down() : "nothing");
   return answer;
 }
+
+#ifdef BOTH_NAMES
+const char* PMPI_File_open(void) { return MPI_File_open(); }
+#endif

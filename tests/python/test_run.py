@@ -33,13 +33,26 @@ def test_outside_a_launcher_a_job_begins():
     assert not Path(first["FOREBAY_RUN_DIR"]).exists()
 
 
-@pytest.mark.parametrize("variable", ["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"])
-def test_inside_a_launcher_the_process_is_replaced(variable):
-    environment = shown(**{variable: "0"})
+@pytest.mark.parametrize(
+    "rank",
+    [
+        {"PMI_RANK": "0"},
+        {"PMIX_RANK": "0"},
+        {"OMPI_COMM_WORLD_RANK": "0"},
+        {"SLURM_PROCID": "0", "SLURM_STEP_ID": "0"},
+    ],
+    ids=lambda rank: next(iter(rank)),
+)
+def test_inside_a_launcher_the_process_is_replaced(rank):
+    environment = shown(**rank)
     assert environment["LD_PRELOAD"].endswith("/libforebay_preload.so")
     assert "FOREBAY_RUN_DIR" not in environment
-    done = forebay("run", "--", "sh", "-c", "echo $PPID", **{variable: "0"})
+    done = forebay("run", "--", "sh", "-c", "echo $PPID", **rank)
     assert (done.stdout.strip(), done.stderr) == (str(os.getpid()), "")
+
+
+def test_a_batch_script_is_outside():
+    assert "FOREBAY_RUN_DIR" in shown(SLURM_PROCID="0")
 
 
 def test_inside_a_job_the_job_is_kept():
