@@ -51,10 +51,11 @@ struct Options {
   int64_t shards = 0;  // 0: chosen from the capacity
   bool deterministic = false;
   bool stats = false;
-  std::string stats_json;  // file, "" for none
-  std::string arena_dir;   // "" for /dev/shm
-  std::string node;        // names the node; "" for the real one (tests use it)
-  std::string job;         // the job's secret, set by `forebay run`
+  std::string stats_json;       // file, "" for none
+  std::string arena_dir;        // "" for /dev/shm
+  std::string node;             // names the node; "" for the real one (tests use it)
+  int64_t local_processes = 1;  // of the job on this node, once known; not a user's option
+  std::string job;              // the job's secret, set by `forebay run`
 };
 
 // Where one source of values is asked for an option: returns its text, or nothing.

@@ -679,13 +679,18 @@ Status ArenaCache::commit_frames(const Requester& who, std::vector<FrameIndex> f
                                                                   : finder_(frame.file_slot, file);
           if (storage == nullptr) return {Code::access, EACCES, -1};
         }
+        // Counted as being committed before it ceases to count as dirty, so that commit() never
+        // sees neither.
+        header_->committing_frames.fetch_add(1);
         forget_dirty(frame);
         if (kind_->lock_free()) drain(f);
         regions.clear();
         kind_->take_dirty(state(f), page_size(), regions);
-        if (regions.empty()) continue;
+        if (regions.empty()) {
+          header_->committing_frames.fetch_sub(1);
+          continue;
+        }
         frame.io = FrameIo::committing;
-        header_->committing_frames.fetch_add(1);
         claimed.push_back(f);
         for (const Extent& region : regions) plan.add(f, frame.key.page * page_size(), region);
       }

@@ -31,7 +31,7 @@ void Statistics::add(const Statistics& other) {
   io_ns += other.io_ns;
 }
 
-Requester CachedFile::requester() {
+Requester CachedFile::requester(Statistics* statistics) {
   return {file_,
           file_slot_,
           seat_number_,
@@ -39,8 +39,10 @@ Requester CachedFile::requester() {
           storage_->readable,
           storage_->writable,
           options_.commit_size_bytes,
-          &statistics_};
+          statistics};
 }
+
+Requester CachedFile::requester() { return requester(&statistics_); }
 
 inline bool CachedFile::write_translated(Extent part, const std::byte* memory) {
   const Translation& t = translation_;
@@ -227,13 +229,39 @@ Status CachedFile::read_direct(Extent extent, std::byte* memory, int64_t* got) {
   return status;
 }
 
+Statistics CachedFile::statistics() const {
+  const std::lock_guard<std::mutex> guard(background_mutex_);
+  Statistics sum = statistics_;
+  sum.add(background_statistics_);
+  return sum;
+}
+
+// Runs `work` on the helper thread; it is over before the file is closed.
+void CachedFile::in_background(std::function<void(const Requester&)> work) {
+  node_->helper().submit(this, [this, work = std::move(work)] {
+    Statistics statistics;
+    work(requester(&statistics));
+    const std::lock_guard<std::mutex> guard(background_mutex_);
+    background_statistics_.add(statistics);
+  });
+}
+
+// Write-behind begins in the background at half the dirty bound; at the bound writers take part, so
+// that they cannot outrun storage for long.
 void CachedFile::write_behind() {
   if (!options_.write_behind) return;
-  const uint32_t frames = arena_->frames();
-  const auto bound = static_cast<uint32_t>(options_.dirty_bound * frames);
-  if (arena_->dirty_frames() <= bound) return;
-  const Status status = arena_->commit_some(requester(), bound / 2);
-  (void)status;  // the bytes stay dirty: sync and close meet the failure and report it
+  const auto bound = static_cast<uint32_t>(options_.dirty_bound * arena_->frames());
+  const uint32_t dirty = arena_->dirty_frames();
+  if (dirty <= bound / 2) return;
+  if (dirty > bound || options_.deterministic) {
+    const Status status = arena_->commit_some(requester(), bound / 2);
+    (void)status;  // the bytes stay dirty: sync and close meet the failure and report it
+    return;
+  }
+  in_background([this, bound](const Requester& who) {
+    const Status status = arena_->commit_some(who, bound / 4);
+    (void)status;
+  });
 }
 
 void CachedFile::look_ahead(Extent) {}

@@ -12,7 +12,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 
@@ -112,11 +114,13 @@ class CachedFile {
   // handle leaves). After an error the handle is closed all the same.
   Status close(bool discard);
 
-  Statistics statistics() const { return statistics_; }
+  Statistics statistics() const;
 
  private:
   CachedFile() = default;
+  Requester requester(Statistics* statistics);
   Requester requester();
+  void in_background(std::function<void(const Requester&)> work);
   Status write_part(Extent part, const std::byte* memory);
   bool write_translated(Extent part, const std::byte* memory);
   bool read_translated(Extent part, std::byte* memory);
@@ -141,6 +145,8 @@ class CachedFile {
   int64_t last_page_ = -1;  // of the last access: the policy counts a run on one page once
   bool wants_write_through_ = false;
   Statistics statistics_;
+  mutable std::mutex background_mutex_;
+  Statistics background_statistics_;  // of work done by the helper thread
 };
 
 // 64-bit words shared by the processes of a node, for shared file pointers. Allocated by one

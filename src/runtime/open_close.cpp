@@ -24,6 +24,7 @@ ArenaConfig config_of(const Options& options) {
   ArenaConfig config;
   config.page_size = options.page_size_bytes;
   config.capacity_bytes = options.cache_size_bytes;
+  if (options.scope == Scope::node) config.capacity_bytes *= options.local_processes;
   config.shards = options.shards;
   config.page_kind = index_of(
       page_kinds(), [&](const PageKind* kind) { return kind->name() == options.page_kind; });
@@ -143,7 +144,6 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
   }
   const ArenaConfig& effective = registry.arena[file->file_->arena];
   file->options_.page_size_bytes = effective.page_size;
-  file->options_.cache_size_bytes = effective.capacity_bytes;
   file->options_.page_kind = page_kinds()[effective.page_kind]->name();
   file->options_.policy = policies()[effective.policy].name;
   if (joined) file->drop_clean();

@@ -46,7 +46,7 @@ struct alignas(64) FileEntry {
 // The configuration of an arena; equal configurations share one.
 struct ArenaConfig {
   int64_t page_size = 0;
-  int64_t capacity_bytes = 0;
+  int64_t capacity_bytes = 0;  // of the whole arena
   int64_t shards = 0;
   uint32_t page_kind = 0;  // index in page_kinds()
   uint32_t policy = 0;     // index in policies()

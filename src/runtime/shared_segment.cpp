@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -18,6 +20,7 @@ namespace {
 
 constexpr std::size_t header_bytes = 4096;
 constexpr uint32_t layout_version = 1;
+constexpr uint64_t share_left_to_others = 8;  // one eighth
 constexpr int attach_attempts = 5000;  // a millisecond each
 
 struct SegmentHeader {
@@ -156,6 +159,11 @@ std::unique_ptr<SharedSegment> SharedSegment::join(
 }
 
 bool SharedSegment::reserve(std::size_t offset, std::size_t length) {
+  struct statvfs info;
+  if (fstatvfs(descriptor_, &info) == 0 && info.f_blocks > 0) {
+    const uint64_t after = info.f_bavail - std::min<uint64_t>(info.f_bavail, length / info.f_bsize);
+    if (after < info.f_blocks / share_left_to_others) return false;
+  }
   return reserve_file(descriptor_, header_bytes + offset, length);
 }
 
