@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Mapping
 
 import click
@@ -26,7 +26,7 @@ def inside_launcher(environment: Mapping[str, str]) -> bool:
 
 def new_job() -> str:
     """A name for a job that nobody else can guess."""
-    return secrets.token_hex(16)
+    return os.urandom(16).hex()
 
 
 def preload_value(environment: Mapping[str, str]) -> str:
