@@ -30,9 +30,26 @@ bool equally_spaced(const std::vector<int64_t>& values) {
   return exact.ok();
 }
 
-// The last displacement that is not above `limit` (ascending, the first is not above it).
+// Index of the last number that is not above `limit` (ascending; the first is not above it). Lists
+// mostly grow evenly: a few guesses by interpolation touch less memory than halving does.
 int64_t last_at_or_below(const std::vector<int64_t>& ascending, int64_t limit) {
-  return std::upper_bound(ascending.begin(), ascending.end(), limit) - ascending.begin() - 1;
+  constexpr int guesses = 6;
+  constexpr std::size_t near = 16;
+  std::size_t low = 0;
+  std::size_t high = ascending.size() - 1;
+  if (ascending[high] <= limit) return static_cast<int64_t>(high);
+  for (int i = 0; i < guesses && high - low > near; ++i) {
+    const auto bottom = static_cast<double>(ascending[low]);
+    const double share =
+        (static_cast<double>(limit) - bottom) / (static_cast<double>(ascending[high]) - bottom);
+    const auto steps = static_cast<std::size_t>(share * static_cast<double>(high - low));
+    const std::size_t guess = std::clamp(low + steps, low + 1, high - 1);
+    (ascending[guess] <= limit ? low : high) = guess;
+  }
+  const auto begin = ascending.begin();
+  return std::upper_bound(begin + static_cast<std::ptrdiff_t>(low),
+                          begin + static_cast<std::ptrdiff_t>(high), limit) -
+         begin - 1;
 }
 
 }  // namespace
@@ -260,7 +277,7 @@ LayoutRef Layout::list(Kind kind, Parts parts) {
     node->levels_ = parts.child->levels_;
     node->description_bytes_ = exact.add(node->description_bytes_, parts.child->description_bytes_);
   }
-  ++node->levels_;
+  if (kind != Kind::runs) ++node->levels_;
   const std::size_t words = parts.displacements.size() + node->before_.size();
   node->description_bytes_ = exact.add(
       node->description_bytes_,

@@ -132,7 +132,7 @@ class Cursor {
 
   // The next run, at most max_bytes long; never empty for max_bytes > 0 and a non-empty layout.
   Extent next(int64_t max_bytes) {
-    // Blocks of one strided sequence do not touch: no need to look at the neighbour.
+    // Blocks of one sequence do not touch: no need to look at the neighbour.
     if (more_ > 0 && run_left_ <= max_bytes) {
       const Extent run{static_cast<int64_t>(run_offset_), run_left_};
       step();
@@ -146,11 +146,11 @@ class Cursor {
   int64_t offset() const { return static_cast<int64_t>(run_offset_); }
 
  private:
-  // Where the walk stands in one node. Blocks and repeats of blocks need none: they are the current
-  // strided sequence.
+  // Where the walk stands in one node. Blocks, repeats of blocks and runs need none: they are the
+  // current sequence.
   struct Frame {
     const Layout* node;
-    uint64_t base;  // repeat: start of the current copy; lists: start of the node
+    uint64_t base;  // repeat: start of the current copy; others: start of the node
     int64_t entry;  // copy of a repeat; entry of a list
     int64_t copy;   // indexed: copy within the entry
   };
@@ -163,21 +163,35 @@ class Cursor {
   void descend(const Layout& node, uint64_t base, int64_t position);
   void enter_entry(Frame& frame);
   Frame& push(const Layout& node, uint64_t base, int64_t entry);
-  void set_sequence(uint64_t base, int64_t block, int64_t count, int64_t stride);
-  void seek_sequence(int64_t position);
-  void step() {  // to the next block of the strided sequence
-    run_offset_ += static_cast<uint64_t>(run_left_) + gap_;
-    run_left_ = block_;
+  void set_strided(uint64_t base, int64_t block, int64_t count, int64_t stride);
+  void set_runs(const Layout& node, uint64_t base, int64_t entry);
+  void seek_in_strided(int64_t position);
+  void step() {  // to the next block of the sequence
     --more_;
+    if (displacement_ == nullptr) {
+      run_offset_ += static_cast<uint64_t>(run_left_) + gap_;
+      run_left_ = block_;
+      return;
+    }
+    run_offset_ = base_ + static_cast<uint64_t>(*++displacement_);
+    run_left_ = block_;
+    if (before_ != nullptr) {
+      ++before_;
+      run_left_ = before_[1] - before_[0];
+    }
   }
 
-  // The strided sequence being walked: what is left of its current block, then `more_` blocks.
-  // Offsets are unsigned so that stepping past the last run wraps instead of overflowing.
+  // The sequence being walked: what is left of its current block, then `more_` blocks that do not
+  // touch, strided (displacement_ is null) or those of a runs node. Offsets are unsigned so that
+  // stepping past the last run wraps instead of overflowing.
   uint64_t run_offset_ = 0;
   int64_t run_left_ = 0;
   int64_t more_ = 0;
-  uint64_t gap_ = 0;  // from the end of a block to the beginning of the next
-  int64_t block_ = 0;
+  int64_t block_ = 0;                      // bytes of each block, unless before_ says
+  uint64_t gap_ = 0;                       // strided: from a block's end to the next one
+  const int64_t* displacement_ = nullptr;  // runs: of the current block, from base_
+  const int64_t* before_ = nullptr;        // runs of several lengths: bytes before the block
+  uint64_t base_ = 0;
   int64_t position_;
 
   const Layout* root_;

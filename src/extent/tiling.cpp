@@ -66,12 +66,12 @@ Cursor::Cursor(const Tiling& tiling, int64_t position)
                              tile_extent_ == offset_by(0, root.count_, root.stride_);
   if (root.is_block() || keeps_spacing) {
     if (tiling.contiguous())
-      set_sequence(origin, endless, 1, 0);
+      set_strided(origin, endless, 1, 0);
     else if (keeps_spacing)
-      set_sequence(origin, root.child_->size(), endless, root.stride_);
+      set_strided(origin, root.child_->size(), endless, root.stride_);
     else
-      set_sequence(origin, root.size(), endless, tiling.extent_bytes);
-    seek_sequence(position);
+      set_strided(origin, root.size(), endless, tiling.extent_bytes);
+    seek_in_strided(position);
     return;
   }
 
@@ -133,9 +133,10 @@ void Cursor::descend(const Layout& node, uint64_t base) {
   for (; current->kind_ == Layout::Kind::repeat && !current->child_->is_block();
        current = current->child_.get())
     push(*current, base, 0);
-  if (current->is_block()) return set_sequence(base, current->size_, 1, 0);
+  if (current->kind_ == Layout::Kind::runs) return set_runs(*current, base, 0);
+  if (current->is_block()) return set_strided(base, current->size_, 1, 0);
   if (current->kind_ == Layout::Kind::repeat)
-    return set_sequence(base, current->child_->size_, current->count_, current->stride_);
+    return set_strided(base, current->child_->size_, current->count_, current->stride_);
   enter_entry(push(*current, base, 0));
 }
 
@@ -144,10 +145,9 @@ void Cursor::enter_entry(Frame& frame) {
   const Layout& node = *frame.node;
   const uint64_t base = frame.base + static_cast<uint64_t>(node.displacements_[frame.entry]);
   frame.copy = 0;
-  if (node.kind_ == Layout::Kind::runs) return set_sequence(base, node.weight(frame.entry), 1, 0);
   const Layout& child = node.child_of(frame.entry);
   if (node.kind_ == Layout::Kind::indexed && child.is_block())
-    return set_sequence(base, child.size_, node.weight(frame.entry), node.stride_);
+    return set_strided(base, child.size_, node.weight(frame.entry), node.stride_);
   descend(child, base);
 }
 
@@ -159,13 +159,13 @@ void Cursor::descend(const Layout& node, uint64_t base, int64_t position) {
       case Layout::Kind::shift:  // stands only at the root
         return;
       case Layout::Kind::block:
-        set_sequence(base, current->size_, 1, 0);
-        return seek_sequence(position);
+        set_strided(base, current->size_, 1, 0);
+        return seek_in_strided(position);
       case Layout::Kind::repeat: {
         const Layout& child = *current->child_;
         if (child.is_block()) {
-          set_sequence(base, child.size_, current->count_, current->stride_);
-          return seek_sequence(position);
+          set_strided(base, child.size_, current->count_, current->stride_);
+          return seek_in_strided(position);
         }
         const int64_t copy = copies_before(position, child.size_);
         base = offset_by(base, copy, current->stride_);
@@ -173,16 +173,18 @@ void Cursor::descend(const Layout& node, uint64_t base, int64_t position) {
         push(*current, base, copy);
         break;
       }
-      case Layout::Kind::runs:
+      case Layout::Kind::runs: {
+        const int64_t entry = current->entry_holding(position);
+        set_runs(*current, base, entry);
+        run_offset_ += static_cast<uint64_t>(position - current->weight_before(entry));
+        run_left_ -= position - current->weight_before(entry);
+        return;
+      }
       case Layout::Kind::structure: {
         const int64_t entry = current->entry_holding(position);
-        Frame& frame = push(*current, base, entry);
+        push(*current, base, entry);
         position -= current->weight_before(entry);
         base += static_cast<uint64_t>(current->displacements_[entry]);
-        if (current->kind_ == Layout::Kind::runs) {
-          enter_entry(frame);
-          return seek_sequence(position);
-        }
         break;
       }
       case Layout::Kind::indexed: {
@@ -195,7 +197,7 @@ void Cursor::descend(const Layout& node, uint64_t base, int64_t position) {
         position -= (copies - copy) * child.size_;
         if (child.is_block()) {
           enter_entry(frame);
-          return seek_sequence(position);
+          return seek_in_strided(position);
         }
         position -= copy * child.size_;
         base = offset_by(base + static_cast<uint64_t>(current->displacements_[entry]), copy,
@@ -212,14 +214,25 @@ Cursor::Frame& Cursor::push(const Layout& node, uint64_t base, int64_t entry) {
   return *top_++;
 }
 
-void Cursor::set_sequence(uint64_t base, int64_t block, int64_t count, int64_t stride) {
+void Cursor::set_strided(uint64_t base, int64_t block, int64_t count, int64_t stride) {
   run_offset_ = base;
   run_left_ = block_ = block;
   more_ = count - 1;
   gap_ = static_cast<uint64_t>(stride) - static_cast<uint64_t>(block);
+  displacement_ = nullptr;
 }
 
-void Cursor::seek_sequence(int64_t position) {
+void Cursor::set_runs(const Layout& node, uint64_t base, int64_t entry) {
+  base_ = base;
+  displacement_ = node.displacements_.data() + entry;
+  before_ = node.before_.empty() ? nullptr : node.before_.data() + entry;
+  run_offset_ = base + static_cast<uint64_t>(*displacement_);
+  run_left_ = node.weight(entry);
+  block_ = node.count_;
+  more_ = node.entries() - 1 - entry;
+}
+
+void Cursor::seek_in_strided(int64_t position) {
   const int64_t blocks = copies_before(position, block_);
   const int64_t within = position - blocks * block_;
   run_offset_ += static_cast<uint64_t>(blocks) * (static_cast<uint64_t>(block_) + gap_) +

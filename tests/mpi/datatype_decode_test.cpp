@@ -613,19 +613,17 @@ bool worth_trying(const Sample& sample) {
   return *low > -farthest && *high < farthest;
 }
 
-// What this library packs in type-map order. Open MPI joins a block to the one before it when it
-// ends where that one begins, or overlaps it, and so packs their bytes in another order.
+// What this library packs in type-map order. Open MPI joins a block to an earlier one when it ends
+// where that one begins, or overlaps it, and so packs their bytes in another order.
 bool packs_in_order([[maybe_unused]] const Bytes& bytes) {
 #if defined(FOREBAY_ABI_OPENMPI)
-  std::size_t before = 0, run = 0;  // where the previous and the current run begin
-  for (std::size_t i = 1; i <= bytes.size(); ++i) {
-    if (i < bytes.size() && bytes[i] == bytes[i - 1] + 1) continue;
-    if (run > 0 && bytes[i - 1] + 1 == bytes[before]) return false;
-    before = run;
-    run = i;
+  std::set<int64_t> begins;  // of the runs so far
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 0 || bytes[i] != bytes[i - 1] + 1) begins.insert(bytes[i]);
+    const bool ends = i + 1 == bytes.size() || bytes[i + 1] != bytes[i] + 1;
+    if (ends && begins.count(bytes[i] + 1) > 0) return false;
   }
-  const std::set<int64_t> distinct(bytes.begin(), bytes.end());
-  return distinct.size() == bytes.size();
+  return std::set<int64_t>(bytes.begin(), bytes.end()).size() == bytes.size();
 #else
   return true;
 #endif

@@ -404,5 +404,30 @@ TEST(Tiling, HugeViewsAreWalkedFromAnywhere) {
   EXPECT_EQ(cursor.next(100), (Extent{offset + 97, 8}));
 }
 
+TEST(Tiling, LongListsAreSearchedWhateverTheirSpacing) {
+  constexpr int64_t entries = 20'000;
+  for (const int64_t growth : {0, 1, 7, 1000}) {
+    std::mt19937_64 random(growth);
+    std::vector<int64_t> displacements, lengths, before;
+    int64_t at = 0, total = 0;
+    for (int64_t i = 0; i < entries; ++i) {
+      displacements.push_back(at);
+      before.push_back(total);
+      lengths.push_back(1 + static_cast<int64_t>(random() % 8) +
+                        (i > entries / 2 ? growth * i : 0));
+      total += lengths.back();
+      at += lengths.back() + 1 + static_cast<int64_t>(random() % 100) + growth * i * i % 1'000'003;
+    }
+    const Tiling tiling{Layout::indexed(displacements, lengths, 1, Layout::block(1)), 0, at};
+    for (int64_t i = 0; i < entries; ++i) {
+      ASSERT_EQ(tiling.offset_of(before[i]), displacements[i]);
+      ASSERT_EQ(tiling.offset_of(before[i] + lengths[i] - 1), displacements[i] + lengths[i] - 1);
+      ASSERT_EQ(tiling.data_below(displacements[i]), before[i]);
+      ASSERT_EQ(tiling.data_below(displacements[i] + lengths[i]), before[i] + lengths[i]);
+      ASSERT_EQ(tiling.data_below(displacements[i] - 1), before[i]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace forebay
