@@ -185,6 +185,7 @@ Status CachedFile::read(int64_t offset, std::byte* memory, int64_t length, int64
     status = bypasses(length) ? read_direct(extent, memory, transferred)
                               : read_pages(extent, memory, transferred);
   }
+  if (*transferred > 0) look_ahead(extent);
   statistics_.read_bytes += *transferred;
   return status;
 }
@@ -198,10 +199,11 @@ Status CachedFile::read_pages(Extent extent, std::byte* memory, int64_t* got) {
     *got = extent.length;
     return {};
   }
-  Status status = arena_->read(who, extent, memory, true, got);
+  // Where nothing is known of what comes next, no more than what is asked for is fetched.
+  const bool whole_pages = predictor_ && predictor_->window_bytes() > 0;
+  Status status = arena_->read(who, extent, memory, whole_pages, got);
   if (status.code == Code::no_memory) status = read_direct(extent, memory, got);
   last_page_ = (extent.end() - 1) / page_size;
-  if (status.ok()) look_ahead(extent);
   return status;
 }
 
@@ -264,7 +266,37 @@ void CachedFile::write_behind() {
   });
 }
 
-void CachedFile::look_ahead(Extent) {}
+void CachedFile::look_ahead(Extent access) {
+  if (!predictor_ || access.empty()) return;
+  const FetchList list = predictor_->access(access);
+  if (list.empty() || file_->write_through.load(std::memory_order_relaxed) != 0) return;
+  {
+    const std::lock_guard<std::mutex> guard(background_mutex_);
+    for (const ExtentRun& run : list.runs()) {
+      for (int64_t i = 0; i < run.count; ++i) {
+        to_fetch_.push_back({run.first.offset + i * run.stride, run.first.length});
+      }
+    }
+  }
+  if (options_.deterministic) {
+    fetch_ahead();
+  } else {
+    node_->helper().submit(&to_fetch_, [this] { fetch_ahead(); });
+  }
+}
+
+void CachedFile::fetch_ahead() {
+  std::vector<Extent> extents;
+  {
+    const std::lock_guard<std::mutex> guard(background_mutex_);
+    extents.swap(to_fetch_);
+  }
+  Statistics statistics;
+  const Requester who = requester(&statistics);
+  for (const Extent& extent : extents) arena_->prefetch(who, extent);
+  const std::lock_guard<std::mutex> guard(background_mutex_);
+  background_statistics_.add(statistics);
+}
 
 Status CachedFile::size(int64_t* bytes) {
   const Status status = storage_->storage->size(bytes);

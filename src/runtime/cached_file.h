@@ -15,13 +15,16 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "engine/frame.h"
 #include "extent/extent.h"
 #include "extent/status.h"
 #include "options/options.h"
+#include "predict/sequential.h"
 
 namespace forebay::runtime {
 
@@ -132,6 +135,7 @@ class CachedFile {
   void raise_end(int64_t end);
   void write_behind();
   void look_ahead(Extent access);
+  void fetch_ahead();
 
   Options options_;
   Node* node_ = nullptr;
@@ -145,7 +149,9 @@ class CachedFile {
   int64_t last_page_ = -1;  // of the last access: the policy counts a run on one page once
   bool wants_write_through_ = false;
   Statistics statistics_;
+  std::optional<SequentialPredictor> predictor_;
   mutable std::mutex background_mutex_;
+  std::vector<Extent> to_fetch_;      // predicted, not yet taken up by the helper thread
   Statistics background_statistics_;  // of work done by the helper thread
 };
 

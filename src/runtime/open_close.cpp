@@ -15,6 +15,8 @@ namespace forebay::runtime {
 
 namespace {
 
+constexpr int64_t share_of_read_ahead = 4;  // at most a quarter of the cache is fetched ahead
+
 template <typename Table, typename Name>
 uint32_t index_of(const Table& table, const Name& matches) {
   return static_cast<uint32_t>(std::find_if(table.begin(), table.end(), matches) - table.begin());
@@ -146,6 +148,11 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
   file->options_.page_size_bytes = effective.page_size;
   file->options_.page_kind = page_kinds()[effective.page_kind]->name();
   file->options_.policy = policies()[effective.policy].name;
+  const int64_t window =
+      std::min(options.read_ahead_bytes, file->arena_->capacity_bytes() / share_of_read_ahead);
+  if (mode != OpenMode::write_only && window > 0) {
+    file->predictor_.emplace(window, file->arena_->page_size());
+  }
   if (joined) file->drop_clean();
   *status = {};
   return file;
@@ -153,7 +160,10 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
 
 Status CachedFile::close(bool discard) {
   if (file_ == nullptr) return {};
-  if (node_ != nullptr) node_->helper().cancel(this);
+  if (node_ != nullptr) {
+    node_->helper().cancel(this);
+    node_->helper().cancel(&to_fetch_);
+  }
   Status status;
   if (arena_ != nullptr) {
     if (!discard) status = commit();

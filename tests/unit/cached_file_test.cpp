@@ -82,11 +82,17 @@ TEST_P(CachedFileModel, AgreesWithByteArray) {
       ASSERT_NE(handle, nullptr) << describe(status.code);
     }
     std::vector<std::byte> buffer(most);
+    int64_t run_at = 0, run_length = 0;  // reads one after the other, so that read-ahead begins
     for (int step = 0; step < 600; ++step) {
       CachedFile& file = *handles[below(2)];
-      const int64_t offset = below(most);
-      const int64_t length = below(10) == 0 ? below(most - offset + 1)
-                                            : below(std::min<int64_t>(700, most - offset) + 1);
+      if (run_at + run_length > most || below(20) == 0) {
+        run_at = below(most / 2);
+        run_length = below(300) + 1;
+      }
+      const bool in_run = below(2) == 0 && run_at + run_length <= most;
+      int64_t offset = below(most);
+      int64_t length = below(10) == 0 ? below(most - offset + 1)
+                                      : below(std::min<int64_t>(700, most - offset) + 1);
       switch (below(12)) {
         case 0:
         case 1:
@@ -107,6 +113,11 @@ TEST_P(CachedFileModel, AgreesWithByteArray) {
         case 7:
         case 8: {
           int64_t got;
+          if (in_run) {
+            offset = run_at;
+            length = run_length;
+            run_at += run_length;
+          }
           ASSERT_TRUE(file.read(offset, buffer.data(), length, &got).ok());
           const int64_t expected =
               std::clamp<int64_t>(static_cast<int64_t>(model.size()) - offset, 0, length);
