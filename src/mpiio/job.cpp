@@ -17,10 +17,27 @@ namespace {
 
 constexpr std::size_t secret_bytes = 33;  // 32 hexadecimal digits and the end
 
-Options& mutable_options() {
-  static Options options = options_from_environment([](std::string_view complaint) {
+// The ranks of this job on this node, as launchers tell them: Hydra, Open MPI, Slurm. 1: not told.
+int64_t launched_processes() {
+  for (const char* name :
+       {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {
+    const char* text = std::getenv(name);
+    const int64_t count = text == nullptr ? 0 : std::strtoll(text, nullptr, 10);
+    if (count > 0) return count;
+  }
+  return 1;
+}
+
+Options read_options() {
+  Options options = options_from_environment([](std::string_view complaint) {
     std::fprintf(stderr, "forebay: %.*s\n", static_cast<int>(complaint.size()), complaint.data());
   });
+  options.local_processes = launched_processes();
+  return options;
+}
+
+Options& mutable_options() {
+  static Options options = read_options();
   return options;
 }
 
