@@ -8,6 +8,8 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/clock.h"
+
 namespace forebay::runtime {
 
 namespace {
@@ -723,7 +725,9 @@ Status ArenaCache::write_plan(const Requester& who, const CommitPlan& plan, Stor
     requests.push_back({run.extent.offset, {segments.data() + run.first_part, run.parts}});
   }
   StorageCounters counters;
+  const int64_t before = now_ns();
   const Status status = storage.write(requests, counters);
+  who.statistics->commit_ns += now_ns() - before;
   who.statistics->write_requests += counters.requests;
   who.statistics->write_syscalls += counters.syscalls;
   if (status.ok()) who.statistics->committed_bytes += plan.bytes();

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "runtime/arena_cache.h"
+#include "runtime/clock.h"
 #include "runtime/node.h"
 #include "runtime/registry.h"
 
@@ -28,6 +29,8 @@ void Statistics::add(const Statistics& other) {
   fetched_bytes += other.fetched_bytes;
   bypass_calls += other.bypass_calls;
   bypass_bytes += other.bypass_bytes;
+  aside_calls += other.aside_calls;
+  commit_ns += other.commit_ns;
   io_ns += other.io_ns;
 }
 
@@ -105,14 +108,19 @@ Status CachedFile::write(int64_t offset, const std::byte* memory, int64_t length
   ++statistics_.write_calls;
   statistics_.write_bytes += length;
   if (length == 0) return {};
-  const Extent extent{offset, length};
+  if (writes_until_sample_-- == 0) return write_sampled({offset, length}, memory);
+  return write_cached({offset, length}, memory);
+}
+
+Status CachedFile::write_cached(Extent extent, const std::byte* memory) {
   if (!write_translated(extent, memory)) {
-    if (bypasses(length)) return write_direct(extent, memory);
+    if (bypasses(extent.length)) return write_direct(extent, memory);
+    if (stays_aside(write_gain_, writes_aside)) return write_direct(extent, memory);
     const int64_t page_size = arena_->page_size();
     for (Extent rest = extent; !rest.empty();) {
       const int64_t page_end = (rest.offset / page_size + 1) * page_size;
       const Extent part{rest.offset, std::min(rest.end(), page_end) - rest.offset};
-      const Status status = write_part(part, memory + (part.offset - offset));
+      const Status status = write_part(part, memory + (part.offset - extent.offset));
       if (!status.ok()) return status;
       rest = {part.end(), rest.end() - part.end()};
     }
@@ -140,7 +148,7 @@ Status CachedFile::write_part(Extent part, const std::byte* memory) {
   return status;
 }
 
-Status CachedFile::write_direct(Extent extent, const std::byte* memory) {
+Status CachedFile::write_direct(Extent extent, const std::byte* memory, int64_t* storage_ns) {
   ++statistics_.bypass_calls;
   statistics_.bypass_bytes += extent.length;
   const Requester who = requester();
@@ -152,7 +160,9 @@ Status CachedFile::write_direct(Extent extent, const std::byte* memory) {
     const Segment segment{const_cast<std::byte*>(memory), extent.length};
     const Request request{extent.offset, {&segment, 1}};
     StorageCounters counters;
+    const int64_t before = storage_ns == nullptr ? 0 : now_ns();
     status = storage_->storage->write({&request, 1}, counters);
+    if (storage_ns != nullptr) *storage_ns = now_ns() - before;
     statistics_.write_requests += counters.requests;
     statistics_.write_syscalls += counters.syscalls;
   }
@@ -178,16 +188,24 @@ Status CachedFile::read(std::span<const Piece> pieces, int64_t* transferred) {
 
 Status CachedFile::read(int64_t offset, std::byte* memory, int64_t length, int64_t* transferred) {
   ++statistics_.read_calls;
-  *transferred = length;
-  Status status;
+  *transferred = 0;
+  if (length == 0) return {};
   const Extent extent{offset, length};
-  if (length > 0 && !read_translated(extent, memory)) {
-    status = bypasses(length) ? read_direct(extent, memory, transferred)
-                              : read_pages(extent, memory, transferred);
-  }
+  const Status status = reads_until_sample_-- == 0 ? read_sampled(extent, memory, transferred)
+                                                   : read_cached(extent, memory, transferred);
   if (*transferred > 0) look_ahead(extent);
   statistics_.read_bytes += *transferred;
   return status;
+}
+
+Status CachedFile::read_cached(Extent extent, std::byte* memory, int64_t* got) {
+  *got = extent.length;
+  if (read_translated(extent, memory)) return {};
+  if (bypasses(extent.length)) return read_direct(extent, memory, got);
+  if (stays_aside(read_gain_, reads_aside) && !arena_->any_resident(requester(), extent)) {
+    return read_direct(extent, memory, got);
+  }
+  return read_pages(extent, memory, got);
 }
 
 Status CachedFile::read_pages(Extent extent, std::byte* memory, int64_t* got) {
@@ -207,7 +225,8 @@ Status CachedFile::read_pages(Extent extent, std::byte* memory, int64_t* got) {
   return status;
 }
 
-Status CachedFile::read_direct(Extent extent, std::byte* memory, int64_t* got) {
+Status CachedFile::read_direct(Extent extent, std::byte* memory, int64_t* got,
+                               int64_t* storage_ns) {
   ++statistics_.bypass_calls;
   statistics_.bypass_bytes += extent.length;
   *got = 0;
@@ -218,7 +237,9 @@ Status CachedFile::read_direct(Extent extent, std::byte* memory, int64_t* got) {
   const Segment segment{memory, extent.length};
   const Request request{extent.offset, {&segment, 1}};
   StorageCounters counters;
+  const int64_t before = storage_ns == nullptr ? 0 : now_ns();
   status = storage_->storage->read({&request, 1}, {got, 1}, counters);
+  if (storage_ns != nullptr) *storage_ns = now_ns() - before;
   statistics_.read_requests += counters.requests;
   statistics_.read_syscalls += counters.syscalls;
   if (!status.ok() || *got == extent.length) return status;

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "engine/frame.h"
+#include "engine/gain.h"
 #include "extent/extent.h"
 #include "extent/status.h"
 #include "options/options.h"
@@ -43,7 +44,9 @@ struct Statistics {
   int64_t write_syscalls = 0, read_syscalls = 0;
   int64_t committed_bytes = 0, fetched_bytes = 0;
   int64_t bypass_calls = 0, bypass_bytes = 0;
-  int64_t io_ns = 0;  // time inside read and write (sampled estimate)
+  int64_t aside_calls = 0;  // of the bypassing ones, because the cache brought no gain
+  int64_t commit_ns = 0;    // inside storage's write, for commits
+  int64_t io_ns = 0;        // time inside read and write (sampled estimate)
   void add(const Statistics& other);
 };
 
@@ -127,10 +130,20 @@ class CachedFile {
   Status write_part(Extent part, const std::byte* memory);
   bool write_translated(Extent part, const std::byte* memory);
   bool read_translated(Extent part, std::byte* memory);
-  Status write_direct(Extent extent, const std::byte* memory);
-  Status read_direct(Extent extent, std::byte* memory, int64_t* got);
+  // *storage_ns: the time inside storage (where it is asked for).
+  Status write_direct(Extent extent, const std::byte* memory, int64_t* storage_ns = nullptr);
+  Status read_direct(Extent extent, std::byte* memory, int64_t* got, int64_t* storage_ns = nullptr);
   Status read_pages(Extent extent, std::byte* memory, int64_t* got);
   bool bypasses(int64_t length) const;
+  Status write_cached(Extent extent, const std::byte* memory);
+  Status read_cached(Extent extent, std::byte* memory, int64_t* got);
+  // Stepping aside (step_aside.cpp): timed calls, verdicts, and calls past the cache after one.
+  Status write_sampled(Extent extent, const std::byte* memory);
+  Status read_sampled(Extent extent, std::byte* memory, int64_t* got);
+  bool stays_aside(Gain& gain, uint32_t kind);
+  bool adapts(int64_t length) const;
+  void judge(Gain& gain, uint32_t kind);
+  double commit_ns_per_byte() const;
   bool continues_page(int64_t offset);
   void raise_end(int64_t end);
   void write_behind();
@@ -150,6 +163,10 @@ class CachedFile {
   bool wants_write_through_ = false;
   Statistics statistics_;
   std::optional<SequentialPredictor> predictor_;
+  Gain write_gain_;
+  Gain read_gain_;
+  uint32_t writes_until_sample_ = 0;
+  uint32_t reads_until_sample_ = 0;
   mutable std::mutex background_mutex_;
   std::vector<Extent> to_fetch_;      // predicted, not yet taken up by the helper thread
   Statistics background_statistics_;  // of work done by the helper thread

@@ -135,6 +135,17 @@ Storage* Node::writable_storage(uint32_t slot, uint64_t file_id) {
   return file->storage.get();
 }
 
+CommitCost Node::commit_cost(uint64_t device) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return commit_costs_[device];
+}
+
+void Node::add_commit_cost(uint64_t device, CommitCost cost) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  commit_costs_[device].ns += cost.ns;
+  commit_costs_[device].bytes += cost.bytes;
+}
+
 namespace {
 
 // Never destroyed at exit: a fork's child has no mapping of the parent's segments and must not

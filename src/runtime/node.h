@@ -45,6 +45,11 @@ struct OpenFile {
   bool writable = false;
 };
 
+struct CommitCost {
+  int64_t ns = 0;
+  int64_t bytes = 0;
+};
+
 class Node {
  public:
   static std::unique_ptr<Node> join(const std::string& directory, const std::string& name,
@@ -58,6 +63,9 @@ class Node {
   std::shared_ptr<OpenFile> storage(uint32_t slot, const std::string& path, const std::string& kind,
                                     OpenMode mode, Status* status);
   Helper& helper() { return helper_; }
+  // What commits to files of a device cost so far, told by the handles that have left.
+  CommitCost commit_cost(uint64_t device);
+  void add_commit_cost(uint64_t device, CommitCost cost);
 
  private:
   Node() = default;
@@ -70,6 +78,7 @@ class Node {
   std::map<uint32_t, std::unique_ptr<ArenaCache>> arenas_;
   std::map<std::pair<uint64_t, int>, std::weak_ptr<OpenFile>> storages_;  // by file id and mode
   std::map<uint64_t, std::shared_ptr<OpenFile>> adopted_;  // opened to commit others' pages
+  std::map<uint64_t, CommitCost> commit_costs_;            // by device
   Helper helper_;
 };
 

@@ -122,6 +122,7 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
       entry.device = info.st_dev;
       entry.inode = info.st_ino;
       entry.write_through.store(0);
+      entry.aside.store(0);
       entry.path[0] = '\0';
       if (path.size() < sizeof(entry.path)) std::strcpy(entry.path, path.c_str());
     }
@@ -168,6 +169,8 @@ Status CachedFile::close(bool discard) {
   if (arena_ != nullptr) {
     if (!discard) status = commit();
     if (wants_write_through_) file_->write_through.fetch_sub(1);
+    const Statistics mine = statistics();
+    node_->add_commit_cost(file_->device, {mine.commit_ns, mine.committed_bytes});
   }
   const RegistryLock lock(node_->registry());
   seat_->file.store(no_entry, std::memory_order_release);

@@ -27,6 +27,8 @@ struct alignas(64) Seat {
   pid_t process = 0;
 };
 
+enum Aside : uint32_t { writes_aside = 1, reads_aside = 2 };
+
 // One open file.
 struct alignas(64) FileEntry {
   uint64_t id = 0;  // PageKey::file; never used twice
@@ -38,9 +40,9 @@ struct alignas(64) FileEntry {
   std::atomic<uint32_t> direct_writers{0};
   std::atomic<uint64_t> direct_writes{0};
   std::atomic<uint32_t> write_through{0};  // handles that want every write committed at once
-  std::atomic<uint64_t> failed_commits{0};
-  SharedMutex access;    // held by accesses in atomic mode
-  char path[1024] = {};  // as the first opener named it; "" when longer
+  std::atomic<uint32_t> aside{0};          // kinds of calls the cache brings no gain for (Aside)
+  SharedMutex access;                      // held by accesses in atomic mode
+  char path[1024] = {};                    // as the first opener named it; "" when longer
 };
 
 // The configuration of an arena; equal configurations share one.

@@ -1,0 +1,69 @@
+#include "engine/gain.h"
+
+#include <algorithm>
+
+namespace forebay {
+
+namespace {
+
+constexpr int64_t bytes_between_samples = 1 << 20;
+constexpr int64_t calls_between_samples = 16;
+constexpr int64_t most_calls_until_trial = 1 << 20;
+constexpr int verdicts_needed = 2;
+constexpr double clear_loss = 1.15;  // the cache must be that much dearer: measurements are noisy
+
+}  // namespace
+
+void Gain::Samples::add(int64_t ns, int64_t bytes) {
+  ns_[next_] = ns;
+  bytes_[next_] = bytes;
+  next_ = (next_ + 1) % capacity;
+  count_ = std::min(count_ + 1, capacity);
+}
+
+double Gain::Samples::median_ns() const {
+  if (count_ == 0) return 0;
+  std::array<int64_t, capacity> sorted = ns_;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(count_ / 2);
+  std::nth_element(sorted.begin(), middle, sorted.begin() + static_cast<std::ptrdiff_t>(count_));
+  return static_cast<double>(*middle);
+}
+
+double Gain::Samples::mean_bytes() const {
+  int64_t sum = 0;
+  for (std::size_t i = 0; i < count_; ++i) sum += bytes_[i];
+  return count_ == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count_);
+}
+
+void Gain::cached(int64_t ns, int64_t bytes) { cached_.add(ns, bytes); }
+
+void Gain::direct(int64_t ns, int64_t bytes) { direct_.add(ns, bytes); }
+
+bool Gain::wants_direct_sample(int64_t bytes) {
+  bytes_since_sample_ += bytes;
+  if (++calls_since_sample_ < calls_between_samples) return false;
+  if (bytes_since_sample_ < bytes_between_samples) return false;
+  bytes_since_sample_ = 0;
+  calls_since_sample_ = 0;
+  return true;
+}
+
+bool Gain::judge(double commit_ns_per_byte) {
+  if (commit_ns_per_byte < 0 || !cached_.enough() || !direct_.enough()) return false;
+  const double with_cache = cached_.median_ns() + commit_ns_per_byte * cached_.mean_bytes();
+  verdicts_ = with_cache > clear_loss * direct_.median_ns() ? verdicts_ + 1 : 0;
+  if (verdicts_ < verdicts_needed) return false;
+  verdicts_ = 0;
+  calls_aside_ = 0;
+  cached_.clear();
+  direct_.clear();
+  return true;
+}
+
+bool Gain::stay_aside() {
+  if (++calls_aside_ < calls_until_trial_) return true;
+  calls_until_trial_ = std::min(calls_until_trial_ * 2, most_calls_until_trial);
+  return false;
+}
+
+}  // namespace forebay

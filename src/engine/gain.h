@@ -1,0 +1,64 @@
+// Whether the cache is worth its while for one file and one kind of call: compares sampled calls
+// that went past the cache with sampled calls that used it, plus their share of the commits.
+// Pure: told of durations, it never looks at a clock.
+//
+// Hysteresis: two verdicts in a row turn the file aside; it is tried again after a number of calls
+// that doubles each time the trial fails.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace forebay {
+
+class Gain {
+ public:
+  // A call that used the cache, or went past it by way of a sample.
+  void cached(int64_t ns, int64_t bytes);
+  void direct(int64_t ns, int64_t bytes);
+
+  // Whether the next call, of so many bytes, should be timed past the cache: about one a mebibyte.
+  bool wants_direct_sample(int64_t bytes);
+
+  // Judges anew; commits cost `commit_ns_per_byte` (negative: not known yet, no verdict). True when
+  // the file should (now) go past the cache.
+  bool judge(double commit_ns_per_byte);
+
+  // Counts a call that went past the cache because of the verdict; false when it is time to try the
+  // cache again.
+  bool stay_aside();
+
+  double cached_ns() const { return cached_.median_ns(); }
+  double direct_ns() const { return direct_.median_ns(); }
+
+ private:
+  // The last samples; medians shrug off calls that lost the processor.
+  class Samples {
+   public:
+    void add(int64_t ns, int64_t bytes);
+    bool enough() const { return count_ >= needed; }
+    void clear() { count_ = 0; }
+    double median_ns() const;
+    double mean_bytes() const;
+
+   private:
+    static constexpr std::size_t capacity = 16;
+    static constexpr std::size_t needed = 8;
+    std::array<int64_t, capacity> ns_{};
+    std::array<int64_t, capacity> bytes_{};
+    std::size_t next_ = 0;
+    std::size_t count_ = 0;
+  };
+
+  Samples cached_;
+  Samples direct_;
+  int64_t bytes_since_sample_ = 0;
+  int64_t calls_since_sample_ = 0;
+  int verdicts_ = 0;  // against the cache, in a row
+  int64_t calls_aside_ = 0;
+  int64_t calls_until_trial_ = first_trial_after;
+  static constexpr int64_t first_trial_after = 1024;
+};
+
+}  // namespace forebay

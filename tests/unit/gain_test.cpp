@@ -1,0 +1,69 @@
+#include "engine/gain.h"
+
+#include <gtest/gtest.h>
+
+namespace forebay {
+namespace {
+
+// Feeds calls of one size and says after how many the file went aside (-1: never).
+int calls_until_aside(Gain& gain, int64_t bytes, int64_t cached_ns, int64_t direct_ns,
+                      double commit_ns_per_byte, int calls) {
+  for (int call = 0; call < calls; ++call) {
+    if (gain.wants_direct_sample(bytes)) {
+      gain.direct(direct_ns, bytes);
+      if (gain.judge(commit_ns_per_byte)) return call;
+    } else {
+      gain.cached(cached_ns, bytes);
+    }
+  }
+  return -1;
+}
+
+TEST(Gain, StaysWhereCallsAreCheaperThroughTheCache) {
+  Gain gain;
+  EXPECT_EQ(calls_until_aside(gain, 300, 100, 900, 0.5, 1'000'000), -1);
+}
+
+TEST(Gain, StepsAsideWhereTwoCopiesCostMoreThanOne) {
+  Gain gain;
+  const int calls = calls_until_aside(gain, 256 << 10, 40'000, 60'000, 0.25, 100'000);
+  EXPECT_GT(calls, 0);
+  EXPECT_LT(calls, 1000);
+}
+
+TEST(Gain, SaysNothingBeforeItKnowsWhatCommitsCost) {
+  Gain gain;
+  EXPECT_EQ(calls_until_aside(gain, 256 << 10, 40'000, 60'000, -1, 100'000), -1);
+}
+
+TEST(Gain, ForgivesSmallLosses) {
+  Gain gain;
+  EXPECT_EQ(calls_until_aside(gain, 256 << 10, 62'000, 60'000, 0, 100'000), -1);
+}
+
+TEST(Gain, ForgivesRareOutliers) {
+  Gain gain;
+  for (int call = 0; call < 100'000; ++call) {
+    if (gain.wants_direct_sample(300)) {
+      gain.direct(900, 300);
+      EXPECT_FALSE(gain.judge(0.5));
+    } else {
+      gain.cached(call % 5 == 0 ? 4'000'000 : 100, 300);
+    }
+  }
+}
+
+TEST(Gain, TriesAgainLaterAndLaterEachTime) {
+  Gain gain;
+  int64_t before = 0;
+  for (int round = 0; round < 4; ++round) {
+    ASSERT_GE(calls_until_aside(gain, 256 << 10, 40'000, 60'000, 0.25, 100'000), 0);
+    int64_t aside = 0;
+    while (gain.stay_aside()) ++aside;
+    EXPECT_GT(aside, before);
+    before = aside;
+  }
+}
+
+}  // namespace
+}  // namespace forebay
