@@ -34,6 +34,8 @@ constexpr Counter counters[] = {
     {"fetched_bytes", &Statistics::fetched_bytes},
     {"bypass_calls", &Statistics::bypass_calls},
     {"bypass_bytes", &Statistics::bypass_bytes},
+    {"aside_calls", &Statistics::aside_calls},
+    {"commit_ns", &Statistics::commit_ns},
     {"io_ns", &Statistics::io_ns},
 };
 
@@ -166,6 +168,11 @@ void print_table(const std::vector<FileStatistics>& files, int ranks) {
                "file");
   for (const auto& [name, statistics] : files) print_row(name, statistics);
   if (files.size() != 1) print_row("total", total_of(files));
+  for (const auto& [name, statistics] : files) {
+    if (statistics.aside_calls == 0) continue;
+    std::fprintf(stderr, "forebay: stepped aside in %lld calls on %s: the cache brought no gain\n",
+                 static_cast<long long>(statistics.aside_calls), name.c_str());
+  }
 }
 
 }  // namespace
