@@ -16,7 +16,7 @@ bool all_ranks_share_arena(const Handle& handle) {
 int library_set_atomicity(Handle& handle, int flag) {
   const Status status = agree_status(handle.comm, make_coherent(handle));
   const int view_code = show_view_to_library(handle);
-  const int code = mpi().File_set_atomicity(handle.file, flag);
+  const int code = true_code(handle, [&] { return mpi().File_set_atomicity(handle.file, flag); });
   if (!status.ok()) return raise(handle, status, "committing");
   return view_code != MPI_SUCCESS ? view_code : code;
 }

@@ -73,6 +73,18 @@ std::string sentence(const Handle& handle, const Status& status, const char* doi
 
 }  // namespace
 
+QuietErrors::QuietErrors(Handle& handle) : file_(handle.file) {
+  mpi().File_get_errhandler(file_, &users_);
+  mpi().File_set_errhandler(file_, mpi().errors_return);
+}
+
+QuietErrors::~QuietErrors() {
+  mpi().File_set_errhandler(file_, users_);
+  const bool predefined_handler = users_ == mpi().errors_return ||
+                                  users_ == mpi().errors_are_fatal || users_ == mpi().errors_abort;
+  if (!predefined_handler) mpi().Errhandler_free(&users_);
+}
+
 int error_code(int error_class, const std::string& text) {
   const std::lock_guard guard(codes_mutex);
   const int code = take_code(error_class);

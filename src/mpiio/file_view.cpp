@@ -31,7 +31,9 @@ void adopt(Handle& handle, View&& view, bool foreign) {
 int set_foreign_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype,
                      MPI_Datatype filetype, const char* datarep, MPI_Info info) {
   const Status status = agree_status(handle.comm, make_coherent(handle));
-  const int code = mpi().File_set_view(handle.file, displacement, etype, filetype, datarep, info);
+  const int code = true_code(handle, [&] {
+    return mpi().File_set_view(handle.file, displacement, etype, filetype, datarep, info);
+  });
   View view;
   const bool accepted =
       code == MPI_SUCCESS && View::foreign(displacement, etype, filetype, datarep, view);
@@ -58,7 +60,9 @@ int set_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
   if (any_rank(handle.comm, !walked))
     return set_foreign_view(handle, displacement, etype, filetype, datarep, info);
   const MPI_Datatype shown = library_needs_whole_view(handle) ? filetype : etype;
-  const int code = mpi().File_set_view(handle.file, displacement, etype, shown, datarep, info);
+  const int code = true_code(handle, [&] {
+    return mpi().File_set_view(handle.file, displacement, etype, shown, datarep, info);
+  });
   if (any_rank(handle.comm, code != MPI_SUCCESS)) return code;
   adopt(handle, std::move(view), false);
   return MPI_SUCCESS;
@@ -77,8 +81,10 @@ int get_view(Handle& handle, MPI_Offset* displacement, MPI_Datatype* etype, MPI_
 
 int show_view_to_library(Handle& handle) {
   const View& view = handle.view;
-  return mpi().File_set_view(handle.file, view.displacement(), view.etype(), view.filetype(),
-                             view.datarep().c_str(), mpi().info_null);
+  return true_code(handle, [&] {
+    return mpi().File_set_view(handle.file, view.displacement(), view.etype(), view.filetype(),
+                               view.datarep().c_str(), mpi().info_null);
+  });
 }
 
 }  // namespace forebay::mpiio

@@ -81,6 +81,8 @@
   X(MPI_Datatype, two_int, MPI_2INT, ompi_mpi_2int)                           \
   X(MPI_Datatype, long_double_int, MPI_LONG_DOUBLE_INT, ompi_mpi_longdbl_int) \
   X(MPI_Errhandler, errors_return, MPI_ERRORS_RETURN, ompi_mpi_errors_return) \
+  X(MPI_Errhandler, errors_are_fatal, MPI_ERRORS_ARE_FATAL, ompi_mpi_errors_are_fatal) \
+  X(MPI_Errhandler, errors_abort, MPI_ERRORS_ABORT, ompi_mpi_errors_abort) \
   X(MPI_File, file_null, MPI_FILE_NULL, ompi_mpi_file_null)                   \
   X(MPI_Info, info_null, MPI_INFO_NULL, ompi_mpi_info_null)                   \
   X(MPI_Op, band, MPI_BAND, ompi_mpi_op_band)                                 \

@@ -204,14 +204,17 @@ Status leave_cache(Handle& handle) {
 }  // namespace
 
 int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* file) {
+  if (file != nullptr) *file = mpi().file_null;
   const int code = mpi().File_open(comm, name, amode, info, file);
-  if (comm == mpi().comm_null || is_of_class(code, MPI_ERR_COMM) || intercommunicator(comm))
+  if (file == nullptr || comm == mpi().comm_null || is_of_class(code, MPI_ERR_COMM) ||
+      intercommunicator(comm))
     return code;
+  // The code alone does not tell: after an error handler of the user's, MPICH returns success.
+  const bool opened = code == MPI_SUCCESS && *file != mpi().file_null;
   mark_used();
   learn_thread_level();
-  Opening opening{comm, code == MPI_SUCCESS ? *file : mpi().file_null, name, amode,
-                  file_options(info)};
-  const Terms terms = agree_terms(opening, code == MPI_SUCCESS);
+  Opening opening{comm, *file, opened ? name : "", amode, file_options(info)};
+  const Terms terms = agree_terms(opening, opened);
   if (terms.cache) open_cached(opening, terms);
   return code;
 }
