@@ -335,6 +335,10 @@ MPI_Datatype build(const Datatype& type, bool large) {
 bool acceptable(const Datatype& type, const DatatypeLimits& limits) {
   if (type.size == 0 || type.runs.size() > 200 || type.extent() > (32 << 10)) return false;
   if (type.true_upper - type.true_lower > (64 << 10) || type.true_lower < -(32 << 10)) return false;
+  if (!limits.data_outside_bounds &&
+      (type.true_lower < type.lower || type.true_upper > type.upper)) {
+    return false;
+  }
   if (limits.file_type) return type.lower >= 0 && type.true_lower >= 0 && type.ascending();
   if (!limits.negative_bounds && (type.lower < 0 || type.true_lower < 0)) return false;
   return type.extent() > 0 && type.tiles_disjointly();

@@ -66,6 +66,7 @@ struct DatatypeLimits {
   bool nested = true;
   bool darray = true;
   bool zero_length_blocks = true;
+  bool data_outside_bounds = true;  // of the type, as resizing allows
 };
 
 // A random type with `element` (contiguous) at the bottom, some KiB wide at most. Displacements in

@@ -25,10 +25,17 @@ constexpr Exclusion kExclusions[] = {
     {"MPICH", "iwrite_at_all", "MPICH 5.0.2: as iread_at_all"},
     {"MPICH", "shared_pointer_per_handle",
      "MPICH 5.0.2: two handles of one file in one process have one shared pointer"},
+    {"MPICH", "hints",
+     "MPICH 5.0.2: set_info changes cb_buffer_size but not the buffer, which then overflows"},
+    {"MPICH", "status",
+     "MPICH 5.0.2: Request_get_status aborts with an internal error on requests of files"},
     {"MPICH", "refused_access", "MPICH 5.0.2: read_ordered on a write-only file succeeds"},
     {"MPICH", "data_sieving_writes",
-     "MPICH 5.0.2: noncontiguous writes by data sieving fill holes beyond the end of the file with "
+     "MPICH 5.0.2: noncontiguous and two-phase writes fill holes beyond the end of the file with "
      "garbage, and undo what other ranks write there meanwhile"},
+    {"MPICH", "data_outside_bounds",
+     "MPICH 5.0.2: two-phase writes lose the tail where a file type's data lie beyond its upper "
+     "bound"},
     {"MPICH", "displaced_memory",
      "MPICH 5.0.2: iwrite takes contiguous memory types with a displacement from displacement 0"},
     {"Open MPI", "sync_while_pending",

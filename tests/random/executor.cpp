@@ -200,7 +200,7 @@ void Executor::perform(const Planned& planned) {
       expect_code(planned, MPI_File_set_atomicity(file, planned.operation.mode != 0),
                   "MPI_File_set_atomicity");
     } else {
-      MPI_Info info = make_hints(planned.operation.hints, true);
+      MPI_Info info = make_hints(planned.operation.hints, features_.enabled("data_sieving_writes"));
       if (info != MPI_INFO_NULL) {
         expect_code(planned, MPI_File_set_info(file, info), "MPI_File_set_info");
       }

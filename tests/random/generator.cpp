@@ -148,6 +148,7 @@ Operation Generator::set_view(int slot) {
   operation.large = features_.enabled("large_counts") ? random_.below(2) : 0;
   DatatypeLimits limits;
   limits.file_type = true;
+  limits.data_outside_bounds = features_.enabled("data_outside_bounds");
   limits.nested = features_.enabled("nested_file_types");
   limits.darray = features_.enabled("darray");
   limits.zero_length_blocks = features_.enabled("zero_length_blocks");

@@ -20,7 +20,10 @@ MPI_Info make_hints(int64_t index, bool data_sieving) {
   MPI_Info info;
   MPI_Info_create(&info);
   for (const auto& [key, value] : set) MPI_Info_set(info, key, value);
-  if (!data_sieving) MPI_Info_set(info, "romio_ds_write", "disable");
+  if (!data_sieving) {
+    MPI_Info_set(info, "romio_ds_write", "disable");
+    MPI_Info_set(info, "romio_cb_write", "disable");
+  }
   return info;
 }
 

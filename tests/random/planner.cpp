@@ -254,6 +254,7 @@ void Planner::plan_data(const Operation& operation, const Routine& routine, Plan
     transfer->start = operation.number;
     transfer->bytes = part->count * part->memory->size;
     if (transfer->bytes % view.etype->size != 0) return;
+    if (planned.refused && transfer->bytes == 0) return;  // libraries may let it pass
     if (transfer->bytes % view.etype->base_size != 0) return;
     switch (routine.position) {
       case Position::explicit_offset:
@@ -408,6 +409,7 @@ void Planner::plan_size_change(const Operation& operation, Planned& planned) {
   Handle& handle = handles_[static_cast<std::size_t>(operation.slot)];
   FileModel& model = file(handle.file);
   if (operation.value < 0 || operation.value > kFileLimit) return;
+  if (!handle.writable() && operation.name == "preallocate") return;  // libraries may let it pass
   complete_all(operation.slot, operation.number);
   planned.run = true;
   planned.operation.members = handle.members;
