@@ -87,6 +87,16 @@ bool decode_into(MPI_Datatype type, MemoryType& decoded) {
 }  // namespace
 
 bool predefined(MPI_Datatype type) {
+#if defined(FOREBAY_LARGE_COUNT)
+  // Types made by large-count constructors refuse the other routine.
+  if (mpi().Type_get_envelope_c != nullptr) {
+    MPI_Count counts[4] = {};
+    int large_combiner = 0;
+    return mpi().Type_get_envelope_c(type, &counts[0], &counts[1], &counts[2], &counts[3],
+                                     &large_combiner) == MPI_SUCCESS &&
+           large_combiner == MPI_COMBINER_NAMED;
+  }
+#endif
   int integers = 0;
   int addresses = 0;
   int types = 0;
