@@ -30,6 +30,18 @@ int mpi_mode(int64_t mode) {
   return bits;
 }
 
+bool named(MPI_Datatype type) {
+  int combiner = MPI_COMBINER_NAMED;
+#if MPI_VERSION >= 4
+  MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
+  MPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &combiner);
+#else
+  int integers = 0, addresses = 0, types = 0;
+  MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+#endif
+  return combiner == MPI_COMBINER_NAMED;
+}
+
 std::string number_text(int64_t number) { return std::to_string(number); }
 
 }  // namespace
@@ -508,14 +520,13 @@ void Executor::perform_query(const Planned& planned) {
     const Datatype* wanted[2] = {planned.view.etype.get(), planned.view.file_type.get()};
     for (int i = 0; i < 2; ++i) {
       MPI_Aint lower = 0, extent = 0;
-      int size = 0, integers = 0, addresses = 0, datatypes = 0, combiner = 0;
+      int size = 0;
       MPI_Type_get_extent(types[i], &lower, &extent);
       MPI_Type_size(types[i], &size);
       if (size != wanted[i]->size || extent != wanted[i]->extent()) {
         fail(planned, "MPI_File_get_view gave another type");
       }
-      MPI_Type_get_envelope(types[i], &integers, &addresses, &datatypes, &combiner);
-      if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(&types[i]);
+      if (!named(types[i])) MPI_Type_free(&types[i]);
     }
   }
   if (found != expected) {
