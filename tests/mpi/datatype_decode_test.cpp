@@ -4,6 +4,7 @@
 //
 //   FOREBAY_TEST_TYPES=N   how many random types
 //   FOREBAY_TEST_SEED=N    the first seed (a failure names its own)
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -661,6 +662,179 @@ TEST(DatatypeDecode, RandomTypesMatchTheirTypeMap) {
   RecordProperty("refused", std::to_string(refused));
   EXPECT_LT(refused, tried / 10 + 10);
 }
+
+TEST(DatatypeDecode, PredefinedTypesMatchTheirPacking) {
+  for (const MPI_Datatype type : {MPI_CHAR,
+                                  MPI_SIGNED_CHAR,
+                                  MPI_UNSIGNED_CHAR,
+                                  MPI_BYTE,
+                                  MPI_PACKED,
+                                  MPI_WCHAR,
+                                  MPI_SHORT,
+                                  MPI_UNSIGNED_SHORT,
+                                  MPI_INT,
+                                  MPI_UNSIGNED,
+                                  MPI_LONG,
+                                  MPI_UNSIGNED_LONG,
+                                  MPI_LONG_LONG_INT,
+                                  MPI_UNSIGNED_LONG_LONG,
+                                  MPI_FLOAT,
+                                  MPI_DOUBLE,
+                                  MPI_LONG_DOUBLE,
+                                  MPI_INT8_T,
+                                  MPI_UINT8_T,
+                                  MPI_INT16_T,
+                                  MPI_UINT16_T,
+                                  MPI_INT32_T,
+                                  MPI_UINT32_T,
+                                  MPI_INT64_T,
+                                  MPI_UINT64_T,
+                                  MPI_AINT,
+                                  MPI_OFFSET,
+                                  MPI_COUNT,
+                                  MPI_C_BOOL,
+                                  MPI_C_FLOAT_COMPLEX,
+                                  MPI_C_DOUBLE_COMPLEX,
+                                  MPI_C_LONG_DOUBLE_COMPLEX,
+                                  MPI_FLOAT_INT,
+                                  MPI_DOUBLE_INT,
+                                  MPI_LONG_INT,
+                                  MPI_2INT,
+                                  MPI_SHORT_INT,
+                                  MPI_LONG_DOUBLE_INT,
+                                  MPI_CHARACTER,
+                                  MPI_LOGICAL,
+                                  MPI_INTEGER,
+                                  MPI_REAL,
+                                  MPI_DOUBLE_PRECISION,
+                                  MPI_COMPLEX,
+                                  MPI_DOUBLE_COMPLEX,
+                                  MPI_2REAL,
+                                  MPI_2DOUBLE_PRECISION,
+                                  MPI_2INTEGER,
+                                  MPI_INTEGER1,
+                                  MPI_INTEGER2,
+                                  MPI_INTEGER4,
+                                  MPI_INTEGER8,
+                                  MPI_REAL4,
+                                  MPI_REAL8}) {
+    if (type == MPI_DATATYPE_NULL) continue;  // this library was built without Fortran
+    const std::optional<Datatype> decoded = decode(type);
+    ASSERT_TRUE(decoded);
+    Sample sample;
+    sample.type = type;
+    sample.bytes = walked(*decoded, 1);
+    expect_properties(sample, *decoded);
+    for (const int count : {1, 3}) expect_packs_alike(sample, count);
+  }
+}
+
+// Pairs of any value and index (MPI 4.1), where this library makes them.
+TEST(DatatypeDecode, ValueIndexTypesHaveTheirPadding) {
+  using GetValueIndex = int(MPI_Datatype, MPI_Datatype, MPI_Datatype*);
+  const auto get_value_index =
+      reinterpret_cast<GetValueIndex*>(dlsym(RTLD_DEFAULT, "PMPI_Type_get_value_index"));
+  if (get_value_index == nullptr) GTEST_SKIP() << "MPI_Type_get_value_index is missing";
+  const auto expect_pair = [&](MPI_Datatype value, MPI_Datatype index, const Bytes& bytes) {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    ASSERT_EQ(get_value_index(value, index, &type), MPI_SUCCESS);
+    if (type == MPI_DATATYPE_NULL) return;
+    const std::optional<Datatype> decoded = decode(type);
+    ASSERT_TRUE(decoded);
+    EXPECT_EQ(walked(*decoded, 1), bytes);
+  };
+  expect_pair(MPI_DOUBLE, MPI_INT, pair_bytes<double, int>());
+  expect_pair(MPI_SHORT, MPI_INT, pair_bytes<short, int>());
+  expect_pair(MPI_FLOAT, MPI_INT64_T, pair_bytes<float, int64_t>());
+  expect_pair(MPI_INT8_T, MPI_INT64_T, pair_bytes<int8_t, int64_t>());
+  expect_pair(MPI_INT64_T, MPI_INT16_T, pair_bytes<int64_t, int16_t>());
+}
+
+TEST(DatatypeDecode, NullTypeIsNotDecoded) { EXPECT_FALSE(decode(MPI_DATATYPE_NULL)); }
+
+TEST(DatatypeDecode, DecodedFormOutlivesTheHandle) {
+  MPI_Datatype type;
+  PMPI_Type_vector(3, 1, 2, MPI_SHORT, &type);
+  const std::optional<Datatype> decoded = decode(type);
+  PMPI_Type_free(&type);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(walked(*decoded, 1), (Bytes{0, 1, 4, 5, 8, 9}));
+}
+
+TEST(DatatypeDecode, RegularTypesCostTheirDescription) {
+  MPI_Datatype type;
+  PMPI_Type_vector(10'000'000, 3, 7, MPI_DOUBLE, &type);
+  const std::optional<Datatype> decoded = decode(type);
+  PMPI_Type_free(&type);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->size(), 240'000'000);
+  EXPECT_LT(decoded->layout->description_bytes(), 1000);
+}
+
+// A duplicate of a duplicate of ... an int.
+Sample nested(int levels) {
+  Sample sample;
+  sample.owned = true;
+  PMPI_Type_dup(MPI_INT, &sample.type);
+  for (int i = 0; i < levels; ++i) {
+    Sample outer;
+    outer.owned = true;
+    PMPI_Type_dup(sample.type, &outer.type);
+    sample = std::move(outer);
+  }
+  return sample;
+}
+
+TEST(DatatypeDecode, NestingIsLimited) {
+  EXPECT_TRUE(decode(nested(500).type));
+  EXPECT_FALSE(decode(nested(1500).type));
+  EXPECT_EQ(handles_held, 0);
+}
+
+#if defined(FOREBAY_LARGE_COUNT)
+TEST(DatatypeDecode, CountsBeyondAnInt) {
+  constexpr MPI_Count big = MPI_Count{3} << 31;
+  const auto expect_layout = [](MPI_Datatype type, int64_t size, int64_t last_offset) {
+    const std::optional<Datatype> decoded = decode(type);
+    PMPI_Type_free(&type);
+    ASSERT_TRUE(decoded);
+    EXPECT_EQ(decoded->size(), size);
+    EXPECT_EQ(decoded->tiled(0).offset_of(size - 1), last_offset);
+  };
+  MPI_Datatype type;
+  PMPI_Type_contiguous_c(big, MPI_INT, &type);
+  expect_layout(type, 4 * big, 4 * big - 1);
+  PMPI_Type_vector_c(2, big, 2 * big, MPI_SHORT, &type);
+  expect_layout(type, 4 * big, 6 * big - 1);
+  PMPI_Type_create_hvector_c(2, 3, big, MPI_BYTE, &type);
+  expect_layout(type, 6, big + 2);
+  const MPI_Count lengths[] = {big, 1}, displacements[] = {5, 3 * big};
+  PMPI_Type_indexed_c(2, lengths, displacements, MPI_SHORT, &type);
+  expect_layout(type, 2 * big + 2, 6 * big + 1);
+  PMPI_Type_create_hindexed_c(2, lengths, displacements, MPI_SHORT, &type);
+  expect_layout(type, 2 * big + 2, 3 * big + 1);
+  PMPI_Type_create_indexed_block_c(2, 3, displacements, MPI_SHORT, &type);
+  expect_layout(type, 12, 6 * big + 5);
+  PMPI_Type_create_hindexed_block_c(2, big, displacements, MPI_BYTE, &type);
+  expect_layout(type, 2 * big, 4 * big - 1);
+  const MPI_Datatype members[] = {MPI_BYTE, MPI_INT};
+  PMPI_Type_create_struct_c(2, lengths, displacements, members, &type);
+  expect_layout(type, big + 4, 3 * big + 3);
+  const MPI_Count sizes[] = {4, big}, parts[] = {2, big - 1}, starts[] = {1, 1};
+  PMPI_Type_create_subarray_c(2, sizes, parts, starts, MPI_ORDER_C, MPI_BYTE, &type);
+  expect_layout(type, 2 * (big - 1), 3 * big - 1);
+  const int kinds[] = {MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_BLOCK}, grid[] = {1, 2};
+  const int arguments[] = {MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG};
+  PMPI_Type_create_darray_c(2, 1, 2, sizes, kinds, arguments, grid, MPI_ORDER_C, MPI_BYTE, &type);
+  expect_layout(type, 2 * big, 4 * big - 1);
+  PMPI_Type_create_resized_c(MPI_INT, -big, 2 * big, &type);
+  const std::optional<Datatype> resized = decode(type);
+  PMPI_Type_free(&type);
+  ASSERT_TRUE(resized);
+  EXPECT_EQ(resized->lower_bound, -big);
+  EXPECT_EQ(resized->extent_bytes, 2 * big);
+}
+#endif
 
 }  // namespace
 }  // namespace forebay::mpiio
