@@ -42,11 +42,14 @@ int64_t Tiling::offset_of(int64_t position) const {
 int64_t Tiling::data_below(int64_t offset) const {
   Exact exact;
   const int64_t first = exact.add(origin, layout->true_lower());
-  const int64_t distance = exact.subtract(offset, first);
-  if (layout->size() == 0 || !exact.ok() || distance <= 0) return 0;
-  const int64_t copy = distance / extent_bytes;
-  return copy * layout->size() +
-         layout->data_below(distance - copy * extent_bytes + layout->true_lower());
+  if (layout->size() == 0 || !exact.ok() || offset <= first) return 0;
+  // Unsigned: the distance may be twice as far as a signed number reaches.
+  const uint64_t distance = static_cast<uint64_t>(offset) - static_cast<uint64_t>(first);
+  const auto extent = static_cast<uint64_t>(extent_bytes);
+  const auto within = static_cast<int64_t>(distance % extent);
+  const uint64_t below = distance / extent * static_cast<uint64_t>(layout->size()) +
+                         static_cast<uint64_t>(layout->data_below(layout->true_lower() + within));
+  return static_cast<int64_t>(std::min(below, static_cast<uint64_t>(endless)));
 }
 
 Cursor::Cursor(const Tiling& tiling, int64_t position)
@@ -61,13 +64,15 @@ Cursor::Cursor(const Tiling& tiling, int64_t position)
   run_offset_ = origin;
   if (root.size() == 0) return;
 
+  if (tiling.contiguous()) {
+    set_strided(offset_by(origin, position, 1), endless, 1, 0);
+    return;
+  }
   // A tiled block is one endless sequence, as is a tiled repeat of blocks that keeps its spacing.
   const bool keeps_spacing = root.kind_ == Layout::Kind::repeat && root.child_->is_block() &&
                              tile_extent_ == offset_by(0, root.count_, root.stride_);
   if (root.is_block() || keeps_spacing) {
-    if (tiling.contiguous())
-      set_strided(origin, endless, 1, 0);
-    else if (keeps_spacing)
+    if (keeps_spacing)
       set_strided(origin, root.child_->size(), endless, root.stride_);
     else
       set_strided(origin, root.size(), endless, tiling.extent_bytes);

@@ -366,6 +366,77 @@ TEST(Layout, RefusesWhatLeaves64Bits) {
   EXPECT_NE(Layout::shifted(kMin, byte), nullptr);
 }
 
+// Numbers as no one writes them, but as a broken or hostile program might: nothing may overflow on
+// the way (sanitizers watch), and what is accepted must hold together.
+class ExtremeNumbers {
+ public:
+  explicit ExtremeNumbers(uint32_t seed) : random_(seed) {}
+
+  int64_t number() {
+    static const std::vector<int64_t> numbers{0,
+                                              1,
+                                              2,
+                                              3,
+                                              8,
+                                              -1,
+                                              -2,
+                                              -8,
+                                              int64_t{1} << 31,
+                                              -(int64_t{1} << 31),
+                                              int64_t{1} << 32,
+                                              int64_t{1} << 62,
+                                              -(int64_t{1} << 62),
+                                              kMax / 3,
+                                              kMax - 1,
+                                              kMax,
+                                              kMin,
+                                              kMin + 1};
+    return numbers[random_() % numbers.size()];
+  }
+  int64_t count() { return random_() % 2 ? static_cast<int64_t>(random_() % 4) : number(); }
+
+  LayoutRef layout(int depth) {
+    if (depth == 0) return Layout::block(count());
+    LayoutRef child = layout(depth - 1);
+    switch (random_() % 4) {
+      case 0:
+        return Layout::repeat(count(), number(), child);
+      case 1:
+        return Layout::shifted(number(), child);
+      case 2:
+        return Layout::indexed({number(), number(), number()}, {count(), count(), count()},
+                               number(), child);
+      default:
+        return Layout::structure({number(), number()}, {child, layout(depth - 1)});
+    }
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+TEST(LayoutRandom, ExtremeNumbersAreRefusedOrKept) {
+  int kept = 0;
+  for (uint32_t seed = 0; seed < 20'000; ++seed) {
+    ExtremeNumbers extreme(seed);
+    const LayoutRef layout = extreme.layout(static_cast<int>(seed % 4));
+    if (!layout || layout->size() == 0) continue;
+    ++kept;
+    ASSERT_GT(layout->size(), 0);
+    ASSERT_LT(layout->true_lower(), layout->true_upper());
+    const Tiling tiling{layout, extreme.number(), extreme.number()};
+    for (const int64_t position : {int64_t{0}, layout->size() - 1, layout->size() / 2, kMax}) {
+      const int64_t offset = tiling.offset_of(position);
+      Cursor cursor(tiling, position);
+      for (int i = 0; i < 5 && position < kMax - 15; ++i) ASSERT_GT(cursor.next(1 + i).length, 0);
+      if (tiling.monotone() && offset != kMax && tiling.offset_of(0) != kMax) {
+        ASSERT_EQ(tiling.data_below(offset), position) << "seed " << seed;
+      }
+    }
+  }
+  EXPECT_GT(kept, 1000);
+}
+
 TEST(Tiling, OffsetsBeyond64BitsAreSaid) {
   const Tiling tiling{Layout::repeat(2, 4, Layout::block(1)), 1000, int64_t{1} << 40};
   EXPECT_EQ(tiling.offset_of(2 * (int64_t{1} << 22)), 1000 + (int64_t{1} << 62));
