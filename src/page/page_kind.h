@@ -41,7 +41,6 @@ using Regions = std::vector<Extent>;  // ascending, disjoint, not touching
 
 class PageKind {
  public:
-  virtual ~PageKind() = default;
   virtual std::string_view name() const = 0;
   virtual std::string_view meaning() const = 0;
 
@@ -73,6 +72,10 @@ class PageKind {
   virtual void drop_clean(void* state, int64_t page_size) const = 0;
   // Forgets everything at and beyond `length`, dirty or not.
   virtual void truncate(void* state, int64_t page_size, int64_t length) const = 0;
+
+ protected:
+  // Not virtual, hence trivial: a kind in the table lives on while the process ends.
+  ~PageKind() = default;
 };
 
 // The table of kinds; choices on the command line, in hints and in tests come from it.

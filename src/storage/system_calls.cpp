@@ -26,8 +26,9 @@ int64_t SystemCalls::size(int descriptor) {
 }
 
 SystemCalls& SystemCalls::real() {
-  static SystemCalls calls;
-  return calls;
+  static auto* const calls =
+      new SystemCalls;  // files may be closed later than statics are destroyed
+  return *calls;
 }
 
 }  // namespace forebay

@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t page_size = 512;
 constexpr int episodes = 4000;
 constexpr int writes_an_episode = 30;
-constexpr int rounds = 30000;
+constexpr int rounds = 10000;
 constexpr int publishers = 3;
 
 using Bytes = std::vector<std::atomic<uint8_t>>;
