@@ -113,8 +113,9 @@ class Sample {
 
   MPI_Datatype type = MPI_DATATYPE_NULL;
   bool owned = false;
-  // MPI_Pack of the type can be relied on. MPICH 5.0.2 packs types of negative extent wrongly or
-  // dies of a division by 0, Open MPI 4 and 5 get the extent of types with empty parts wrong.
+  // MPI_Pack of the type can be relied on. MPICH 4 and 5 crash on some types that contain empty
+  // ones, and on negative extents or pack the wrong bytes; Open MPI 4 and 5 get the extent of some
+  // structures with empty members wrong.
   bool packable = true;
   Bytes bytes;
   std::string text;
