@@ -59,6 +59,7 @@ class Case:
 def plan() -> list[Case]:
     """Every case, in the order of the page."""
     mpi = {"consistency": "mpi"}
+    cached = {"step_aside": "never"}  # a call's cost is asked of cached calls alone
     cases = [
         Case("local", "small", 2, {"write": 2.5, "read": 2.0}, {}),
         Case("local", "small", 2, {"write": 3.0, "read": 2.0}, mpi),
@@ -73,7 +74,8 @@ def plan() -> list[Case]:
         ]
     for scope, limit in (("process", 150), ("node", 250)):
         cases += [
-            Case("local", "call", ranks, {"ns/call": limit}, {"scope": scope}) for ranks in (1, 2)
+            Case("local", "call", ranks, {"ns/call": limit}, {"scope": scope} | cached)
+            for ranks in (1, 2)
         ]
     for ranks in (2, 4):
         cases += [

@@ -106,6 +106,7 @@ class Report:
     bytes: int
     figures: list[Figure]
     requests: dict[str, dict[str, int]]  # side -> "write", "read", "syscalls" of one repetition
+    aside_calls: int  # of these calls, those that Forebay left to storage as caching did not pay
 
     def figure(self, name: str) -> Figure:
         return next(figure for figure in self.figures if figure.name == name)
@@ -166,7 +167,7 @@ class Bench:
         if len(hashes) != 1:
             raise click.ClickException("plain and Forebay did not leave the same bytes")
         progress(f"{self.workload.name}: counting requests")
-        requests = self._count(program, build, files)
+        requests, aside_calls = self._count(program, build, files)
         return Report(
             workload=self.workload.name,
             mpi=f"{self.mpi.family} {self.mpi.version}",
@@ -176,6 +177,7 @@ class Bench:
             bytes=row["written_bytes"] + row["read_bytes"],
             figures=figures,
             requests=requests,
+            aside_calls=aside_calls,
         )
 
     def _arguments(self, files: Path, rounds: int) -> list[str]:
@@ -190,10 +192,13 @@ class Bench:
         calls = (row["write_calls"] + row["read_calls"]) / len(self.workload.figures) / self.ranks
         return float(sum(row["cpu_seconds"][phase] for phase in phases) / calls * 1e9)
 
-    def _count(self, program: Path, build: Path, files: Path) -> dict[str, dict[str, int]]:
+    def _count(
+        self, program: Path, build: Path, files: Path
+    ) -> tuple[dict[str, dict[str, int]], int]:
         """Requests and system calls of either side, from untimed launches; compares their files.
 
-        The plain library's are counted by a preloaded library, Forebay's by itself.
+        The plain library's are counted by a preloaded library, Forebay's by itself. Also returns
+        the calls in which Forebay stepped aside.
         """
         folders = {side: files / side for side in SIDES}
         for folder in folders.values():
@@ -216,16 +221,16 @@ class Bench:
         if not stats.exists():
             raise click.ClickException("Forebay took no part: it wrote no statistics")
         total = json.loads(stats.read_text())["total"]
-        return {
-            "plain": {
-                name: sum(row[name] for row in rows) for name in ("write", "read", "syscalls")
-            },
+        names = ("write", "read", "syscalls")
+        requests = {
+            "plain": {name: sum(row[name] for row in rows) for name in names},
             "forebay": {
                 "write": total["write_requests"],
                 "read": total["read_requests"],
                 "syscalls": total["write_syscalls"] + total["read_syscalls"],
             },
         }
+        return requests, total["aside_calls"]
 
     def _compare(self, plain: Path, forebay: Path) -> None:
         """Byte for byte, every file of one folder with its namesake in the other."""

@@ -56,6 +56,8 @@ def _caption(report: Report) -> str:
     for kind in (kind for kind in ("write", "read") if report.calls[kind]):
         lines.append(f"{kind} requests: plain {plain[kind]:,}, Forebay {forebay[kind]:,}")
     lines.append(f"system calls: plain {plain['syscalls']:,}, Forebay {forebay['syscalls']:,}")
+    if report.aside_calls:
+        lines.append(f"Forebay stepped aside in {report.aside_calls:,} calls")
     slowdowns = [times_computation(report, side) for side in SIDES]
     if slowdowns[0] is not None:
         lines.append(

@@ -42,6 +42,7 @@ def report(**changes: object) -> Report:
         "bytes": 300_000,
         "figures": figures,
         "requests": requests,
+        "aside_calls": 0,
     }
     return Report(**(fields | changes))  # type: ignore[arg-type]
 
