@@ -8,7 +8,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -22,31 +21,12 @@
 #include "preload/hooks.h"
 #include "preload/libmpi.h"
 #include "preload/loader_lock.h"
+#include "preload/lookup.h"
 #include "preload/rebind.h"
+#include "preload/snapshot.h"
 
 namespace forebay::preload {
 namespace {
-
-// The loaded objects in the order of loading, and the dynamic linker's counters at that time. In
-// pages of its own: the program's malloc may itself call dlsym.
-struct Snapshot {
-  Object* objects = nullptr;
-  std::size_t count = 0, capacity = 0;
-  unsigned long long loaded = 0, unloaded = 0;
-
-  Snapshot() = default;
-  Snapshot(const Snapshot&) = delete;
-  Snapshot& operator=(const Snapshot&) = delete;
-  ~Snapshot() { clear(); }
-
-  void take();
-  void clear();
-  std::span<const Object> span() const { return {objects, count}; }
-
- private:
-  static int add(dl_phdr_info* info, std::size_t, void* snapshot);
-  bool grow();
-};
 
 // All but `seen_loads` is used under the dynamic linker's lock only.
 struct State {
@@ -60,43 +40,6 @@ struct State {
   Bindings bindings;
   std::atomic<unsigned long long> seen_loads = 0;
 } state;
-
-bool Snapshot::grow() {
-  const std::size_t wider = capacity == 0 ? 64 : 2 * capacity;
-  void* grown = objects == nullptr ? mmap(nullptr, wider * sizeof(Object), PROT_READ | PROT_WRITE,
-                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                                   : mremap(objects, capacity * sizeof(Object),
-                                            wider * sizeof(Object), MREMAP_MAYMOVE);
-  if (grown == MAP_FAILED) return false;
-  objects = static_cast<Object*>(grown);
-  capacity = wider;
-  return true;
-}
-
-int Snapshot::add(dl_phdr_info* info, std::size_t, void* argument) {
-  auto* snapshot = static_cast<Snapshot*>(argument);
-  if (snapshot->count == snapshot->capacity && !snapshot->grow()) return 1;
-  snapshot->objects[snapshot->count++] = describe_object(*info);
-  snapshot->loaded = info->dlpi_adds;
-  snapshot->unloaded = info->dlpi_subs;
-  return 0;
-}
-
-void Snapshot::take() {
-  clear();
-  dl_iterate_phdr(add, this);
-}
-
-void Snapshot::clear() {
-  if (objects != nullptr) munmap(objects, capacity * sizeof(Object));
-  objects = nullptr;
-  count = capacity = 0;
-}
-
-int read_load_counter(dl_phdr_info* info, std::size_t, void* counter) {
-  *static_cast<unsigned long long*>(counter) = info->dlpi_adds;
-  return 1;
-}
 
 bool is_interposer(const Object& object) {
   return defined_symbol(object, "forebay_entry_points") != 0;
@@ -196,69 +139,10 @@ void scan(void*) {
 }
 
 void scan_if_objects_were_loaded() {
-  unsigned long long loaded = 0;
-  dl_iterate_phdr(read_load_counter, &loaded);
-  if (loaded == state.seen_loads.load(std::memory_order_acquire)) return;
+  if (loads_so_far() == state.seen_loads.load(std::memory_order_acquire)) return;
   const int error = errno;
   with_loader_lock(state.self, scan, nullptr);
   errno = error;
-}
-
-// A lookup by dlsym that is about an entry point.
-struct Lookup {
-  void* handle;
-  const char* name;
-  const void* caller;
-  const Bindings::Binding* binding;
-  bool leads_to_library = false;
-};
-
-std::size_t position_of(std::span<const Object> objects, const void* address) {
-  std::size_t position = 0;
-  while (position < objects.size() &&
-         !objects[position].contains(reinterpret_cast<uintptr_t>(address)))
-    ++position;
-  return position;
-}
-
-bool finds_library(std::span<const Object> objects, const Bindings::Binding& binding) {
-  const Object* definer = first_definer(objects, binding.name);
-  return definer != nullptr && defined_symbol(*definer, binding.name) == binding.library;
-}
-
-// RTLD_NEXT: the objects after the caller's, within what was loaded together with it.
-bool next_is_library(const Lookup& lookup, std::span<const Object> objects) {
-  const std::size_t caller = position_of(objects, lookup.caller);
-  if (caller == objects.size()) return false;
-  const std::size_t scope_end = caller < state.startup_count ? state.startup_count : objects.size();
-  return finds_library(objects.subspan(caller + 1, scope_end - caller - 1), *lookup.binding);
-}
-
-// RTLD_DEFAULT: the global scope, then what was loaded together with the caller.
-bool default_is_library(const Lookup& lookup, std::span<const Object> objects) {
-  if (void* found = real_dlsym()(RTLD_DEFAULT, lookup.name))
-    return reinterpret_cast<uintptr_t>(found) == lookup.binding->library;
-  const std::size_t caller = position_of(objects, lookup.caller);
-  if (caller == objects.size()) return false;
-  void* object = real_dlopen()(objects[caller].path, RTLD_NOLOAD | RTLD_LAZY);
-  if (object == nullptr) return false;
-  void* found = real_dlsym()(object, lookup.name);
-  dlclose(object);
-  return reinterpret_cast<uintptr_t>(found) == lookup.binding->library;
-}
-
-void resolve(void* argument) {
-  auto& lookup = *static_cast<Lookup*>(argument);
-  if (lookup.handle != RTLD_NEXT && lookup.handle != RTLD_DEFAULT) {
-    void* found = real_dlsym()(lookup.handle, lookup.name);
-    lookup.leads_to_library = reinterpret_cast<uintptr_t>(found) == lookup.binding->library;
-    return;
-  }
-  Snapshot snapshot;
-  snapshot.take();
-  lookup.leads_to_library = lookup.handle == RTLD_NEXT
-                                ? next_is_library(lookup, snapshot.span())
-                                : default_is_library(lookup, snapshot.span());
 }
 
 bool find_real_functions(std::span<const Object> objects) {
@@ -296,7 +180,14 @@ void* forebay_before_dlsym(void* handle, const char* name, const void* caller) {
   scan_if_objects_were_loaded();
   const Bindings::Binding* binding = name != nullptr ? state.bindings.find(name) : nullptr;
   if (binding == nullptr) return nullptr;
-  Lookup lookup{handle, name, caller, binding};
-  with_loader_lock(state.self, resolve, &lookup);
-  return lookup.leads_to_library ? reinterpret_cast<void*>(binding->interposer) : nullptr;
+  struct {
+    Lookup lookup;
+    bool ours;
+  } question{{handle, caller, *binding, state.startup_count}, false};
+  const auto answer = [](void* argument) {
+    auto* asked = static_cast<decltype(question)*>(argument);
+    asked->ours = leads_to_library(asked->lookup);
+  };
+  with_loader_lock(state.self, answer, &question);
+  return question.ours ? reinterpret_cast<void*>(binding->interposer) : nullptr;
 }

@@ -63,14 +63,16 @@ bool Bindings::connect(const Object& libmpi, const void* entry_points, std::size
     }
   }
   std::qsort(bindings, count_, sizeof(Binding), compare_bindings);
-  bindings_ = bindings;
+  bindings_.store(bindings, std::memory_order_release);
   return count_ != 0;
 }
 
 const Bindings::Binding* Bindings::find(const char* name) const {
-  if (count_ == 0 || (name[0] != 'M' && name[0] != 'P')) return nullptr;
+  if (name[0] != 'M' && name[0] != 'P') return nullptr;
+  const Binding* bindings = bindings_.load(std::memory_order_acquire);
+  if (bindings == nullptr) return nullptr;
   return static_cast<const Binding*>(
-      std::bsearch(name, bindings_, count_, sizeof(Binding), compare_name));
+      std::bsearch(name, bindings, count_, sizeof(Binding), compare_name));
 }
 
 const Object* first_definer(std::span<const Object> objects, const char* name) {

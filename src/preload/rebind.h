@@ -5,6 +5,7 @@
 // slots lead to it, and its own calls down to the library lead to the interposer.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <span>
 
@@ -12,7 +13,8 @@
 
 namespace forebay::preload {
 
-// The entry points that both the interposer and the program's MPI library define.
+// The entry points that both the interposer and the program's MPI library define. Connected by one
+// thread, once; searched by any.
 class Bindings {
  public:
   // `libmpi` must stay loaded. False: no memory, or nothing in common; the table is then empty.
@@ -24,10 +26,10 @@ class Bindings {
     uintptr_t interposer;  // ours
   };
   const Binding* find(const char* name) const;  // nullptr: not ours to offer
-  bool empty() const { return count_ == 0; }
 
  private:
-  Binding* bindings_ = nullptr;  // sorted by name; lives as long as the process
+  // Sorted by name; lives as long as the process. Set last, so that other threads find all or none.
+  std::atomic<Binding*> bindings_ = nullptr;
   std::size_t count_ = 0;
 };
 
