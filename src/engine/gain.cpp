@@ -37,15 +37,17 @@ double Gain::Samples::mean_bytes() const {
 
 void Gain::cached(int64_t ns, int64_t bytes) { cached_.add(ns, bytes); }
 
-void Gain::direct(int64_t ns, int64_t bytes) { direct_.add(ns, bytes); }
-
-bool Gain::wants_direct_sample(int64_t bytes) {
-  bytes_since_sample_ += bytes;
-  if (++calls_since_sample_ < calls_between_samples) return false;
-  if (bytes_since_sample_ < bytes_between_samples) return false;
+void Gain::direct(int64_t ns, int64_t bytes) {
+  direct_.add(ns, bytes);
   bytes_since_sample_ = 0;
   calls_since_sample_ = 0;
-  return true;
+}
+
+bool Gain::direct_sample_due(int64_t calls, int64_t bytes) {
+  bytes_since_sample_ += bytes;
+  calls_since_sample_ += calls;
+  return calls_since_sample_ >= calls_between_samples &&
+         bytes_since_sample_ >= bytes_between_samples;
 }
 
 bool Gain::judge(double commit_ns_per_byte) {

@@ -14,12 +14,13 @@ namespace forebay {
 
 class Gain {
  public:
-  // A call that used the cache, or went past it by way of a sample.
+  // A call that used the cache, or went past it as a sample.
   void cached(int64_t ns, int64_t bytes);
   void direct(int64_t ns, int64_t bytes);
 
-  // Whether the next call, of so many bytes, should be timed past the cache: about one a mebibyte.
-  bool wants_direct_sample(int64_t bytes);
+  // Counts `calls` calls of `bytes` bytes in all; whether one should be timed past the cache now:
+  // about one a mebibyte. Stays true until direct() brings the sample.
+  bool direct_sample_due(int64_t calls, int64_t bytes);
 
   // Judges anew; commits cost `commit_ns_per_byte` (negative: not known yet, no verdict). True when
   // the file should (now) go past the cache.

@@ -12,6 +12,7 @@
 #include "mpiio/hints.h"
 #include "mpiio/job.h"
 #include "mpiio/lifecycle.h"
+#include "mpiio/mpi_storage.h"
 #include "mpiio/statistics.h"
 
 namespace forebay::mpiio {
@@ -26,6 +27,7 @@ struct Opening {
   MPI_File file;
   std::string name;
   int amode;
+  MPI_Info info;
   Options options;
 };
 
@@ -39,8 +41,7 @@ struct Terms {
 
 Terms agree_terms(const Opening& opening, bool opened) {
   const Options& options = opening.options;
-  const bool wanted = opened && options.enable && options.storage == "posix" &&
-                      options.step_aside != StepAside::always &&
+  const bool wanted = opened && options.enable && options.step_aside != StepAside::always &&
                       !(opening.amode & MPI_MODE_SEQUENTIAL);
   int rank = 0;
   mpi().Comm_rank(opening.comm, &rank);
@@ -68,14 +69,27 @@ OpenMode open_mode(int amode) {
   return amode & MPI_MODE_WRONLY ? OpenMode::write_only : OpenMode::read_write;
 }
 
+// How the MPI library's own file is opened, where the options want that as storage; else nothing.
+StorageOpener storage_opener(Opening& opening) {
+  if (opening.options.storage != "mpi") return {};
+  if (!many_threads.load()) {  // the library may be called by this thread alone
+    opening.options.write_behind = false;
+    opening.options.read_ahead_bytes = 0;
+  }
+  return [name = opening.name, info = opening.info](bool readable, bool writable) {
+    return open_mpi_storage(name, readable, writable, info);
+  };
+}
+
 // This rank's part of opening, which may fail on it alone.
-std::unique_ptr<Handle> open_alone(const Opening& opening) {
+std::unique_ptr<Handle> open_alone(Opening& opening) {
   const std::optional<std::string> path = posix_path(opening.name);
   if (!path) return nullptr;
   Status status;
   if (runtime::node(process_options(), &status) == nullptr) return nullptr;
   auto handle = std::make_unique<Handle>();
-  handle->cached = CachedFile::open(*path, open_mode(opening.amode), opening.options, &status);
+  handle->cached = CachedFile::open(*path, open_mode(opening.amode), opening.options, &status,
+                                    storage_opener(opening));
   if (handle->cached == nullptr || !status.ok()) return nullptr;
   handle->file = opening.file;
   handle->name = opening.name;
@@ -213,7 +227,7 @@ int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_Fil
   const bool opened = code == MPI_SUCCESS && *file != mpi().file_null;
   mark_used();
   learn_thread_level();
-  Opening opening{comm, *file, opened ? name : "", amode, file_options(info)};
+  Opening opening{comm, *file, opened ? name : "", amode, info, file_options(info)};
   const Terms terms = agree_terms(opening, opened);
   if (terms.cache) open_cached(opening, terms);
   return code;

@@ -263,6 +263,14 @@ ArenaCache::Got ArenaCache::obtain(const Requester& who, Locked& lock, PageKey k
   return Got::placed;
 }
 
+// A dirty page of a file that this process may not write is left to those who may.
+bool ArenaCache::evictable(const Requester& who, const Frame& frame) const {
+  if (frame.io != FrameIo::idle) return false;
+  if (frame.dirty_hint.load(std::memory_order_relaxed) == 0) return true;
+  if (frame.key.file == who.file->id && who.can_write_storage) return true;
+  return finder_(frame.file_slot, frame.key.file) != nullptr;
+}
+
 void ArenaCache::release_frame(FrameIndex frame) {
   forget_dirty(frames_[frame]);
   shards_[frame / shape_.frames_per_shard()].release(frame);
@@ -725,9 +733,9 @@ Status ArenaCache::write_plan(const Requester& who, const CommitPlan& plan, Stor
     requests.push_back({run.extent.offset, {segments.data() + run.first_part, run.parts}});
   }
   StorageCounters counters;
-  const int64_t before = now_ns();
+  const WorkClock clock;
   const Status status = storage.write(requests, counters);
-  who.statistics->commit_ns += now_ns() - before;
+  who.statistics->commit_ns += clock.cost_ns();
   who.statistics->write_requests += counters.requests;
   who.statistics->write_syscalls += counters.syscalls;
   if (status.ok()) who.statistics->committed_bytes += plan.bytes();

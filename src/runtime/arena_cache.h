@@ -119,6 +119,7 @@ class ArenaCache {
   void open_frame(FrameIndex frame) const;
   void drain(FrameIndex frame) const;  // waits until no seat is busy with it
   void forget_dirty(Frame& frame);
+  bool evictable(const Requester& who, const Frame& frame) const;
   void release_frame(FrameIndex frame);
   Got obtain(const Requester& who, Locked& lock, PageKey key, bool* count, bool wait,
              FrameIndex* frame, Status* status);

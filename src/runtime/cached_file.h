@@ -26,6 +26,7 @@
 #include "extent/status.h"
 #include "options/options.h"
 #include "predict/sequential.h"
+#include "storage/storage.h"
 
 namespace forebay::runtime {
 
@@ -79,9 +80,11 @@ class CachedFile {
  public:
   // Joins (or creates) the node's entry of the file `path` names; the file must exist. When another
   // handle has it open already, that handle's page size, kind and capacity hold for both, and
-  // `options()` says so. Clean pages held from before are dropped (the file may have changed).
+  // `options()` says so. `opener` opens storages that need more than the path. Clean pages held
+  // from before are dropped (the file may have changed).
   static std::unique_ptr<CachedFile> open(const std::string& path, OpenMode mode,
-                                          const Options& options, Status* status);
+                                          const Options& options, Status* status,
+                                          const StorageOpener& opener = {});
   ~CachedFile();  // like close(true) when close was not called
 
   const Options& options() const { return options_; }
@@ -141,7 +144,9 @@ class CachedFile {
   Status write_sampled(Extent extent, const std::byte* memory);
   Status read_sampled(Extent extent, std::byte* memory, int64_t* got);
   bool stays_aside(Gain& gain, uint32_t kind);
-  bool adapts(int64_t length) const;
+  bool adapts(int64_t length, uint32_t kind) const;
+  bool samples_direct(Gain& gain, Extent extent, uint32_t calls);
+  void learn(Gain& gain, uint32_t kind, bool direct, int64_t ns, int64_t bytes);
   void judge(Gain& gain, uint32_t kind);
   double commit_ns_per_byte() const;
   bool continues_page(int64_t offset);

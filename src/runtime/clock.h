@@ -1,15 +1,39 @@
-// The clock of the drivers (the core has none).
+// The clocks of the drivers (the core has none).
 #pragma once
+
+#include <sys/resource.h>
 
 #include <cstdint>
 #include <ctime>
 
 namespace forebay::runtime {
 
-inline int64_t now_ns() {
+inline int64_t now_ns(clockid_t clock = CLOCK_MONOTONIC) {
   timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
 }
+
+// What a piece of work cost this thread: elapsed time where it waited for something, processor time
+// where it did not, so that time during which others had the processor is not counted against it.
+class WorkClock {
+ public:
+  WorkClock()
+      : waits_(waits()), elapsed_ns_(now_ns()), processor_ns_(now_ns(CLOCK_THREAD_CPUTIME_ID)) {}
+  int64_t cost_ns() const {
+    const int64_t processor = now_ns(CLOCK_THREAD_CPUTIME_ID) - processor_ns_;
+    return waits() == waits_ ? processor : now_ns() - elapsed_ns_;
+  }
+
+ private:
+  static int64_t waits() {
+    rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+  }
+  int64_t waits_;
+  int64_t elapsed_ns_;
+  int64_t processor_ns_;
+};
 
 }  // namespace forebay::runtime

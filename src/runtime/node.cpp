@@ -76,25 +76,20 @@ ArenaCache* Node::arena(uint32_t number, Status* status) {
   return arena.get();
 }
 
-std::shared_ptr<OpenFile> Node::storage(uint32_t slot, const std::string& path,
-                                        const std::string& kind, OpenMode mode, Status* status) {
+std::shared_ptr<OpenFile> Node::storage(uint32_t slot, const StorageOpener& opener, OpenMode mode,
+                                        Status* status) {
   const std::lock_guard<std::mutex> guard(mutex_);
   const bool writes = mode != OpenMode::read_only;
   std::weak_ptr<OpenFile>& known = storages_[{registry_->files[slot].id, writes ? 1 : 0}];
   std::shared_ptr<OpenFile> file = known.lock();
   if (file != nullptr) return file;
-  const StorageSpec* spec = find_storage(kind);
-  if (spec == nullptr || spec->open == nullptr) {
-    *status = {Code::unsupported, 0, -1};
-    return nullptr;
-  }
   file = std::make_shared<OpenFile>();
   file->writable = writes;
   file->readable = true;
-  OpenedStorage opened = spec->open(path, true, writes);
+  OpenedStorage opened = opener(true, writes);
   if (opened.storage == nullptr && mode == OpenMode::write_only) {
     file->readable = false;
-    opened = spec->open(path, false, true);
+    opened = opener(false, true);
   }
   if (opened.storage == nullptr) {
     *status = opened.status;
@@ -123,8 +118,12 @@ Storage* Node::writable_storage(uint32_t slot, uint64_t file_id) {
   const FileEntry& entry = registry_->files[slot];
   if (entry.id != file_id || entry.path[0] == '\0') return nullptr;
   Status status;
-  const std::shared_ptr<OpenFile> file =
-      storage(slot, entry.path, "posix", OpenMode::write_only, &status);
+  const std::shared_ptr<OpenFile> file = storage(
+      slot,
+      [&](bool readable, bool writable) {
+        return find_storage("posix")->open(entry.path, readable, writable);
+      },
+      OpenMode::write_only, &status);
   if (file == nullptr) return nullptr;
   const std::lock_guard<std::mutex> guard(mutex_);
   std::erase_if(adopted_, [this](const auto& item) {

@@ -60,8 +60,8 @@ class Node {
   // The arena of that number, mapped at first use.
   ArenaCache* arena(uint32_t number, Status* status);
   // Storage of the file in `slot`, opened for what `mode` needs.
-  std::shared_ptr<OpenFile> storage(uint32_t slot, const std::string& path, const std::string& kind,
-                                    OpenMode mode, Status* status);
+  std::shared_ptr<OpenFile> storage(uint32_t slot, const StorageOpener& opener, OpenMode mode,
+                                    Status* status);
   Helper& helper() { return helper_; }
   // What commits to files of a device cost so far, told by the handles that have left.
   CommitCost commit_cost(uint64_t device);

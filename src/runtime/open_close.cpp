@@ -65,6 +65,14 @@ uint32_t entry_for(const Registry& registry, const struct stat& info) {
   return free_slot;
 }
 
+StorageOpener by_path(const std::string& path, const std::string& kind) {
+  return [path, kind](bool readable, bool writable) -> OpenedStorage {
+    const StorageSpec* spec = find_storage(kind);
+    if (spec == nullptr || spec->open == nullptr) return {nullptr, {Code::unsupported, 0, -1}};
+    return spec->open(path, readable, writable);
+  };
+}
+
 uint32_t take_seat(Registry& registry, uint32_t file_slot) {
   for (uint32_t s = 0; s < most_seats; ++s) {
     Seat& seat = registry.seats[s];
@@ -81,7 +89,8 @@ uint32_t take_seat(Registry& registry, uint32_t file_slot) {
 }  // namespace
 
 std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode mode,
-                                             const Options& options, Status* status) {
+                                             const Options& options, Status* status,
+                                             const StorageOpener& opener) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) {
     *status = Status::from_errno(errno);
@@ -124,7 +133,7 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
       entry.write_through.store(0);
       entry.aside.store(0);
       entry.path[0] = '\0';
-      if (path.size() < sizeof(entry.path)) std::strcpy(entry.path, path.c_str());
+      if (!opener && path.size() < sizeof(entry.path)) std::strcpy(entry.path, path.c_str());
     }
     const uint32_t seat = take_seat(registry, slot);
     if (seat == no_entry) {
@@ -138,7 +147,8 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
     file->seat_number_ = seat;
   }
   // From here on leaving through close() undoes what was done.
-  file->storage_ = node->storage(file->file_slot_, path, options.storage, mode, status);
+  file->storage_ = node->storage(file->file_slot_, opener ? opener : by_path(path, options.storage),
+                                 mode, status);
   if (file->storage_ != nullptr) file->arena_ = node->arena(file->file_->arena, status);
   if (file->arena_ == nullptr) {
     const Status ignored = file->close(false);

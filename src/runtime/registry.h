@@ -42,7 +42,7 @@ struct alignas(64) FileEntry {
   std::atomic<uint32_t> write_through{0};  // handles that want every write committed at once
   std::atomic<uint32_t> aside{0};          // kinds of calls the cache brings no gain for (Aside)
   SharedMutex access;                      // held by accesses in atomic mode
-  char path[1024] = {};                    // as the first opener named it; "" when longer
+  char path[1024] = {};  // by which others may open it to commit; "" if they cannot
 };
 
 // The configuration of an arena; equal configurations share one.

@@ -22,29 +22,31 @@ uint32_t calls_a_sample(int64_t length) {
 
 }  // namespace
 
-bool CachedFile::adapts(int64_t length) const {
+bool CachedFile::adapts(int64_t length, uint32_t kind) const {
   return options_.step_aside == StepAside::automatic && !options_.deterministic &&
-         !bypasses(length);
+         !bypasses(length) && (file_->aside.load(std::memory_order_relaxed) & kind) == 0;
+}
+
+// A sample past the cache is taken only where no page is resident: elsewhere it would first have to
+// commit what neighbours have begun, and measure (and cause) that instead.
+bool CachedFile::samples_direct(Gain& gain, Extent extent, uint32_t calls) {
+  return gain.direct_sample_due(calls, extent.length * calls) &&
+         !arena_->any_resident(requester(), extent);
 }
 
 Status CachedFile::write_sampled(Extent extent, const std::byte* memory) {
   const uint32_t calls = calls_a_sample(extent.length);
   writes_until_sample_ = calls - 1;
-  const bool measures =
-      adapts(extent.length) && (file_->aside.load(std::memory_order_relaxed) & writes_aside) == 0;
-  const bool direct = measures && write_gain_.wants_direct_sample(extent.length * calls);
+  const bool measures = adapts(extent.length, writes_aside);
+  const bool direct = measures && samples_direct(write_gain_, extent, calls);
   int64_t storage_ns = 0;
   const int64_t before = now_ns();
   const Status status =
       direct ? write_direct(extent, memory, &storage_ns) : write_cached(extent, memory);
   const int64_t spent = now_ns() - before;
   statistics_.io_ns += spent * calls;
-  if (!measures || !status.ok()) return status;
-  if (direct) {
-    write_gain_.direct(storage_ns, extent.length);
-    judge(write_gain_, writes_aside);
-  } else {
-    write_gain_.cached(spent, extent.length);
+  if (measures && status.ok()) {
+    learn(write_gain_, writes_aside, direct, direct ? storage_ns : spent, extent.length);
   }
   return status;
 }
@@ -52,24 +54,27 @@ Status CachedFile::write_sampled(Extent extent, const std::byte* memory) {
 Status CachedFile::read_sampled(Extent extent, std::byte* memory, int64_t* got) {
   const uint32_t calls = calls_a_sample(extent.length);
   reads_until_sample_ = calls - 1;
-  const bool measures =
-      adapts(extent.length) && (file_->aside.load(std::memory_order_relaxed) & reads_aside) == 0;
-  const bool direct = measures && read_gain_.wants_direct_sample(extent.length * calls) &&
-                      !arena_->any_resident(requester(), extent);
+  const bool measures = adapts(extent.length, reads_aside);
+  const bool direct = measures && samples_direct(read_gain_, extent, calls);
   int64_t storage_ns = 0;
   const int64_t before = now_ns();
   const Status status =
       direct ? read_direct(extent, memory, got, &storage_ns) : read_cached(extent, memory, got);
   const int64_t spent = now_ns() - before;
   statistics_.io_ns += spent * calls;
-  if (!measures || !status.ok()) return status;
-  if (direct) {
-    read_gain_.direct(storage_ns, extent.length);
-    judge(read_gain_, reads_aside);
-  } else {
-    read_gain_.cached(spent, extent.length);
+  if (measures && status.ok()) {
+    learn(read_gain_, reads_aside, direct, direct ? storage_ns : spent, extent.length);
   }
   return status;
+}
+
+void CachedFile::learn(Gain& gain, uint32_t kind, bool direct, int64_t ns, int64_t bytes) {
+  if (direct) {
+    gain.direct(ns, bytes);
+    judge(gain, kind);
+  } else {
+    gain.cached(ns, bytes);
+  }
 }
 
 void CachedFile::judge(Gain& gain, uint32_t kind) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,6 +49,9 @@ struct OpenedStorage {
   std::unique_ptr<Storage> storage;
   Status status;
 };
+
+// Opens a file's storage; `status` says why where there is none.
+using StorageOpener = std::function<OpenedStorage(bool readable, bool writable)>;
 
 struct StorageSpec {
   const char* name;

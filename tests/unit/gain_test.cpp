@@ -9,7 +9,7 @@ namespace {
 int calls_until_aside(Gain& gain, int64_t bytes, int64_t cached_ns, int64_t direct_ns,
                       double commit_ns_per_byte, int calls) {
   for (int call = 0; call < calls; ++call) {
-    if (gain.wants_direct_sample(bytes)) {
+    if (gain.direct_sample_due(1, bytes)) {
       gain.direct(direct_ns, bytes);
       if (gain.judge(commit_ns_per_byte)) return call;
     } else {
@@ -44,7 +44,7 @@ TEST(Gain, ForgivesSmallLosses) {
 TEST(Gain, ForgivesRareOutliers) {
   Gain gain;
   for (int call = 0; call < 100'000; ++call) {
-    if (gain.wants_direct_sample(300)) {
+    if (gain.direct_sample_due(1, 300)) {
       gain.direct(900, 300);
       EXPECT_FALSE(gain.judge(0.5));
     } else {
