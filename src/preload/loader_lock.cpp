@@ -29,7 +29,8 @@ extern "C" {
 
 using Function = void();
 
-[[maybe_unused]] static Function* run_current_task() {
+// Not static: only so do all compilers give it the name by which the attribute below finds it.
+Function* forebay_run_current_task() {
   if (Task* task = current_task) {
     current_task = nullptr;
     task->function(task->argument);
@@ -37,7 +38,8 @@ using Function = void();
   return nullptr;
 }
 
-[[gnu::visibility("default"), gnu::ifunc("run_current_task")]] void forebay_preload_locked();
+[[gnu::visibility("default"), gnu::ifunc("forebay_run_current_task")]] void
+forebay_preload_locked();
 }
 
 }  // namespace forebay::preload
