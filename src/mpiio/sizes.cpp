@@ -59,15 +59,18 @@ int preallocate(Handle& handle, MPI_Offset bytes) {
 }
 
 int sync(Handle& handle) {
-  if (!handle.writable) return mpi().File_sync(handle.file);
   Status status;
-  {
-    const HandleLock lock(handle);
-    status = handle.cached->commit();
-    if (status.ok()) status = handle.cached->flush_storage();
+  if (handle.writable) {
+    {
+      const HandleLock lock(handle);
+      status = handle.cached->commit();
+      if (status.ok()) status = handle.cached->flush_storage();
+    }
+    status = agree_status(handle.comm, status);
   }
-  status = agree_status(handle.comm, status);
-  const int code = handle.pass_through != cached_mode ? mpi().File_sync(handle.file) : MPI_SUCCESS;
+  // Whether a file that is only read can be synchronised is the library's to say.
+  const bool ask_library = !handle.writable || handle.pass_through != cached_mode;
+  const int code = ask_library ? mpi().File_sync(handle.file) : MPI_SUCCESS;
   if (!(handle.amode & MPI_MODE_UNIQUE_OPEN)) {
     // Others may have written to the file without us, and this is where their bytes must be seen.
     const HandleLock lock(handle);
