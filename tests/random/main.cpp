@@ -30,7 +30,7 @@ constexpr const char* kUsage =
     "  --operation-timeout S an operation that takes longer has hung (60)\n"
     "  --files DIR           where the files and the failure's log are made (.)\n"
     "  --standard-visibility promise only what the standard does, not POSIX visibility\n"
-    "  --strict              leave out nothing, not even the library's known bugs\n"
+    "  --strict              do not leave out the library's known bugs in MPI-IO\n"
     "  --disable A,B         leave out operations or features\n"
     "  --replay LOG          carry out a log instead of inventing operations\n"
     "  --only A-B,C          of the log only these operations\n"
@@ -124,7 +124,7 @@ class Session {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
     MPI_Get_library_version(version, &length);
-    if (!arguments_.strict) exclude_known_bugs(version, features_);
+    exclude_known_bugs(version, !arguments_.strict, features_);
     if (arguments_.standard_visibility) features_.disable("posix_visibility");
     std::istringstream disabled(arguments_.disable);
     for (std::string name; std::getline(disabled, name, ',');) features_.disable(name);

@@ -227,7 +227,7 @@ void Planner::plan_data(const Operation& operation, const Routine& routine, Plan
   if (routine.collective ? false : operation.parts.size() != 1) return;
   const bool shared = routine.position == Position::shared_pointer;
   if (shared) {
-    if (!handle.same_view()) return;
+    if (!handle.same_view() || handle.split_ordered()) return;
     if (!handle.alone && !features_.enabled("shared_pointer_per_handle")) return;
     const int user = routine.ordered ? -1 : operation.parts[0].rank;
     if (handle.shared_user >= 0 && handle.shared_user != user) return;
@@ -435,6 +435,11 @@ void Planner::plan_external(const Operation& operation, Planned& planned) {
       operation.value + operation.length > kFileLimit) {
     return;
   }
+  for (const Handle& handle : handles_) {
+    const bool promised =
+        handle.open && handle.file == operation.file && (handle.mode & kUniqueOpen) != 0;
+    if (promised) return;  // that nobody else has the file open
+  }
   if (!model.settled()) model.settle();
   auto transfer = std::make_shared<Transfer>();
   transfer->id = static_cast<uint32_t>(operation.number * kMaxRanks + 1);
@@ -469,7 +474,7 @@ void Planner::plan_query(const Operation& operation, Planned& planned) {
     if (operation.parts.size() != 1 || !handle.member(operation.parts[0].rank)) return;
     const auto index = static_cast<std::size_t>(operation.parts[0].rank);
     if (name == "tell_shared") {
-      if (!handle.same_view()) return;
+      if (!handle.same_view() || handle.split_ordered()) return;
       if (!handle.alone && !features_.enabled("shared_pointer_per_handle")) return;
       if (handle.shared_user >= 0 && handle.shared_user != operation.parts[0].rank) return;
       handle.shared_user = operation.parts[0].rank;

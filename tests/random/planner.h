@@ -51,6 +51,8 @@ struct Handle {
   bool member(int rank) const { return (members >> rank & 1) != 0; }
   bool writable() const { return (mode & kReadOnly) == 0; }
   bool readable() const { return (mode & kWriteOnly) == 0; }
+  // An ordered split call may take its place at the shared pointer at its begin or at its end.
+  bool split_ordered() const { return split != nullptr && split->ordered; }
   bool same_view() const;  // on all members, as shared pointers require
 };
 
