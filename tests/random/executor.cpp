@@ -563,7 +563,7 @@ int64_t Executor::verify_count(const Planned& planned, const Part& part, MPI_Sta
   if (features_.enabled("get_elements")) MPI_Get_elements(&status, type, &elements);
   free_handle(*part.memory, type);
   const bool whole = transferred % part.memory->size == 0;
-  const int64_t wanted = whole ? transferred / part.memory->size : MPI_UNDEFINED;
+  const int64_t wanted = whole ? transferred / part.memory->size : int64_t{MPI_UNDEFINED};
   if (count != wanted) {
     fail(planned, "MPI_Get_count gave " + number_text(count) + ", expected " + number_text(wanted));
   }
