@@ -22,4 +22,6 @@ inline Extent intersect(Extent a, Extent b) {
   return end > begin ? Extent{begin, end - begin} : Extent{begin, 0};
 }
 
+inline int64_t round_down(int64_t value, int64_t unit) { return value / unit * unit; }
+
 }  // namespace forebay

@@ -98,6 +98,7 @@ class ArenaCache {
     int64_t page_start;
     bool fresh;  // closed for everybody else, read in place
   };
+  static constexpr std::size_t most_claims = 256;  // frames in one list of requests
   struct Fetch;
   class Locked;
   enum class Got : uint8_t {

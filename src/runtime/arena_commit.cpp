@@ -1,0 +1,215 @@
+// Write-back: which frames are dirty, their regions as few large requests, and forgetting pages.
+
+#include <algorithm>
+#include <cerrno>
+
+#include "runtime/arena_lock.h"
+#include "runtime/clock.h"
+
+namespace forebay::runtime {
+
+std::vector<FrameIndex> ArenaCache::frames_of(uint64_t file, Extent range, Which which) {
+  std::vector<std::pair<int64_t, FrameIndex>> found;
+  for (uint32_t s = 0; s < shape_.shards; ++s) {
+    const ShardState& shard = shards_[s].state();
+    const Locked lock(*this, s);
+    if (shard.resident == 0) continue;
+    for (FrameIndex f = shard.first_frame; f < shard.first_frame + shard.usable; ++f) {
+      const Frame& frame = frames_[f];
+      if (frame.key.file != file) continue;
+      if (intersect({frame.key.page * page_size(), page_size()}, range).empty()) continue;
+      if (which != Which::all && frame.dirty_hint.load() == 0 && frame.io != FrameIo::committing) {
+        continue;
+      }
+      if (which == Which::full && !kind_->holds(state(f), page_size(), {0, page_size()})) continue;
+      found.emplace_back(frame.key.page, f);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<FrameIndex> frames;
+  frames.reserve(found.size());
+  for (const auto& entry : found) frames.push_back(entry.second);
+  return frames;
+}
+
+Status ArenaCache::commit(const Requester& who, Extent range) {
+  if (header_->dirty_frames.load() == 0 && header_->committing_frames.load() == 0) return {};
+  std::vector<FrameIndex> frames = frames_of(who.file->id, range, Which::dirty);
+  if (frames.empty()) return {};
+  // Ranks that commit at the same time begin at different places and so share the work.
+  const uint32_t seats = std::max<uint32_t>(who.file->handles, 1);
+  const std::size_t start = frames.size() * (who.seat % seats) / seats;
+  std::rotate(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(start), frames.end());
+  return commit_frames(who, std::move(frames), who.file->id, true);
+}
+
+Status ArenaCache::commit_frames(const Requester& who, std::vector<FrameIndex> frames,
+                                 uint64_t file, bool wait) {
+  Status result;
+  CommitPlan plan;
+  std::vector<FrameIndex> claimed;
+  std::vector<FrameIndex> later;
+  Regions regions;
+  while (!frames.empty()) {
+    later.clear();
+    std::size_t next = 0;
+    while (next < frames.size()) {
+      plan.clear();
+      claimed.clear();
+      Storage* storage = nullptr;
+      while (next < frames.size() && plan.bytes() < who.commit_size_bytes &&
+             claimed.size() < most_claims) {
+        const FrameIndex f = frames[next++];
+        Frame& frame = frames_[f];
+        Locked lock(*this, f / shape_.frames_per_shard());
+        if (frame.key.file != file) continue;  // committed and evicted by somebody else
+        if (frame.io != FrameIo::idle) {
+          later.push_back(f);
+          continue;
+        }
+        if (frame.dirty_hint.load() == 0) continue;
+        if (storage == nullptr) {
+          storage = file == who.file->id && who.can_write_storage ? who.storage
+                                                                  : finder_(frame.file_slot, file);
+          if (storage == nullptr) return {Code::access, EACCES, -1};
+        }
+        // Counted as being committed before it ceases to count as dirty, so that commit() never
+        // sees neither.
+        header_->committing_frames.fetch_add(1);
+        forget_dirty(frame);
+        if (kind_->lock_free()) drain(f);
+        regions.clear();
+        kind_->take_dirty(state(f), page_size(), regions);
+        if (regions.empty()) {
+          header_->committing_frames.fetch_sub(1);
+          continue;
+        }
+        frame.io = FrameIo::committing;
+        claimed.push_back(f);
+        for (const Extent& region : regions) plan.add(f, frame.key.page * page_size(), region);
+      }
+      if (claimed.empty()) continue;
+      const Status status = write_plan(who, plan, *storage);
+      settle_claims(plan, claimed, status);
+      if (!status.ok() && result.ok()) result = status;
+    }
+    if (!wait || later.empty() || !result.ok()) break;
+    {
+      Locked lock(*this, later.front() / shape_.frames_per_shard());
+      const Frame& frame = frames_[later.front()];
+      if (frame.key.file == file && frame.io != FrameIo::idle) lock.wait();
+    }
+    frames = later;
+  }
+  return result;
+}
+
+Status ArenaCache::write_plan(const Requester& who, const CommitPlan& plan, Storage& storage) {
+  std::vector<forebay::Segment> segments;
+  segments.reserve(plan.parts().size());
+  for (const CommitPlan::Part& part : plan.parts()) {
+    std::byte* memory = data(part.frame) + part.in_page;
+    segments.push_back({memory, part.length});
+  }
+  std::vector<Request> requests;
+  requests.reserve(plan.runs().size());
+  for (const CommitPlan::Run& run : plan.runs()) {
+    requests.push_back({run.extent.offset, {segments.data() + run.first_part, run.parts}});
+  }
+  StorageCounters counters;
+  const WorkClock clock;
+  const Status status = storage.write(requests, counters);
+  who.statistics->commit_ns += clock.cost_ns();
+  who.statistics->write_requests += counters.requests;
+  who.statistics->write_syscalls += counters.syscalls;
+  if (status.ok()) who.statistics->committed_bytes += plan.bytes();
+  return status;
+}
+
+void ArenaCache::settle_claims(const CommitPlan& plan, const std::vector<FrameIndex>& claimed,
+                               const Status& status) {
+  std::size_t part = 0;
+  for (const FrameIndex f : claimed) {
+    Locked lock(*this, f / shape_.frames_per_shard());
+    for (; part < plan.parts().size() && plan.parts()[part].frame == f; ++part) {
+      if (status.ok()) continue;
+      kind_->publish(state(f), page_size(),
+                     {plan.parts()[part].in_page, plan.parts()[part].length});
+    }
+    if (!status.ok()) note_dirty(frames_[f]);
+    frames_[f].io = FrameIo::idle;
+    header_->committing_frames.fetch_sub(1);
+    lock.signal_when_done();
+  }
+}
+
+// Settlemyer 7.4.1: write more than the victim when that makes one large request.
+Status ArenaCache::commit_around(const Requester& who, FrameIndex victim) {
+  PageKey key;
+  {
+    Locked lock(*this, victim / shape_.frames_per_shard());
+    key = frames_[victim].key;
+  }
+  if (key.file == 0) return {};
+  std::vector<FrameIndex> frames{victim};
+  const int64_t most = std::clamp<int64_t>(who.commit_size_bytes / page_size(), 1,
+                                           static_cast<int64_t>(most_claims));
+  for (const int64_t direction : {int64_t{1}, int64_t{-1}}) {
+    for (int64_t page = key.page + direction; static_cast<int64_t>(frames.size()) < most;
+         page += direction) {
+      const PageKey neighbour{key.file, page};
+      Locked lock(*this, shard_of(neighbour, shape_.shards));
+      const FrameIndex f = shards_[shard_of(neighbour, shape_.shards)].find(neighbour);
+      if (f == no_frame || frames_[f].dirty_hint.load() == 0) break;
+      frames.insert(direction > 0 ? frames.end() : frames.begin(), f);
+    }
+  }
+  return commit_frames(who, std::move(frames), key.file, false);
+}
+
+Status ArenaCache::commit_some(const Requester& who, uint32_t target) {
+  for (const Which which : {Which::full, Which::dirty}) {
+    if (dirty_frames() <= target) return {};
+    std::vector<FrameIndex> chosen = frames_of(who.file->id, {0, INT64_MAX}, which);
+    const std::size_t surplus = dirty_frames() > target ? dirty_frames() - target : 0;
+    if (chosen.size() > surplus) chosen.resize(surplus);
+    const Status status = commit_frames(who, std::move(chosen), who.file->id, false);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+template <typename Change>
+void ArenaCache::change_frames(const Requester& who, Extent range, const Change& change) {
+  const uint64_t file = who.file->id;
+  for (const FrameIndex f : frames_of(file, range, Which::all)) {
+    Locked lock(*this, f / shape_.frames_per_shard());
+    while (frames_[f].key.file == file && frames_[f].io != FrameIo::idle) lock.wait();
+    if (frames_[f].key.file != file) continue;
+    close_frame(f);
+    if (change(f, frames_[f].key.page * page_size())) {
+      open_frame(f);
+    } else {
+      release_frame(f);
+    }
+    lock.signal_when_done();
+  }
+}
+
+void ArenaCache::drop(const Requester& who, Extent range, bool dirty_too) {
+  change_frames(who, range, [&](FrameIndex f, int64_t) {
+    if (dirty_too || !kind_->any_dirty(state(f), page_size())) return false;
+    kind_->drop_clean(state(f), page_size());
+    return true;
+  });
+}
+
+void ArenaCache::truncate(const Requester& who, int64_t bytes) {
+  change_frames(who, {bytes, INT64_MAX - bytes}, [&](FrameIndex f, int64_t page_start) {
+    if (page_start >= bytes) return false;
+    kind_->truncate(state(f), page_size(), bytes - page_start);
+    return true;
+  });
+}
+
+}  // namespace forebay::runtime
