@@ -69,7 +69,9 @@ static void one_rank_alone(MPI_File file) {
   if (rank == size - 1)
     REFUSED(MPI_File_write_at(file, 0, memory, -1, MPI_BYTE, MPI_STATUS_IGNORE));
   CHECK_MPI(MPI_File_write_at_all(file, rank * 8, memory, 8, MPI_BYTE, MPI_STATUS_IGNORE));
+  CHECK_MPI(MPI_File_sync(file));
   MPI_Barrier(MPI_COMM_WORLD);
+  CHECK_MPI(MPI_File_sync(file));
   MPI_Offset bytes = 0;
   CHECK_MPI(MPI_File_get_size(file, &bytes));
   CHECK(bytes == 8 * size);

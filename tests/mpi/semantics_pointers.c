@@ -4,6 +4,13 @@
 
 static int rank, size;
 
+// After it, every rank sees what any rank wrote before (MPI 4.1, section 14.6.1).
+static void see_all(MPI_File file) {
+  CHECK_MPI(MPI_File_sync(file));
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK_MPI(MPI_File_sync(file));
+}
+
 static MPI_Offset position_of(MPI_File file) {
   MPI_Offset position = -1;
   CHECK_MPI(MPI_File_get_position(file, &position));
@@ -91,7 +98,7 @@ static void appended(const char* path) {
   CHECK(position_of(file) == 804 && shared_position_of(file) == 804);
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK_MPI(MPI_File_write_ordered(file, memory, 8, MPI_BYTE, MPI_STATUS_IGNORE));
-  MPI_Barrier(MPI_COMM_WORLD);
+  see_all(file);
   MPI_Offset bytes = 0;
   CHECK_MPI(MPI_File_get_size(file, &bytes));
   CHECK(bytes == 804 + 8 * size);
