@@ -204,9 +204,13 @@ Transfer at_individual_pointer(Handle& handle, const Call& call, const Buffer& b
 }
 
 Transfer at_shared_pointer(Handle& handle, const Call& call, const Buffer& buffer) {
-  const int64_t position = call.positioning == Positioning::ordered
-                               ? advance_ordered(handle, buffer.bytes)
-                               : advance_shared(handle, buffer.bytes);
+  int64_t position = 0;
+  if (call.positioning == Positioning::ordered) {
+    if (!call.placed) begin_ordered(handle, buffer.bytes);
+    position = finish_ordered(handle);
+  } else {
+    position = advance_shared(handle, buffer.bytes);
+  }
   if (handle.pass_through != cached_mode) return library_access(handle, call, position);
   Moved moved;
   {
@@ -218,16 +222,26 @@ Transfer at_shared_pointer(Handle& handle, const Call& call, const Buffer& buffe
 
 }  // namespace
 
+bool begin_placing(Handle& handle, const Call& call) {
+  Buffer buffer;
+  const bool valid = describe_buffer(handle, call, buffer) && permitted(handle, call, buffer.bytes);
+  begin_ordered(handle, valid ? buffer.bytes : 0);
+  return valid;
+}
+
 Transfer transfer(Handle& handle, const Call& call) {
   Buffer buffer;
   const bool valid = describe_buffer(handle, call, buffer) && permitted(handle, call, buffer.bytes);
   const bool of_shared_pointer =
       call.positioning == Positioning::shared || call.positioning == Positioning::ordered;
-  if (of_shared_pointer && handle.shared_position == nullptr)
+  if (of_shared_pointer && handle.shared.position == nullptr)
     return library_shared_access(handle, call);
   if (!valid) {
     // The other ranks still wait for this one to agree on their positions.
-    if (call.positioning == Positioning::ordered) advance_ordered(handle, 0);
+    if (call.positioning == Positioning::ordered && !call.placed) {
+      begin_ordered(handle, 0);
+      finish_ordered(handle);
+    }
     return refuse(handle, call);
   }
   switch (call.positioning) {

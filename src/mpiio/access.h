@@ -19,6 +19,10 @@ struct Transfer {
 // that its own error comes back.
 Transfer transfer(Handle& handle, const Call& call);
 
+// For an ordered call that is to be carried out later: tells the other ranks how many bytes it
+// moves, without waiting for them. False when the call is not valid (it then takes part with none).
+bool begin_placing(Handle& handle, const Call& call);
+
 // Sets the count of `status` (MPI_STATUS_IGNORE allowed) and returns the transfer's code.
 inline int finish(const Transfer& transfer, MPI_Status* status) {
   if (status != MPI_STATUS_IGNORE) mpi().Status_set_elements_x(status, mpi().byte, transfer.bytes);

@@ -22,6 +22,7 @@ struct Call {
   void* buffer = nullptr;   // not written to by Operation::write
   int64_t count = 0;
   MPI_Datatype type{};
+  bool placed = false;  // ordered: the ranks have been told of it (begin_placing)
 };
 
 }  // namespace forebay::mpiio

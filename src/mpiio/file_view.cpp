@@ -22,8 +22,8 @@ void adopt(Handle& handle, View&& view, bool foreign) {
     else
       handle.pass_through &= ~static_cast<uint32_t>(foreign_view);
   }
-  if (handle.shared_position != nullptr && handle.rank == 0)
-    handle.shared_position->store(0, std::memory_order_release);
+  if (handle.shared.position != nullptr && handle.rank == 0)
+    handle.shared.position->store(0, std::memory_order_release);
   mpi().Barrier(handle.comm);
 }
 
@@ -48,7 +48,7 @@ int set_foreign_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype
 }
 
 bool library_needs_whole_view(const Handle& handle) {
-  return handle.pass_through & atomic_library || handle.shared_position == nullptr;
+  return handle.pass_through & atomic_library || handle.shared.position == nullptr;
 }
 
 }  // namespace

@@ -6,11 +6,13 @@
 // another rank is made with it held.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "mpiio/call.h"
 #include "mpiio/mpi_library.h"
@@ -26,12 +28,30 @@ enum PassThrough : uint32_t {
   atomic_library = 2,  // atomic mode without an arena that all ranks share
 };
 
+// An ordered access whose ranks are telling each other how many bytes they take, so that each knows
+// where its own begin. It ends without this rank's doing anything once all ranks have begun.
+struct OrderedTurn {
+  bool open = false;     // begun, and the position not yet known
+  int64_t turns = 0;     // ordered accesses of the handle before this one
+  int64_t bytes = 0;     // this rank's
+  int64_t position = 0;  // where they begin, once known
+  MPI_Request request{};
+  std::vector<int64_t> all_bytes;  // of every rank
+};
+
 // A split collective between its begin and its end.
 struct SplitCollective {
   bool active = false;
   bool deferred = false;  // the access is left to the end
   Call call;
   int64_t bytes = 0;  // moved by the begin
+};
+
+// What the ranks of a handle share about its shared pointer, all on one node.
+struct SharedPointer {
+  std::atomic<int64_t>* position = nullptr;  // in data bytes
+  std::atomic<int64_t>* turns = nullptr;     // ordered accesses: 2 each, odd while one is placed
+  std::atomic<int64_t>* ordered_base = nullptr;  // where the latest ordered access begins
 };
 
 struct Handle {
@@ -50,8 +70,9 @@ struct Handle {
   uint32_t pass_through = cached_mode;
   bool atomic = false;
   int64_t position = 0;                             // (lock) individual pointer, in data bytes
-  std::atomic<int64_t>* shared_position = nullptr;  // in data bytes; null across nodes
-  int32_t shared_word = -1;                         // its index, where this rank allocated it
+  SharedPointer shared;                             // null members: ranks on several nodes
+  std::array<int32_t, 3> shared_words{-1, -1, -1};  // its words, where this rank allocated them
+  OrderedTurn ordered;
   SplitCollective split;
   std::mutex mutex;
 };

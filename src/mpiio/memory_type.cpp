@@ -87,21 +87,18 @@ bool decode_into(MPI_Datatype type, MemoryType& decoded) {
 }  // namespace
 
 bool predefined(MPI_Datatype type) {
+  int combiner = 0;
 #if defined(FOREBAY_LARGE_COUNT)
-  // Types made by large-count constructors refuse the other routine.
+  // The int form refuses types made with large counts.
   if (mpi().Type_get_envelope_c != nullptr) {
-    MPI_Count counts[4] = {};
-    int large_combiner = 0;
-    return mpi().Type_get_envelope_c(type, &counts[0], &counts[1], &counts[2], &counts[3],
-                                     &large_combiner) == MPI_SUCCESS &&
-           large_combiner == MPI_COMBINER_NAMED;
+    MPI_Count sizes[4];
+    return mpi().Type_get_envelope_c(type, &sizes[0], &sizes[1], &sizes[2], &sizes[3], &combiner) ==
+               MPI_SUCCESS &&
+           combiner == MPI_COMBINER_NAMED;
   }
 #endif
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  int combiner = 0;
-  return mpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS &&
+  int sizes[3];
+  return mpi().Type_get_envelope(type, &sizes[0], &sizes[1], &sizes[2], &combiner) == MPI_SUCCESS &&
          combiner == MPI_COMBINER_NAMED;
 }
 

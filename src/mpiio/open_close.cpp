@@ -115,10 +115,10 @@ runtime::Node* this_node() {
   return runtime::node(process_options(), &status);
 }
 
-// What rank 0 tells the others: the word of the shared pointer, and one that holds `nonce` until
+// What rank 0 tells the others: the words of the shared pointer, and one that holds `nonce` until
 // all have looked, for a rank that reads it there surely shares our memory.
 struct Words {
-  int64_t shared = -1;
+  int64_t shared[3] = {-1, -1, -1};
   int64_t witness = -1;
   int64_t nonce = 0;
   int64_t end_of_file = 0;
@@ -128,14 +128,16 @@ Words allocate_words(Handle& handle) {
   Words words;
   if (!handle.cached->size(&words.end_of_file).ok() || !handle.one_node) return words;
   runtime::Node& node = *this_node();
-  handle.shared_word = SharedWords::allocate(node);
-  words.witness = SharedWords::allocate(node);
-  if (handle.shared_word < 0 || words.witness < 0) return words;
-  if (getrandom(&words.nonce, sizeof words.nonce, 0) < 0) return words;
-  SharedWords::at(node, static_cast<int32_t>(words.witness))->store(words.nonce);
+  for (int32_t& word : handle.shared_words) word = SharedWords::allocate(node);
+  const int32_t witness = SharedWords::allocate(node);
+  words.witness = witness;
+  const bool refused =
+      witness < 0 || *std::min_element(handle.shared_words.begin(), handle.shared_words.end()) < 0;
+  if (refused || getrandom(&words.nonce, sizeof words.nonce, 0) < 0) return words;
+  SharedWords::at(node, witness)->store(words.nonce);
   if (handle.amode & MPI_MODE_APPEND)
-    SharedWords::at(node, handle.shared_word)->store(words.end_of_file);
-  words.shared = handle.shared_word;
+    SharedWords::at(node, handle.shared_words[0])->store(words.end_of_file);
+  std::copy(handle.shared_words.begin(), handle.shared_words.end(), words.shared);
   return words;
 }
 
@@ -143,12 +145,19 @@ void release_word(int64_t word) {
   if (word >= 0) SharedWords::release(*this_node(), static_cast<int32_t>(word));
 }
 
+void release_shared_words(const Handle& handle) {
+  for (const int32_t word : handle.shared_words) release_word(word);
+}
+
 bool join_words(Handle& handle, const Words& words) {
   if (handle.amode & MPI_MODE_APPEND) handle.position = words.end_of_file;
   if (!handle.one_node) return true;
-  if (words.shared < 0) return false;
+  if (words.shared[0] < 0) return false;
   runtime::Node& node = *this_node();
-  handle.shared_position = SharedWords::at(node, static_cast<int32_t>(words.shared));
+  const auto word = [&](int i) {
+    return SharedWords::at(node, static_cast<int32_t>(words.shared[i]));
+  };
+  handle.shared = {word(0), word(1), word(2)};
   return SharedWords::at(node, static_cast<int32_t>(words.witness))->load() == words.nonce;
 }
 
@@ -159,8 +168,8 @@ bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle) {
   mpi().Comm_rank(opening.comm, &rank);
   Words words;
   if (rank == 0 && handle != nullptr) words = allocate_words(*handle);
-  static_assert(sizeof words == 4 * sizeof(int64_t));
-  mpi().Bcast(&words, 4, mpi().int64, 0, opening.comm);
+  static_assert(sizeof words == 6 * sizeof(int64_t));
+  mpi().Bcast(&words, 6, mpi().int64, 0, opening.comm);
   const bool ready = handle != nullptr && handle->comm != mpi().comm_null &&
                      join_words(*handle, words) && open_handles.insert(handle);
   const int64_t job = job_identity();
@@ -188,7 +197,7 @@ void open_cached(Opening& opening, const Terms& terms) {
   if (std::unique_ptr<Handle> inserted = open_handles.remove(opening.file))
     handle = std::move(inserted);
   if (handle != nullptr) {
-    release_word(handle->shared_word);
+    release_shared_words(*handle);
     (void)handle->cached->close(false);
   }
   if (comm != mpi().comm_null) mpi().Comm_free(&comm);
@@ -240,7 +249,7 @@ int close_file(MPI_File* file) {
   mpi().Barrier(known->comm);
   std::unique_ptr<Handle> handle = open_handles.remove(*file);
   const Status status = agree_status(handle->comm, leave_cache(*handle));
-  release_word(handle->shared_word);
+  release_shared_words(*handle);
   // The file's own error handler hears of it, so before the library forgets the file.
   const int failure = raise(*handle, status, "committing the cached bytes of");
   mpi().Comm_free(&handle->comm);
@@ -252,7 +261,10 @@ int close_file(MPI_File* file) {
 void abandon_open_files() {
   while (Handle* open = open_handles.any()) {
     std::unique_ptr<Handle> handle = open_handles.remove(open->file);
-    if (handle != nullptr) (void)leave_cache(*handle);
+    if (handle == nullptr) continue;
+    (void)leave_cache(*handle);
+    // Its types would be freed through MPI, which may have ended; the process is about to.
+    (void)handle.release();
   }
 }
 

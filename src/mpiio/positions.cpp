@@ -1,5 +1,9 @@
 #include "mpiio/positions.h"
 
+#include <sched.h>
+
+#include <numeric>
+
 #include "mpiio/agreement.h"
 #include "mpiio/errors.h"
 #include "mpiio/library_access.h"
@@ -39,6 +43,24 @@ int library_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
   return code != MPI_SUCCESS ? code : raise(handle, status, "committing");
 }
 
+// All ranks' bytes are known. The first rank to get here takes them from the shared pointer; the
+// others find where that was. The next ordered access cannot begin on any rank before all are here.
+void place_ordered(Handle& handle) {
+  OrderedTurn& turn = handle.ordered;
+  const auto mine = turn.all_bytes.begin() + handle.rank;
+  const int64_t total = std::accumulate(turn.all_bytes.begin(), turn.all_bytes.end(), int64_t{0});
+  int64_t state = 2 * turn.turns;
+  if (handle.shared.turns->compare_exchange_strong(state, state + 1, std::memory_order_acq_rel)) {
+    handle.shared.ordered_base->store(handle.shared.position->fetch_add(total));
+    handle.shared.turns->store(2 * turn.turns + 2, std::memory_order_release);
+  }
+  while (handle.shared.turns->load(std::memory_order_acquire) == 2 * turn.turns + 1) sched_yield();
+  turn.position = handle.shared.ordered_base->load() +
+                  std::accumulate(turn.all_bytes.begin(), mine, int64_t{0});
+  ++turn.turns;
+  turn.open = false;
+}
+
 }  // namespace
 
 int seek(Handle& handle, MPI_Offset offset, int whence) {
@@ -73,14 +95,15 @@ int get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* displacement)
 }
 
 int seek_shared(Handle& handle, MPI_Offset offset, int whence) {
-  if (handle.shared_position == nullptr) return library_seek_shared(handle, offset, whence);
+  if (handle.shared.position == nullptr) return library_seek_shared(handle, offset, whence);
   const auto agreed =
       agree_max(handle.comm, std::array<int64_t, 4>{offset, ~offset, whence, ~whence});
   if (!same_everywhere(agreed[0], agreed[1]) || !same_everywhere(agreed[2], agreed[3]))
     return mpi().File_seek_shared(handle.file, offset, whence);  // an error, which it names
   int64_t position = 0;
   Status status;
-  const int64_t current = handle.shared_position->load(std::memory_order_acquire);
+  finish_ordered(handle);
+  const int64_t current = handle.shared.position->load(std::memory_order_acquire);
   bool reached = false;
   {
     const HandleLock lock(handle);
@@ -89,7 +112,7 @@ int seek_shared(Handle& handle, MPI_Offset offset, int whence) {
   // Every rank has read the old pointer before it changes, and none goes on before it has.
   const bool failed = any_rank(handle.comm, !reached);
   if (!failed && handle.rank == 0)
-    handle.shared_position->store(position, std::memory_order_release);
+    handle.shared.position->store(position, std::memory_order_release);
   mpi().Barrier(handle.comm);
   if (!failed) return MPI_SUCCESS;
   if (!status.ok()) return raise(handle, status, "asking for the size of");
@@ -97,26 +120,41 @@ int seek_shared(Handle& handle, MPI_Offset offset, int whence) {
 }
 
 int get_position_shared(Handle& handle, MPI_Offset* offset) {
-  if (offset == nullptr || handle.shared_position == nullptr)
+  if (offset == nullptr || handle.shared.position == nullptr)
     return mpi().File_get_position_shared(handle.file, offset);
-  *offset = handle.shared_position->load(std::memory_order_acquire) / handle.view.etype_bytes();
+  finish_ordered(handle);
+  *offset = handle.shared.position->load(std::memory_order_acquire) / handle.view.etype_bytes();
   return MPI_SUCCESS;
 }
 
 int64_t advance_shared(Handle& handle, int64_t bytes) {
-  return handle.shared_position->fetch_add(bytes, std::memory_order_acq_rel);
+  if (handle.ordered.open) finish_ordered(handle);
+  return handle.shared.position->fetch_add(bytes, std::memory_order_acq_rel);
 }
 
-int64_t advance_ordered(Handle& handle, int64_t bytes) {
-  int64_t before = 0;
-  mpi().Exscan(&bytes, &before, 1, mpi().int64, mpi().sum, handle.comm);
-  if (handle.rank == 0) before = 0;  // MPI leaves it undefined there
-  // The last rank knows the total, and takes it at once: others may use the pointer meanwhile.
-  const int last = handle.ranks - 1;
-  int64_t base = 0;
-  if (handle.rank == last) base = advance_shared(handle, before + bytes);
-  mpi().Bcast(&base, 1, mpi().int64, last, handle.comm);
-  return base + before;
+void begin_ordered(Handle& handle, int64_t bytes) {
+  OrderedTurn& turn = handle.ordered;
+  turn.bytes = bytes;
+  turn.all_bytes.resize(static_cast<std::size_t>(handle.ranks));
+  mpi().Iallgather(&turn.bytes, 1, mpi().int64, turn.all_bytes.data(), 1, mpi().int64, handle.comm,
+                   &turn.request);
+  turn.open = true;
+}
+
+bool ordered_is_known(Handle& handle) {
+  if (!handle.ordered.open) return true;
+  int done = 0;
+  mpi().Test(&handle.ordered.request, &done, MPI_STATUS_IGNORE);
+  if (done) place_ordered(handle);
+  return done != 0;
+}
+
+int64_t finish_ordered(Handle& handle) {
+  if (handle.ordered.open) {
+    mpi().Wait(&handle.ordered.request, MPI_STATUS_IGNORE);
+    place_ordered(handle);
+  }
+  return handle.ordered.position;
 }
 
 }  // namespace forebay::mpiio

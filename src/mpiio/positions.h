@@ -14,7 +14,11 @@ int get_position_shared(Handle& handle, MPI_Offset* offset);
 
 // Takes `bytes` from the shared pointer: returns where they begin.
 int64_t advance_shared(Handle& handle, int64_t bytes);
-// The same for all ranks in rank order. Waits for all ranks of the handle.
-int64_t advance_ordered(Handle& handle, int64_t bytes);
+
+// The same for all ranks in rank order, each telling its bytes. Beginning waits for nobody; the
+// position is known once all ranks have begun, and the shared pointer then lies behind all of them.
+void begin_ordered(Handle& handle, int64_t bytes);
+int64_t finish_ordered(Handle& handle);  // waits
+bool ordered_is_known(Handle& handle);   // does not
 
 }  // namespace forebay::mpiio

@@ -1,25 +1,43 @@
 #include "mpiio/split_collectives.h"
 
 #include "mpiio/errors.h"
+#include "mpiio/library_access.h"
 #include "mpiio/memory_type.h"
+#include "mpiio/positions.h"
 #include "mpiio/view.h"
 
 namespace forebay::mpiio {
 namespace {
 
-// The user may free the type between begin and end.
-void keep_type(Call& call) { call.type = duplicate_type(call.type); }
-
-void release_type(Call& call) {
-  if (!predefined(call.type)) mpi().Type_free(&call.type);
-}
-
-Transfer act_at_end(Handle& handle) {
+Transfer act_deferred(Handle& handle) {
   Call& call = handle.split.call;
   call.blocking = true;
+  handle.split.deferred = false;
   const Transfer result = transfer(handle, call);
-  release_type(call);
+  if (!predefined(call.type)) mpi().Type_free(&call.type);
   return result;
+}
+
+// A begin never waits for another rank. Ranks in order must wait to know their positions, so their
+// access is left to the end, unless all have begun by now.
+int begin_ordered_split(Handle& handle, const Call& call) {
+  SplitCollective& split = handle.split;
+  const bool library_keeps_pointer = handle.shared.position == nullptr;
+  if (!library_keeps_pointer && !begin_placing(handle, call)) {
+    finish_ordered(handle);
+    return refuse(handle, call).code;
+  }
+  split.call = call;
+  split.call.placed = !library_keeps_pointer;
+  split.call.type = duplicate_type(call.type);  // the user may free it before the end
+  split.deferred = true;
+  split.active = true;
+  const bool may_act = !library_keeps_pointer && handle.pass_through == cached_mode;
+  if (!may_act || !ordered_is_known(handle)) return MPI_SUCCESS;
+  const Transfer result = act_deferred(handle);
+  split.bytes = result.bytes;
+  split.active = result.code == MPI_SUCCESS;
+  return result.code;
 }
 
 }  // namespace
@@ -29,20 +47,13 @@ int begin_split(Handle& handle, const Call& call) {
   if (split.active)
     return raise(handle, MPI_ERR_IO,
                  "Forebay: a split collective is already under way on \"" + handle.name + "\"");
-  // A begin never waits for another rank. Ranks in order must wait to know their positions, so
-  // theirs is left to the end.
-  split.deferred = call.positioning == Positioning::ordered && committed(handle.comm, call.type);
+  if (call.positioning == Positioning::ordered && committed(handle.comm, call.type))
+    return begin_ordered_split(handle, call);
   split.call = call;
-  split.bytes = 0;
-  if (split.deferred) {
-    keep_type(split.call);
-  } else {
-    const Transfer result = transfer(handle, call);
-    if (result.code != MPI_SUCCESS) return result.code;
-    split.bytes = result.bytes;
-  }
-  split.active = true;
-  return MPI_SUCCESS;
+  const Transfer result = transfer(handle, call);
+  split.bytes = result.bytes;
+  split.active = result.code == MPI_SUCCESS;
+  return result.code;
 }
 
 int end_split(Handle& handle, Operation operation, Positioning positioning, MPI_Status* status) {
@@ -51,7 +62,7 @@ int end_split(Handle& handle, Operation operation, Positioning positioning, MPI_
     return raise(handle, MPI_ERR_IO,
                  "Forebay: no split collective of this kind was begun on \"" + handle.name + "\"");
   split.active = false;
-  return finish(split.deferred ? act_at_end(handle) : Transfer{MPI_SUCCESS, split.bytes}, status);
+  return finish(split.deferred ? act_deferred(handle) : Transfer{MPI_SUCCESS, split.bytes}, status);
 }
 
 }  // namespace forebay::mpiio
