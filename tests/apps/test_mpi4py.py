@@ -1,0 +1,35 @@
+"""mpi4py's own tests of files, of its source distribution: each ends as it does without Forebay."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from harness import forebay, mpi
+
+DRIVER = Path(__file__).parent / "programs" / "mpi4py_tests.py"
+MODULES = ("test_io", "test_file")
+FEWEST_TESTS = 80  # a rank runs more; fewer mean that the suite was not found
+
+
+def tests_folder() -> Path:
+    """Where tests/environment.py unpacked the tests that belong to the installed mpi4py."""
+    return next((mpi.ROOT / "build" / "mpi4py-tests").glob("mpi4py-*")) / "test"
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda installation: installation.name)
+def test_mpi4py(installation: mpi.Mpi, ranks: int, tmp_path: Path) -> None:
+    # Thousands of small files with a sync each: a disk would take minutes.
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as temporary:
+        program = ["env", f"TMPDIR={temporary}", installation.python, str(DRIVER)]
+        program += [str(tests_folder()), *MODULES]
+        plain = forebay.launch(installation, ranks, program, tmp_path / "plain")
+        cached = forebay.launch(installation, ranks, program, tmp_path / "cached", {})
+        assert not list(Path(temporary).iterdir())
+    forebay.assert_same(plain, cached)
+    outcomes = [json.loads(content) for content in plain.files.values()]
+    assert len(outcomes) == ranks
+    assert all(len(tests) > FEWEST_TESTS for tests in outcomes)
