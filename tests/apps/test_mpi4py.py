@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+
 from harness import forebay, mpi
 
 DRIVER = Path(__file__).parent / "programs" / "mpi4py_tests.py"
