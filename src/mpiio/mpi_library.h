@@ -22,7 +22,8 @@
 #define FOREBAY_MPI_FUNCTIONS(X) \
   X(Init) X(Init_thread) X(Finalize) X(Abort) X(Initialized) X(Finalized) X(Query_thread) \
   X(Add_error_class) X(Add_error_code) X(Add_error_string) X(Error_class) X(Error_string) \
-  X(Allreduce) X(Barrier) X(Bcast) X(Gather) X(Iallgather) X(Test) X(Wait) X(Comm_dup) X(Comm_free) \
+  X(Allreduce) X(Barrier) X(Bcast) X(Gather) X(Iallgather) X(Test) X(Wait) X(Comm_compare) \
+  X(Comm_dup) X(Comm_free) X(Comm_group) \
   X(Comm_rank) X(Comm_remote_size) X(Comm_set_errhandler) X(Comm_size) X(Comm_split_type) \
   X(Comm_test_inter) X(File_call_errhandler) X(File_close) X(File_create_errhandler) \
   X(File_delete) X(File_get_amode) X(File_get_atomicity) X(File_get_byte_offset) \
@@ -39,7 +40,8 @@
   X(File_read_all_begin) X(File_read_all_end) X(File_write_all_begin) X(File_write_all_end) \
   X(File_read_ordered_begin) X(File_read_ordered_end) X(File_write_ordered_begin) \
   X(File_write_ordered_end) X(Register_datarep) X(Errhandler_free) X(Get_elements_x) \
-  X(Get_processor_name) X(Grequest_complete) X(Grequest_start) X(Group_free) X(Group_size) \
+  X(Get_processor_name) X(Grequest_complete) X(Grequest_start) X(Group_difference) X(Group_free) \
+  X(Group_size) \
   X(Info_create) X(Info_dup) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey) \
   X(Info_get_valuelen) X(Info_set) X(Status_set_cancelled) X(Status_set_elements) \
   X(Status_set_elements_x) X(Gatherv) X(Comm_split) X(Pack) X(Type_create_keyval) \

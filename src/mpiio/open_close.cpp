@@ -209,6 +209,28 @@ bool intercommunicator(MPI_Comm comm) {
   return inter != 0;
 }
 
+// Whether the communicator has ranks that are not of this rank's MPI_COMM_WORLD: of programs that
+// were spawned or connected. They may run without Forebay, and would leave us alone in our
+// collectives. All ranks answer alike, since each sees some of another world.
+bool joins_worlds(MPI_Comm comm) {
+  int initialized = 0, size = 0, result = MPI_UNEQUAL;
+  mpi().Initialized(&initialized);
+  mpi().Comm_size(comm, &size);
+  if (!initialized || size == 1) return false;
+  mpi().Comm_compare(comm, mpi().comm_world, &result);
+  if (result != MPI_UNEQUAL) return false;
+  MPI_Group ours, world, strangers;
+  mpi().Comm_group(comm, &ours);
+  mpi().Comm_group(mpi().comm_world, &world);
+  mpi().Group_difference(ours, world, &strangers);
+  int count = 0;
+  mpi().Group_size(strangers, &count);
+  for (MPI_Group* group : {&ours, &world, &strangers}) {
+    if (group != &strangers || count > 0) mpi().Group_free(group);
+  }
+  return count > 0;
+}
+
 bool is_of_class(int code, int error_class) {
   int found = MPI_SUCCESS;
   return code != MPI_SUCCESS && mpi().Error_class(code, &found) == MPI_SUCCESS &&
@@ -230,7 +252,7 @@ int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_Fil
   if (file != nullptr) *file = mpi().file_null;
   const int code = mpi().File_open(comm, name, amode, info, file);
   if (file == nullptr || comm == mpi().comm_null || is_of_class(code, MPI_ERR_COMM) ||
-      intercommunicator(comm))
+      intercommunicator(comm) || joins_worlds(comm))
     return code;
   // The code alone does not tell: after an error handler of the user's, MPICH returns success.
   const bool opened = code == MPI_SUCCESS && *file != mpi().file_null;
