@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from harness import mpi
 
@@ -17,7 +18,7 @@ class Run:
 
     outcome: mpi.Outcome
     files: Mapping[str, bytes]
-    statistics: Mapping[str, object] | None = None
+    statistics: Mapping[str, Any] | None = None
 
 
 def preloaded(program: Sequence[str], settings: Mapping[str, str]) -> list[str]:
@@ -63,6 +64,15 @@ def assert_same(plain: Run, cached: Run) -> None:
     assert cached.files.keys() == plain.files.keys()
     for name, content in plain.files.items():
         assert cached.files[name] == content, first_difference(plain, cached)
+
+
+def assert_reached(run: Run) -> None:
+    """Fails unless Forebay took writes to every file that the program left."""
+    assert run.statistics is not None, f"no statistics\n{run.outcome}"
+    written = {
+        Path(name).name for name, counts in run.statistics["files"].items() if counts["write_calls"]
+    }
+    assert {Path(name).name for name in run.files} <= written, str(run.outcome)
 
 
 def first_difference(plain: Run, cached: Run) -> str:
