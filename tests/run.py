@@ -53,6 +53,10 @@ VARIABLES = {
     " -o junit_family=xunit2 --junitxml={report}",
     "build": f"{sys.executable} {ROOT / 'tests' / 'build.py'}",
     "unit": "tests/forebay_unit --gtest_output=xml:{report}",
+    "gtest": "--gtest_output=xml:{report}",
+    "datatypes": "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+    " build/gcc/tests/mpi/forebay_datatype",
+    "tsan": f"env TSAN_OPTIONS=suppressions={ROOT / 'tests' / 'tsan.supp'} setarch -R",
 }
 
 SUITES = (
@@ -64,6 +68,9 @@ SUITES = (
     Suite("mypy", DAILY, "bash tests/lint.sh mypy {bin}", ("venvs",)),
     Suite("build", DAILY, "{build} gcc", ("venvs",), 1800),
     Suite("unit", DAILY, "build/gcc/{unit}", ("build",)),
+    Suite("datatypes-mpich", DAILY, "{datatypes}_mpich {gtest}", ("build",)),
+    Suite("datatypes-mpiabi", FULL, "{datatypes}_mpiabi {gtest}", ("build",)),
+    Suite("datatypes-openmpi", FULL, "{datatypes}_openmpi {gtest}", ("build",)),
     Suite("preload", DAILY, "env FOREBAY_LIB_DIR=build/gcc/lib {pytest} tests/preload", ("build",)),
     Suite("python", DAILY, "{pytest} tests/python", ("build",)),
     Suite("mpi-quick", CHECK, "{pytest} tests/mpi -m quick", ("build",)),
@@ -72,7 +79,7 @@ SUITES = (
     Suite("asan", FULL, "build/asan/{unit}", ("asan-build",)),
     Suite("tsan-build", FULL, "{build} tsan", ("venvs",), 1800),
     # gcc 12's ThreadSanitizer needs the address space that kernels no longer lay out by default.
-    Suite("tsan", FULL, "setarch --addr-no-randomize build/tsan/{unit}", ("tsan-build",)),
+    Suite("tsan", FULL, "{tsan} build/tsan/{unit}", ("tsan-build",)),
     Suite("mpi", FULL, "{pytest} tests/mpi", ("build",)),
     Suite("apps", FULL, "{pytest} tests/apps", ("build",), 1800),
 )
@@ -217,7 +224,7 @@ def run_suites(suites: Iterable[Suite]) -> dict[str, Tally]:
         else:
             results[suite.name] = run_suite(suite)
         seconds = time.monotonic() - began
-        print(f"{suite.name:14} {seconds:7.1f} s  {results[suite.name]}", flush=True)
+        print(f"{suite.name:18} {seconds:7.1f} s  {results[suite.name]}", flush=True)
     return results
 
 
@@ -231,7 +238,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.list or options.tier is None:
         for suite in SUITES:
-            print(f"{suite.name:14} {' '.join(suite.tiers):16} {suite.command}")
+            print(f"{suite.name:18} {' '.join(suite.tiers):16} {suite.command}")
         return 0
     chosen = [suite for suite in SUITES if options.tier in suite.tiers]
     if options.only:
