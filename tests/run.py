@@ -52,8 +52,8 @@ VARIABLES = {
     "pytest": f"{ROOT / '.venv-mpich' / 'bin' / 'python'} -m pytest -q -p no:cacheprovider"
     " -o junit_family=xunit2 --junitxml={report}",
     "build": f"{sys.executable} {ROOT / 'tests' / 'build.py'}",
-    "unit": "tests/forebay_unit --gtest_output=xml:{report}",
-    "gtest": "--gtest_output=xml:{report}",
+    "unit": "tests/forebay_unit --gtest_brief=1 --gtest_output=xml:{report}",
+    "gtest": "--gtest_brief=1 --gtest_output=xml:{report}",
     "datatypes": "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     " build/gcc/tests/mpi/forebay_datatype",
     "tsan": f"env TSAN_OPTIONS=suppressions={ROOT / 'tests' / 'tsan.supp'} setarch -R",
