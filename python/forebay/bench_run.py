@@ -279,7 +279,7 @@ def run_command(command: Sequence[str], environment: dict[str, str], timeout: fl
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,
+        process_group=0,
     ) as process:
         try:
             output, errors = process.communicate(timeout=timeout)
