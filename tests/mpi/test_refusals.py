@@ -1,0 +1,49 @@
+"""What one rank is refused must neither hang nor change what any rank computes.
+
+Each program checks MPI-IO's semantics by itself; here rank 0 or the last rank gets another
+environment than the others: no place for shared memory, hardly any descriptors, another node.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from harness import forebay, mpi
+
+FOLDER = Path(__file__).parent
+PROGRAMS = ("semantics_opens", "semantics_pointers", "semantics_sizes", "semantics_views")
+RANKS = 2
+
+# What the one rank gets: variables, and a shell command before the program.
+REFUSALS: dict[str, tuple[dict[str, str], str]] = {
+    "shared-memory": ({"FOREBAY_ARENA_DIR": "/nonexistent"}, ""),
+    "descriptors": ({}, "ulimit -n 40;"),
+    "cache": ({"FOREBAY_ENABLE": "false"}, ""),
+    "page-size": ({"FOREBAY_PAGE_SIZE": "8KiB"}, ""),
+    "node": ({"FOREBAY_NODE": "elsewhere"}, ""),
+    "scope": ({"FOREBAY_SCOPE": "process"}, ""),
+}
+
+
+def rank_command(executable: Path, settings: Mapping[str, str], before: str) -> list[str]:
+    """One rank's program with Forebay preloaded, its settings, and what the shell does first."""
+    script = f'{before} exec "$0" .'
+    return forebay.preloaded(["sh", "-c", script, str(executable)], settings)
+
+
+@pytest.mark.parametrize("odd_rank", [0, RANKS - 1])
+@pytest.mark.parametrize("refusal", REFUSALS)
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("installation", (mpi.WHEELS[0], mpi.WHEELS[2]), ids=lambda m: m.name)
+def test_one_rank_is_refused(
+    installation: mpi.Mpi, program: str, refusal: str, odd_rank: int, tmp_path: Path
+) -> None:
+    executable = mpi.compile_program(installation, FOLDER / f"{program}.c")
+    command: list[str] = [*installation.launcher]
+    for rank in range(RANKS):
+        settings, before = REFUSALS[refusal] if rank == odd_rank else ({}, "")
+        command += [*([":"] if rank else []), "-n", "1"]
+        command += rank_command(executable, settings, before)
+    outcome = mpi.run(command, installation.environment, tmp_path)
+    assert outcome.code == 0, str(outcome)
