@@ -12,7 +12,13 @@ import pytest
 INTERPOSERS = ("mpich", "mpiabi", "openmpi")
 
 # The C interface: what the preload asks for, and include/forebay.
-FOREBAY_NAMES = {"forebay_entry_points", "forebay_attach"}
+FOREBAY_NAMES = {
+    "forebay_entry_points",
+    "forebay_attach",
+    "forebay_abi",
+    "forebay_describe_hint",
+    "forebay_get_statistics",
+}
 
 DATA = [
     "read_at",
