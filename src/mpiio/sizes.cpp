@@ -42,6 +42,11 @@ int set_size(Handle& handle, MPI_Offset bytes) {
   }
   mpi().Barrier(handle.comm);
   const int code = mpi().File_set_size(handle.file, bytes);
+  {
+    // Read-ahead may have fetched bytes beyond the new end before storage shrank.
+    const HandleLock lock(handle);
+    handle.cached->truncate_cache(bytes);
+  }
   mpi().Barrier(handle.comm);
   return code;
 }
