@@ -82,6 +82,7 @@ SUITES = (
     Suite("tsan", FULL, "{tsan} build/tsan/{unit}", ("tsan-build",)),
     Suite("mpi", FULL, "{pytest} tests/mpi", ("build",)),
     Suite("apps", FULL, "{pytest} tests/apps", ("build",), 1800),
+    Suite("random", FULL, "{pytest} tests/random", ("build",), 3000),
 )
 
 

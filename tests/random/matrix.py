@@ -1,0 +1,119 @@
+"""The configurations that the random tester runs in, and how to build and start it.
+
+Forebay's configurations cross scope with page kind; page sizes, capacities and numbers of ranks are
+spread over them. Scope `process` and `consistency=mpi` promise only what the MPI standard does.
+Where Forebay passes calls through to the MPI library (scope `process` in atomic mode), that
+library's own bugs show: there the plain library's exclusions hold, or atomic mode is left out.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import forebay, mpi
+
+FOLDER = Path(__file__).resolve().parent
+PAGES = (("64KiB", "64MiB"), ("512", "64KiB"), ("4KiB", "256KiB"), ("1MiB", "8MiB"))
+RANKS = (2, 1, 3, 4)
+NOT_CACHED = ("--disable", "atomicity")
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One way to run the tester: plain (settings None) or with Forebay set up so."""
+
+    name: str
+    installation: mpi.Mpi
+    ranks: int
+    settings: Mapping[str, str] | None
+    options: tuple[str, ...]
+
+
+def configurations() -> Iterator[Configuration]:
+    """The whole matrix, in the order in which it is run."""
+    for number, installation in enumerate(mpi.WHEELS):
+        for ranks in RANKS[:3]:
+            yield Configuration(f"{installation.name}-plain-{ranks}", installation, ranks, None, ())
+        for turn, kind in enumerate(("mask", "tree", "delta")):
+            for scope in ("node", "process", "mpi"):
+                settings = {"FOREBAY_PAGE_KIND": kind, "FOREBAY_STEP_ASIDE": "never"}
+                options = ["--strict"]
+                if scope == "process":
+                    settings["FOREBAY_SCOPE"] = "process"
+                    options += ["--standard-visibility", *NOT_CACHED]
+                if scope == "mpi":
+                    settings["FOREBAY_CONSISTENCY"] = "mpi"
+                    options += ["--standard-visibility"]
+                shift = number + turn + ("node", "process", "mpi").index(scope)
+                page, capacity = PAGES[shift % len(PAGES)]
+                settings |= {"FOREBAY_PAGE_SIZE": page, "FOREBAY_CACHE_SIZE": capacity}
+                ranks = RANKS[shift // 2 % len(RANKS)]
+                name = f"{installation.name}-{scope}-{kind}-{page}-{ranks}"
+                yield Configuration(name, installation, ranks, settings, tuple(options))
+        yield Configuration(f"{installation.name}-default-2", installation, 2, {}, ())
+
+
+def compiler(installation: mpi.Mpi) -> str:
+    """The installation's C++ wrapper, under the name that it has there."""
+    names = [installation.cc.replace("mpicc", name) for name in ("mpicxx", "mpiCC")]
+    return next(name for name in names if shutil.which(name))
+
+
+def newest(paths: Sequence[Path]) -> float:
+    """When the latest of the files was changed."""
+    return max(path.stat().st_mtime for path in paths)
+
+
+def build(installation: mpi.Mpi) -> Path:
+    """Compiles random_io with the installation's wrapper, unless nothing has changed."""
+    folder = mpi.PROGRAMS / installation.name / "random"
+    folder.mkdir(parents=True, exist_ok=True)
+    headers = list(FOLDER.glob("*.h"))
+    objects = []
+    for source in sorted(FOLDER.glob("*.cpp")):
+        target = folder / (source.stem + ".o")
+        objects.append(str(target))
+        if target.exists() and target.stat().st_mtime > newest([source, *headers]):
+            continue
+        flags = ["-std=c++20", "-O2", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+        checked([compiler(installation), *flags, "-c", str(source), "-o", str(target)])
+    program = folder / "random_io"
+    if not program.exists() or program.stat().st_mtime < newest([Path(o) for o in objects]):
+        checked([compiler(installation), *objects, "-o", str(program)])
+    return program
+
+
+def build_faults(installation: mpi.Mpi) -> Path:
+    """Compiles the library that spoils MPI-IO calls."""
+    library = mpi.PROGRAMS / installation.name / "libfaults.so"
+    library.parent.mkdir(parents=True, exist_ok=True)
+    source = FOLDER / "faults.c"
+    if not library.exists() or library.stat().st_mtime < newest([source]):
+        checked([installation.cc, "-shared", "-fPIC", "-Wall", str(source), "-o", str(library)])
+    return library
+
+
+def checked(command: Sequence[str]) -> None:
+    """Runs a build command; an exception shows what it said."""
+    outcome = mpi.run(command, timeout_seconds=600)
+    if outcome.code != 0:
+        raise RuntimeError(str(outcome))
+
+
+def run(
+    configuration: Configuration,
+    folder: Path,
+    options: Sequence[str],
+    timeout_seconds: float,
+) -> mpi.Outcome:
+    """Runs the tester in one configuration; its files are made in `folder`."""
+    program = [str(build(configuration.installation)), "--files", str(folder)]
+    program += [*configuration.options, *options]
+    if configuration.settings is not None:
+        program = forebay.preloaded(program, configuration.settings)
+    command = mpi.launch_command(configuration.installation, configuration.ranks, program)
+    environment = configuration.installation.environment
+    return mpi.run(command, environment, timeout_seconds=timeout_seconds)

@@ -1,0 +1,50 @@
+"""The random tester in every configuration, and the tester itself tested by faults on purpose."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import matrix
+import pytest
+
+from harness import mpi
+
+OPERATIONS = int(os.environ.get("RANDOM_IO_OPERATIONS", "10000"))
+REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.log"))
+FAULTS = ("drop", "swap", "stale", "pointer", "count")
+
+
+@pytest.mark.parametrize("configuration", matrix.configurations(), ids=lambda c: c.name)
+def test_operations(configuration: matrix.Configuration, tmp_path: Path) -> None:
+    """No operation's result differs from what the standard allows."""
+    if not configuration.installation.available:
+        pytest.skip(f"no {configuration.installation.name}")
+    options = ["--operations", str(OPERATIONS)]
+    outcome = matrix.run(configuration, tmp_path, options, 120 + OPERATIONS / 40)
+    assert outcome.code == 0, str(outcome)
+
+
+@pytest.mark.parametrize("log", REGRESSIONS, ids=lambda log: log.stem)
+def test_regression(log: Path, tmp_path: Path) -> None:
+    """Schedules that once failed pass; their first line says the ranks and Forebay's settings."""
+    words = log.read_text().splitlines()[0].split()
+    named = dict(word.split("=", 1) for word in words if "=" in word)
+    ranks = int(named.pop("ranks"))
+    options = tuple(word for word in words if word.startswith("--"))
+    installation = mpi.WHEELS[0]
+    configuration = matrix.Configuration(log.stem, installation, ranks, named, options)
+    outcome = matrix.run(configuration, tmp_path, ["--replay", str(log)], 120)
+    assert outcome.code == 0, str(outcome)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_is_found(fault: str, tmp_path: Path) -> None:
+    """A library that spoils one call in 40 does not get through 10,000 operations."""
+    installation = mpi.WHEELS[0]
+    program = [str(matrix.build(installation)), "--files", str(tmp_path)]
+    spoiled = [f"LD_PRELOAD={matrix.build_faults(installation)}", f"RANDOM_IO_FAULT={fault}"]
+    command = mpi.launch_command(installation, 1, ["env", *spoiled, *program])
+    outcome = mpi.run(command, installation.environment)
+    assert outcome.code not in (0, None), str(outcome)
+    assert "random_io: FAILED" in outcome.errors, str(outcome)
