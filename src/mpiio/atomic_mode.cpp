@@ -8,11 +8,6 @@
 namespace forebay::mpiio {
 namespace {
 
-// Accesses can take turns in the arena.
-bool all_ranks_share_arena(const Handle& handle) {
-  return handle.one_node && handle.cached->options().scope == Scope::node;
-}
-
 int library_set_atomicity(Handle& handle, int flag) {
   const Status status = agree_status(handle.comm, make_coherent(handle));
   const int view_code = show_view_to_library(handle);
@@ -28,7 +23,7 @@ int set_atomicity(Handle& handle, int flag) {
   const auto agreed = agree_max(handle.comm, std::array<int64_t, 2>{wanted, ~wanted});
   if (!same_everywhere(agreed[0], agreed[1]))
     return mpi().File_set_atomicity(handle.file, flag);  // an error, which the library names
-  if (all_ranks_share_arena(handle)) {
+  if (handle.all_ranks_share_arena()) {
     handle.atomic = wanted != 0;
     mpi().Barrier(handle.comm);  // no access of the old mode may meet one of the new
     return MPI_SUCCESS;

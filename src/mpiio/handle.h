@@ -63,7 +63,7 @@ struct Handle {
   std::string name;  // as the user gave it
   bool readable = false;
   bool writable = false;
-  bool one_node = true;  // every rank shares this node's arena
+  bool one_node = true;  // every rank is on this node
 
   std::unique_ptr<runtime::CachedFile> cached;  // (lock)
   View view;
@@ -75,6 +75,9 @@ struct Handle {
   OrderedTurn ordered;
   SplitCollective split;
   std::mutex mutex;
+
+  // What one rank writes the others find in the cache.
+  bool all_ranks_share_arena() const { return one_node && cached->options().scope == Scope::node; }
 };
 
 // Whether several threads may call MPI at once; until that is known it is assumed.

@@ -76,8 +76,9 @@ int sync(Handle& handle) {
   // Whether a file that is only read can be synchronised is the library's to say.
   const bool ask_library = !handle.writable || handle.pass_through != cached_mode;
   const int code = ask_library ? mpi().File_sync(handle.file) : MPI_SUCCESS;
-  if (!(handle.amode & MPI_MODE_UNIQUE_OPEN)) {
-    // Others may have written to the file without us, and this is where their bytes must be seen.
+  if (!(handle.amode & MPI_MODE_UNIQUE_OPEN) || !handle.all_ranks_share_arena()) {
+    // Others may have written to the file without us (of a file opened by nobody else, the other
+    // ranks of the handle), and this is where their bytes must be seen.
     const HandleLock lock(handle);
     handle.cached->drop_clean();
   }
