@@ -307,6 +307,9 @@ void Planner::plan_data(const Operation& operation, const Routine& routine, Plan
 
   planned.run = true;
   if (shared && !routine.ordered) handle.shared_user = operation.parts[0].rank;
+  if (routine.ordered && !features_.enabled("ordered_moves_pointer_at_once")) {
+    handle.shared_user = kMaxRanks;  // nobody's before the next barrier
+  }
   for (const TransferRef& transfer : transfers) {
     const auto index = static_cast<std::size_t>(transfer->rank);
     if (transfer->rank == rank_) planned.mine = transfer;
