@@ -193,7 +193,8 @@ Status CachedFile::read(int64_t offset, std::byte* memory, int64_t length, int64
   const Extent extent{offset, length};
   const Status status = reads_until_sample_-- == 0 ? read_sampled(extent, memory, transferred)
                                                    : read_cached(extent, memory, transferred);
-  if (*transferred > 0) look_ahead(extent);
+  // What goes past the cache would not find there what was fetched ahead.
+  if (*transferred > 0 && !bypasses(length)) look_ahead(extent);
   statistics_.read_bytes += *transferred;
   return status;
 }
