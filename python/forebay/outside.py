@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -51,6 +52,22 @@ def _run_in_directory(command: Sequence[str], environment: dict[str, str]) -> in
         return status
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+        _remove_leftovers(environment)
+
+
+def _remove_leftovers(environment: dict[str, str]) -> None:
+    """Frees the shared memory that killed processes of this node left, and says so."""
+    base = Path(environment.get("FOREBAY_ARENA_DIR") or "/dev/shm")
+    job = environment["FOREBAY_JOB"]
+    left = list((base / f"forebay-{os.geteuid()}").glob(f"{job}*"))
+    for path in left:
+        path.unlink(missing_ok=True)
+    if left:
+        click.echo(
+            "forebay: processes of the job ended without MPI_Finalize; what they had written and "
+            "not committed by MPI_File_sync or MPI_File_close is lost",
+            err=True,
+        )
 
 
 def _report_if_unused(directory: Path) -> None:

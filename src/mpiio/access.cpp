@@ -220,6 +220,19 @@ Transfer at_shared_pointer(Handle& handle, const Call& call, const Buffer& buffe
   return report(handle, call, moved);
 }
 
+// A type that the library accepts and Forebay cannot follow (nested a thousand times, extents
+// beyond 64 bits). The library must not get it: it does not know the view of a cached file.
+bool undecodable(const Handle& handle, const Call& call) {
+  return call.count >= 0 && committed(handle.comm, call.type) &&
+         memory_type(handle.comm, call.type) == nullptr;
+}
+
+Transfer unsupported(Handle& handle, const Call& call) {
+  const Status status{Code::unsupported, 0, -1};
+  const char* doing = "following the memory's data type in";
+  return {call.blocking ? raise(handle, status, doing) : error_code(handle, status, doing), 0};
+}
+
 }  // namespace
 
 bool begin_placing(Handle& handle, const Call& call) {
@@ -242,7 +255,7 @@ Transfer transfer(Handle& handle, const Call& call) {
       begin_ordered(handle, 0);
       finish_ordered(handle);
     }
-    return refuse(handle, call);
+    return undecodable(handle, call) ? unsupported(handle, call) : refuse(handle, call);
   }
   switch (call.positioning) {
     case Positioning::given:
