@@ -132,7 +132,10 @@ Operation Generator::open_file() {
   }
   if ((operation.mode & kCreate) != 0 && random_.one_in(12)) operation.mode |= kExclusive;
   if (random_.one_in(10) && features_.enabled("append")) operation.mode |= kAppend;
-  if (random_.one_in(15)) operation.mode |= kDeleteOnClose;
+  if (random_.one_in(15) &&
+      ((operation.mode & kExclusive) == 0 || features_.enabled("refused_delete_on_close"))) {
+    operation.mode |= kDeleteOnClose;
+  }
   if (random_.one_in(15) && features_.enabled("unique_open")) operation.mode |= kUniqueOpen;
   if (random_.one_in(3)) operation.hints = random_.below(kHintSets);
   return operation;
