@@ -289,7 +289,7 @@ void CachedFile::write_behind() {
 }
 
 void CachedFile::look_ahead(Extent access) {
-  if (!predictor_ || access.empty()) return;
+  if (!predictor_ || access.length >= options_.bypass_bytes) return;  // those go past the cache
   const FetchList list = predictor_->access(access);
   if (list.empty() || file_->write_through.load(std::memory_order_relaxed) != 0) return;
   {
@@ -315,7 +315,10 @@ void CachedFile::fetch_ahead() {
   }
   Statistics statistics;
   const Requester who = requester(&statistics);
-  for (const Extent& extent : extents) arena_->prefetch(who, extent);
+  for (const Extent& extent : extents) {
+    if (closing_.load(std::memory_order_relaxed)) break;
+    arena_->prefetch(who, extent);
+  }
   const std::lock_guard<std::mutex> guard(background_mutex_);
   background_statistics_.add(statistics);
 }

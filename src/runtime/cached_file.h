@@ -173,6 +173,7 @@ class CachedFile {
   uint32_t writes_until_sample_ = 0;
   uint32_t reads_until_sample_ = 0;
   mutable std::mutex background_mutex_;
+  std::atomic<bool> closing_{false};  // what is still to be fetched ahead is of no use
   std::vector<Extent> to_fetch_;      // predicted, not yet taken up by the helper thread
   Statistics background_statistics_;  // of work done by the helper thread
 };

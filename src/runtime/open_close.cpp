@@ -172,6 +172,7 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
 Status CachedFile::close(bool discard) {
   if (file_ == nullptr) return {};
   if (node_ != nullptr) {
+    closing_.store(true, std::memory_order_relaxed);
     node_->helper().cancel(this);
     node_->helper().cancel(&to_fetch_);
   }
