@@ -48,6 +48,12 @@ int set_size(Handle& handle, MPI_Offset bytes) {
     handle.cached->truncate_cache(bytes);
   }
   mpi().Barrier(handle.comm);
+  if (handle.rank == 0) {
+    // Read-ahead may have fetched bytes beyond the new end while storage still had them.
+    const HandleLock lock(handle);
+    handle.cached->truncate_cache(bytes);
+  }
+  mpi().Barrier(handle.comm);
   return code;
 }
 

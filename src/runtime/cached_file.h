@@ -108,7 +108,8 @@ class CachedFile {
   // Clean bytes are forgotten; the next read asks storage.
   void drop_clean();
   // Cached bytes at and beyond `bytes` are forgotten, dirty ones too. Storage is not touched. The
-  // caller makes sure that no other handle writes meanwhile.
+  // caller makes sure that no other handle writes meanwhile, and calls this before storage shrinks
+  // (a later commit would bring the bytes back) and after (read-ahead may have fetched them again).
   void truncate_cache(int64_t bytes);
 
   // Switches the file between write-back and write-through (every write is in storage before it

@@ -141,6 +141,7 @@ TEST_P(CachedFileModel, AgreesWithByteArray) {
           const int64_t size = below(most);
           file.truncate_cache(size);
           ASSERT_EQ(truncate(disk.path().c_str(), size), 0);
+          file.truncate_cache(size);
           model.resize(static_cast<std::size_t>(size));
           break;
         }
