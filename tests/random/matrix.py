@@ -3,8 +3,8 @@
 Forebay's configurations cross scope with page kind; page sizes, capacities and numbers of ranks are
 spread over them. Scope `process` and `consistency=mpi` promise only what the MPI standard does.
 Where Forebay passes calls through to the MPI library (scope `process` in atomic mode), that
-library's own bugs show: there atomic mode is left out. Plain Open MPI is not run: what it gets wrong beyond exclusions.cpp has
-not been told apart yet.
+library's own bugs show: there atomic mode is left out. Plain Open MPI is not run: what it gets
+wrong beyond exclusions.cpp has not been told apart yet.
 """
 
 from __future__ import annotations
