@@ -289,9 +289,9 @@ void CachedFile::write_behind() {
 }
 
 void CachedFile::look_ahead(Extent access) {
-  if (!predictor_ || access.length >= options_.bypass_bytes) return;  // those go past the cache
+  if (!predictor_) return;
   const FetchList list = predictor_->access(access);
-  if (list.empty() || file_->write_through.load(std::memory_order_relaxed) != 0) return;
+  if (list.empty()) return;
   {
     const std::lock_guard<std::mutex> guard(background_mutex_);
     for (const ExtentRun& run : list.runs()) {
