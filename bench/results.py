@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -191,8 +192,8 @@ def verdict(reached: bool) -> str:
     return "yes" if reached else "**no**"
 
 
-def write_page(results: dict[str, dict[str, dict[str, Any]]]) -> None:
-    """Makes the page from all results there are."""
+def write_page(results: dict[str, dict[str, dict[str, Any]]], note: str) -> None:
+    """Makes the page from all results there are; `note` tells under what conditions."""
     dates = [entry["date"] for entries in results.values() for entry in entries.values()]
     lines = [
         "# Results",
@@ -204,7 +205,7 @@ def write_page(results: dict[str, dict[str, dict[str, Any]]]) -> None:
         "of both are compared byte for byte. A call's cost is processor time of the calling thread",
         "on pages that the cache holds already (`again`) or not yet (`first`).",
         "",
-        f"Machine: {machine()}. Measured {min(dates)} to {max(dates)}.",
+        f"Machine: {machine()}. Measured {min(dates)} to {max(dates)}. {note}".rstrip(),
     ]
     headings = {
         "local": "Local disk",
@@ -236,38 +237,47 @@ def main() -> None:
     parser.add_argument("--mpi", action="append", help="as for forebay bench; may be repeated")
     parser.add_argument("--repeat", type=int, default=5, help="pairs of launches")
     parser.add_argument("--only", default="", help='cases that begin so, e.g. "local small"')
+    parser.add_argument(
+        "--note", help="sentence for the page: under what conditions it was measured"
+    )
     parser.add_argument("--page", action="store_true", help="only make the page again")
     arguments = parser.parse_args()
 
-    results = json.loads(DATA.read_text()) if DATA.exists() else {}
+    # Ended from outside, what was started must be stopped all the same.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    data: dict[str, Any] = {"note": "", "results": {}}
+    if DATA.exists():
+        data = json.loads(DATA.read_text())
+    if arguments.note is not None:
+        data["note"] = arguments.note
     if not arguments.page:
         mpis = [find_mpi(name) for name in arguments.mpi] if arguments.mpi else all_mpis()
         cases = [case for case in plan() if case.key.startswith(arguments.only)]
-        measure_all([case for case in cases if case.place == "local"], mpis, arguments, results)
+        measure_all([case for case in cases if case.place == "local"], mpis, arguments, data)
         on_gluster = [case for case in cases if case.place == "gluster"]
         if on_gluster and os.geteuid() == 0 and shutil.which("glusterd"):
             with gluster_volume() as mount:
                 arguments.dir = mount
-                measure_all(on_gluster, mpis, arguments, results)
+                measure_all(on_gluster, mpis, arguments, data)
         elif on_gluster:
             print("no GlusterFS figures: they need root and glusterfs-server", file=sys.stderr)
-    write_page(results)
+    DATA.write_text(json.dumps(data, indent=1) + "\n")
+    write_page(data["results"], data["note"])
 
 
 def measure_all(
     cases: list[Case],
     mpis: list[Mpi],
     arguments: argparse.Namespace,
-    results: dict[str, dict[str, dict[str, Any]]],
+    data: dict[str, Any],
 ) -> None:
     """Measures cases and keeps each result as soon as there is one."""
     for case in cases:
         for mpi in mpis:
             print(f"{case.key}, {mpi.family} {mpi.version}", file=sys.stderr)
             entry = measure(case, mpi, arguments.dir, arguments.repeat)
-            entries = results.setdefault(case.key, {})
-            entries[mpi.family] = entry
-            DATA.write_text(json.dumps(results, indent=1) + "\n")
+            data["results"].setdefault(case.key, {})[mpi.family] = entry
+            DATA.write_text(json.dumps(data, indent=1) + "\n")
             print(f"  speed-up {summary(entry)}", file=sys.stderr)
 
 
