@@ -15,7 +15,7 @@ REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.log"))
 FAULTS = ("drop", "swap", "stale", "pointer", "count")
 
 
-@pytest.mark.parametrize("configuration", matrix.configurations(), ids=lambda c: c.name)
+@pytest.mark.parametrize("configuration", list(matrix.configurations()), ids=lambda c: c.name)
 def test_operations(configuration: matrix.Configuration, tmp_path: Path) -> None:
     """No operation's result differs from what the standard allows."""
     if not configuration.installation.available:
