@@ -42,14 +42,10 @@ int set_size(Handle& handle, MPI_Offset bytes) {
   }
   mpi().Barrier(handle.comm);
   const int code = mpi().File_set_size(handle.file, bytes);
+  mpi().Barrier(handle.comm);  // some library's rank 0 alone does the work
   {
-    // Read-ahead may have fetched bytes beyond the new end before storage shrank.
-    const HandleLock lock(handle);
-    handle.cached->truncate_cache(bytes);
-  }
-  mpi().Barrier(handle.comm);
-  if (handle.rank == 0) {
-    // Read-ahead may have fetched bytes beyond the new end while storage still had them.
+    // Read-ahead may have fetched bytes beyond the new end while storage still had them; every rank
+    // forgets them, for its cache may be its own.
     const HandleLock lock(handle);
     handle.cached->truncate_cache(bytes);
   }
