@@ -104,8 +104,9 @@ class PageInterleaving : public testing::TestWithParam<const PageKind*> {
  protected:
   // Prepare, interleave, check; for every third point of `stepped`, as traps are slow, beginning
   // with another one in each call: the regions of a test together leave none out.
-  void all_along(Page& page, const Work& prepare, const Work& stepped, const Work& between,
-                 const std::function<bool()>& right) {
+  void all_along([[maybe_unused]] Page& page, [[maybe_unused]] const Work& prepare,
+                 [[maybe_unused]] const Work& stepped, [[maybe_unused]] const Work& between,
+                 [[maybe_unused]] const std::function<bool()>& right) {
 #ifdef FOREBAY_SINGLE_STEP
     static int64_t calls = 0;
     for (int64_t steps = calls++ % 3; steps < most_steps; steps += 3) {
