@@ -123,8 +123,8 @@ TEST_P(CachedFileModel, AgreesWithByteArray) {
               std::clamp<int64_t>(static_cast<int64_t>(model.size()) - offset, 0, length);
           ASSERT_EQ(got, expected) << "seed " << seed << " step " << step << " offset " << offset
                                    << " length " << length << " size " << model.size();
-          ASSERT_EQ(
-              std::memcmp(buffer.data(), model.data() + offset, static_cast<std::size_t>(got)), 0)
+          ASSERT_TRUE(std::equal(buffer.begin(), buffer.begin() + got,
+                                 model.begin() + (got > 0 ? offset : 0)))
               << "seed " << seed << " step " << step << " offset " << offset << " length "
               << length;
           break;
