@@ -56,6 +56,7 @@ VARIABLES = {
     "gtest": "--gtest_brief=1 --gtest_output=xml:{report}",
     "datatypes": "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     " build/gcc/tests/mpi/forebay_datatype",
+    "threaded": "--gtest_filter=*ThreadsLoseNoByte*:*Concurren*:*Storage*:*Workers*",
     "tsan": f"env TSAN_OPTIONS=suppressions={ROOT / 'tests' / 'tsan.supp'} setarch -R",
 }
 
@@ -76,10 +77,10 @@ SUITES = (
     Suite("mpi-quick", CHECK, "{pytest} tests/mpi -m quick", ("build",)),
     Suite("clang", FULL, "{build} clang", ("venvs",), 1800),
     Suite("asan-build", FULL, "{build} asan", ("venvs",), 1800),
-    Suite("asan", FULL, "build/asan/{unit}", ("asan-build",)),
+    Suite("asan", FULL, "build/asan/{unit}", ("asan-build",), 2400),
     Suite("tsan-build", FULL, "{build} tsan", ("venvs",), 1800),
     # gcc 12's ThreadSanitizer needs the address space that kernels no longer lay out by default.
-    Suite("tsan", FULL, "{tsan} build/tsan/{unit}", ("tsan-build",)),
+    Suite("tsan", FULL, "{tsan} build/tsan/{unit} {threaded}", ("tsan-build",), 2400),
     Suite("mpi", FULL, "{pytest} tests/mpi", ("build",)),
     Suite("apps", FULL, "{pytest} tests/apps", ("build",), 1800),
     Suite("random", FULL, "{pytest} tests/random", ("build",), 3000),

@@ -118,7 +118,10 @@ class MpiStorage final : public Storage {
       result = status_of(code, requests[r].offset);
       MPI_Count bytes = 0;
       if (result.ok() && mpi().Get_elements_x(&status, mpi().byte, &bytes) == MPI_SUCCESS) {
-        transferred[r] = static_cast<int64_t>(bytes);
+        // Some libraries count what was asked for beyond the end of the file, too.
+        MPI_Offset end = 0;
+        mpi().File_get_size(file_, &end);
+        transferred[r] = std::clamp<int64_t>(end - requests[r].offset, 0, bytes);
       }
     }
     return result;

@@ -130,7 +130,7 @@ class ArenaCache {
   Status fill(const Requester& who, std::vector<Claim>& claims, Extent wanted, std::byte* memory,
               bool whole_pages, int64_t* got);
   std::vector<Fetch> plan_fetches(const std::vector<Claim>& claims, Extent wanted, bool whole_pages,
-                                  std::vector<std::byte>& staging) const;
+                                  std::vector<std::byte>& staging);
   Status fetch(const Requester& who, std::vector<Fetch>& fetches);
   Status zero_holes(const Requester& who, std::vector<Fetch>& fetches, int64_t* end);
   void install(const Claim& claim, const Fetch& fetched);

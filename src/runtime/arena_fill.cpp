@@ -115,7 +115,7 @@ struct ArenaCache::Fetch {
 
 std::vector<ArenaCache::Fetch> ArenaCache::plan_fetches(const std::vector<Claim>& claims,
                                                         Extent wanted, bool whole_pages,
-                                                        std::vector<std::byte>& staging) const {
+                                                        std::vector<std::byte>& staging) {
   std::vector<Fetch> fetches;
   std::size_t staged = 0;
   for (const Claim& claim : claims) staged += claim.fresh ? 0 : 1;
@@ -136,6 +136,7 @@ std::vector<ArenaCache::Fetch> ArenaCache::plan_fetches(const std::vector<Claim>
       fetches.push_back({need, data(claim.frame) + (need.offset - page.offset)});
       continue;
     }
+    const Locked lock(*this, claim.frame / shape_.frames_per_shard());  // writers go on meanwhile
     gaps.clear();
     kind_->missing(state(claim.frame), page_size(), {need.offset - page.offset, need.length}, gaps);
     Extent hull{need.offset, 0};
