@@ -116,6 +116,9 @@ Status ArenaCache::write_plan(const Requester& who, const CommitPlan& plan, Stor
   for (const CommitPlan::Run& run : plan.runs()) {
     requests.push_back({run.extent.offset, {segments.data() + run.first_part, run.parts}});
   }
+  // A rank that began in the middle of the file has gone on at its start.
+  std::sort(requests.begin(), requests.end(),
+            [](const Request& a, const Request& b) { return a.offset < b.offset; });
   StorageCounters counters;
   const WorkClock clock;
   const Status status = storage.write(requests, counters);
