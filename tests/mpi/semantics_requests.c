@@ -1,7 +1,7 @@
 // Requests of nonblocking routines (MPI 4.1, section 14.4.1): every way to wait for, test, give up
 // and inspect them, mixed with messages, and in crossed orders on two files.
 //
-// plain hangs with: mpich-debian
+// plain fails with: mpich-debian
 #include "check.h"
 
 enum { kBytes = 300, kCount = 6 };

@@ -4,7 +4,7 @@ A program is one C file. It gets a folder to write in, and ends with 0 when ever
 its first lines may stand "// ranks: 1 2", if it makes no sense on 1, 2 and 4 ranks, and
 "// not under: NAME ..." with configurations that do not promise what it checks. Every program runs
 without Forebay, so that the MPI library vouches for what it checks (but for the installations that
-"// plain hangs with: NAME ..." lists), and with Forebay in every other configuration.
+"// plain fails with: NAME ..." lists), and with Forebay in every other configuration.
 """
 
 import re
@@ -42,7 +42,7 @@ def ranks_of(source: Path, installation: mpi.Mpi, configuration: str) -> list[in
         usual or installation in FULLY_TESTED
     ):
         return []
-    if configuration == "plain" and installation.name in directive(source, "plain hangs with"):
+    if configuration == "plain" and installation.name in directive(source, "plain fails with"):
         return []
     listed = [int(number) for number in directive(source, "ranks")] or [1, 2, 4]
     return listed if configuration == "default" else [min(listed, key=lambda n: abs(n - 2))]

@@ -66,7 +66,8 @@ struct DatatypeLimits {
   bool nested = true;
   bool darray = true;
   bool zero_length_blocks = true;
-  bool data_outside_bounds = true;  // of the type, as resizing allows
+  bool data_outside_bounds = true;     // of the type, as resizing allows
+  bool gapless_structs_within = true;  // structures whose blocks touch, inside another type
 };
 
 // A random type with `element` (contiguous) at the bottom, some KiB wide at most. Displacements in

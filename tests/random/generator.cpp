@@ -152,6 +152,7 @@ Operation Generator::set_view(int slot) {
   DatatypeLimits limits;
   limits.file_type = true;
   limits.data_outside_bounds = features_.enabled("data_outside_bounds");
+  limits.gapless_structs_within = features_.enabled("gapless_structs_within");
   limits.nested = features_.enabled("nested_file_types");
   limits.darray = features_.enabled("darray");
   limits.zero_length_blocks = features_.enabled("zero_length_blocks");
@@ -217,6 +218,7 @@ Part Generator::transfer_part(const Handle& handle, int rank, const Routine& rou
     limits.negative_bounds = features_.enabled("negative_bounds");
     limits.darray = features_.enabled("darray");
     limits.zero_length_blocks = features_.enabled("zero_length_blocks");
+    limits.gapless_structs_within = features_.enabled("gapless_structs_within");
     part.memory = random_datatype(random_, element, limits);
   }
   if (part.memory->runs.size() == 1 && part.memory->true_lower != 0 &&
