@@ -16,7 +16,7 @@ uint64_t mix(uint64_t value) {  // SplitMix64's finaliser
 
 uint32_t shard_of(PageKey key, uint32_t shards) {
   const auto run = static_cast<uint64_t>(key.page) >> pages_per_run_log2;
-  return static_cast<uint32_t>((run + mix(key.file)) % shards);
+  return static_cast<uint32_t>((run + mix(key.file % files_at_once)) % shards);
 }
 
 Shard::Shard(ShardState* state, FrameIndex* buckets, Frame* frames, std::unique_ptr<Policy> policy)

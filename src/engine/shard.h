@@ -68,7 +68,11 @@ class Shard {
   std::unique_ptr<Policy> policy_;
 };
 
-// Which shard a page belongs to: runs of neighbouring pages share one.
+// Files that are open at the same time have different numbers modulo this.
+inline constexpr uint64_t files_at_once = 1024;
+
+// Which shard a page belongs to: runs of neighbouring pages share one. A file that follows another
+// with the same number modulo files_at_once finds its frames, whose memory is warm.
 uint32_t shard_of(PageKey key, uint32_t shards);
 
 }  // namespace forebay

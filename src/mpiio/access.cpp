@@ -223,8 +223,8 @@ Transfer at_shared_pointer(Handle& handle, const Call& call, const Buffer& buffe
 // A type that the library accepts and Forebay cannot follow (nested a thousand times, extents
 // beyond 64 bits). The library must not get it: it does not know the view of a cached file.
 bool undecodable(const Handle& handle, const Call& call) {
-  return call.count >= 0 && committed(handle.comm, call.type) &&
-         memory_type(handle.comm, call.type) == nullptr;
+  return call.count >= 0 && committed(handle.own.comm, call.type) &&
+         memory_type(handle.own.comm, call.type) == nullptr;
 }
 
 Transfer unsupported(Handle& handle, const Call& call) {

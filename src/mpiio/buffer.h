@@ -17,7 +17,7 @@ struct Buffer {
 
 // False when count and type describe no buffer (negative, too large, not a committed type).
 inline bool describe_buffer(const Handle& handle, const Call& call, Buffer& buffer) {
-  const MemoryType* type = memory_type(handle.comm, call.type);
+  const MemoryType* type = memory_type(handle.own.comm, call.type);
   if (type == nullptr || call.count < 0 ||
       __builtin_mul_overflow(call.count, type->size, &buffer.bytes))
     return false;

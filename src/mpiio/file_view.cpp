@@ -24,20 +24,20 @@ void adopt(Handle& handle, View&& view, bool foreign) {
   }
   if (handle.shared.position != nullptr && handle.rank == 0)
     handle.shared.position->store(0, std::memory_order_release);
-  mpi().Barrier(handle.comm);
+  mpi().Barrier(handle.own.comm);
 }
 
 // A view that Forebay cannot walk on some rank: the library takes it, or says what is wrong.
 int set_foreign_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype,
                      MPI_Datatype filetype, const char* datarep, MPI_Info info) {
-  const Status status = agree_status(handle.comm, make_coherent(handle));
+  const Status status = agree_status(handle.own.comm, make_coherent(handle));
   const int code = true_code(handle, [&] {
     return mpi().File_set_view(handle.file, displacement, etype, filetype, datarep, info);
   });
   View view;
   const bool accepted =
       code == MPI_SUCCESS && View::foreign(displacement, etype, filetype, datarep, view);
-  if (any_rank(handle.comm, !accepted)) {
+  if (any_rank(handle.own.comm, !accepted)) {
     if (code != MPI_SUCCESS) return code;
     return raise(handle, MPI_ERR_ARG,
                  "Forebay: the view of \"" + handle.name +
@@ -56,14 +56,14 @@ bool library_needs_whole_view(const Handle& handle) {
 int set_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
              const char* datarep, MPI_Info info) {
   View view;
-  const bool walked = View::decode(handle.comm, displacement, etype, filetype, datarep, view);
-  if (any_rank(handle.comm, !walked))
+  const bool walked = View::decode(handle.own.comm, displacement, etype, filetype, datarep, view);
+  if (any_rank(handle.own.comm, !walked))
     return set_foreign_view(handle, displacement, etype, filetype, datarep, info);
   const MPI_Datatype shown = library_needs_whole_view(handle) ? filetype : etype;
   const int code = true_code(handle, [&] {
     return mpi().File_set_view(handle.file, displacement, etype, shown, datarep, info);
   });
-  if (any_rank(handle.comm, code != MPI_SUCCESS)) return code;
+  if (any_rank(handle.own.comm, code != MPI_SUCCESS)) return code;
   adopt(handle, std::move(view), false);
   return MPI_SUCCESS;
 }

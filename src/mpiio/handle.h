@@ -16,6 +16,7 @@
 
 #include "mpiio/call.h"
 #include "mpiio/mpi_library.h"
+#include "mpiio/own_comm.h"
 #include "mpiio/view.h"
 #include "runtime/cached_file.h"
 
@@ -56,7 +57,7 @@ struct SharedPointer {
 
 struct Handle {
   MPI_File file{};
-  MPI_Comm comm{};  // ours, of the ranks that opened the file; returns errors
+  OwnComm own;  // of the ranks that opened the file
   int rank = 0;
   int ranks = 1;
   int amode = 0;

@@ -7,6 +7,7 @@
 #include "mpiio/handle.h"
 #include "mpiio/job.h"
 #include "mpiio/open_close.h"
+#include "mpiio/own_comm.h"
 #include "mpiio/statistics.h"
 #include "runtime/cached_file.h"
 
@@ -48,6 +49,7 @@ int finalize() {
   abandon_open_files();
   report_statistics();
   runtime::leave_node();
+  keep_comms_to_the_end();
   return mpi().Finalize();
 }
 

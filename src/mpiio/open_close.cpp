@@ -13,6 +13,7 @@
 #include "mpiio/job.h"
 #include "mpiio/lifecycle.h"
 #include "mpiio/mpi_storage.h"
+#include "mpiio/own_comm.h"
 #include "mpiio/statistics.h"
 
 namespace forebay::mpiio {
@@ -37,6 +38,7 @@ struct Terms {
   bool one_node = false;
   bool secret_lacks = false;
   int secret_holder = -1;  // a rank that has a secret, -1: none
+  int64_t spare = -1;      // a communicator of ours that all ranks have to spare
 };
 
 Terms agree_terms(const Opening& opening, bool opened) {
@@ -50,13 +52,16 @@ Terms agree_terms(const Opening& opening, bool opened) {
   // Options that decide what collectives are entered later.
   const int64_t rules = hash_text(std::to_string(static_cast<int>(options.scope)) + "," +
                                   std::to_string(static_cast<int>(options.consistency)));
+  const int64_t spare = spare_comm(opening.comm);
   const auto agreed =
-      agree_max(opening.comm, std::array<int64_t, 7>{wanted ? 0 : 1, node, ~node, rules, ~rules,
-                                                     has_secret ? rank : -1, has_secret ? 0 : 1});
+      agree_max(opening.comm,
+                std::array<int64_t, 9>{wanted ? 0 : 1, node, ~node, rules, ~rules,
+                                       has_secret ? rank : -1, has_secret ? 0 : 1, spare, ~spare});
   Terms terms;
   terms.one_node = same_everywhere(agreed[1], agreed[2]);
   terms.secret_holder = static_cast<int>(agreed[5]);
   terms.secret_lacks = agreed[6] != 0;
+  if (same_everywhere(agreed[7], agreed[8])) terms.spare = spare;
   // Across nodes a cache of the node alone is right only where the program has agreed to the
   // standard's rules of visibility.
   terms.cache = agreed[0] == 0 && same_everywhere(agreed[3], agreed[4]) &&
@@ -97,17 +102,6 @@ std::unique_ptr<Handle> open_alone(Opening& opening) {
   handle->readable = !(opening.amode & MPI_MODE_WRONLY);
   handle->writable = !(opening.amode & MPI_MODE_RDONLY);
   return handle;
-}
-
-// Every rank of the user's communicator, whether it could open the file or not, makes ours. A
-// split, unlike a duplicate, runs none of the user's attribute copiers.
-MPI_Comm make_comm(MPI_Comm users) {
-  int rank = 0;
-  mpi().Comm_rank(users, &rank);
-  MPI_Comm comm = mpi().comm_null;
-  if (mpi().Comm_split(users, 0, rank, &comm) != MPI_SUCCESS) return mpi().comm_null;
-  mpi().Comm_set_errhandler(comm, mpi().errors_return);
-  return comm;
 }
 
 runtime::Node* this_node() {
@@ -170,7 +164,7 @@ bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle) {
   if (rank == 0 && handle != nullptr) words = allocate_words(*handle);
   static_assert(sizeof words == 6 * sizeof(int64_t));
   mpi().Bcast(&words, 6, mpi().int64, 0, opening.comm);
-  const bool ready = handle != nullptr && handle->comm != mpi().comm_null &&
+  const bool ready = handle != nullptr && handle->own.comm != mpi().comm_null &&
                      join_words(*handle, words) && open_handles.insert(handle);
   const int64_t job = job_identity();
   const auto agreed = agree_max(opening.comm, std::array<int64_t, 3>{ready ? 0 : 1, job, ~job});
@@ -183,10 +177,10 @@ void open_cached(Opening& opening, const Terms& terms) {
   if (terms.secret_lacks) share_job_secret(opening.comm, std::max(terms.secret_holder, 0));
   opening.options.job = process_options().job;
   std::unique_ptr<Handle> handle = open_alone(opening);
-  MPI_Comm comm = make_comm(opening.comm);
+  OwnComm own = take_comm(opening.comm, terms.spare);
   if (handle != nullptr) {
     handle->one_node = terms.one_node;
-    handle->comm = comm;
+    handle->own = own;
     mpi().Comm_rank(opening.comm, &handle->rank);
     mpi().Comm_size(opening.comm, &handle->ranks);
   }
@@ -200,7 +194,7 @@ void open_cached(Opening& opening, const Terms& terms) {
     release_shared_words(*handle);
     (void)handle->cached->close(false);
   }
-  if (comm != mpi().comm_null) mpi().Comm_free(&comm);
+  give_back(std::move(own));
 }
 
 bool intercommunicator(MPI_Comm comm) {
@@ -268,13 +262,13 @@ int close_file(MPI_File* file) {
   Handle* known = file == nullptr ? nullptr : find_handle(*file);
   if (known == nullptr) return mpi().File_close(file);
   // When all ranks have come, no more bytes will be added to the pages that are committed now.
-  mpi().Barrier(known->comm);
+  mpi().Barrier(known->own.comm);
   std::unique_ptr<Handle> handle = open_handles.remove(*file);
-  const Status status = agree_status(handle->comm, leave_cache(*handle));
+  const Status status = agree_status(handle->own.comm, leave_cache(*handle));
   release_shared_words(*handle);
   // The file's own error handler hears of it, so before the library forgets the file.
   const int failure = raise(*handle, status, "committing the cached bytes of");
-  mpi().Comm_free(&handle->comm);
+  give_back(std::move(handle->own));
   handle.reset();
   const int code = mpi().File_close(file);
   return failure != MPI_SUCCESS ? failure : code;

@@ -38,7 +38,7 @@ bool known(int whence) {
 // Where the library keeps the shared pointer, the view it has makes END right only when what is
 // cached has reached storage.
 int library_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
-  const Status status = agree_status(handle.comm, make_coherent(handle));
+  const Status status = agree_status(handle.own.comm, make_coherent(handle));
   const int code = mpi().File_seek_shared(handle.file, offset, whence);
   return code != MPI_SUCCESS ? code : raise(handle, status, "committing");
 }
@@ -97,7 +97,7 @@ int get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* displacement)
 int seek_shared(Handle& handle, MPI_Offset offset, int whence) {
   if (handle.shared.position == nullptr) return library_seek_shared(handle, offset, whence);
   const auto agreed =
-      agree_max(handle.comm, std::array<int64_t, 4>{offset, ~offset, whence, ~whence});
+      agree_max(handle.own.comm, std::array<int64_t, 4>{offset, ~offset, whence, ~whence});
   if (!same_everywhere(agreed[0], agreed[1]) || !same_everywhere(agreed[2], agreed[3]))
     return mpi().File_seek_shared(handle.file, offset, whence);  // an error, which it names
   int64_t position = 0;
@@ -110,10 +110,10 @@ int seek_shared(Handle& handle, MPI_Offset offset, int whence) {
     reached = target_position(handle, offset, whence, current, position, status);
   }
   // Every rank has read the old pointer before it changes, and none goes on before it has.
-  const bool failed = any_rank(handle.comm, !reached);
+  const bool failed = any_rank(handle.own.comm, !reached);
   if (!failed && handle.rank == 0)
     handle.shared.position->store(position, std::memory_order_release);
-  mpi().Barrier(handle.comm);
+  mpi().Barrier(handle.own.comm);
   if (!failed) return MPI_SUCCESS;
   if (!status.ok()) return raise(handle, status, "asking for the size of");
   return mpi().File_seek_shared(handle.file, -1, known(whence) ? MPI_SEEK_SET : whence);
@@ -136,8 +136,8 @@ void begin_ordered(Handle& handle, int64_t bytes) {
   OrderedTurn& turn = handle.ordered;
   turn.bytes = bytes;
   turn.all_bytes.resize(static_cast<std::size_t>(handle.ranks));
-  mpi().Iallgather(&turn.bytes, 1, mpi().int64, turn.all_bytes.data(), 1, mpi().int64, handle.comm,
-                   &turn.request);
+  mpi().Iallgather(&turn.bytes, 1, mpi().int64, turn.all_bytes.data(), 1, mpi().int64,
+                   handle.own.comm, &turn.request);
   turn.open = true;
 }
 

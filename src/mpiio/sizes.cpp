@@ -7,13 +7,18 @@ namespace forebay::mpiio {
 namespace {
 
 bool same_on_all_ranks(const Handle& handle, int64_t value) {
-  const auto agreed = agree_max(handle.comm, std::array<int64_t, 2>{value, ~value});
+  const auto agreed = agree_max(handle.own.comm, std::array<int64_t, 2>{value, ~value});
   return same_everywhere(agreed[0], agreed[1]);
 }
 
 Status commit(Handle& handle) {
   const HandleLock lock(handle);
   return handle.cached->commit();
+}
+
+void forget_beyond(Handle& handle, MPI_Offset bytes) {
+  const HandleLock lock(handle);
+  handle.cached->truncate_cache(bytes);
 }
 
 }  // namespace
@@ -34,22 +39,20 @@ int set_size(Handle& handle, MPI_Offset bytes) {
   if (!same_on_all_ranks(handle, bytes) || bytes < 0 || !handle.writable)
     return mpi().File_set_size(handle.file, bytes);  // an error, which the library names
   // All earlier writes of the handle's ranks are in the cache now (the agreement above waited for
-  // them); what lies beyond the new end must be forgotten on every rank before storage shrinks,
-  // else a later commit would bring it back.
-  {
-    const HandleLock lock(handle);
-    handle.cached->truncate_cache(bytes);
-  }
-  mpi().Barrier(handle.comm);
+  // them). What lies beyond the new end must be forgotten before storage shrinks, else a later
+  // commit would bring it back, and again afterwards, for read-ahead may have fetched it while
+  // storage still had it.
+  const bool shared = handle.all_ranks_share_arena();  // then what one rank forgets all have
+  forget_beyond(handle, bytes);
+  if (!shared) mpi().Barrier(handle.own.comm);
   const int code = mpi().File_set_size(handle.file, bytes);
-  mpi().Barrier(handle.comm);  // some library's rank 0 alone does the work
-  {
-    // Read-ahead may have fetched bytes beyond the new end while storage still had them; every rank
-    // forgets them, for its cache may be its own.
-    const HandleLock lock(handle);
-    handle.cached->truncate_cache(bytes);
+  // In every library rank 0 waits until storage has its new size; others may not.
+  if (shared && handle.rank == 0) forget_beyond(handle, bytes);
+  mpi().Barrier(handle.own.comm);
+  if (!shared) {
+    forget_beyond(handle, bytes);
+    mpi().Barrier(handle.own.comm);
   }
-  mpi().Barrier(handle.comm);
   return code;
 }
 
@@ -57,11 +60,10 @@ int preallocate(Handle& handle, MPI_Offset bytes) {
   if (!same_on_all_ranks(handle, bytes) || bytes < 0 || !handle.writable)
     return mpi().File_preallocate(handle.file, bytes);
   // The library may do it by reading and rewriting what the file holds: nothing may be missing.
-  const Status status = agree_status(handle.comm, commit(handle));
+  const Status status = agree_status(handle.own.comm, commit(handle));
   if (!status.ok()) return raise(handle, status, "committing");
   const int code = mpi().File_preallocate(handle.file, bytes);
-  mpi().Barrier(handle.comm);  // some library's rank 0 alone does the work
-  mpi().Barrier(handle.comm);
+  mpi().Barrier(handle.own.comm);  // some library's rank 0 alone does the work
   return code;
 }
 
@@ -73,7 +75,7 @@ int sync(Handle& handle) {
       status = handle.cached->commit();
       if (status.ok()) status = handle.cached->flush_storage();
     }
-    status = agree_status(handle.comm, status);
+    status = agree_status(handle.own.comm, status);
   }
   // Whether a file that is only read can be synchronised is the library's to say.
   const bool ask_library = !handle.writable || handle.pass_through != cached_mode;

@@ -47,7 +47,7 @@ int begin_split(Handle& handle, const Call& call) {
   if (split.active)
     return raise(handle, MPI_ERR_IO,
                  "Forebay: a split collective is already under way on \"" + handle.name + "\"");
-  if (call.positioning == Positioning::ordered && committed(handle.comm, call.type))
+  if (call.positioning == Positioning::ordered && committed(handle.own.comm, call.type))
     return begin_ordered_split(handle, call);
   split.call = call;
   const Transfer result = transfer(handle, call);

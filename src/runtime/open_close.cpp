@@ -127,7 +127,7 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
         *status = {Code::no_memory, ENFILE, -1};
         return nullptr;
       }
-      entry.id = registry.next_file_id++;
+      entry.id = registry.next_file_generation++ * files_at_once + slot;
       entry.device = info.st_dev;
       entry.inode = info.st_ino;
       entry.write_through.store(0);

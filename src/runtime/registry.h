@@ -8,14 +8,15 @@
 #include <atomic>
 #include <cstdint>
 
+#include "engine/shard.h"
 #include "runtime/lock.h"
 
 namespace forebay::runtime {
 
-inline constexpr uint32_t most_files = 1024;  // distinct files open at a time
-inline constexpr uint32_t most_seats = 8192;  // handles open at a time
-inline constexpr uint32_t most_words = 4096;  // shared file pointers
-inline constexpr uint32_t most_arenas = 64;   // distinct cache configurations
+inline constexpr uint32_t most_files = files_at_once;  // distinct files open at a time
+inline constexpr uint32_t most_seats = 8192;           // handles open at a time
+inline constexpr uint32_t most_words = 4096;           // shared file pointers
+inline constexpr uint32_t most_arenas = 64;            // distinct cache configurations
 inline constexpr uint32_t most_processes = 4096;
 inline constexpr uint32_t no_entry = 0xffffffffu;
 
@@ -61,8 +62,8 @@ struct alignas(64) SharedWord {
 };
 
 struct Registry {
-  SharedMutex lock;  // guards everything that is not atomic
-  uint64_t next_file_id = 1;
+  SharedMutex lock;                   // guards everything that is not atomic
+  uint64_t next_file_generation = 1;  // ids of files are never used twice
   uint32_t arenas = 0;
   bool removed = false;                   // the last process has left: join a new registry
   std::atomic<uint32_t> seats_in_use{0};  // seats at and beyond this index were never taken

@@ -1,0 +1,109 @@
+#include "mpiio/own_comm.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace forebay::mpiio {
+
+struct CommPool {
+  std::mutex mutex;
+  std::map<int64_t, MPI_Comm> spares;  // by number
+  int64_t made = 0;
+  bool orphaned = false;  // the user's communicator is gone: nobody will ask again
+};
+
+namespace {
+
+constexpr std::size_t most_spares = 16;
+
+std::atomic<bool> ending{false};
+
+using Attribute = std::shared_ptr<CommPool>;
+
+// Called when the user frees the communicator.
+int delete_pool(MPI_Comm, int, void* value, void*) {
+  const std::unique_ptr<Attribute> attribute(static_cast<Attribute*>(value));
+  const std::lock_guard lock((*attribute)->mutex);
+  (*attribute)->orphaned = true;
+  if (ending) return MPI_SUCCESS;
+  for (auto& [number, comm] : (*attribute)->spares) mpi().Comm_free(&comm);
+  return MPI_SUCCESS;
+}
+
+// A duplicate of the user's communicator begins without one.
+int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+// The key of our attribute; MPI_KEYVAL_INVALID where the library refuses one.
+int pool_key() {
+  static const int key = []() -> int {
+    int made = MPI_KEYVAL_INVALID;
+    if (mpi().Comm_create_keyval(copy_nothing, delete_pool, &made, nullptr) != MPI_SUCCESS)
+      return MPI_KEYVAL_INVALID;
+    return made;
+  }();
+  return key;
+}
+
+// The communicator's pool, or null; a new one where `make` says so.
+std::shared_ptr<CommPool> pool_of(MPI_Comm users, bool make) {
+  if (pool_key() == MPI_KEYVAL_INVALID) return nullptr;
+  Attribute* attribute = nullptr;
+  int found = 0;
+  if (mpi().Comm_get_attr(users, pool_key(), &attribute, &found) != MPI_SUCCESS) return nullptr;
+  if (found) return *attribute;
+  if (!make) return nullptr;
+  auto fresh = std::make_unique<Attribute>(std::make_shared<CommPool>());
+  if (mpi().Comm_set_attr(users, pool_key(), fresh.get()) != MPI_SUCCESS) return nullptr;
+  return *fresh.release();
+}
+
+}  // namespace
+
+int64_t spare_comm(MPI_Comm users) {
+  const std::shared_ptr<CommPool> pool = pool_of(users, false);
+  if (pool == nullptr) return -1;
+  const std::lock_guard lock(pool->mutex);
+  return pool->spares.empty() ? -1 : pool->spares.begin()->first;
+}
+
+OwnComm take_comm(MPI_Comm users, int64_t number) {
+  OwnComm own{mpi().comm_null, number, pool_of(users, true)};
+  if (number >= 0) {
+    const std::lock_guard lock(own.pool->mutex);
+    own.comm = own.pool->spares.extract(number).mapped();
+    return own;
+  }
+  if (own.pool != nullptr) {
+    const std::lock_guard lock(own.pool->mutex);
+    own.number = own.pool->made++;
+  }
+  // A split, unlike a duplicate, runs none of the user's attribute copiers.
+  int rank = 0;
+  mpi().Comm_rank(users, &rank);
+  if (mpi().Comm_split(users, 0, rank, &own.comm) != MPI_SUCCESS)
+    own.comm = mpi().comm_null;
+  else
+    mpi().Comm_set_errhandler(own.comm, mpi().errors_return);
+  return own;
+}
+
+void give_back(OwnComm own) {
+  if (own.comm == mpi().comm_null) return;
+  if (own.pool != nullptr) {
+    const std::lock_guard lock(own.pool->mutex);
+    if (!own.pool->orphaned && own.pool->spares.size() < most_spares) {
+      own.pool->spares.emplace(own.number, own.comm);
+      return;
+    }
+  }
+  mpi().Comm_free(&own.comm);
+}
+
+void keep_comms_to_the_end() { ending = true; }
+
+}  // namespace forebay::mpiio
