@@ -1,7 +1,5 @@
 #include "mpiio/open_close.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -109,67 +107,54 @@ runtime::Node* this_node() {
   return runtime::node(process_options(), &status);
 }
 
-// What rank 0 tells the others: the words of the shared pointer, and one that holds `nonce` until
-// all have looked, for a rank that reads it there surely shares our memory.
-struct Words {
-  int64_t shared[3] = {-1, -1, -1};
-  int64_t witness = -1;
-  int64_t nonce = 0;
-  int64_t end_of_file = 0;
-};
-
-Words allocate_words(Handle& handle) {
-  Words words;
-  if (!handle.cached->size(&words.end_of_file).ok() || !handle.one_node) return words;
-  runtime::Node& node = *this_node();
-  for (int32_t& word : handle.shared_words) word = SharedWords::allocate(node);
-  const int32_t witness = SharedWords::allocate(node);
-  words.witness = witness;
-  const bool refused =
-      witness < 0 || *std::min_element(handle.shared_words.begin(), handle.shared_words.end()) < 0;
-  if (refused || getrandom(&words.nonce, sizeof words.nonce, 0) < 0) return words;
-  SharedWords::at(node, witness)->store(words.nonce);
-  if (handle.amode & MPI_MODE_APPEND)
-    SharedWords::at(node, handle.shared_words[0])->store(words.end_of_file);
-  std::copy(handle.shared_words.begin(), handle.shared_words.end(), words.shared);
-  return words;
-}
-
-void release_word(int64_t word) {
-  if (word >= 0) SharedWords::release(*this_node(), static_cast<int32_t>(word));
-}
-
 void release_shared_words(const Handle& handle) {
-  for (const int32_t word : handle.shared_words) release_word(word);
+  for (const int32_t word : handle.shared_words) {
+    if (word >= 0) SharedWords::release(*this_node(), word);
+  }
 }
 
-bool join_words(Handle& handle, const Words& words) {
-  if (handle.amode & MPI_MODE_APPEND) handle.position = words.end_of_file;
-  if (!handle.one_node) return true;
-  if (words.shared[0] < 0) return false;
+// Rank 0 provides the words of the shared pointer. False: there are none left.
+bool allocate_words(Handle& handle, int64_t end_of_file) {
   runtime::Node& node = *this_node();
-  const auto word = [&](int i) {
-    return SharedWords::at(node, static_cast<int32_t>(words.shared[i]));
-  };
-  handle.shared = {word(0), word(1), word(2)};
-  return SharedWords::at(node, static_cast<int32_t>(words.witness))->load() == words.nonce;
+  for (int32_t& word : handle.shared_words) {
+    word = SharedWords::allocate(node);
+    if (word < 0) return false;
+  }
+  if (handle.amode & MPI_MODE_APPEND)
+    SharedWords::at(node, handle.shared_words[0])->store(end_of_file);
+  return true;
 }
 
 // Settles what the ranks share; `handle` is null on ranks that could not open. Ready to cache if
-// every rank is and has the same secret: all ranks get the same answer.
+// every rank is, has the same secret and, on one node, sees the same memory: all ranks get the same
+// answer.
 bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle) {
-  int rank = 0;
-  mpi().Comm_rank(opening.comm, &rank);
-  Words words;
-  if (rank == 0 && handle != nullptr) words = allocate_words(*handle);
-  static_assert(sizeof words == 6 * sizeof(int64_t));
-  mpi().Bcast(&words, 6, mpi().int64, 0, opening.comm);
-  const bool ready = handle != nullptr && handle->own.comm != mpi().comm_null &&
-                     join_words(*handle, words) && open_handles.insert(handle);
+  constexpr int64_t not_mine = INT64_MIN;
+  int64_t end_of_file = not_mine, memory = 0;
+  std::array<int64_t, 3> words{not_mine, not_mine, not_mine};
+  bool ready = handle != nullptr && handle->own.comm != mpi().comm_null;
+  Handle* opened = handle.get();
+  if (ready && opened->rank == 0) {
+    ready = opened->cached->size(&end_of_file).ok() &&
+            (!opened->one_node || allocate_words(*opened, end_of_file));
+    std::copy(opened->shared_words.begin(), opened->shared_words.end(), words.begin());
+  }
+  if (ready && opened->one_node) memory = runtime::memory_identity(*this_node());
+  ready = ready && open_handles.insert(handle);
   const int64_t job = job_identity();
-  const auto agreed = agree_max(opening.comm, std::array<int64_t, 3>{ready ? 0 : 1, job, ~job});
-  if (rank == 0) release_word(words.witness);
-  return agreed[0] == 0 && same_everywhere(agreed[1], agreed[2]);
+  const auto agreed =
+      agree_max(opening.comm, std::array<int64_t, 9>{ready ? 0 : 1, job, ~job, memory, ~memory,
+                                                     end_of_file, words[0], words[1], words[2]});
+  if (agreed[0] != 0 || !same_everywhere(agreed[1], agreed[2]) ||
+      !same_everywhere(agreed[3], agreed[4]))
+    return false;
+  if (opened->amode & MPI_MODE_APPEND) opened->position = agreed[5];
+  if (!opened->one_node) return true;
+  const auto word = [&](std::size_t i) {
+    return SharedWords::at(*this_node(), static_cast<int32_t>(agreed[6 + i]));
+  };
+  opened->shared = {word(0), word(1), word(2)};
+  return true;
 }
 
 // From the agreed terms on: all ranks of the communicator come here, and all or none cache.
@@ -262,9 +247,10 @@ int close_file(MPI_File* file) {
   Handle* known = file == nullptr ? nullptr : find_handle(*file);
   if (known == nullptr) return mpi().File_close(file);
   // When all ranks have come, no more bytes will be added to the pages that are committed now.
-  mpi().Barrier(known->own.comm);
+  const bool something_to_commit = any_rank(known->own.comm, known->cached->may_be_dirty());
   std::unique_ptr<Handle> handle = open_handles.remove(*file);
-  const Status status = agree_status(handle->own.comm, leave_cache(*handle));
+  Status status = leave_cache(*handle);
+  if (something_to_commit) status = agree_status(handle->own.comm, status);
   release_shared_words(*handle);
   // The file's own error handler hears of it, so before the library forgets the file.
   const int failure = raise(*handle, status, "committing the cached bytes of");

@@ -52,6 +52,11 @@ class ArenaCache {
   uint32_t frames() const { return shape_.frames; }
   uint32_t dirty_frames() const { return header_->dirty_frames.load(std::memory_order_relaxed); }
 
+  // False: no frame has bytes that storage lacks.
+  bool may_be_dirty() const {
+    return header_->dirty_frames.load() != 0 || header_->committing_frames.load() != 0;
+  }
+
   // The page that holds `part` (which lies within one page), resident and open for translations,
   // for a write of those bytes; delta pages are filled first where the write is partial. `count`: a
   // new access for the policy. Code::no_memory: there is no frame at all; write through.

@@ -33,7 +33,7 @@ std::vector<FrameIndex> ArenaCache::frames_of(uint64_t file, Extent range, Which
 }
 
 Status ArenaCache::commit(const Requester& who, Extent range) {
-  if (header_->dirty_frames.load() == 0 && header_->committing_frames.load() == 0) return {};
+  if (!may_be_dirty()) return {};
   std::vector<FrameIndex> frames = frames_of(who.file->id, range, Which::dirty);
   if (frames.empty()) return {};
   // Ranks that commit at the same time begin at different places and so share the work.

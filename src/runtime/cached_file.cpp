@@ -336,6 +336,8 @@ Status CachedFile::commit() {
   return status;
 }
 
+bool CachedFile::may_be_dirty() const { return arena_->may_be_dirty(); }
+
 Status CachedFile::flush_storage() { return storage_->storage->flush(); }
 
 void CachedFile::drop_clean() { arena_->drop(requester(), {0, INT64_MAX}, false); }

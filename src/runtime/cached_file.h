@@ -63,6 +63,9 @@ Node* node(const Options& process_options, Status* status);
 // Ends helper threads, unmaps and (last process out) removes what was created. At MPI_Finalize.
 void leave_node();
 
+// Tells this node's shared memory from any other: equal for the processes that have joined it.
+int64_t memory_identity(Node& node);
+
 // A page's frame as one handle knows it; good as long as the frame's tag is unchanged.
 struct Translation {
   int64_t page_start = 0;  // file offset of the page
@@ -103,6 +106,8 @@ class CachedFile {
 
   // Every byte written through any handle that shares this cache is handed to storage.
   Status commit();
+  // False: there is nothing to commit, for any handle of the cache.
+  bool may_be_dirty() const;
   // fsync of storage (after commit()).
   Status flush_storage();
   // Clean bytes are forgotten; the next read asks storage.

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,13 @@ namespace forebay::runtime {
 namespace {
 
 bool alive(pid_t process) { return process != 0 && (kill(process, 0) == 0 || errno != ESRCH); }
+
+int64_t random_word() {
+  int64_t word = 0;
+  while (getrandom(&word, sizeof word, 0) < 0 && errno == EINTR) {
+  }
+  return word;
+}
 
 std::string arena_path(const std::string& prefix, uint32_t number) {
   return prefix + ".arena" + std::to_string(number);
@@ -32,6 +40,7 @@ std::unique_ptr<Node> Node::join(const std::string& directory, const std::string
         [](std::byte* base) {
           auto* registry = new (base) Registry;
           registry->lock.init();
+          registry->identity = random_word();
           for (FileEntry& file : registry->files) file.access.init();
         },
         status);
@@ -192,6 +201,8 @@ void leave_node() {
     node = nullptr;
   }
 }
+
+int64_t memory_identity(Node& node) { return node.registry().identity; }
 
 int32_t SharedWords::allocate(Node& node) {
   Registry& registry = node.registry();

@@ -25,6 +25,7 @@ CONFIGURATIONS: dict[str, dict[str, str] | None] = {
     "mpi-consistency": {"FOREBAY_CONSISTENCY": "mpi"},
     "tree": {"FOREBAY_PAGE_KIND": "tree"},
     "delta": {"FOREBAY_PAGE_KIND": "delta"},
+    "mpi-storage": {"FOREBAY_STORAGE": "mpi"},
     "small-pages": {"FOREBAY_PAGE_SIZE": "512", "FOREBAY_CACHE_SIZE": "64KiB"},
 }
 

@@ -2,9 +2,10 @@
 
 Forebay's configurations cross scope with page kind; page sizes, capacities and numbers of ranks are
 spread over them. Scope `process` and `consistency=mpi` promise only what the MPI standard does.
-Where Forebay passes calls through to the MPI library (scope `process` in atomic mode), that
-library's own bugs show: there atomic mode is left out. Plain Open MPI is not run: what it gets
-wrong beyond exclusions.cpp has not been told apart yet.
+Where Forebay passes calls through to the MPI library (atomic mode without a shared arena), that
+library's own bugs show: there atomic mode is left out. `nodes` names the ranks' nodes in turn, as
+if they were on several: each has its cache then, or, by default, none. Plain Open MPI is not run:
+what it gets wrong beyond exclusions.cpp has not been told apart yet.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Configuration:
     ranks: int
     settings: Mapping[str, str] | None
     options: tuple[str, ...]
+    nodes: int = 1  # that the ranks are spread over, as far as Forebay can tell
 
 
 def configurations() -> Iterator[Configuration]:
@@ -54,7 +56,15 @@ def configurations() -> Iterator[Configuration]:
                 ranks = RANKS[shift // 2 % len(RANKS)]
                 name = f"{installation.name}-{scope}-{kind}-{page}-{ranks}"
                 yield Configuration(name, installation, ranks, settings, tuple(options))
-        yield Configuration(f"{installation.name}-default-2", installation, 2, {}, ())
+        name = installation.name
+        yield Configuration(f"{name}-default-2", installation, 2, {}, ())
+        settings = {"FOREBAY_STORAGE": "mpi", "FOREBAY_STEP_ASIDE": "never"}
+        yield Configuration(f"{name}-storage-mpi-2", installation, 2, settings, ("--strict",))
+        settings = {"FOREBAY_CONSISTENCY": "mpi", "FOREBAY_STEP_ASIDE": "never"}
+        standard = ("--strict", "--standard-visibility", *NOT_CACHED)
+        yield Configuration(f"{name}-nodes-mpi-3", installation, 3, settings, standard, nodes=2)
+        if installation.abi != "openmpi":
+            yield Configuration(f"{name}-nodes-default-2", installation, 2, {}, (), nodes=2)
 
 
 def compiler(installation: mpi.Mpi) -> str:
@@ -113,6 +123,10 @@ def run(
     """Runs the tester in one configuration; its files are made in `folder`."""
     program = [str(build(configuration.installation)), "--files", str(folder)]
     program += [*configuration.options, *options]
+    if configuration.nodes > 1:
+        rank = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
+        node = f"FOREBAY_NODE=node-$(({rank} % {configuration.nodes}))"
+        program = ["sh", "-c", f'{node} exec "$0" "$@"', *program]
     if configuration.settings is not None:
         program = forebay.preloaded(program, configuration.settings)
     command = mpi.launch_command(configuration.installation, configuration.ranks, program)
