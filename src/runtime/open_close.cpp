@@ -133,7 +133,7 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
       entry.write_through.store(0);
       entry.aside.store(0);
       entry.path[0] = '\0';
-      if (!opener && path.size() < sizeof(entry.path)) std::strcpy(entry.path, path.c_str());
+      if (path.size() < sizeof(entry.path)) std::strcpy(entry.path, path.c_str());
     }
     const uint32_t seat = take_seat(registry, slot);
     if (seat == no_entry) {

@@ -21,6 +21,11 @@ FOLDER = Path(__file__).resolve().parent
 PAGES = (("64KiB", "64MiB"), ("512", "64KiB"), ("4KiB", "256KiB"), ("1MiB", "8MiB"))
 RANKS = (2, 1, 3, 4)
 NOT_CACHED = ("--disable", "atomicity")
+# Shared pointers of ranks on several nodes are the library's, too.
+SHARED = ("read_shared", "read_ordered", "iread_shared", "read_ordered_begin")
+SEVERAL_NODES = ",".join(
+    ["atomicity", "seek_shared", *SHARED, *(name.replace("read", "write") for name in SHARED)]
+)
 
 
 @dataclass(frozen=True)
@@ -61,10 +66,12 @@ def configurations() -> Iterator[Configuration]:
         settings = {"FOREBAY_STORAGE": "mpi", "FOREBAY_STEP_ASIDE": "never"}
         yield Configuration(f"{name}-storage-mpi-2", installation, 2, settings, ("--strict",))
         settings = {"FOREBAY_CONSISTENCY": "mpi", "FOREBAY_STEP_ASIDE": "never"}
-        standard = ("--strict", "--standard-visibility", *NOT_CACHED)
+        standard = ("--strict", "--standard-visibility", "--disable", SEVERAL_NODES)
         yield Configuration(f"{name}-nodes-mpi-3", installation, 3, settings, standard, nodes=2)
         if installation.abi != "openmpi":
-            yield Configuration(f"{name}-nodes-default-2", installation, 2, {}, (), nodes=2)
+            yield Configuration(
+                f"{name}-nodes-default-2", installation, 2, {}, standard[1:], nodes=2
+            )
 
 
 def compiler(installation: mpi.Mpi) -> str:
