@@ -4,6 +4,7 @@ include(CMakePackageConfigHelpers)
 
 set(config_directory lib/cmake/forebay)
 install(TARGETS forebay_preload LIBRARY DESTINATION lib)
+install(TARGETS forebay-committer RUNTIME DESTINATION lib)
 foreach(abi mpich mpiabi openmpi)
   if(NOT TARGET forebay_${abi})
     continue()

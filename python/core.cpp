@@ -13,6 +13,7 @@
 #include "options/options.h"
 #include "page/page_kind.h"
 #include "policy/policy.h"
+#include "runtime/recover.h"
 #include "storage/storage.h"
 
 namespace nb = nanobind;
@@ -116,6 +117,26 @@ NB_MODULE(_core, module) {
       "policies", [] { return variants(forebay::policies()); }, "Every replacement policy.");
   module.def(
       "storages", [] { return variants(forebay::storages()); }, "Every storage.");
+  using forebay::runtime::LeftCache;
+  using forebay::runtime::LeftFile;
+  nb::class_<LeftFile>(module, "LeftFile", "A file that lacked bytes of a killed job.")
+      .def_ro("path", &LeftFile::path)
+      .def_ro("bytes", &LeftFile::bytes, "How many it lacked.")
+      .def_ro("problem", &LeftFile::problem, "Why it lacks them still, or empty.");
+  nb::class_<LeftCache>(module, "LeftCache", "A cache that processes left on this node.")
+      .def_ro("registry", &LeftCache::registry)
+      .def_ro("in_use", &LeftCache::in_use, "Its processes live; nothing was done.")
+      .def_ro("cared_for", &LeftCache::cared_for, "A committer or recovery is at work on it.")
+      .def_ro("problem", &LeftCache::problem, "Why it could not be looked at, or empty.")
+      .def_ro("files", &LeftCache::files);
+  module.def(
+      "recover",
+      [](const std::string& arena_dir, const std::string& job, bool commit, bool force) {
+        return forebay::runtime::recover({arena_dir, job, commit, force});
+      },
+      nb::arg("arena_dir"), nb::arg("job"), nb::arg("commit"), nb::arg("force"),
+      nb::call_guard<nb::gil_scoped_release>(),
+      "Commits (or only lists) what killed processes of this user left on this node.");
   module.def("complaint_about", complaint_about, nb::arg("name"), nb::arg("value"),
              "What is wrong with the value of an option, or None.");
 }

@@ -15,6 +15,7 @@ _COMMANDS = {
     "run": "forebay.run",
     "env": "forebay.env",
     "hints": "forebay.hints",
+    "recover": "forebay.recover",
     "bench": "forebay.bench",
     "demo": "forebay.bench_demo",
 }

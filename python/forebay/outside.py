@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
+import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -18,6 +19,9 @@ from forebay.launch import finish_like, run_command
 # preload the second, with the reason, when it could not load the interposer.
 _USED = "used"
 _UNLOADABLE = "unloadable"
+# The committer's: bytes, path and problem of each file that ended processes left, a line each.
+_SAVED = "saved"
+_COMMITTER_SECONDS = 60
 
 
 def run_job(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
@@ -51,21 +55,44 @@ def _run_in_directory(command: Sequence[str], environment: dict[str, str]) -> in
         _report_if_unused(directory)
         return status
     finally:
+        _report_saved(directory, environment)
         shutil.rmtree(directory, ignore_errors=True)
-        _remove_leftovers(environment)
 
 
-def _remove_leftovers(environment: dict[str, str]) -> None:
-    """Frees the shared memory that killed processes of this node left, and says so."""
-    base = Path(environment.get("FOREBAY_ARENA_DIR") or "/dev/shm")
-    job = environment["FOREBAY_JOB"]
-    left = list((base / f"forebay-{os.geteuid()}").glob(f"{job}*"))
-    for path in left:
-        path.unlink(missing_ok=True)
-    if left:
+def _report_saved(directory: Path, environment: dict[str, str]) -> None:
+    """Commits what killed processes of this node left, and says what was saved.
+
+    The node's committer does so while the job runs; it is given time to finish.
+    """
+    from forebay import _core
+
+    arena_dir = environment.get("FOREBAY_ARENA_DIR", "")
+    patience = time.monotonic() + _COMMITTER_SECONDS
+    while True:
+        caches = _core.recover(arena_dir, environment["FOREBAY_JOB"], True, False)
+        if time.monotonic() > patience or not any(c.cared_for and not c.in_use for c in caches):
+            break
+        time.sleep(0.05)
+    saved: Counter[str] = Counter()
+    report = directory / _SAVED
+    for line in report.read_text().splitlines() if report.exists() else []:
+        amount, path, problem = line.split("\t", 2)
+        if not problem:
+            saved[path] += int(amount)
+    for cache in caches:
+        for file in cache.files:
+            if file.problem:
+                click.echo(
+                    f"forebay: {file.bytes:,} bytes that ended processes had written to "
+                    f"{file.path} could not be saved: {file.problem}; see forebay recover",
+                    err=True,
+                )
+            else:
+                saved[file.path] += file.bytes
+    for path, count in saved.items():
         click.echo(
-            "forebay: processes of the job ended without MPI_Finalize; what they had written and "
-            "not committed by MPI_File_sync or MPI_File_close is lost",
+            f"forebay: processes ended without closing {path}; "
+            f"{count:,} bytes that they had written were saved",
             err=True,
         )
 

@@ -33,7 +33,8 @@ struct alignas(64) Frame {
   FrameIndex hash_next = no_frame;  // also the free list's link
   FrameIo io = FrameIo::idle;
   std::atomic<uint32_t> dirty_hint{0};
-  uint32_t file_slot = 0;  // index of the file's entry, for whoever commits
+  uint32_t file_slot = 0;   // index of the file's entry, for whoever commits
+  uint32_t io_process = 0;  // who does the I/O, while there is some; the driver's number for it
 
   bool closed() const { return (tag.load(std::memory_order_relaxed) & 1) != 0; }
 };

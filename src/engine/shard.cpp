@@ -107,4 +107,22 @@ void Shard::release(FrameIndex frame) {
   state_->free_head = frame;
 }
 
+void Shard::rebuild() {
+  state_->resident = 0;
+  state_->free_head = no_frame;
+  for (uint32_t b = 0; b <= state_->bucket_mask; ++b) buckets_[b] = no_frame;
+  policy_->reset();
+  for (uint32_t i = state_->usable; i-- > 0;) {
+    const FrameIndex frame = state_->first_frame + i;
+    Frame& f = frames_[frame];
+    if (f.key.file == 0) {
+      f.hash_next = state_->free_head;
+      state_->free_head = frame;
+    } else {
+      link(frame, f.key, f.file_slot);
+      policy_->insert(i, f.key);
+    }
+  }
+}
+
 }  // namespace forebay

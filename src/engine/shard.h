@@ -55,6 +55,10 @@ class Shard {
   // The frame's page leaves the cache without being a victim.
   void release(FrameIndex frame);
 
+  // Whoever held the shard's lock died: hash, free list and policy are made again from the frames'
+  // keys, which are the truth.
+  void rebuild();
+
   const ShardState& state() const { return *state_; }
 
  private:

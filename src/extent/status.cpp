@@ -1,6 +1,7 @@
 #include "extent/status.h"
 
 #include <cerrno>
+#include <cstring>
 
 namespace forebay {
 
@@ -52,6 +53,11 @@ const char* describe(Code code) {
       return "not supported";
   }
   return "unknown";
+}
+
+std::string cause(const Status& status) {
+  if (status.ok()) return "";
+  return status.system_error != 0 ? std::strerror(status.system_error) : describe(status.code);
 }
 
 }  // namespace forebay

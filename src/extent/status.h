@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace forebay {
 
@@ -30,5 +31,8 @@ struct [[nodiscard]] Status {
 
 // The sentence for a code, without file or offset ("no space left on the storage").
 const char* describe(Code code);
+
+// What went wrong, in the system's words where it has some; "" for success.
+std::string cause(const Status& status);
 
 }  // namespace forebay

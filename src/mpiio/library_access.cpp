@@ -55,6 +55,7 @@ int call_shared(Handle& handle, const Call& call, MPI_Status& status) {
 void forget_overwritten(Handle& handle) {
   const HandleLock lock(handle);
   handle.cached->drop_clean();
+  handle.cached->note_own_change();
 }
 
 // Dirty bytes of other handles of the file must not come after, nor be missed by, the library.

@@ -46,6 +46,7 @@ int set_size(Handle& handle, MPI_Offset bytes) {
   forget_beyond(handle, bytes);
   if (!shared) mpi().Barrier(handle.own.comm);
   const int code = mpi().File_set_size(handle.file, bytes);
+  handle.cached->note_own_change();
   // In every library rank 0 waits until storage has its new size; others may not.
   if (shared && handle.rank == 0) forget_beyond(handle, bytes);
   mpi().Barrier(handle.own.comm);
@@ -63,6 +64,7 @@ int preallocate(Handle& handle, MPI_Offset bytes) {
   const Status status = agree_status(handle.own.comm, commit(handle));
   if (!status.ok()) return raise(handle, status, "committing");
   const int code = mpi().File_preallocate(handle.file, bytes);
+  handle.cached->note_own_change();
   mpi().Barrier(handle.own.comm);  // some library's rank 0 alone does the work
   return code;
 }

@@ -94,6 +94,8 @@ std::vector<Declaration> declare_options() {
        "File to which the statistics are written as JSON."},
       {"arena_dir", text, &Options::arena_dir, "", false,
        "Directory for shared arenas; empty for /dev/shm."},
+      {"committer", boolean, &Options::committer, "", false,
+       "Keep a process on each node that commits what killed ranks leave."},
       {"node", text, &Options::node, "", false,
        "Name of the node: processes with different names share no cache; empty for the real one."},
       {"job", text, &Options::job, "", false,

@@ -26,10 +26,12 @@ constexpr int yields_before_check = 10'000;
 
 std::unique_ptr<ArenaCache> ArenaCache::join(const std::string& path, uint32_t number,
                                              const ArenaConfig& config, Registry* registry,
-                                             StorageFinder finder, Status* status) {
+                                             uint32_t process, StorageFinder finder,
+                                             Status* status) {
   std::unique_ptr<ArenaCache> cache(new ArenaCache);
   cache->registry_ = registry;
   cache->number_ = number;
+  cache->process_ = process;
   cache->finder_ = std::move(finder);
   cache->kind_ = page_kinds()[config.page_kind];
   const PolicySpec& policy = policies()[config.policy];
@@ -109,7 +111,7 @@ void ArenaCache::drain(FrameIndex frame) const {
       if (spin < spins_before_yield) continue;
       sched_yield();
       // A process that died in mid-copy left nothing published: its seat is given back.
-      if (spin % yields_before_check == 0 && kill(seat.process, 0) != 0 && errno == ESRCH) {
+      if (spin % yields_before_check == 0 && !alive(registry_->processes[seat.process])) {
         uint64_t expected = word;
         seat.busy.compare_exchange_strong(expected, 0);
       }
@@ -223,12 +225,11 @@ ArenaCache::Got ArenaCache::obtain(const Requester& who, Locked& lock, PageKey k
   return Got::placed;
 }
 
-// A dirty page of a file that this process may not write is left to those who may.
-bool ArenaCache::evictable(const Requester& who, const Frame& frame) const {
-  if (frame.io != FrameIo::idle) return false;
-  if (frame.dirty_hint.load(std::memory_order_relaxed) == 0) return true;
-  if (frame.key.file == who.file->id && who.can_write_storage) return true;
-  return finder_(frame.file_slot, frame.key.file) != nullptr;
+// Named before it is begun, so that whoever finds it begun knows whose it is.
+void ArenaCache::begin_io(FrameIndex frame, FrameIo io) const {
+  frames_[frame].io_process = process_;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  frames_[frame].io = io;
 }
 
 void ArenaCache::release_frame(FrameIndex frame) {
@@ -251,7 +252,7 @@ Status ArenaCache::page_for_write(const Requester& who, Extent part, bool count,
       const Got got = obtain(who, lock, key, &count, true, &frame, &status);
       if (got == Got::again) continue;
       if (got == Got::none) return status;
-      Frame& f = frames_[frame];
+      const Frame& f = frames_[frame];
       if (must_fill && got == Got::resident) {
         must_fill = !kind_->holds(state(frame), page_size(), {0, page_size()});
       }
@@ -260,7 +261,7 @@ Status ArenaCache::page_for_write(const Requester& who, Extent part, bool count,
           lock.wait();
           continue;
         }
-        f.io = FrameIo::filling;
+        begin_io(frame, FrameIo::filling);
         claims.push_back({frame, page_start, got == Got::placed});
       } else {
         if (got == Got::placed) open_frame(frame);

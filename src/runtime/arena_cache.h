@@ -41,9 +41,10 @@ class ArenaCache {
   // where it may not write that file.
   using StorageFinder = std::function<Storage*(uint32_t file_slot, uint64_t file_id)>;
 
+  // `process`: this process's number in the registry.
   static std::unique_ptr<ArenaCache> join(const std::string& path, uint32_t number,
                                           const ArenaConfig& config, Registry* registry,
-                                          StorageFinder finder, Status* status);
+                                          uint32_t process, StorageFinder finder, Status* status);
   void remove() { segment_->remove(); }
 
   const PageKind& kind() const { return *kind_; }
@@ -83,6 +84,12 @@ class ArenaCache {
   void drop(const Requester& who, Extent range, bool dirty_too);
   void truncate(const Requester& who, int64_t bytes);
   bool any_resident(const Requester& who, Extent range);
+
+  // Ends the I/O that a dead process had under way: what it was writing is dirty again, what it was
+  // reading is forgotten.
+  void end_io_of(uint32_t process);
+  // Bytes of the file that storage may lack.
+  int64_t unsaved_bytes(uint64_t file);
 
   // After a publish without the lock that found the frame's hint clear.
   void note_dirty(Frame& frame);
@@ -125,7 +132,7 @@ class ArenaCache {
   void open_frame(FrameIndex frame) const;
   void drain(FrameIndex frame) const;  // waits until no seat is busy with it
   void forget_dirty(Frame& frame);
-  bool evictable(const Requester& who, const Frame& frame) const;
+  void begin_io(FrameIndex frame, FrameIo io) const;
   void release_frame(FrameIndex frame);
   Got obtain(const Requester& who, Locked& lock, PageKey key, bool* count, bool wait,
              FrameIndex* frame, Status* status);
@@ -145,14 +152,18 @@ class ArenaCache {
   Status commit_frames(const Requester& who, std::vector<FrameIndex> frames, uint64_t file,
                        bool wait);
   Status commit_around(const Requester& who, FrameIndex victim);
-  Status write_plan(const Requester& who, const CommitPlan& plan, Storage& storage);
+  Status write_plan(const Requester& who, const CommitPlan& plan, FileEntry& file,
+                    Storage& storage);
   void settle_claims(const CommitPlan& plan, const std::vector<FrameIndex>& claimed,
                      const Status& status);
+  void repair_shard(uint32_t shard);
+  void repair_frame(FrameIndex frame);
   template <typename Change>
   void change_frames(const Requester& who, Extent range, const Change& change);
 
   Registry* registry_ = nullptr;
   uint32_t number_ = 0;
+  uint32_t process_ = 0;
   std::unique_ptr<SharedSegment> segment_;
   Header* header_ = nullptr;
   ArenaShape shape_;

@@ -5,6 +5,7 @@
 
 #include "runtime/arena_lock.h"
 #include "runtime/clock.h"
+#include "runtime/noted_write.h"
 
 namespace forebay::runtime {
 
@@ -76,20 +77,22 @@ Status ArenaCache::commit_frames(const Requester& who, std::vector<FrameIndex> f
         // Counted as being committed before it ceases to count as dirty, so that commit() never
         // sees neither.
         header_->committing_frames.fetch_add(1);
+        begin_io(f, FrameIo::committing);
         forget_dirty(frame);
         if (kind_->lock_free()) drain(f);
         regions.clear();
         kind_->take_dirty(state(f), page_size(), regions);
         if (regions.empty()) {
+          frame.io = FrameIo::idle;
           header_->committing_frames.fetch_sub(1);
           continue;
         }
-        frame.io = FrameIo::committing;
         claimed.push_back(f);
         for (const Extent& region : regions) plan.add(f, frame.key.page * page_size(), region);
       }
       if (claimed.empty()) continue;
-      const Status status = write_plan(who, plan, *storage);
+      FileEntry& entry = registry_->files[frames_[claimed.front()].file_slot];
+      const Status status = write_plan(who, plan, entry, *storage);
       settle_claims(plan, claimed, status);
       if (!status.ok() && result.ok()) result = status;
     }
@@ -104,7 +107,8 @@ Status ArenaCache::commit_frames(const Requester& who, std::vector<FrameIndex> f
   return result;
 }
 
-Status ArenaCache::write_plan(const Requester& who, const CommitPlan& plan, Storage& storage) {
+Status ArenaCache::write_plan(const Requester& who, const CommitPlan& plan, FileEntry& file,
+                              Storage& storage) {
   std::vector<forebay::Segment> segments;
   segments.reserve(plan.parts().size());
   for (const CommitPlan::Part& part : plan.parts()) {
@@ -121,7 +125,11 @@ Status ArenaCache::write_plan(const Requester& who, const CommitPlan& plan, Stor
             [](const Request& a, const Request& b) { return a.offset < b.offset; });
   StorageCounters counters;
   const WorkClock clock;
-  const Status status = storage.write(requests, counters);
+  Status status;
+  {
+    const NotedWrite noted(file.changed, storage, true);
+    status = storage.write(requests, counters);
+  }
   who.statistics->commit_ns += clock.cost_ns();
   who.statistics->write_requests += counters.requests;
   who.statistics->write_syscalls += counters.syscalls;

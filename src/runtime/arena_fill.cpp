@@ -51,7 +51,7 @@ Status ArenaCache::read(const Requester& who, Extent wanted, std::byte* memory, 
             continue;
           }
         }
-        frames_[frame].io = FrameIo::filling;
+        begin_io(frame, FrameIo::filling);
         claims.push_back({frame, page_start, outcome == Got::placed});
         next_page = true;
       }
@@ -92,7 +92,7 @@ void ArenaCache::prefetch(const Requester& who, Extent range) {
       if (got == Got::again) {
         again = true;
       } else if (got == Got::placed) {
-        frames_[frame].io = FrameIo::filling;
+        begin_io(frame, FrameIo::filling);
         claims.push_back({frame, page * page_size(), true});
       } else {
         page = last;  // no frame without waiting: enough fetched ahead

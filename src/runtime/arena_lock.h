@@ -9,9 +9,9 @@ namespace forebay::runtime {
 class ArenaCache::Locked {
  public:
   Locked(ArenaCache& cache, uint32_t shard)
-      : driver_(*reinterpret_cast<DriverShard*>(cache.segment_->base() + cache.layout_->driver +
+      : cache_(cache), shard_(shard), driver_(*reinterpret_cast<DriverShard*>(cache.segment_->base() + cache.layout_->driver +
                                                 shard * cache.layout_->driver_stride)) {
-    driver_.lock.lock();
+    acquire();
   }
   ~Locked() {
     if (held_) driver_.lock.unlock();
@@ -28,7 +28,7 @@ class ArenaCache::Locked {
     signal_ = false;
   }
   void resume() {
-    driver_.lock.lock();
+    acquire();
     held_ = true;
   }
   void wait() {
@@ -39,6 +39,11 @@ class ArenaCache::Locked {
   }
 
  private:
+  void acquire() {
+    if (driver_.lock.lock()) cache_.repair_shard(shard_);
+  }
+  ArenaCache& cache_;
+  const uint32_t shard_;
   DriverShard& driver_;
   bool held_ = true;
   bool signal_ = false;

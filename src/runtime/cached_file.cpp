@@ -8,7 +8,9 @@
 
 #include "runtime/arena_cache.h"
 #include "runtime/clock.h"
+#include "runtime/file_identity.h"
 #include "runtime/node.h"
+#include "runtime/noted_write.h"
 #include "runtime/registry.h"
 
 namespace forebay::runtime {
@@ -153,6 +155,7 @@ Status CachedFile::write_direct(Extent extent, const std::byte* memory, int64_t*
   statistics_.bypass_bytes += extent.length;
   const Requester who = requester();
   file_->direct_writers.fetch_add(1, std::memory_order_seq_cst);
+  seat_->direct.store(1, std::memory_order_release);
   Status status;
   // What was cached before this write must not be committed over it.
   if (arena_->any_resident(who, extent)) status = arena_->commit(who, extent);
@@ -161,6 +164,7 @@ Status CachedFile::write_direct(Extent extent, const std::byte* memory, int64_t*
     const Request request{extent.offset, {&segment, 1}};
     StorageCounters counters;
     const int64_t before = storage_ns == nullptr ? 0 : now_ns();
+    const NotedWrite noted(file_->changed, *storage_->storage, arena_->may_be_dirty());
     status = storage_->storage->write({&request, 1}, counters);
     if (storage_ns != nullptr) *storage_ns = now_ns() - before;
     statistics_.write_requests += counters.requests;
@@ -168,6 +172,7 @@ Status CachedFile::write_direct(Extent extent, const std::byte* memory, int64_t*
   }
   if (arena_->any_resident(who, extent)) arena_->drop(who, extent, false);
   file_->direct_writes.fetch_add(1, std::memory_order_seq_cst);
+  seat_->direct.store(0, std::memory_order_relaxed);
   file_->direct_writers.fetch_sub(1, std::memory_order_seq_cst);
   return status;
 }
@@ -352,6 +357,8 @@ void CachedFile::truncate_cache(int64_t bytes) {
     if (seat.end.load() > bytes) seat.end.store(bytes);
   }
 }
+
+void CachedFile::note_own_change() { runtime::note_own_change(*file_); }
 
 Status CachedFile::set_write_through(bool on) {
   if (on == wants_write_through_) return {};

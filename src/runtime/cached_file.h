@@ -117,6 +117,9 @@ class CachedFile {
   // (a later commit would bring the bytes back) and after (read-ahead may have fetched them again).
   void truncate_cache(int64_t bytes);
 
+  // The MPI library has changed the file by itself.
+  void note_own_change();
+
   // Switches the file between write-back and write-through (every write is in storage before it
   // returns, reads are not kept), for all handles, as long as one of them wants it.
   Status set_write_through(bool on);

@@ -1,19 +1,23 @@
 #include "runtime/node.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <new>
+#include <string_view>
+
+#include "runtime/committer.h"
+#include "runtime/file_identity.h"
 
 namespace forebay::runtime {
 
 namespace {
 
-bool alive(pid_t process) { return process != 0 && (kill(process, 0) == 0 || errno != ESRCH); }
+constexpr std::string_view registry_suffix = ".registry";
 
 int64_t random_word() {
   int64_t word = 0;
@@ -29,49 +33,86 @@ std::string arena_path(const std::string& prefix, uint32_t number) {
 }  // namespace
 
 std::unique_ptr<Node> Node::join(const std::string& directory, const std::string& name,
-                                 Status* status) {
-  std::unique_ptr<Node> node(new Node);
-  node->prefix_ = directory + "/" + name;
-  const std::string path = node->prefix_ + ".registry";
+                                 bool* created, Status* status) {
   // The registry may be about to be removed by the last process that leaves: then join anew.
   for (;;) {
+    std::unique_ptr<Node> node(new Node);
+    node->prefix_ = directory + "/" + name;
+    node->path_ = node->prefix_ + std::string(registry_suffix);
+    *created = false;
     node->segment_ = SharedSegment::join(
-        path, sizeof(Registry), sizeof(Registry),
-        [](std::byte* base) {
+        node->path_, sizeof(Registry), sizeof(Registry),
+        [created](std::byte* base) {
           auto* registry = new (base) Registry;
           registry->lock.init();
           registry->identity = random_word();
           for (FileEntry& file : registry->files) file.access.init();
+          *created = true;
         },
         status);
     if (node->segment_ == nullptr) return nullptr;
-    node->registry_ = reinterpret_cast<Registry*>(node->segment_->base());
-    const RegistryLock lock(*node->registry_);
-    if (node->registry_->removed) continue;
-    auto* const begin = std::begin(node->registry_->processes);
-    auto* const end = std::end(node->registry_->processes);
-    auto* const free_entry = std::find(begin, end, 0);
-    if (free_entry == end) {
-      *status = {Code::no_memory, ENOMEM, -1};
-      return nullptr;
-    }
-    *free_entry = getpid();
-    return node;
+    if (node->enter(status)) return node;
+    if (!status->ok()) return nullptr;
   }
+}
+
+std::unique_ptr<Node> Node::adopt(const std::string& registry_path, Status* status) {
+  std::unique_ptr<Node> node(new Node);
+  if (!registry_path.ends_with(registry_suffix)) {
+    *status = {Code::bad_argument, EINVAL, -1};
+    return nullptr;
+  }
+  node->path_ = registry_path;
+  node->prefix_ = registry_path.substr(0, registry_path.size() - registry_suffix.size());
+  node->segment_ = SharedSegment::attach(registry_path, status);
+  if (node->segment_ == nullptr || !node->enter(status)) return nullptr;
+  return node;
+}
+
+// Takes a number among the registry's processes. False with success: it is being removed.
+bool Node::enter(Status* status) {
+  auto* registry = reinterpret_cast<Registry*>(segment_->base());
+  *status = {};
+  if (segment_->bytes() != sizeof(Registry)) {
+    *status = {Code::unsupported, 0, -1};
+    return false;
+  }
+  const RegistryLock lock(*registry);
+  if (registry->removed) {
+    segment_->remove();  // whoever was about to may have died
+    return false;
+  }
+  auto* const begin = std::begin(registry->processes);
+  auto* const end = std::end(registry->processes);
+  auto* const free_entry = std::find(begin, end, ProcessId{});
+  if (free_entry == end) {
+    *status = {Code::no_memory, ENOMEM, -1};
+    return false;
+  }
+  *free_entry = this_process();
+  process_ = static_cast<uint32_t>(free_entry - begin);
+  registry_ = registry;
+  return true;
 }
 
 Node::~Node() {
   if (registry_ == nullptr) return;
-  const RegistryLock lock(*registry_);
-  bool others = false;
-  for (pid_t& process : registry_->processes) {
-    if (process == getpid()) process = 0;
-    others = others || alive(process);
+  // Nobody may be left to do it. What storage refuses stays, to be recovered later.
+  if (!looks_only_) {
+    for (const uint32_t dead : dead_processes()) (void)reap(dead, false, false);
   }
-  if (others) return;
+  const RegistryLock lock(*registry_);
+  registry_->processes[process_] = {};
+  const bool others = std::any_of(std::begin(registry_->processes), std::end(registry_->processes),
+                                  [](const ProcessId& process) { return process.pid != 0; });
+  if (others || looks_only_ || keeps_bytes()) return;
   registry_->removed = true;
   for (uint32_t a = 0; a < registry_->arenas; ++a) unlink(arena_path(prefix_, a).c_str());
   segment_->remove();
+}
+
+std::string Node::registry_path_of(pid_t pid) const {
+  return prefix_ + "-" + std::to_string(pid) + std::string(registry_suffix);
 }
 
 ArenaCache* Node::arena(uint32_t number, Status* status) {
@@ -79,7 +120,7 @@ ArenaCache* Node::arena(uint32_t number, Status* status) {
   std::unique_ptr<ArenaCache>& arena = arenas_[number];
   if (arena == nullptr) {
     arena = ArenaCache::join(
-        arena_path(prefix_, number), number, registry_->arena[number], registry_,
+        arena_path(prefix_, number), number, registry_->arena[number], registry_, process_,
         [this](uint32_t slot, uint64_t id) { return writable_storage(slot, id); }, status);
   }
   return arena.get();
@@ -125,7 +166,7 @@ Storage* Node::writable_storage(uint32_t slot, uint64_t file_id) {
     }
   }
   const FileEntry& entry = registry_->files[slot];
-  if (entry.id != file_id || entry.path[0] == '\0') return nullptr;
+  if (entry.id != file_id || !still_named(entry)) return nullptr;
   Status status;
   const std::shared_ptr<OpenFile> file = storage(
       slot,
@@ -175,6 +216,16 @@ std::string node_name(Scope scope, const Options& options) {
   return name;
 }
 
+// Where `forebay run` waits to tell the user what was saved (FOREBAY_RUN_DIR), it is reported.
+void begin_care(const std::string& registry) {
+  const std::string program = committer_program();
+  char* const absolute = realpath(registry.c_str(), nullptr);
+  if (program.empty() || absolute == nullptr) return;
+  const char* folder = std::getenv("FOREBAY_RUN_DIR");
+  start_committer(program, absolute, folder == nullptr ? "" : std::string(folder) + "/saved");
+  std::free(absolute);
+}
+
 }  // namespace
 
 Node* node_of(Scope scope, const Options& options, Status* status) {
@@ -184,7 +235,11 @@ Node* node_of(Scope scope, const Options& options, Status* status) {
   if (node == nullptr) {
     const std::string directory = segment_directory(options.arena_dir, status);
     if (directory.empty()) return nullptr;
-    node = Node::join(directory, node_name(scope, options), status).release();
+    bool created = false;
+    node = Node::join(directory, node_name(scope, options), &created, status).release();
+    // That of scope node looks after the caches of single processes, too.
+    if (node != nullptr && created && scope == Scope::node && options.committer)
+      begin_care(node->registry_path());
   }
   return node;
 }

@@ -52,17 +52,48 @@ struct CommitCost {
 
 class Node {
  public:
+  // *created: nobody had joined before.
   static std::unique_ptr<Node> join(const std::string& directory, const std::string& name,
-                                    Status* status);
-  ~Node();  // leaves; the last process removes what there is
+                                    bool* created, Status* status);
+  // Attaches to what a registry's path names, to look after processes that have died. Null: it is
+  // being removed, or is not ours to read.
+  static std::unique_ptr<Node> adopt(const std::string& registry_path, Status* status);
+  ~Node();  // leaves; the last process removes what there is, unless bytes are kept for recovery
 
   Registry& registry() { return *registry_; }
+  uint32_t process() const { return process_; }  // this process's number in the registry
   // The arena of that number, mapped at first use.
   ArenaCache* arena(uint32_t number, Status* status);
   // Storage of the file in `slot`, opened for what `mode` needs.
   std::shared_ptr<OpenFile> storage(uint32_t slot, const StorageOpener& opener, OpenMode mode,
                                     Status* status);
   Helper& helper() { return helper_; }
+  const std::string& registry_path() const { return path_; }
+  // The path of the registry that process `pid` of this node has for itself in scope process.
+  std::string registry_path_of(pid_t pid) const;
+  // As SharedSegment::watch, for the registry.
+  bool watch() const { return segment_->watch(); }
+
+  // What becomes of a file whose bytes a dead process left.
+  struct Saved {
+    std::string path;
+    int64_t bytes = 0;  // that storage lacked
+    Status status;      // of committing them
+    std::string refusal;  // why they must not be: the file is another one by now, or has changed
+    std::string problem() const { return !refusal.empty() ? refusal : cause(status); }
+  };
+  // Takes the place of process number `dead`, which has died: its locks, its half-done I/O, and the
+  // bytes of its files, which are committed. `force`: even to files that others have changed.
+  std::vector<Saved> reap(uint32_t dead, bool careful, bool force);
+  // Tries to commit the bytes that no handle is left for.
+  std::vector<Saved> save_kept(bool careful, bool force);
+  // Numbers of the processes that died without leaving.
+  std::vector<uint32_t> dead_processes();
+  bool keeps_bytes() const;
+  int64_t unsaved_bytes(const FileEntry& file);
+  // The destructor neither commits nor removes anything.
+  void leave_as_it_is() { looks_only_ = true; }
+
   // What commits to files of a device cost so far, told by the handles that have left.
   CommitCost commit_cost(uint64_t device);
   void add_commit_cost(uint64_t device, CommitCost cost);
@@ -71,9 +102,17 @@ class Node {
   Node() = default;
   Storage* writable_storage(uint32_t slot, uint64_t file_id);
 
+  static constexpr int64_t commit_size_bytes = 4 << 20;  // of what others left
+  Saved save(FileEntry& file, bool careful, bool force);
+  void forget(FileEntry& file);
+  bool enter(Status* status);
+
+  std::string path_;    // of the registry
   std::string prefix_;  // of the segments' paths
   std::unique_ptr<SharedSegment> segment_;
   Registry* registry_ = nullptr;
+  uint32_t process_ = 0;  // this process's number
+  bool looks_only_ = false;
   std::mutex mutex_;
   std::map<uint32_t, std::unique_ptr<ArenaCache>> arenas_;
   std::map<std::pair<uint64_t, int>, std::weak_ptr<OpenFile>> storages_;  // by file id and mode

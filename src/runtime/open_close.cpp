@@ -8,6 +8,7 @@
 
 #include "runtime/arena_cache.h"
 #include "runtime/cached_file.h"
+#include "runtime/file_identity.h"
 #include "runtime/node.h"
 #include "runtime/registry.h"
 
@@ -56,7 +57,7 @@ uint32_t entry_for(const Registry& registry, const struct stat& info) {
   uint32_t free_slot = no_entry;
   for (uint32_t f = 0; f < most_files; ++f) {
     const FileEntry& file = registry.files[f];
-    if (file.handles == 0) {
+    if (!file.in_use()) {
       free_slot = std::min(free_slot, f);
     } else if (file.device == info.st_dev && file.inode == info.st_ino) {
       return f;
@@ -73,12 +74,13 @@ StorageOpener by_path(const std::string& path, const std::string& kind) {
   };
 }
 
-uint32_t take_seat(Registry& registry, uint32_t file_slot) {
+uint32_t take_seat(Registry& registry, uint32_t process, uint32_t file_slot) {
   for (uint32_t s = 0; s < most_seats; ++s) {
     Seat& seat = registry.seats[s];
     if (seat.file.load() != no_entry) continue;
     seat.end.store(0);
-    seat.process = getpid();
+    seat.process = process;
+    seat.direct.store(0);
     seat.file.store(file_slot, std::memory_order_release);
     if (s >= registry.seats_in_use.load()) registry.seats_in_use.store(s + 1);
     return s;
@@ -120,7 +122,7 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
       return nullptr;
     }
     FileEntry& entry = registry.files[slot];
-    joined = entry.handles > 0;
+    joined = entry.in_use();
     if (!joined) {
       entry.arena = arena_for(registry, config);
       if (entry.arena == no_entry) {
@@ -128,19 +130,17 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
         return nullptr;
       }
       entry.id = registry.next_file_generation++ * files_at_once + slot;
-      entry.device = info.st_dev;
-      entry.inode = info.st_ino;
       entry.write_through.store(0);
       entry.aside.store(0);
-      entry.path[0] = '\0';
-      if (path.size() < sizeof(entry.path)) std::strcpy(entry.path, path.c_str());
+      identify(entry, path, info);
     }
-    const uint32_t seat = take_seat(registry, slot);
+    const uint32_t seat = take_seat(registry, node->process(), slot);
     if (seat == no_entry) {
       *status = {Code::no_memory, ENFILE, -1};
       return nullptr;
     }
     ++entry.handles;
+    entry.kept.store(0);  // what was left is this handle's to commit now
     file->file_ = &entry;
     file->file_slot_ = slot;
     file->seat_ = &registry.seats[seat];
@@ -185,7 +185,13 @@ Status CachedFile::close(bool discard) {
   }
   const RegistryLock lock(node_->registry());
   seat_->file.store(no_entry, std::memory_order_release);
-  if (file_->handles == 1 && arena_ != nullptr) arena_->drop(requester(), {0, INT64_MAX}, true);
+  if (file_->handles == 1 && arena_ != nullptr) {
+    if (status.ok()) {
+      arena_->drop(requester(), {0, INT64_MAX}, true);
+    } else {
+      file_->kept.store(1);
+    }
+  }
   --file_->handles;
   file_ = nullptr;
   return status;

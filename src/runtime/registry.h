@@ -3,13 +3,12 @@
 // seats of open handles, and words for shared file pointers. Lives in one segment.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <cstdint>
 
 #include "engine/shard.h"
 #include "runtime/lock.h"
+#include "runtime/process.h"
 
 namespace forebay::runtime {
 
@@ -25,17 +24,28 @@ struct alignas(64) Seat {
   std::atomic<uint64_t> busy{0};         // arena << 32 | frame + 1; 0: none
   std::atomic<int64_t> end{0};           // one past the highest byte written through this handle
   std::atomic<uint32_t> file{no_entry};  // index in files; no_entry: the seat is free
-  pid_t process = 0;
+  uint32_t process = 0;                  // index in processes
+  std::atomic<uint32_t> direct{0};       // within an access past the cache
 };
 
 enum Aside : uint32_t { writes_aside = 1, reads_aside = 2 };
 
-// One open file.
+// What recovery compares a file with: whether anybody else has written to it since.
+struct LastChange {
+  std::atomic<int64_t> modified_ns{0};    // the file's time of modification after our last commit
+  std::atomic<int64_t> written_ns{0};     // the node's time after our last write of any kind
+  std::atomic<uint32_t> being_written{0};  // writes of ours under way
+};
+
+// One open file; free unless in_use().
 struct alignas(64) FileEntry {
   uint64_t id = 0;  // PageKey::file; never used twice
   uint64_t device = 0;
   uint64_t inode = 0;
-  std::atomic<uint32_t> handles{0};  // open handles; 0: the entry is free
+  std::atomic<uint32_t> handles{0};  // open handles
+  // Bytes that storage would not take were left by the last handle: they wait for whoever opens the
+  // file again, or for recovery.
+  std::atomic<uint32_t> kept{0};
   uint32_t arena = no_entry;
   // Accesses that go past the cache: a fill that overlaps one in time must not keep what it read.
   std::atomic<uint32_t> direct_writers{0};
@@ -43,7 +53,11 @@ struct alignas(64) FileEntry {
   std::atomic<uint32_t> write_through{0};  // handles that want every write committed at once
   std::atomic<uint32_t> aside{0};          // kinds of calls the cache brings no gain for (Aside)
   SharedMutex access;                      // held by accesses in atomic mode
+  int64_t birth_ns = 0;  // when the file was created, 0 if the file system does not tell
+  LastChange changed;
   char path[1024] = {};  // by which others may open it to commit; "" if they cannot
+
+  bool in_use() const { return handles.load() > 0 || kept.load() != 0; }
 };
 
 // The configuration of an arena; equal configurations share one.
@@ -68,7 +82,7 @@ struct Registry {
   uint32_t arenas = 0;
   bool removed = false;                   // the last process has left: join a new registry
   std::atomic<uint32_t> seats_in_use{0};  // seats at and beyond this index were never taken
-  pid_t processes[most_processes] = {};
+  ProcessId processes[most_processes];
   ArenaConfig arena[most_arenas];
   FileEntry files[most_files];
   Seat seats[most_seats];

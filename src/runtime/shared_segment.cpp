@@ -1,6 +1,7 @@
 #include "runtime/shared_segment.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -19,7 +20,7 @@ namespace forebay::runtime {
 namespace {
 
 constexpr std::size_t header_bytes = 4096;
-constexpr uint32_t layout_version = 1;
+constexpr uint32_t layout_version = 2;
 constexpr uint64_t share_left_to_others = 8;  // one eighth
 constexpr int attach_attempts = 5000;         // a millisecond each
 
@@ -52,6 +53,27 @@ void* map_file(int descriptor, std::size_t bytes) {
   madvise(mapping, bytes, MADV_HUGEPAGE);  // where the system grants it for shared memory
   madvise(mapping, bytes, MADV_DONTFORK);  // a fork's child never touches the parent's pages
   return mapping;
+}
+
+// The segment in an open file; null where it is not ready, or (then the status says why) cannot be
+// mapped.
+std::byte* map_ready(int descriptor, const struct stat& info, Status* status) {
+  *status = {};
+  const auto bytes = static_cast<std::size_t>(info.st_size);
+  // The creator reserves the header's memory before it maps, and sets `ready` last.
+  if (info.st_uid != geteuid() || bytes <= header_bytes || info.st_blocks == 0) return nullptr;
+  void* mapping = map_file(descriptor, bytes);
+  if (mapping == nullptr) {
+    *status = Status::from_errno(errno);
+    return nullptr;
+  }
+  const auto* header = static_cast<const SegmentHeader*>(mapping);
+  if (header->ready.load(std::memory_order_acquire) == 1 &&
+      std::memcmp(header->magic, segment_magic, sizeof(segment_magic)) == 0 &&
+      header->version == layout_version && header->bytes == bytes - header_bytes)
+    return static_cast<std::byte*>(mapping);
+  munmap(mapping, bytes);
+  return nullptr;
 }
 
 }  // namespace
@@ -132,30 +154,38 @@ std::unique_ptr<SharedSegment> SharedSegment::join(
       return nullptr;
     }
     struct stat info;
-    if (fstat(descriptor, &info) == 0 && info.st_uid == geteuid() &&
-        info.st_size == static_cast<off_t>(header_bytes + bytes)) {
-      void* mapping = map_file(descriptor, header_bytes + bytes);
-      if (mapping == nullptr) {
-        *status = Status::from_errno(errno);
+    if (fstat(descriptor, &info) == 0 && info.st_size == static_cast<off_t>(header_bytes + bytes)) {
+      std::byte* mapping = map_ready(descriptor, info, status);
+      if (mapping != nullptr)
+        return std::unique_ptr<SharedSegment>(new SharedSegment(path, descriptor, mapping, bytes));
+      if (!status->ok()) {
         close(descriptor);
         return nullptr;
       }
-      const auto* header = static_cast<const SegmentHeader*>(mapping);
-      // The creator reserves the header's memory before it maps, and sets `ready` last.
-      if (info.st_blocks > 0 && header->ready.load(std::memory_order_acquire) == 1 &&
-          std::memcmp(header->magic, segment_magic, sizeof(segment_magic)) == 0 &&
-          header->version == layout_version && header->bytes == bytes) {
-        *status = {};
-        return std::unique_ptr<SharedSegment>(
-            new SharedSegment(path, descriptor, static_cast<std::byte*>(mapping), bytes));
-      }
-      munmap(mapping, header_bytes + bytes);
     }
     close(descriptor);
     sleep_a_millisecond();
   }
   *status = {Code::no_memory, ETIMEDOUT, -1};
   return nullptr;
+}
+
+std::unique_ptr<SharedSegment> SharedSegment::attach(const std::string& path, Status* status) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  struct stat info;
+  if (descriptor < 0 || fstat(descriptor, &info) != 0) {
+    *status = Status::from_errno(errno);
+    if (descriptor >= 0) close(descriptor);
+    return nullptr;
+  }
+  std::byte* mapping = map_ready(descriptor, info, status);
+  if (mapping == nullptr) {
+    if (status->ok()) *status = {Code::unsupported, 0, -1};
+    close(descriptor);
+    return nullptr;
+  }
+  const std::size_t bytes = static_cast<std::size_t>(info.st_size) - header_bytes;
+  return std::unique_ptr<SharedSegment>(new SharedSegment(path, descriptor, mapping, bytes));
 }
 
 bool SharedSegment::reserve(std::size_t offset, std::size_t length) {
@@ -179,6 +209,13 @@ void SharedSegment::populate(std::size_t offset, std::size_t length) const {
 #endif
 }
 
-void SharedSegment::remove() { unlink(path_.c_str()); }
+void SharedSegment::remove() {
+  struct stat mine, named;
+  if (fstat(descriptor_, &mine) == 0 && lstat(path_.c_str(), &named) == 0 &&
+      mine.st_ino == named.st_ino)
+    unlink(path_.c_str());
+}
+
+bool SharedSegment::watch() const { return flock(descriptor_, LOCK_EX | LOCK_NB) == 0; }
 
 }  // namespace forebay::runtime

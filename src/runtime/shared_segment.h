@@ -23,6 +23,8 @@ class SharedSegment {
                                              std::size_t reserved_bytes,
                                              const std::function<void(std::byte*)>& initialise,
                                              Status* status);
+  // Opens the segment at `path`, of whatever size, that some process has made ready.
+  static std::unique_ptr<SharedSegment> attach(const std::string& path, Status* status);
   ~SharedSegment();  // unmaps; the file stays
   SharedSegment(const SharedSegment&) = delete;
   SharedSegment& operator=(const SharedSegment&) = delete;
@@ -34,7 +36,9 @@ class SharedSegment {
   bool reserve(std::size_t offset, std::size_t length);
   // Maps those bytes into this process now instead of at the first touch.
   void populate(std::size_t offset, std::size_t length) const;
-  void remove();  // unlinks the file
+  void remove();  // unlinks the file, unless another has taken its name
+  // Keeps other processes from watch() until this one ends; false: another has it.
+  bool watch() const;
 
  private:
   SharedSegment(std::string path, int descriptor, std::byte* mapping, std::size_t bytes);

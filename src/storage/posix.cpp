@@ -103,6 +103,8 @@ class PosixStorage final : public Storage {
     return *bytes < 0 ? Status::from_errno(errno) : Status::success();
   }
 
+  int64_t modified_ns() override { return calls_.modified_ns(descriptor_); }
+
   Status flush() override;
 
  private:

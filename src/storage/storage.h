@@ -42,6 +42,8 @@ class Storage {
   virtual Status read(std::span<const Request> requests, std::span<int64_t> transferred,
                       StorageCounters& counters) = 0;
   virtual Status size(int64_t* bytes) = 0;
+  // When the file was last written to, by the file system's clock, nanoseconds; 0: not to be had.
+  virtual int64_t modified_ns() { return 0; }
   virtual Status flush() = 0;  // fsync; a failure is never retried into success
 };
 

@@ -25,6 +25,12 @@ int64_t SystemCalls::size(int descriptor) {
   return ::fstat(descriptor, &status) == 0 ? static_cast<int64_t>(status.st_size) : -1;
 }
 
+int64_t SystemCalls::modified_ns(int descriptor) {
+  struct stat status;
+  if (::fstat(descriptor, &status) != 0) return 0;
+  return status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec;
+}
+
 SystemCalls& SystemCalls::real() {
   static auto* const calls =
       new SystemCalls;  // files may be closed later than statics are destroyed

@@ -18,7 +18,8 @@ class SystemCalls {
   virtual ssize_t pwritev(int descriptor, const iovec* segments, int count, int64_t offset);
   virtual ssize_t preadv(int descriptor, const iovec* segments, int count, int64_t offset);
   virtual int fsync(int descriptor);
-  virtual int64_t size(int descriptor);  // fstat's st_size, or -1
+  virtual int64_t size(int descriptor);         // fstat's st_size, or -1
+  virtual int64_t modified_ns(int descriptor);  // fstat's st_mtim, or 0
 
   static SystemCalls& real();
 };

@@ -1,0 +1,111 @@
+// forebay-committer REGISTRY [REPORT]: looks after the processes of a job on this node. What they
+// leave dirty when they are killed is committed; when the last has gone, so is the cache. Started by
+// the first of them, detached from it; ends by itself. REPORT is a file that gets a line for each
+// file that was saved.
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <map>
+#include <vector>
+
+#include "runtime/node.h"
+
+namespace {
+
+using forebay::runtime::Node;
+using forebay::runtime::most_processes;
+using forebay::runtime::Registry;
+
+constexpr int look_again_ms = 200;  // for processes that have joined
+
+void report(const char* path, const std::vector<Node::Saved>& files) {
+  if (path == nullptr || files.empty()) return;
+  std::FILE* const file = std::fopen(path, "ae");
+  if (file == nullptr) return;
+  for (const Node::Saved& saved : files) {
+    std::fprintf(file, "%lld\t%s\t%s\n", static_cast<long long>(saved.bytes), saved.path.c_str(),
+                 saved.problem().c_str());
+  }
+  std::fclose(file);
+}
+
+// Descriptors by which the deaths of living processes are seen, by number in the registry.
+class Watch {
+ public:
+  void update(const Registry& registry) {
+    for (uint32_t p = 0; p < most_processes; ++p) {
+      const pid_t pid = registry.processes[p].pid;
+      const auto known = descriptors_.find(p);
+      if (known != descriptors_.end() && known->second.pid == pid) continue;
+      if (known != descriptors_.end()) {
+        close(known->second.descriptor);
+        descriptors_.erase(known);
+      }
+      if (pid == 0 || pid == getpid()) continue;
+      const auto descriptor = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+      if (descriptor >= 0) descriptors_[p] = {pid, descriptor};
+    }
+  }
+  void wait() const {
+    std::vector<pollfd> polled;
+    for (const auto& [number, watched] : descriptors_)
+      polled.push_back({watched.descriptor, POLLIN, 0});
+    poll(polled.data(), polled.size(), look_again_ms);
+  }
+  void forget(uint32_t number) {
+    const auto known = descriptors_.find(number);
+    if (known == descriptors_.end()) return;
+    close(known->second.descriptor);
+    descriptors_.erase(known);
+  }
+
+ private:
+  struct Watched {
+    pid_t pid;
+    int descriptor;
+  };
+  std::map<uint32_t, Watched> descriptors_;
+};
+
+bool anybody_else(const Node& node, const Registry& registry) {
+  for (uint32_t p = 0; p < most_processes; ++p) {
+    if (p != node.process() && registry.processes[p].pid != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: forebay-committer REGISTRY [REPORT]\n");
+    return 2;
+  }
+  // A job's end is told to whole sessions and process groups; this process ends by its own rule.
+  for (const int ignored : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE})
+    signal(ignored, SIG_IGN);
+  forebay::Status status;
+  const std::unique_ptr<Node> node = Node::adopt(argv[1], &status);
+  if (node == nullptr) return status.ok() ? 0 : 1;
+  if (!node->watch()) return 0;  // another one does it already
+  const char* const report_path = argc > 2 ? argv[2] : nullptr;
+  Watch watch;
+  while (anybody_else(*node, node->registry())) {
+    watch.update(node->registry());
+    watch.wait();
+    for (const uint32_t dead : node->dead_processes()) {
+      const pid_t pid = node->registry().processes[dead].pid;
+      report(report_path, node->reap(dead, false, false));
+      watch.forget(dead);
+      // With scope process it had a cache of its own.
+      if (const auto own = Node::adopt(node->registry_path_of(pid), &status)) {
+        for (const uint32_t process : own->dead_processes())
+          report(report_path, own->reap(process, false, false));
+      }
+    }
+  }
+  return 0;
+}

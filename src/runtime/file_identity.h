@@ -1,0 +1,26 @@
+// Whether the name of an open file still means that file, and whether others have written to it.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <string>
+
+#include "runtime/registry.h"
+
+namespace forebay::runtime {
+
+// Notes in a new entry which file it is, and its time of modification.
+void identify(FileEntry& entry, const std::string& path, const struct stat& info);
+
+// The entry's path leads to the entry's file: the same device and inode, created at the same time
+// (file systems give an inode's number to another file at once).
+bool still_named(const FileEntry& entry);
+
+// Why bytes kept for the file must not be committed to it by whoever comes later; "" if they may:
+// the file is the same, and nobody has written to it since the job last did.
+std::string change_by_others(const FileEntry& entry);
+
+// The job itself has changed the file, past the cache.
+void note_own_change(FileEntry& entry);
+
+}  // namespace forebay::runtime

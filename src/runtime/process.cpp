@@ -1,0 +1,53 @@
+#include "runtime/process.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace forebay::runtime {
+
+namespace {
+
+struct Entry {
+  char state = 'X';  // as in proc(5); X: no such process
+  uint64_t started = 0;
+};
+
+Entry entry_of(pid_t pid) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
+  const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return {};
+  char text[1024];
+  const ssize_t length = read(descriptor, text, sizeof text - 1);
+  close(descriptor);
+  if (length <= 0) return {};
+  text[length] = '\0';
+  // The second field is the program's name in parentheses, and may hold anything.
+  const char* at = std::strrchr(text, ')');
+  if (at == nullptr || at[1] == '\0') return {};
+  Entry entry;
+  entry.state = at[2];
+  constexpr int fields_to_start_time = 22 - 3;  // the state is field 3
+  at += 1;                                      // the blank before it
+  for (int field = 0; field < fields_to_start_time && at != nullptr; ++field) {
+    at = std::strchr(at + 1, ' ');
+  }
+  if (at != nullptr) entry.started = std::strtoull(at, nullptr, 10);
+  return entry;
+}
+
+}  // namespace
+
+ProcessId this_process() { return {getpid(), entry_of(getpid()).started}; }
+
+bool alive(const ProcessId& process) {
+  if (process.pid == 0) return false;
+  const Entry entry = entry_of(process.pid);
+  return entry.state != 'X' && entry.state != 'Z' && entry.started == process.started;
+}
+
+}  // namespace forebay::runtime

@@ -1,0 +1,21 @@
+// Which process is meant, even after its number has been given to another.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace forebay::runtime {
+
+struct ProcessId {
+  pid_t pid = 0;         // 0: none
+  uint64_t started = 0;  // clock ticks after boot
+  bool operator==(const ProcessId&) const = default;
+};
+
+ProcessId this_process();
+
+// Runs, and has not ended but for being waited for.
+bool alive(const ProcessId& process);
+
+}  // namespace forebay::runtime

@@ -1,0 +1,108 @@
+// Taking the place of processes that died: their half-done work, and the bytes they left.
+
+#include <algorithm>
+
+#include "runtime/arena_cache.h"
+#include "runtime/file_identity.h"
+#include "runtime/node.h"
+
+namespace forebay::runtime {
+
+std::vector<uint32_t> Node::dead_processes() {
+  std::vector<uint32_t> dead;
+  for (uint32_t p = 0; p < most_processes; ++p) {
+    const ProcessId process = registry_->processes[p];
+    if (process.pid != 0 && p != process_ && !alive(process)) dead.push_back(p);
+  }
+  return dead;
+}
+
+bool Node::keeps_bytes() const {
+  return std::any_of(std::begin(registry_->files), std::end(registry_->files),
+                     [](const FileEntry& file) { return file.kept.load() != 0; });
+}
+
+int64_t Node::unsaved_bytes(const FileEntry& file) {
+  Status status;
+  ArenaCache* cache = arena(file.arena, &status);
+  return cache == nullptr ? 0 : cache->unsaved_bytes(file.id);
+}
+
+Node::Saved Node::save(FileEntry& file, bool careful, bool force) {
+  Saved saved;
+  saved.path = file.path;
+  ArenaCache* cache = arena(file.arena, &saved.status);
+  if (cache == nullptr) return saved;
+  saved.bytes = cache->unsaved_bytes(file.id);
+  if (saved.bytes == 0) return saved;
+  const auto slot = static_cast<uint32_t>(&file - registry_->files);
+  if (careful) saved.refusal = change_by_others(file);
+  if (!saved.refusal.empty() && !(force && still_named(file))) return saved;
+  saved.refusal.clear();
+  Storage* storage = writable_storage(slot, file.id);
+  if (storage == nullptr) {
+    saved.status = {Code::access, EACCES, -1};
+    return saved;
+  }
+  Statistics statistics;
+  const Requester who{&file, slot, 0, storage, false, true, commit_size_bytes, &statistics};
+  saved.status = cache->commit(who, {0, INT64_MAX});
+  if (saved.status.ok()) saved.status = storage->flush();
+  return saved;
+}
+
+std::vector<Node::Saved> Node::reap(uint32_t dead, bool careful, bool force) {
+  std::vector<Saved> all;
+  Status status;
+  for (uint32_t a = 0; a < registry_->arenas; ++a) {
+    if (ArenaCache* cache = arena(a, &status)) cache->end_io_of(dead);
+  }
+  for (Seat& seat : registry_->seats) {
+    const uint32_t slot = seat.file.load();
+    if (slot == no_entry || seat.process != dead) continue;
+    seat.busy.store(0);
+    FileEntry& file = registry_->files[slot];
+    if (seat.direct.exchange(0) != 0) file.direct_writers.fetch_sub(1);
+    const bool known = std::any_of(all.begin(), all.end(),
+                                   [&](const Saved& saved) { return saved.path == file.path; });
+    Saved saved = save(file, careful, force);
+    const bool unsaved = !saved.status.ok() || !saved.refusal.empty();
+    {
+      const RegistryLock lock(*registry_);
+      if (seat.file.exchange(no_entry) == no_entry) continue;  // somebody else took the place, too
+      if (unsaved) file.kept.store(1);
+      if (file.handles.load() == 1 && !unsaved) forget(file);
+      file.handles.fetch_sub(1);
+    }
+    if (saved.bytes > 0 || (unsaved && !known)) all.push_back(std::move(saved));
+  }
+  const RegistryLock lock(*registry_);
+  registry_->processes[dead] = {};
+  return all;
+}
+
+std::vector<Node::Saved> Node::save_kept(bool careful, bool force) {
+  std::vector<Saved> all;
+  for (FileEntry& file : registry_->files) {
+    if (file.kept.load() == 0) continue;
+    all.push_back(save(file, careful, force));
+    if (!all.back().status.ok() || !all.back().refusal.empty()) continue;
+    const RegistryLock lock(*registry_);
+    file.kept.store(0);
+    if (file.handles.load() == 0) forget(file);
+  }
+  return all;
+}
+
+// The frames of a file that nobody has open any more.
+void Node::forget(FileEntry& file) {
+  Status status;
+  ArenaCache* cache = arena(file.arena, &status);
+  if (cache == nullptr) return;
+  Statistics statistics;
+  const auto slot = static_cast<uint32_t>(&file - registry_->files);
+  const Requester who{&file, slot, 0, nullptr, false, false, commit_size_bytes, &statistics};
+  cache->drop(who, {0, INT64_MAX}, true);
+}
+
+}  // namespace forebay::runtime

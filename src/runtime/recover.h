@@ -1,0 +1,39 @@
+// What killed jobs left on this node, and bringing it into their files.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace forebay::runtime {
+
+struct LeftFile {
+  std::string path;
+  int64_t bytes = 0;    // that the file lacked
+  std::string problem;  // why it lacks them still; "" when it has them now
+};
+
+struct LeftCache {
+  std::string registry;  // path of the registry's segment
+  bool in_use = false;   // its processes live: nothing was done
+  bool cared_for = false;  // the node's committer, or another recovery, is at work on it
+  std::string problem;   // why it could not be looked at; "" otherwise
+  std::vector<LeftFile> files;
+};
+
+struct RecoverSettings {
+  std::string arena_dir;  // "" for /dev/shm
+  std::string job;        // caches of this job only; "" for all of the user's
+  bool commit = true;     // false: only say what is there
+  bool force = false;     // commit even to files that others have changed since
+};
+
+// Goes through the caches of this user that no living process has. Safe to interrupt and repeat: a
+// cache is removed when all its bytes are in their files.
+std::vector<LeftCache> recover(const RecoverSettings& settings);
+
+// One cache.
+LeftCache recover_cache(const std::string& registry, const RecoverSettings& settings);
+
+}  // namespace forebay::runtime
