@@ -2,7 +2,6 @@
 // its instructions in turn, by the processor's single-step trap, and the second runs as a whole
 // there. (What a processor reorders beyond that is left to page_concurrency_test.cpp.)
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <cstring>
 #include <functional>
@@ -10,12 +9,7 @@
 #include <vector>
 
 #include "page/page_kind.h"
-
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define FOREBAY_SINGLE_STEP 1
-#include <ucontext.h>
-#include <x86intrin.h>
-#endif
+#include "single_step.h"
 
 namespace forebay {
 namespace {
@@ -70,33 +64,15 @@ class Page {
 using Work = std::function<void()>;
 
 #ifdef FOREBAY_SINGLE_STEP
-constexpr uint64_t trap_flag = 0x100;  // in the processor's flags: trap after every instruction
-
-int64_t steps_left;
-const Work* in_between;
-
-void on_step(int, siginfo_t*, void* context) {
-  if (steps_left-- > 0) return;
-  auto& flags = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL];
-  flags &= ~static_cast<greg_t>(trap_flag);
-  (*in_between)();
-}
-
 // Runs `stepped` for `steps` instructions, then `between`, then the rest of `stepped`. False:
 // `stepped` had ended by then.
 bool interleave(const Work& stepped, int64_t steps, const Work& between) {
-  struct sigaction action {};
-  struct sigaction before;
-  action.sa_sigaction = on_step;
-  action.sa_flags = SA_SIGINFO;
-  sigaction(SIGTRAP, &action, &before);
-  steps_left = steps;
-  in_between = &between;
-  __writeeflags(__readeflags() | trap_flag);
-  stepped();
-  __writeeflags(__readeflags() & ~trap_flag);
-  sigaction(SIGTRAP, &before, nullptr);
-  return steps_left < 0;
+  test::single_step(stepped, [&] {
+    if (steps-- > 0) return true;
+    between();
+    return false;
+  });
+  return steps < 0;
 }
 #endif
 
