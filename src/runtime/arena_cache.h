@@ -146,8 +146,7 @@ class ArenaCache {
                        bool wait);
   Status commit_around(const Requester& who, FrameIndex victim);
   Status write_plan(const Requester& who, const CommitPlan& plan, Storage& storage);
-  void settle_claims(const CommitPlan& plan, const std::vector<FrameIndex>& claimed,
-                     const Status& status);
+  void settle_claims(const std::vector<FrameIndex>& claimed, bool stored);
   template <typename Change>
   void change_frames(const Requester& who, Extent range, const Change& change);
 

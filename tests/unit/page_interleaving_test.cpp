@@ -46,6 +46,12 @@ class Page {
       std::memcpy(memory_.storage + region.offset, memory_.page + region.offset,
                   static_cast<std::size_t>(region.length));
     }
+    kind_.settle(memory_.state, page_size, true);
+  }
+  void commit_in_vain() {
+    taken_.clear();
+    kind_.take_dirty(memory_.state, page_size, taken_);
+    kind_.settle(memory_.state, page_size, false);
   }
   void look(Extent region) { memory_.held = kind_.holds(memory_.state, page_size, region); }
   bool held() const { return memory_.held; }
@@ -136,6 +142,17 @@ TEST_P(PageInterleaving, ACommitDuringAWriteLosesNothing) {
   }
 }
 
+TEST_P(PageInterleaving, ACommitThatFailsLosesNothing) {
+  Page page(*GetParam());
+  const Work prepare = [&] { page.write(dirty_before, 1); };
+  const Work commit = [&] { page.commit_in_vain(); };
+  for (const Extent region : {regions[1], regions[2]}) {
+    const Work write = [&] { page.write(region, 2); };
+    all_along(page, prepare, commit, write, [&] { return page.equals_storage(); });
+    all_along(page, prepare, write, commit, [&] { return page.equals_storage(); });
+  }
+}
+
 TEST_P(PageInterleaving, TwoWritesBothCount) {
   Page page(*GetParam());
   const Work nothing = [] {};
@@ -152,8 +169,10 @@ TEST_P(PageInterleaving, BytesStayHeldWhileTheyAreTaken) {
   const Work commit = [&] { page.commit(); };
   const Work look = [&] { page.look({60, 100}); };
   const auto held = [&] { return page.held(); };
+  const Work commit_in_vain = [&] { page.commit_in_vain(); };
   all_along(page, prepare, commit, look, held);
   all_along(page, prepare, look, commit, held);
+  all_along(page, prepare, commit_in_vain, look, held);
 }
 
 }  // namespace
