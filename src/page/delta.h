@@ -1,7 +1,8 @@
 // Delta page (Settlemyer 4.1.2): filled from storage before a partial write, so that a resident
 // page is whole; written back as differences, that is, its dirty regions only. Where the twin page
 // of the original (after TreadMarks) finds the differences by comparing bytes, the dirty mask knows
-// them, costs a quarter of a twin and keeps unchanged but written bytes in one contiguous region.
+// them, costs three eighths of a twin and keeps unchanged but written bytes in one contiguous
+// region.
 #pragma once
 
 #include "page/mask.h"

@@ -36,6 +36,16 @@ Word* valid_words(void* state, int64_t page_size) {
   return static_cast<Word*>(state) + page_size / word_bits;
 }
 
+// Read and written under the shard's lock only, so its accesses need not be atomic. A store to it
+// and one to `dirty` keep their order because those to `dirty` are releases, or acquire and
+// release.
+Word* in_flight_words(void* state, int64_t page_size) {
+  return static_cast<Word*>(state) + 2 * (page_size / word_bits);
+}
+const Word* in_flight_words(const void* state, int64_t page_size) {
+  return in_flight_words(const_cast<void*>(state), page_size);
+}
+
 Word load(const Word& word, std::memory_order order) {
   return std::atomic_ref<Word>(const_cast<Word&>(word)).load(order);
 }
@@ -145,7 +155,7 @@ class Collector {
 }  // namespace
 
 std::size_t MaskPage::state_bytes(int64_t page_size) const {
-  return static_cast<std::size_t>(2 * page_size / word_bits) * sizeof(Word);
+  return static_cast<std::size_t>(3 * page_size / word_bits) * sizeof(Word);
 }
 
 void MaskPage::reset(void* state, int64_t page_size) const {
@@ -202,17 +212,20 @@ void MaskPage::missing(const void* state, int64_t page_size, Extent region, Regi
 void MaskPage::take_dirty(void* state, int64_t page_size, Regions& out) const {
   Word* const dirty = dirty_words(state);
   Word* const valid = valid_words(state, page_size);
+  Word* const in_flight = in_flight_words(state, page_size);
   Collector collector(out);
   each_non_zero(dirty, page_size, [&](int64_t word, Word bits, int64_t count) {
     collector.add(word, bits, count);
     // Only what was seen is cleared; where all bits were seen, none can be added meanwhile.
     if (bits == full) {
       for (int64_t i = word; i < word + count; ++i) {
+        in_flight[i] = full;
         store(valid[i], full, std::memory_order_release);
         store(dirty[i], 0, std::memory_order_release);
       }
       return;
     }
+    in_flight[word] |= bits;
     const Word before = load(valid[word], std::memory_order_relaxed);
     store(valid[word], before | bits, std::memory_order_release);
     std::atomic_ref<Word>(dirty[word]).fetch_and(~bits, std::memory_order_acq_rel);
@@ -220,6 +233,37 @@ void MaskPage::take_dirty(void* state, int64_t page_size, Regions& out) const {
   // The bits are clear before the caller reads the data: a publish() of the same bits that came in
   // between left its data before it, so either the caller reads them or the bits are set again.
   std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+void MaskPage::settle(void* state, int64_t page_size, bool stored) const {
+  Word* const in_flight = in_flight_words(state, page_size);
+  const int64_t words = page_size / word_bits;
+  if (stored) {
+    std::memset(in_flight, 0, static_cast<std::size_t>(words) * sizeof(Word));
+    return;
+  }
+  Word* const dirty = dirty_words(state);
+  for (int64_t word = 0; word < words; ++word) {
+    if (in_flight[word] == 0) continue;
+    std::atomic_ref<Word>(dirty[word]).fetch_or(in_flight[word], std::memory_order_acq_rel);
+    in_flight[word] = 0;
+  }
+}
+
+void MaskPage::unsaved(const void* state, int64_t page_size, Regions& out) const {
+  const auto* const dirty = static_cast<const Word*>(state);
+  const Word* const in_flight = in_flight_words(state, page_size);
+  Collector collector(out);
+  for (int64_t word = 0; word < page_size / word_bits; ++word) {
+    collector.add(word, load(dirty[word], std::memory_order_acquire) | in_flight[word]);
+  }
+}
+
+// Of the bits that a death can leave half changed, only valid ones may mislead: those of a page
+// that was being reset.
+void MaskPage::repair(void* state, int64_t page_size) const {
+  settle(state, page_size, false);
+  drop_clean(state, page_size);
 }
 
 void MaskPage::dirty(const void* state, int64_t page_size, Regions& out) const {
@@ -240,8 +284,9 @@ bool MaskPage::any_dirty(const void* state, int64_t page_size) const {
 
 void MaskPage::drop_clean(void* state, int64_t page_size) const {
   Word* const valid = valid_words(state, page_size);
+  const Word* const in_flight = in_flight_words(state, page_size);
   for (int64_t word = 0; word < page_size / word_bits; ++word) {
-    store(valid[word], 0, std::memory_order_release);
+    store(valid[word], in_flight[word], std::memory_order_release);
   }
 }
 
@@ -250,7 +295,9 @@ void MaskPage::truncate(void* state, int64_t page_size, int64_t length) const {
   const Span span({length, page_size - length});
   Word* const dirty = dirty_words(state);
   Word* const valid = valid_words(state, page_size);
+  Word* const in_flight = in_flight_words(state, page_size);
   for (int64_t word = span.first; word <= span.last; ++word) {
+    in_flight[word] &= ~span.bits(word);
     std::atomic_ref<Word>(dirty[word]).fetch_and(~span.bits(word), std::memory_order_acq_rel);
     const Word before = load(valid[word], std::memory_order_relaxed);
     store(valid[word], before & ~span.bits(word), std::memory_order_release);

@@ -1,15 +1,19 @@
-// Progressive page with a mask (Settlemyer 5.2.1): two bit arrays, one bit a byte each. `dirty`
-// comes first, `valid` after it.
+// Progressive page with a mask (Settlemyer 5.2.1): three bit arrays, one bit a byte each. `dirty`
+// comes first, `valid` after it, `in flight` last.
 //
 // Invariants
-//   * A byte holds data when its valid OR its dirty bit is set.
+//   * A byte holds data when its valid OR its dirty bit is set; bytes in flight are valid.
 //   * publish() touches `dirty` only, without a lock, and only sets bits. Everything else that
-//     changes a page runs under the shard's lock, so `valid` has one writer at a time.
-//   * take_dirty() sets a word's valid bits before it clears the same dirty bits, and holds() reads
-//     the dirty word before the valid word: a byte that moves from dirty to valid is never seen in
-//     neither.
+//     changes a page runs under the shard's lock, so `valid` and `in flight` have one writer at a
+//     time. A byte published while it is in flight has both bits set.
+//   * take_dirty() sets a word's in-flight and valid bits before it clears the same dirty bits, and
+//     holds() reads the dirty word before the valid word: a byte that moves from dirty to valid is
+//     never seen in neither.
 //   * take_dirty() clears a dirty bit before its caller reads the byte, and publish() sets it after
 //     its caller wrote the byte. Whichever came last, a byte newer than what was read stays dirty.
+//   * settle() that gives bytes back, and repair(), set dirty bits before they clear the same
+//     in-flight bits. So at every instruction a byte that storage lacks is in one of the two
+//     arrays, and those two are right even when their writer dies.
 #pragma once
 
 #include "page/page_kind.h"
@@ -31,6 +35,9 @@ class MaskPage : public PageKind {
   bool holds(const void* state, int64_t page_size, Extent region) const override;
   void missing(const void* state, int64_t page_size, Extent region, Regions& out) const override;
   void take_dirty(void* state, int64_t page_size, Regions& out) const override;
+  void settle(void* state, int64_t page_size, bool stored) const override;
+  void unsaved(const void* state, int64_t page_size, Regions& out) const override;
+  void repair(void* state, int64_t page_size) const override;
   void dirty(const void* state, int64_t page_size, Regions& out) const override;
   bool any_dirty(const void* state, int64_t page_size) const override;
   void drop_clean(void* state, int64_t page_size) const override;

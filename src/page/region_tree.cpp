@@ -6,7 +6,7 @@
 namespace forebay {
 namespace {
 
-// What a mask takes: two bits a byte of the page.
+// Two bits a byte of the page; a mask takes three.
 constexpr int64_t state_share = 4;
 constexpr int64_t fewest_nodes = 16;
 
@@ -27,13 +27,21 @@ RegionTree::RegionTree(void* state, int64_t page_size)
       nodes_(reinterpret_cast<Node*>(header_ + 1)),
       capacity_(node_count(page_size)) {}
 
-void RegionTree::clear() { *header_ = {none, none, 0, 0, 0, 0}; }
+void RegionTree::clear() {
+  // From here on no node counts, whatever the memory held.
+  std::atomic_ref<uint32_t>(header_->used).store(0, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  *header_ = {none, none, 0, {}};
+}
 
 bool RegionTree::paint_dirty(Extent region) {
-  if (header_->dirty >= largest_dirty() && !touches_dirty(region)) return false;
-  // A region that splits another one takes two nodes more.
+  // No region adds more than two.
+  if (unsaved_count() + 2 > largest_unsaved() &&
+      unsaved_count() + growth(region) > largest_unsaved()) {
+    return false;
+  }
   if (room() < 2) forget_clean();
-  paint({static_cast<uint32_t>(region.offset), static_cast<uint32_t>(region.end()), true});
+  paint({static_cast<uint32_t>(region.offset), static_cast<uint32_t>(region.end()), State::dirty});
   return true;
 }
 
@@ -43,32 +51,40 @@ void RegionTree::fill(Extent region) {
   // What is forgotten here within `region` was in place before and is filled again below.
   if (room() < gaps) forget_clean();
   each_gap(region, [this](Extent gap) {
-    paint({static_cast<uint32_t>(gap.offset), static_cast<uint32_t>(gap.end()), false});
+    paint({static_cast<uint32_t>(gap.offset), static_cast<uint32_t>(gap.end()), State::clean});
   });
 }
 
-void RegionTree::clean() {
-  Node* before = nullptr;
+void RegionTree::convert(State from, State to) {
+  if (!any(from)) return;
+  Index before = none;
+  bool joined = false;
   const auto join = [&](auto&& self, Index at) -> void {
     if (at == none) return;
-    Node& node = nodes_[at];
-    self(self, node.left);
-    node.dirty = 0;
-    if (before != nullptr && before->end == node.begin) {
-      before->end = node.end;
-      node.end = node.begin;  // empty, to be dropped
-    } else {
-      before = &node;
+    self(self, nodes_[at].left);
+    Region here = region(at);
+    if (here.state == from) {
+      here.state = to;
+      set(at, here);
     }
-    self(self, node.right);
+    const Region last = before == none ? Region{} : region(before);
+    if (!last.empty() && last.end == here.begin && last.state == here.state) {
+      set(before, {last.begin, here.end, last.state});
+      erase(at);
+      joined = true;
+    } else {
+      before = at;
+    }
+    self(self, nodes_[at].right);
   };
   join(join, header_->root);
-  header_->dirty = 0;
-  header_->root = filter(header_->root, [](const Node& node) { return node.end > node.begin; });
+  if (!joined) return;
+  header_->root = filter(header_->root, [](const Region& region) { return !region.empty(); });
 }
 
 void RegionTree::forget_clean() {
-  header_->root = filter(header_->root, [](const Node& node) { return node.dirty != 0; });
+  if (!any(State::clean)) return;
+  header_->root = filter(header_->root, [](const Region& region) { return region.unsaved(); });
 }
 
 void RegionTree::truncate(uint32_t length) {
@@ -78,106 +94,197 @@ void RegionTree::truncate(uint32_t length) {
   release_all(rest);
   header_->root = below;
   if (below == none) return;
-  Node& last = nodes_[rightmost(below)];
-  last.end = std::min<uint32_t>(last.end, length);
+  const Index last = rightmost(below);
+  Region region = this->region(last);
+  if (region.end <= length) return;
+  region.end = length;
+  set(last, region);
+}
+
+void RegionTree::unsaved(std::vector<Extent>& out) const {
+  const auto first = static_cast<std::ptrdiff_t>(out.size());
+  for (Index at = 0; at < header_->used; ++at) {
+    const Region here = region(at);
+    if (here.unsaved()) out.push_back({here.begin, here.end - here.begin});
+  }
+  const auto begin = out.begin() + first;
+  std::sort(begin, out.end(), [](const Extent& a, const Extent& b) { return a.offset < b.offset; });
+  auto last = begin;
+  for (auto next = begin; next != out.end(); ++next) {
+    if (next == last) continue;
+    if (next->offset <= last->end()) {
+      last->length = std::max(last->end(), next->end()) - last->offset;
+    } else {
+      *++last = *next;
+    }
+  }
+  if (last != out.end()) out.erase(last + 1, out.end());
+}
+
+// Each merged region is stored in the node that begins it before the nodes that it covers are
+// emptied, so a death in here changes nothing of what is unsaved.
+void RegionTree::repair() {
+  std::vector<Index> order;
+  for (Index at = 0; at < header_->used; ++at) {
+    if (region(at).unsaved()) {
+      order.push_back(at);
+    } else {
+      write(nodes_[at].region, 0);
+    }
+  }
+  std::sort(order.begin(), order.end(),
+            [this](Index a, Index b) { return region(a).begin < region(b).begin; });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < order.size();) {
+    Region merged = region(order[i]);
+    merged.state = State::dirty;
+    std::size_t next = i + 1;
+    for (; next < order.size() && region(order[next]).begin <= merged.end; ++next) {
+      merged.end = std::max(merged.end, region(order[next]).end);
+    }
+    write(nodes_[order[i]].region, pack(merged));
+    for (std::size_t covered = i + 1; covered < next; ++covered) {
+      write(nodes_[order[covered]].region, 0);
+    }
+    order[kept++] = order[i];
+    i = next;
+  }
+  order.resize(kept);
+
+  header_->root = none;
+  header_->free = none;
+  for (uint32_t& count : header_->regions) count = 0;
+  count(State::dirty) = static_cast<uint32_t>(kept);
+  for (const Index at : order) {
+    nodes_[at].left = none;
+    nodes_[at].right = none;
+    header_->root = merge(header_->root, at);
+  }
+  for (Index at = header_->used; at-- > 0;) {
+    if (region(at).empty()) release(at);
+  }
 }
 
 Extent RegionTree::first_gap(Extent within) const {
   auto begin = static_cast<uint32_t>(within.offset);
   const auto end = static_cast<uint32_t>(within.end());
-  for (Index at = last_from(begin); at != none && nodes_[at].end > begin; at = last_from(begin)) {
-    begin = nodes_[at].end;
+  for (Index at = last_from(begin); at != none && region(at).end > begin; at = last_from(begin)) {
+    begin = region(at).end;
   }
   if (begin >= end) return {within.end(), 0};
   const Index next = first_after(begin);
-  const uint32_t stop = next == none ? end : std::min(end, nodes_[next].begin);
+  const uint32_t stop = next == none ? end : std::min(end, region(next).begin);
   return {begin, stop - begin};
 }
 
-// Cuts the region out of what is there and puts it in, merged with neighbours of the same flag.
-void RegionTree::paint(Region region) {
-  if (extend_in_place(region)) return;
+// Cuts the region out of what is there and puts it in, merged with neighbours of the same state.
+void RegionTree::paint(Region painted) {
+  if (extend_in_place(painted)) return;
   Index below = none;
   Index covered = none;
   Index above = none;
-  split(header_->root, region.begin, below, covered);
-  split(covered, region.end, covered, above);
+  split(header_->root, painted.begin, below, covered);
+  split(covered, painted.end, covered, above);
 
-  Region rest{region.end, region.end, false};  // what a cut region leaves on the right
-  const auto absorb_or_cut = [&](const Node& node) {
-    if ((node.dirty != 0) == region.dirty) {
-      region.end = std::max<uint32_t>(region.end, node.end);
-    } else if (node.end > region.end) {
-      rest = {region.end, node.end, node.dirty != 0};
+  Region united = painted;
+  Region rest{};  // what a cut region leaves on the right
+  const auto absorb_or_cut = [&](const Region& other) {
+    if (other.state == painted.state) {
+      united.begin = std::min(united.begin, other.begin);
+      united.end = std::max(united.end, other.end);
+    } else if (other.end > painted.end) {
+      rest = {painted.end, other.end, other.state};
     }
   };
-  if (below != none) {
-    const Index last = rightmost(below);
-    Node& node = nodes_[last];
-    if (node.end >= region.begin) {
-      absorb_or_cut(node);
-      if ((node.dirty != 0) == region.dirty) {
-        const uint32_t begin = node.begin;
-        Index removed = none;
-        split(below, begin, below, removed);
-        release(removed);
-        region.begin = begin;
-      } else {
-        node.end = region.begin;
-      }
-    }
-  }
-  if (covered != none) absorb_or_cut(nodes_[rightmost(covered)]);
-  release_all(covered);
-  if (above != none && rest.begin == rest.end) {
-    const Node& first = nodes_[leftmost(above)];
-    if (first.begin == region.end && (first.dirty != 0) == region.dirty) {
+  const Index before = below == none ? none : rightmost(below);
+  Region left = before == none ? Region{} : region(before);
+  if (left.end < painted.begin) left = {};
+  if (!left.empty()) absorb_or_cut(left);
+  if (covered != none) absorb_or_cut(region(rightmost(covered)));
+  Region right = above == none ? Region{} : region(leftmost(above));
+  if (!rest.empty() || right.begin != united.end || right.state != united.state) right = {};
+  if (!right.empty()) united.end = right.end;
+
+  const Index node = take(united);
+  const Index cut = rest.empty() ? none : take(rest);
+  // Only now may the old regions go.
+  if (!left.empty()) {
+    if (left.state == painted.state) {
       Index removed = none;
-      region.end = first.end;
-      split(above, first.begin + 1, removed, above);
+      split(below, left.begin, below, removed);
       release(removed);
+    } else {
+      set(before, {left.begin, painted.begin, left.state});
     }
   }
-  if (rest.end > rest.begin) above = merge(take(rest), above);
-  header_->root = merge(merge(below, take(region)), above);
+  release_all(covered);
+  if (!right.empty()) {
+    Index removed = none;
+    split(above, right.begin + 1, removed, above);
+    release(removed);
+  }
+  header_->root = merge(merge(below, node), merge(cut, above));
 }
 
 // The common case of records that follow each other: only the end of one region moves.
-bool RegionTree::extend_in_place(Region region) {
-  const Index at = last_from(region.begin);
+bool RegionTree::extend_in_place(Region painted) {
+  const Index at = last_from(painted.begin);
   if (at == none) return false;
-  Node& node = nodes_[at];
-  if ((node.dirty != 0) != region.dirty || node.end < region.begin) return false;
-  if (node.end >= region.end) return true;
-  const Index next = first_after(region.begin);
-  if (next != none && nodes_[next].begin <= region.end) return false;
-  node.end = region.end;
+  const Region here = region(at);
+  if (here.state != painted.state || here.end < painted.begin) return false;
+  if (here.end >= painted.end) return true;
+  const Index next = first_after(painted.begin);
+  if (next != none && region(next).begin <= painted.end) return false;
+  set(at, {here.begin, painted.end, here.state});
   return true;
 }
 
-bool RegionTree::touches_dirty(Extent region) const {
-  bool touches = false;
-  visit({region.offset - 1, region.length + 2},
-        [&touches](const Region& other) { touches = touches || other.dirty; });
-  return touches;
+// How many regions dirty or in flight more there may be when `region` gets dirty: none where it
+// joins a dirty one, two where it splits one in flight.
+uint32_t RegionTree::growth(Extent region) const {
+  uint32_t more = 1;
+  visit({region.offset - 1, region.length + 2}, [&](const Region& other) {
+    if (other.state == State::dirty) more = 0;
+    if (other.state == State::in_flight && other.begin < region.offset &&
+        other.end > region.end()) {
+      more = 2;
+    }
+  });
+  return more;
 }
 
 RegionTree::Index RegionTree::take(Region region) {
   Index at = header_->free;
   if (at != none) {
     header_->free = nodes_[at].left;
+    write(nodes_[at].region, pack(region));
   } else {
-    at = header_->used++;
+    at = header_->used;
+    write(nodes_[at].region, pack(region));  // before the node counts
+    header_->used = at + 1;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  nodes_[at] = {region.begin, region.end, region.dirty, none, none};
-  ++header_->live;
-  header_->dirty += region.dirty;
+  nodes_[at].left = none;
+  nodes_[at].right = none;
+  ++count(region.state);
   return at;
 }
 
+void RegionTree::set(Index at, Region region) {
+  --count(this->region(at).state);
+  ++count(region.state);
+  write(nodes_[at].region, pack(region));
+}
+
+void RegionTree::erase(Index at) {
+  const Region old = region(at);
+  if (old.empty()) return;
+  --count(old.state);
+  write(nodes_[at].region, 0);
+}
+
 void RegionTree::release(Index at) {
-  --header_->live;
-  header_->dirty -= nodes_[at].dirty;
+  erase(at);
   nodes_[at].left = header_->free;
   header_->free = at;
 }
@@ -195,7 +302,7 @@ void RegionTree::split(Index at, uint32_t begin, Index& below, Index& rest) {
   if (at == none) {
     below = none;
     rest = none;
-  } else if (nodes_[at].begin < begin) {
+  } else if (region(at).begin < begin) {
     below = at;
     split(nodes_[at].right, begin, nodes_[at].right, rest);
   } else {
@@ -228,7 +335,7 @@ RegionTree::Index RegionTree::rightmost(Index at) const {
 RegionTree::Index RegionTree::last_from(uint32_t begin) const {
   Index found = none;
   for (Index at = header_->root; at != none;) {
-    const bool from = nodes_[at].begin <= begin;
+    const bool from = region(at).begin <= begin;
     if (from) found = at;
     at = from ? nodes_[at].right : nodes_[at].left;
   }
@@ -238,7 +345,7 @@ RegionTree::Index RegionTree::last_from(uint32_t begin) const {
 RegionTree::Index RegionTree::first_after(uint32_t begin) const {
   Index found = none;
   for (Index at = header_->root; at != none;) {
-    const bool after = nodes_[at].begin > begin;
+    const bool after = region(at).begin > begin;
     if (after) found = at;
     at = after ? nodes_[at].left : nodes_[at].right;
   }

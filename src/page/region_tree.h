@@ -1,16 +1,22 @@
-// A balanced search tree of non-overlapping regions of a page, each clean or dirty (Settlemyer
-// 5.2.2), in a bounded piece of plain memory.
+// A balanced search tree of non-overlapping regions of a page, each clean, dirty or in flight
+// (Settlemyer 5.2.2), in a bounded piece of plain memory.
 //
 // Invariants
-//   * Regions are not empty and do not overlap; two that touch differ in their flag.
+//   * Regions are not empty and do not overlap; two that touch differ in their state.
 //   * Nodes are linked by index and form a treap: ordered by `begin` from left to right and by
 //     priority_of(index) from parent to child. As a priority is a fixed scramble of the index, it
 //     takes no memory and the same operations always give the same tree.
-//   * At most largest_dirty() regions are dirty. All of them and the clean regions that can lie
-//     between them fit into the nodes, so filling a page never fails.
+//   * At most largest_unsaved() regions are dirty or in flight. All of them and the clean regions
+//     that can lie between them fit into the nodes, so filling a page never fails.
+//   * At every instruction the dirty and in-flight regions of the nodes [0, used), linked or not,
+//     cover together the bytes that storage lacks: a node's region is one word, a new region is
+//     stored before the old ones are cut or erased, and a node that is given up is empty. The links
+//     and counts may be torn by a death; repair() makes them anew.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "extent/extent.h"
 
@@ -18,10 +24,16 @@ namespace forebay {
 
 class RegionTree {
  public:
+  enum class State : uint32_t { clean, dirty, in_flight };
+  static constexpr std::size_t states = 3;
+
   struct Region {
     uint32_t begin;
     uint32_t end;
-    bool dirty;
+    State state;
+
+    bool empty() const { return begin == end; }
+    bool unsaved() const { return state != State::clean && !empty(); }
   };
 
   static std::size_t state_bytes(int64_t page_size);
@@ -29,16 +41,22 @@ class RegionTree {
 
   void clear();
 
-  // Makes every byte of `region` clean or dirty. False: no room, nothing changed. Clean regions
-  // elsewhere are forgotten before room runs out.
+  // Makes every byte of `region` dirty. False: no room, nothing changed. Clean regions elsewhere
+  // are forgotten before room runs out.
   bool paint_dirty(Extent region);
   // Makes the bytes of `region` that are in no region clean.
   void fill(Extent region);
 
-  // All dirty regions become clean.
-  void clean();
+  // All regions of one state get the other one.
+  void convert(State from, State to);
   void forget_clean();
   void truncate(uint32_t length);
+
+  // Appends the bytes dirty or in flight as they stand in the nodes, merged and ascending; needs
+  // neither links nor counts.
+  void unsaved(std::vector<Extent>& out) const;
+  // Makes the tree anew, of those bytes, dirty.
+  void repair();
 
   // The first maximal run of bytes in no region within `within`; empty, at its end, when none.
   Extent first_gap(Extent within) const;
@@ -50,7 +68,7 @@ class RegionTree {
       visitor(gap);
     }
   }
-  bool any_dirty() const { return header_->dirty > 0; }
+  bool any(State state) const { return count(state) > 0; }
 
   // Calls visitor(Region) for all regions that intersect `within`, in ascending order.
   template <typename Visitor>
@@ -64,19 +82,32 @@ class RegionTree {
 
   struct Header {
     Index root;
-    Index free;      // first of the list of freed nodes, linked by `left`
-    uint32_t used;   // nodes at and beyond this index were never taken
-    uint32_t live;   // nodes in the tree
-    uint32_t dirty;  // of them dirty
-    uint32_t unused;
+    Index free;                // first of the list of freed nodes, linked by `left`
+    uint32_t used;             // nodes at and beyond this index were never taken
+    uint32_t regions[states];  // in the tree, by state
   };
   struct Node {
-    uint32_t begin;
-    uint32_t end : 31;
-    uint32_t dirty : 1;
+    uint64_t region;  // packed; 0: empty
     Index left;
     Index right;
   };
+
+  // 31 bits each for begin and end, 2 for the state.
+  static uint64_t pack(Region region) {
+    return region.begin | uint64_t{region.end} << 31 | static_cast<uint64_t>(region.state) << 62;
+  }
+  Region region(Index at) const {
+    const uint64_t packed = nodes_[at].region;
+    constexpr uint64_t offset_bits = (uint64_t{1} << 31) - 1;
+    return {static_cast<uint32_t>(packed & offset_bits),
+            static_cast<uint32_t>(packed >> 31 & offset_bits), static_cast<State>(packed >> 62)};
+  }
+  // One store, which stays where it stands between the others.
+  static void write(uint64_t& word, uint64_t value) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    std::atomic_ref<uint64_t>(word).store(value, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
 
   static uint32_t node_count(int64_t page_size);
   static uint32_t priority_of(Index index);
@@ -84,21 +115,19 @@ class RegionTree {
   template <typename Visitor>
   void visit(Index at, Extent within, Visitor& visitor) const {
     if (at == none) return;
-    const Node& node = nodes_[at];
-    if (node.begin > within.offset) visit(node.left, within, visitor);
-    if (node.begin < within.end() && node.end > within.offset) {
-      visitor(Region{node.begin, node.end, node.dirty != 0});
-    }
-    if (node.end < within.end()) visit(node.right, within, visitor);
+    const Region here = region(at);
+    if (here.begin > within.offset) visit(nodes_[at].left, within, visitor);
+    if (here.begin < within.end() && here.end > within.offset) visitor(here);
+    if (here.end < within.end()) visit(nodes_[at].right, within, visitor);
   }
 
-  // Keeps the nodes that keep(node) accepts, frees the others; returns the new root.
+  // Keeps the nodes whose regions keep(region) accepts, frees the others; returns the new root.
   template <typename Keep>
   Index filter(Index at, Keep keep) {
     if (at == none) return none;
     const Index left = filter(nodes_[at].left, keep);
     const Index right = filter(nodes_[at].right, keep);
-    if (!keep(nodes_[at])) {
+    if (!keep(region(at))) {
       release(at);
       return merge(left, right);
     }
@@ -107,10 +136,15 @@ class RegionTree {
     return at;
   }
 
-  uint32_t largest_dirty() const { return (capacity_ - 3) / 2; }
-  uint32_t room() const { return capacity_ - header_->live; }
+  // A publish that splits a region takes two nodes more before it gives one up.
+  uint32_t largest_unsaved() const { return (capacity_ - 3) / 2; }
+  uint32_t& count(State state) const { return header_->regions[static_cast<uint32_t>(state)]; }
+  uint32_t unsaved_count() const { return count(State::dirty) + count(State::in_flight); }
+  uint32_t room() const { return capacity_ - count(State::clean) - unsaved_count(); }
   Index take(Region region);
-  void release(Index at);
+  void set(Index at, Region region);
+  void erase(Index at);    // the region, not the node
+  void release(Index at);  // both
   void release_all(Index at);
 
   void split(Index at, uint32_t begin, Index& below, Index& rest);
@@ -122,7 +156,7 @@ class RegionTree {
 
   void paint(Region region);
   bool extend_in_place(Region region);
-  bool touches_dirty(Extent region) const;
+  uint32_t growth(Extent region) const;
 
   Header* const header_;
   Node* const nodes_;

@@ -5,6 +5,8 @@
 namespace forebay {
 namespace {
 
+using State = RegionTree::State;
+
 const RegionTree reader(const void* state, int64_t page_size) {
   return RegionTree(const_cast<void*>(state), page_size);
 }
@@ -37,17 +39,29 @@ void TreePage::missing(const void* state, int64_t page_size, Extent region, Regi
 
 void TreePage::take_dirty(void* state, int64_t page_size, Regions& out) const {
   dirty(state, page_size, out);
-  RegionTree(state, page_size).clean();
+  RegionTree(state, page_size).convert(State::dirty, State::in_flight);
+}
+
+void TreePage::settle(void* state, int64_t page_size, bool stored) const {
+  RegionTree(state, page_size).convert(State::in_flight, stored ? State::clean : State::dirty);
+}
+
+void TreePage::unsaved(const void* state, int64_t page_size, Regions& out) const {
+  reader(state, page_size).unsaved(out);
+}
+
+void TreePage::repair(void* state, int64_t page_size) const {
+  RegionTree(state, page_size).repair();
 }
 
 void TreePage::dirty(const void* state, int64_t page_size, Regions& out) const {
   reader(state, page_size).visit({0, page_size}, [&out](const RegionTree::Region& region) {
-    if (region.dirty) out.push_back({region.begin, region.end - region.begin});
+    if (region.state == State::dirty) out.push_back({region.begin, region.end - region.begin});
   });
 }
 
 bool TreePage::any_dirty(const void* state, int64_t page_size) const {
-  return reader(state, page_size).any_dirty();
+  return reader(state, page_size).any(State::dirty);
 }
 
 void TreePage::drop_clean(void* state, int64_t page_size) const {

@@ -21,6 +21,9 @@ class TreePage final : public PageKind {
   bool holds(const void* state, int64_t page_size, Extent region) const override;
   void missing(const void* state, int64_t page_size, Extent region, Regions& out) const override;
   void take_dirty(void* state, int64_t page_size, Regions& out) const override;
+  void settle(void* state, int64_t page_size, bool stored) const override;
+  void unsaved(const void* state, int64_t page_size, Regions& out) const override;
+  void repair(void* state, int64_t page_size) const override;
   void dirty(const void* state, int64_t page_size, Regions& out) const override;
   bool any_dirty(const void* state, int64_t page_size) const override;
   void drop_clean(void* state, int64_t page_size) const override;

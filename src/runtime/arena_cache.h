@@ -154,8 +154,7 @@ class ArenaCache {
   Status commit_around(const Requester& who, FrameIndex victim);
   Status write_plan(const Requester& who, const CommitPlan& plan, FileEntry& file,
                     Storage& storage);
-  void settle_claims(const CommitPlan& plan, const std::vector<FrameIndex>& claimed,
-                     const Status& status);
+  void settle_claims(const std::vector<FrameIndex>& claimed, bool stored);
   void repair_shard(uint32_t shard);
   void repair_frame(FrameIndex frame);
   template <typename Change>

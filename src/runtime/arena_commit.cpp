@@ -93,7 +93,7 @@ Status ArenaCache::commit_frames(const Requester& who, std::vector<FrameIndex> f
       if (claimed.empty()) continue;
       FileEntry& entry = registry_->files[frames_[claimed.front()].file_slot];
       const Status status = write_plan(who, plan, entry, *storage);
-      settle_claims(plan, claimed, status);
+      settle_claims(claimed, status.ok());
       if (!status.ok() && result.ok()) result = status;
     }
     if (!wait || later.empty() || !result.ok()) break;
@@ -137,17 +137,11 @@ Status ArenaCache::write_plan(const Requester& who, const CommitPlan& plan, File
   return status;
 }
 
-void ArenaCache::settle_claims(const CommitPlan& plan, const std::vector<FrameIndex>& claimed,
-                               const Status& status) {
-  std::size_t part = 0;
+void ArenaCache::settle_claims(const std::vector<FrameIndex>& claimed, bool stored) {
   for (const FrameIndex f : claimed) {
     Locked lock(*this, f / shape_.frames_per_shard());
-    for (; part < plan.parts().size() && plan.parts()[part].frame == f; ++part) {
-      if (status.ok()) continue;
-      kind_->publish(state(f), page_size(),
-                     {plan.parts()[part].in_page, plan.parts()[part].length});
-    }
-    if (!status.ok()) note_dirty(frames_[f]);
+    kind_->settle(state(f), page_size(), stored);
+    if (!stored) note_dirty(frames_[f]);
     frames_[f].io = FrameIo::idle;
     header_->committing_frames.fetch_sub(1);
     lock.signal_when_done();

@@ -41,14 +41,28 @@ class BytePage final : public PageKind {
     return gaps.empty();
   }
   void missing(const void* state, int64_t, Extent region, Regions& out) const override {
-    collect(state, region, nothing, out);
+    collect(
+        state, region, [](char flag) { return flag == nothing; }, out);
   }
   void take_dirty(void* state, int64_t page_size, Regions& out) const override {
     dirty(state, page_size, out);
-    std::replace(flags(state), flags(state) + page_size, newer, clean);
+    std::replace(flags(state), flags(state) + page_size, newer, in_flight);
+  }
+  void settle(void* state, int64_t page_size, bool stored) const override {
+    std::replace(flags(state), flags(state) + page_size, in_flight, stored ? clean : newer);
+  }
+  void unsaved(const void* state, int64_t page_size, Regions& out) const override {
+    collect(
+        state, {0, page_size}, [](char flag) { return flag >= newer; }, out);
+  }
+  // A byte's flag is one store, so whoever died in between left no flag that means anything else.
+  void repair(void* state, int64_t page_size) const override {
+    settle(state, page_size, false);
+    drop_clean(state, page_size);
   }
   void dirty(const void* state, int64_t page_size, Regions& out) const override {
-    collect(state, {0, page_size}, newer, out);
+    collect(
+        state, {0, page_size}, [](char flag) { return flag == newer; }, out);
   }
   bool any_dirty(const void* state, int64_t page_size) const override {
     return std::find(flags(state), flags(state) + page_size, newer) != flags(state) + page_size;
@@ -64,15 +78,17 @@ class BytePage final : public PageKind {
   static constexpr char nothing = 0;
   static constexpr char clean = 1;
   static constexpr char newer = 2;
+  static constexpr char in_flight = 3;
 
   static char* flags(void* state) { return static_cast<char*>(state); }
   static const char* flags(const void* state) { return static_cast<const char*>(state); }
 
-  // Appends the maximal runs of `flag`.
-  static void collect(const void* state, Extent region, char flag, Regions& out) {
+  // Appends the maximal runs of flags that pass the test.
+  template <typename Test>
+  static void collect(const void* state, Extent region, Test test, Regions& out) {
     Extent run{region.offset, 0};
     for (int64_t i = region.offset; i < region.end(); ++i) {
-      if (flags(state)[i] == flag) {
+      if (test(flags(state)[i])) {
         ++run.length;
         continue;
       }

@@ -2,7 +2,6 @@
 // its instructions in turn, by the processor's single-step trap, and the second runs as a whole
 // there. (What a processor reorders beyond that is left to page_concurrency_test.cpp.)
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <cstring>
 #include <functional>
@@ -10,12 +9,7 @@
 #include <vector>
 
 #include "page/page_kind.h"
-
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define FOREBAY_SINGLE_STEP 1
-#include <ucontext.h>
-#include <x86intrin.h>
-#endif
+#include "single_step.h"
 
 namespace forebay {
 namespace {
@@ -52,6 +46,12 @@ class Page {
       std::memcpy(memory_.storage + region.offset, memory_.page + region.offset,
                   static_cast<std::size_t>(region.length));
     }
+    kind_.settle(memory_.state, page_size, true);
+  }
+  void commit_in_vain() {
+    taken_.clear();
+    kind_.take_dirty(memory_.state, page_size, taken_);
+    kind_.settle(memory_.state, page_size, false);
   }
   void look(Extent region) { memory_.held = kind_.holds(memory_.state, page_size, region); }
   bool held() const { return memory_.held; }
@@ -70,33 +70,15 @@ class Page {
 using Work = std::function<void()>;
 
 #ifdef FOREBAY_SINGLE_STEP
-constexpr uint64_t trap_flag = 0x100;  // in the processor's flags: trap after every instruction
-
-int64_t steps_left;
-const Work* in_between;
-
-void on_step(int, siginfo_t*, void* context) {
-  if (steps_left-- > 0) return;
-  auto& flags = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL];
-  flags &= ~static_cast<greg_t>(trap_flag);
-  (*in_between)();
-}
-
 // Runs `stepped` for `steps` instructions, then `between`, then the rest of `stepped`. False:
 // `stepped` had ended by then.
 bool interleave(const Work& stepped, int64_t steps, const Work& between) {
-  struct sigaction action {};
-  struct sigaction before;
-  action.sa_sigaction = on_step;
-  action.sa_flags = SA_SIGINFO;
-  sigaction(SIGTRAP, &action, &before);
-  steps_left = steps;
-  in_between = &between;
-  __writeeflags(__readeflags() | trap_flag);
-  stepped();
-  __writeeflags(__readeflags() & ~trap_flag);
-  sigaction(SIGTRAP, &before, nullptr);
-  return steps_left < 0;
+  test::single_step(stepped, [&] {
+    if (steps-- > 0) return true;
+    between();
+    return false;
+  });
+  return steps < 0;
 }
 #endif
 
@@ -160,6 +142,17 @@ TEST_P(PageInterleaving, ACommitDuringAWriteLosesNothing) {
   }
 }
 
+TEST_P(PageInterleaving, ACommitThatFailsLosesNothing) {
+  Page page(*GetParam());
+  const Work prepare = [&] { page.write(dirty_before, 1); };
+  const Work commit = [&] { page.commit_in_vain(); };
+  for (const Extent region : {regions[1], regions[2]}) {
+    const Work write = [&] { page.write(region, 2); };
+    all_along(page, prepare, commit, write, [&] { return page.equals_storage(); });
+    all_along(page, prepare, write, commit, [&] { return page.equals_storage(); });
+  }
+}
+
 TEST_P(PageInterleaving, TwoWritesBothCount) {
   Page page(*GetParam());
   const Work nothing = [] {};
@@ -176,8 +169,10 @@ TEST_P(PageInterleaving, BytesStayHeldWhileTheyAreTaken) {
   const Work commit = [&] { page.commit(); };
   const Work look = [&] { page.look({60, 100}); };
   const auto held = [&] { return page.held(); };
+  const Work commit_in_vain = [&] { page.commit_in_vain(); };
   all_along(page, prepare, commit, look, held);
   all_along(page, prepare, look, commit, held);
+  all_along(page, prepare, commit_in_vain, look, held);
 }
 
 }  // namespace
