@@ -1,7 +1,7 @@
 // forebay-committer REGISTRY [REPORT]: looks after the processes of a job on this node. What they
-// leave dirty when they are killed is committed; when the last has gone, so is the cache. Started by
-// the first of them, detached from it; ends by itself. REPORT is a file that gets a line for each
-// file that was saved.
+// leave dirty when they are killed is committed; when the last has gone, so is the cache. Started
+// by the first of them, detached from it; ends by itself. REPORT is a file that gets a line for
+// each file that was saved.
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -15,8 +15,8 @@
 
 namespace {
 
-using forebay::runtime::Node;
 using forebay::runtime::most_processes;
+using forebay::runtime::Node;
 using forebay::runtime::Registry;
 
 constexpr int look_again_ms = 200;  // for processes that have joined
@@ -98,12 +98,12 @@ int main(int argc, char** argv) {
     watch.wait();
     for (const uint32_t dead : node->dead_processes()) {
       const pid_t pid = node->registry().processes[dead].pid;
-      report(report_path, node->reap(dead, false, false));
+      report(report_path, node->reap(dead));
       watch.forget(dead);
       // With scope process it had a cache of its own.
       if (const auto own = Node::adopt(node->registry_path_of(pid), &status)) {
         for (const uint32_t process : own->dead_processes())
-          report(report_path, own->reap(process, false, false));
+          report(report_path, own->reap(process));
       }
     }
   }

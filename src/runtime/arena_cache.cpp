@@ -217,8 +217,8 @@ ArenaCache::Got ArenaCache::obtain(const Requester& who, Locked& lock, PageKey k
     lock.resume();
     return status->ok() ? Got::again : Got::none;
   }
-  shard.replace(*frame, key, who.file_slot);
   kind_->reset(state(*frame), shape_.page_size);
+  shard.replace(*frame, key, who.file_slot);
   ++who.statistics->evictions;
   if (*count) ++who.statistics->misses;
   *count = false;

@@ -9,7 +9,9 @@ namespace forebay::runtime {
 class ArenaCache::Locked {
  public:
   Locked(ArenaCache& cache, uint32_t shard)
-      : cache_(cache), shard_(shard), driver_(*reinterpret_cast<DriverShard*>(cache.segment_->base() + cache.layout_->driver +
+      : cache_(cache),
+        shard_(shard),
+        driver_(*reinterpret_cast<DriverShard*>(cache.segment_->base() + cache.layout_->driver +
                                                 shard * cache.layout_->driver_stride)) {
     acquire();
   }

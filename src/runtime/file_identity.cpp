@@ -10,8 +10,8 @@ namespace forebay::runtime {
 namespace {
 
 constexpr int64_t second_ns = 1'000'000'000;
-// A write of ours may reach the file later than it is noted: the file system's clock ticks coarsely,
-// and a write that was under way when its process died may have gone on.
+// A write of ours may reach the file later than it is noted: the file system's clock ticks
+// coarsely, and a write that was under way when its process died may have gone on.
 constexpr int64_t tick_ns = 20'000'000;
 constexpr int64_t longest_write_ns = 10 * second_ns;
 
@@ -59,7 +59,8 @@ std::string change_by_others(const FileEntry& entry) {
   const int64_t known = entry.changed.modified_ns.load();
   const int64_t latest = std::max(known, entry.changed.written_ns.load());
   const bool unfinished = entry.changed.being_written.load() != 0;
-  if (modified == known || modified <= latest + (unfinished ? longest_write_ns : tick_ns)) return "";
+  if (modified == known || modified <= latest + (unfinished ? longest_write_ns : tick_ns))
+    return "";
   return "it was changed after the job last wrote to it";
 }
 

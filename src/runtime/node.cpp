@@ -99,7 +99,7 @@ Node::~Node() {
   if (registry_ == nullptr) return;
   // Nobody may be left to do it. What storage refuses stays, to be recovered later.
   if (!looks_only_) {
-    for (const uint32_t dead : dead_processes()) (void)reap(dead, false, false);
+    for (const uint32_t dead : dead_processes()) (void)reap(dead);
   }
   const RegistryLock lock(*registry_);
   registry_->processes[process_] = {};
@@ -210,9 +210,11 @@ void forget_parents_nodes() {
 }
 
 std::string node_name(Scope scope, const Options& options) {
-  std::string name = options.job.empty() ? "process-" + std::to_string(getpid()) : options.job;
-  if (!options.node.empty()) name += "-" + options.node;
-  if (scope == Scope::process) name += "-" + std::to_string(getpid());
+  const std::string process = std::to_string(getpid());
+  std::string name = options.job;
+  if (name.empty()) name.append("process-").append(process);
+  if (!options.node.empty()) name.append("-").append(options.node);
+  if (scope == Scope::process) name.append("-").append(process);
   return name;
 }
 

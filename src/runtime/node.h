@@ -77,16 +77,18 @@ class Node {
   // What becomes of a file whose bytes a dead process left.
   struct Saved {
     std::string path;
-    int64_t bytes = 0;  // that storage lacked
-    Status status;      // of committing them
+    int64_t bytes = 0;    // that storage lacked
+    Status status;        // of committing them
     std::string refusal;  // why they must not be: the file is another one by now, or has changed
     std::string problem() const { return !refusal.empty() ? refusal : cause(status); }
   };
+  // Why a file's bytes must not be committed; "" if they may.
+  using Refusal = std::function<std::string(const FileEntry&)>;
   // Takes the place of process number `dead`, which has died: its locks, its half-done I/O, and the
-  // bytes of its files, which are committed. `force`: even to files that others have changed.
-  std::vector<Saved> reap(uint32_t dead, bool careful, bool force);
+  // bytes of its files, which are committed, or kept if refused.
+  std::vector<Saved> reap(uint32_t dead, const Refusal& refusal = {});
   // Tries to commit the bytes that no handle is left for.
-  std::vector<Saved> save_kept(bool careful, bool force);
+  std::vector<Saved> save_kept(const Refusal& refusal);
   // Numbers of the processes that died without leaving.
   std::vector<uint32_t> dead_processes();
   bool keeps_bytes() const;
@@ -103,7 +105,7 @@ class Node {
   Storage* writable_storage(uint32_t slot, uint64_t file_id);
 
   static constexpr int64_t commit_size_bytes = 4 << 20;  // of what others left
-  Saved save(FileEntry& file, bool careful, bool force);
+  Saved save(FileEntry& file, const Refusal& refusal);
   void forget(FileEntry& file);
   bool enter(Status* status);
 

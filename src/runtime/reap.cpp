@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/arena_cache.h"
-#include "runtime/file_identity.h"
 #include "runtime/node.h"
 
 namespace forebay::runtime {
@@ -28,7 +27,7 @@ int64_t Node::unsaved_bytes(const FileEntry& file) {
   return cache == nullptr ? 0 : cache->unsaved_bytes(file.id);
 }
 
-Node::Saved Node::save(FileEntry& file, bool careful, bool force) {
+Node::Saved Node::save(FileEntry& file, const Refusal& refusal) {
   Saved saved;
   saved.path = file.path;
   ArenaCache* cache = arena(file.arena, &saved.status);
@@ -36,9 +35,8 @@ Node::Saved Node::save(FileEntry& file, bool careful, bool force) {
   saved.bytes = cache->unsaved_bytes(file.id);
   if (saved.bytes == 0) return saved;
   const auto slot = static_cast<uint32_t>(&file - registry_->files);
-  if (careful) saved.refusal = change_by_others(file);
-  if (!saved.refusal.empty() && !(force && still_named(file))) return saved;
-  saved.refusal.clear();
+  if (refusal) saved.refusal = refusal(file);
+  if (!saved.refusal.empty()) return saved;
   Storage* storage = writable_storage(slot, file.id);
   if (storage == nullptr) {
     saved.status = {Code::access, EACCES, -1};
@@ -51,7 +49,7 @@ Node::Saved Node::save(FileEntry& file, bool careful, bool force) {
   return saved;
 }
 
-std::vector<Node::Saved> Node::reap(uint32_t dead, bool careful, bool force) {
+std::vector<Node::Saved> Node::reap(uint32_t dead, const Refusal& refusal) {
   std::vector<Saved> all;
   Status status;
   for (uint32_t a = 0; a < registry_->arenas; ++a) {
@@ -65,7 +63,7 @@ std::vector<Node::Saved> Node::reap(uint32_t dead, bool careful, bool force) {
     if (seat.direct.exchange(0) != 0) file.direct_writers.fetch_sub(1);
     const bool known = std::any_of(all.begin(), all.end(),
                                    [&](const Saved& saved) { return saved.path == file.path; });
-    Saved saved = save(file, careful, force);
+    Saved saved = save(file, refusal);
     const bool unsaved = !saved.status.ok() || !saved.refusal.empty();
     {
       const RegistryLock lock(*registry_);
@@ -81,11 +79,11 @@ std::vector<Node::Saved> Node::reap(uint32_t dead, bool careful, bool force) {
   return all;
 }
 
-std::vector<Node::Saved> Node::save_kept(bool careful, bool force) {
+std::vector<Node::Saved> Node::save_kept(const Refusal& refusal) {
   std::vector<Saved> all;
   for (FileEntry& file : registry_->files) {
     if (file.kept.load() == 0) continue;
-    all.push_back(save(file, careful, force));
+    all.push_back(save(file, refusal));
     if (!all.back().status.ok() || !all.back().refusal.empty()) continue;
     const RegistryLock lock(*registry_);
     file.kept.store(0);

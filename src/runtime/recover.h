@@ -15,10 +15,10 @@ struct LeftFile {
 };
 
 struct LeftCache {
-  std::string registry;  // path of the registry's segment
-  bool in_use = false;   // its processes live: nothing was done
+  std::string registry;    // path of the registry's segment
+  bool in_use = false;     // its processes live: nothing was done
   bool cared_for = false;  // the node's committer, or another recovery, is at work on it
-  std::string problem;   // why it could not be looked at; "" otherwise
+  std::string problem;     // why it could not be looked at; "" otherwise
   std::vector<LeftFile> files;
 };
 
@@ -32,8 +32,5 @@ struct RecoverSettings {
 // Goes through the caches of this user that no living process has. Safe to interrupt and repeat: a
 // cache is removed when all its bytes are in their files.
 std::vector<LeftCache> recover(const RecoverSettings& settings);
-
-// One cache.
-LeftCache recover_cache(const std::string& registry, const RecoverSettings& settings);
 
 }  // namespace forebay::runtime

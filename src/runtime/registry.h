@@ -32,8 +32,8 @@ enum Aside : uint32_t { writes_aside = 1, reads_aside = 2 };
 
 // What recovery compares a file with: whether anybody else has written to it since.
 struct LastChange {
-  std::atomic<int64_t> modified_ns{0};    // the file's time of modification after our last commit
-  std::atomic<int64_t> written_ns{0};     // the node's time after our last write of any kind
+  std::atomic<int64_t> modified_ns{0};     // the file's time of modification after our last commit
+  std::atomic<int64_t> written_ns{0};      // the node's time after our last write of any kind
   std::atomic<uint32_t> being_written{0};  // writes of ours under way
 };
 

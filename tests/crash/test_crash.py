@@ -69,11 +69,17 @@ def test_a_rank_ends(installation: mpi.Mpi, scope: str, how: str, tmp_path: Path
     job = f"crash-{os.getpid()}-{installation.name}-{scope}-{how}"
     settings = {"FOREBAY_JOB": job, "FOREBAY_SCOPE": scope}
     arguments = ["--end", how, "--rank", "1", "--after", "5000"]
-    command = command_of(installation, tmp_path, layout, settings, arguments)
-    outcome = mpi.run(command, installation.environment)
+    # Once in some 400 runs MPICH's mpiexec did not notice that a rank had ended by _exit.
+    for attempt in range(2):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        command = command_of(installation, folder, layout, settings, arguments)
+        outcome = mpi.run(command, installation.environment, timeout_seconds=40)
+        await_recovery(job)
+        assert history.violations(folder / "file", folder / "history", layout) == []
+        if outcome.code is not None:
+            break
     assert outcome.code not in (0, None), str(outcome)
-    await_recovery(job)
-    assert history.violations(tmp_path / "file", tmp_path / "history", layout) == []
 
 
 def processes(prefix: Path, layout: history.Layout) -> list[int]:

@@ -1,0 +1,107 @@
+"""`forebay recover` where no committer was: list, commit, refuse, force, discard."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import history
+import pytest
+
+from harness import forebay, mpi
+
+FOLDER = Path(__file__).resolve().parent
+LAYOUT = history.Layout(ranks=2, records=2000, record_bytes=300)
+
+
+def recover(*words: str) -> subprocess.CompletedProcess[str]:
+    """Runs the command."""
+    command = [sys.executable, "-m", "forebay", "recover", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture(params=["node", "process"])
+def crashed(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A file whose writers were killed without a committer; its cache lies in tmp_path/arenas."""
+    (tmp_path / "arenas").mkdir()
+    program = mpi.compile_program(mpi.WHEELS[0], FOLDER / "crash_writer.c")
+    words = [str(program), str(tmp_path / "file"), str(tmp_path / "history"), "2000", "300"]
+    words += ["--end", "killall", "--rank", "1", "--after", "5000"]
+    settings = {
+        "FOREBAY_JOB": f"recover-{os.getpid()}",
+        "FOREBAY_COMMITTER": "false",
+        "FOREBAY_SCOPE": request.param,
+        "FOREBAY_ARENA_DIR": str(tmp_path / "arenas"),
+    }
+    command = mpi.launch_command(mpi.WHEELS[0], 2, forebay.preloaded(words, settings))
+    mpi.run(command, mpi.WHEELS[0].environment)
+    assert left(tmp_path)
+    return tmp_path
+
+
+def left(folder: Path) -> list[Path]:
+    return list((folder / "arenas").glob("*/*"))
+
+
+def violations(folder: Path) -> list[str]:
+    return history.violations(folder / "file", folder / "history", LAYOUT)
+
+
+def test_what_is_left_is_listed_and_committed(crashed: Path) -> None:
+    assert violations(crashed)
+    listed = recover(str(crashed / "arenas"), "--list")
+    assert listed.returncode == 1
+    assert f"{crashed / 'file'}: " in listed.stdout
+    assert "to recover" in listed.stdout
+    assert violations(crashed)
+    done = recover(str(crashed / "arenas"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "bytes recovered" in done.stdout
+    assert violations(crashed) == []
+    assert left(crashed) == []
+    assert recover(str(crashed / "arenas")).stdout == "nothing to recover\n"
+
+
+def test_a_changed_file_is_left_alone(crashed: Path) -> None:
+    file = crashed / "file"
+    later = file.stat().st_mtime_ns + 60_000_000_000
+    end = LAYOUT.offset(0, LAYOUT.records)
+    file.write_bytes(bytes(end) + b"newer")
+    os.utime(file, ns=(later, later))
+    refused = recover(str(crashed / "arenas"))
+    assert refused.returncode == 1
+    assert "not recovered: it was changed after the job last wrote to it" in refused.stdout
+    assert file.read_bytes() == bytes(end) + b"newer"
+    assert recover(str(crashed / "arenas"), "--force").returncode == 0
+    assert violations(crashed) == []
+    assert file.read_bytes()[end:] == b"newer"
+    assert left(crashed) == []
+
+
+def test_another_file_is_never_written_to(crashed: Path) -> None:
+    file = crashed / "file"
+    file.rename(crashed / "moved")
+    file.write_bytes(b"another")
+    for words in ((), ("--force",)):
+        refused = recover(str(crashed / "arenas"), *words)
+        assert refused.returncode == 1
+        assert "another file has its name" in refused.stdout
+    assert file.read_bytes() == b"another"
+    assert recover(str(crashed / "arenas"), "--discard").returncode == 0
+    assert left(crashed) == []
+
+
+def test_an_interrupted_recovery_is_repeated(crashed: Path) -> None:
+    command = [sys.executable, "-m", "forebay", "recover", str(crashed / "arenas")]
+    for milliseconds in (30, 60, 90, 120):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        try:
+            process.wait(timeout=milliseconds / 1000)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    assert recover(str(crashed / "arenas")).returncode == 0
+    assert violations(crashed) == []
+    assert left(crashed) == []
