@@ -132,7 +132,7 @@ NB_MODULE(_core, module) {
   module.def(
       "recover",
       [](const std::string& arena_dir, const std::string& job, bool commit, bool force) {
-        return forebay::runtime::recover({arena_dir, job, commit, force});
+        return forebay::runtime::recover({arena_dir, job, "", commit, force});
       },
       nb::arg("arena_dir"), nb::arg("job"), nb::arg("commit"), nb::arg("force"),
       nb::call_guard<nb::gil_scoped_release>(),

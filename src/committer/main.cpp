@@ -20,6 +20,7 @@ using forebay::runtime::Node;
 using forebay::runtime::Registry;
 
 constexpr int look_again_ms = 200;  // for processes that have joined
+constexpr int watch_attempts = 25;
 
 void report(const char* path, const std::vector<Node::Saved>& files) {
   if (path == nullptr || files.empty()) return;
@@ -90,7 +91,11 @@ int main(int argc, char** argv) {
   forebay::Status status;
   const std::unique_ptr<Node> node = Node::adopt(argv[1], &status);
   if (node == nullptr) return status.ok() ? 0 : 1;
-  if (!node->watch()) return 0;  // another one does it already
+  // A recovery may be looking at it; another committer stays.
+  for (int attempt = 0; !node->watch(); ++attempt) {
+    if (attempt == watch_attempts) return 0;
+    poll(nullptr, 0, look_again_ms);
+  }
   const char* const report_path = argc > 2 ? argv[2] : nullptr;
   Watch watch;
   while (anybody_else(*node, node->registry())) {

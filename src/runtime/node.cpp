@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <string_view>
 
 #include "runtime/committer.h"
 #include "runtime/file_identity.h"
+#include "runtime/recover.h"
 
 namespace forebay::runtime {
 
@@ -45,6 +47,7 @@ std::unique_ptr<Node> Node::join(const std::string& directory, const std::string
         [created](std::byte* base) {
           auto* registry = new (base) Registry;
           registry->lock.init();
+          registry->reaping.init();
           registry->identity = random_word();
           for (FileEntry& file : registry->files) file.access.init();
           *created = true;
@@ -105,7 +108,7 @@ Node::~Node() {
   registry_->processes[process_] = {};
   const bool others = std::any_of(std::begin(registry_->processes), std::end(registry_->processes),
                                   [](const ProcessId& process) { return process.pid != 0; });
-  if (others || looks_only_ || keeps_bytes()) return;
+  if (others || keeps_bytes()) return;
   registry_->removed = true;
   for (uint32_t a = 0; a < registry_->arenas; ++a) unlink(arena_path(prefix_, a).c_str());
   segment_->remove();
@@ -228,6 +231,27 @@ void begin_care(const std::string& registry) {
   std::free(absolute);
 }
 
+// A file that this job opens may lack bytes of a job that was killed with its committer.
+void recover_earlier_jobs(const Options& options, const std::string& own_registry) {
+  RecoverSettings settings;
+  settings.arena_dir = options.arena_dir;
+  settings.except = own_registry;
+  for (const LeftCache& cache : recover(settings)) {
+    for (const LeftFile& file : cache.files) {
+      const auto bytes = static_cast<long long>(file.bytes);
+      if (file.problem.empty())
+        std::fprintf(stderr,
+                     "forebay: %lld bytes that an earlier job had written were saved to %s\n",
+                     bytes, file.path.c_str());
+      else
+        std::fprintf(stderr,
+                     "forebay: %lld bytes that an earlier job had written to %s are still missing: "
+                     "%s; see forebay recover\n",
+                     bytes, file.path.c_str(), file.problem.c_str());
+    }
+  }
+}
+
 }  // namespace
 
 Node* node_of(Scope scope, const Options& options, Status* status) {
@@ -240,8 +264,10 @@ Node* node_of(Scope scope, const Options& options, Status* status) {
     bool created = false;
     node = Node::join(directory, node_name(scope, options), &created, status).release();
     // That of scope node looks after the caches of single processes, too.
-    if (node != nullptr && created && scope == Scope::node && options.committer)
-      begin_care(node->registry_path());
+    if (node != nullptr && created && scope == Scope::node) {
+      if (options.committer) begin_care(node->registry_path());
+      recover_earlier_jobs(options, node->registry_path());
+    }
   }
   return node;
 }

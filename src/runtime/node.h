@@ -93,7 +93,7 @@ class Node {
   std::vector<uint32_t> dead_processes();
   bool keeps_bytes() const;
   int64_t unsaved_bytes(const FileEntry& file);
-  // The destructor neither commits nor removes anything.
+  // The destructor commits nothing for the dead.
   void leave_as_it_is() { looks_only_ = true; }
 
   // What commits to files of a device cost so far, told by the handles that have left.

@@ -1,6 +1,7 @@
 #include "runtime/process.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -40,12 +41,18 @@ Entry entry_of(pid_t pid) {
   return entry;
 }
 
+uint64_t name_space() {
+  struct stat info;
+  return stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
+}
+
 }  // namespace
 
-ProcessId this_process() { return {getpid(), entry_of(getpid()).started}; }
+ProcessId this_process() { return {getpid(), entry_of(getpid()).started, name_space()}; }
 
 bool alive(const ProcessId& process) {
   if (process.pid == 0) return false;
+  if (process.name_space != name_space()) return true;
   const Entry entry = entry_of(process.pid);
   return entry.state != 'X' && entry.state != 'Z' && entry.started == process.started;
 }

@@ -8,14 +8,16 @@
 namespace forebay::runtime {
 
 struct ProcessId {
-  pid_t pid = 0;         // 0: none
-  uint64_t started = 0;  // clock ticks after boot
+  pid_t pid = 0;            // 0: none
+  uint64_t started = 0;     // clock ticks after boot
+  uint64_t name_space = 0;  // in which the number means this process
   bool operator==(const ProcessId&) const = default;
 };
 
 ProcessId this_process();
 
-// Runs, and has not ended but for being waited for.
+// Runs, and has not ended but for being waited for. Of a process in another name space nothing can
+// be known: it counts as alive.
 bool alive(const ProcessId& process);
 
 }  // namespace forebay::runtime

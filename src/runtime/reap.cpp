@@ -7,6 +7,21 @@
 
 namespace forebay::runtime {
 
+namespace {
+
+class Reaping {
+ public:
+  explicit Reaping(Registry& registry) : lock_(registry.reaping) { lock_.lock(); }
+  ~Reaping() { lock_.unlock(); }
+  Reaping(const Reaping&) = delete;
+  Reaping& operator=(const Reaping&) = delete;
+
+ private:
+  SharedMutex& lock_;
+};
+
+}  // namespace
+
 std::vector<uint32_t> Node::dead_processes() {
   std::vector<uint32_t> dead;
   for (uint32_t p = 0; p < most_processes; ++p) {
@@ -51,6 +66,9 @@ Node::Saved Node::save(FileEntry& file, const Refusal& refusal) {
 
 std::vector<Node::Saved> Node::reap(uint32_t dead, const Refusal& refusal) {
   std::vector<Saved> all;
+  // One at a time: the number of a process that has been reaped may be another's at once.
+  const Reaping alone(*registry_);
+  if (registry_->processes[dead].pid == 0 || alive(registry_->processes[dead])) return all;
   Status status;
   for (uint32_t a = 0; a < registry_->arenas; ++a) {
     if (ArenaCache* cache = arena(a, &status)) cache->end_io_of(dead);
@@ -67,7 +85,7 @@ std::vector<Node::Saved> Node::reap(uint32_t dead, const Refusal& refusal) {
     const bool unsaved = !saved.status.ok() || !saved.refusal.empty();
     {
       const RegistryLock lock(*registry_);
-      if (seat.file.exchange(no_entry) == no_entry) continue;  // somebody else took the place, too
+      seat.file.store(no_entry);
       if (unsaved) file.kept.store(1);
       if (file.handles.load() == 1 && !unsaved) forget(file);
       file.handles.fetch_sub(1);

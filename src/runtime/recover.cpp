@@ -44,7 +44,7 @@ Found find_cache(const std::string& path) {
     return found;
   }
   found.left.in_use = any_alive(node->registry(), node->process());
-  found.left.cared_for = !node->watch();
+  found.left.cared_for = !found.left.in_use && !node->watch();
   if (found.left.in_use || found.left.cared_for) {
     node->leave_as_it_is();
   } else {
@@ -110,7 +110,8 @@ std::vector<LeftCache> recover(const RecoverSettings& settings) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
     const std::string name = entry.path().filename().string();
-    if (name.ends_with(".registry") && name.starts_with(settings.job))
+    if (name.ends_with(".registry") && name.starts_with(settings.job) &&
+        entry.path().string() != settings.except)
       registries.push_back(entry.path().string());
   }
   std::sort(registries.begin(), registries.end());

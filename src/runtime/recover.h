@@ -25,6 +25,7 @@ struct LeftCache {
 struct RecoverSettings {
   std::string arena_dir;  // "" for /dev/shm
   std::string job;        // caches of this job only; "" for all of the user's
+  std::string except;     // but not this one, by its registry's path
   bool commit = true;     // false: only say what is there
   bool force = false;     // commit even to files that others have changed since
 };

@@ -76,8 +76,9 @@ struct alignas(64) SharedWord {
 };
 
 struct Registry {
-  SharedMutex lock;                   // guards everything that is not atomic
-  int64_t identity = 0;               // random: no other registry has it
+  SharedMutex lock;      // guards everything that is not atomic
+  SharedMutex reaping;   // held by who takes the place of dead processes; before `lock`
+  int64_t identity = 0;  // random: no other registry has it
   uint64_t next_file_generation = 1;  // ids of files are never used twice
   uint32_t arenas = 0;
   bool removed = false;                   // the last process has left: join a new registry
