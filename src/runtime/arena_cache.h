@@ -157,6 +157,7 @@ class ArenaCache {
   void settle_claims(const std::vector<FrameIndex>& claimed, bool stored);
   void repair_shard(uint32_t shard);
   void repair_frame(FrameIndex frame);
+  void end_io_of_the_dead(uint32_t shard);
   template <typename Change>
   void change_frames(const Requester& who, Extent range, const Change& change);
 

@@ -36,8 +36,9 @@ class ArenaCache::Locked {
   void wait() {
     const uint32_t seen = driver_.event.now();
     pause();
-    driver_.event.wait(seen);
+    const bool moved = driver_.event.wait(seen);
     resume();
+    if (!moved) cache_.end_io_of_the_dead(shard_);
   }
 
  private:

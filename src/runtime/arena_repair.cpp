@@ -49,6 +49,16 @@ void ArenaCache::end_io_of(uint32_t process) {
   }
 }
 
+// Under the shard's lock, by who has waited long for some I/O to end.
+void ArenaCache::end_io_of_the_dead(uint32_t shard) {
+  const ShardState& s = shards_[shard].state();
+  for (FrameIndex f = s.first_frame; f < s.first_frame + s.usable; ++f) {
+    const Frame& frame = frames_[f];
+    if (frame.io != FrameIo::idle && !alive(registry_->processes[frame.io_process]))
+      repair_frame(f);
+  }
+}
+
 int64_t ArenaCache::unsaved_bytes(uint64_t file) {
   int64_t bytes = 0;
   Regions regions;

@@ -30,12 +30,13 @@ bool SharedMutex::lock() {
 
 void SharedMutex::unlock() { pthread_mutex_unlock(&mutex_); }
 
-void SharedEvent::wait(uint32_t seen) {
+bool SharedEvent::wait(uint32_t seen) {
   static_assert(sizeof(count_) == sizeof(uint32_t));
   waiters_.fetch_add(1, std::memory_order_seq_cst);
   const timespec limit{0, wait_limit_ns};
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&count_), FUTEX_WAIT, seen, &limit, nullptr, 0);
   waiters_.fetch_sub(1, std::memory_order_relaxed);
+  return now() != seen;
 }
 
 void SharedEvent::signal() {

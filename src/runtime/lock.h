@@ -26,8 +26,8 @@ class SharedEvent {
  public:
   uint32_t now() const { return count_.load(std::memory_order_acquire); }
   // Returns when the counter has left `seen`, or after a tenth of a second at the latest, so that a
-  // waiter whose waker died looks again.
-  void wait(uint32_t seen);
+  // waiter whose waker died looks again. False: it has not left it.
+  bool wait(uint32_t seen);
   void signal();  // wakes all
 
  private:
