@@ -83,7 +83,7 @@ SUITES = (
     Suite("tsan", FULL, "{tsan} build/tsan/{unit} {threaded}", ("tsan-build",), 2400),
     Suite("mpi", FULL, "{pytest} tests/mpi", ("build",)),
     Suite("apps", FULL, "{pytest} tests/apps", ("build",), 1800),
-    Suite("crash", FULL, "{pytest} tests/crash", ("build",), 1800),
+    Suite("crash", FULL, "{pytest} tests/crash tests/faults", ("build",), 1800),
     Suite("random", FULL, "{pytest} tests/random", ("build",), 3000),
 )
 
