@@ -130,12 +130,22 @@ def test_signals_are_forwarded(number):
     script = f"trap 'exit 9' {int(number)}; echo ready; while :; do sleep 0.05; done"
     command = [*FOREBAY, "run", "--", "sh", "-c", script]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=outside(), text=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=outside(),
+        text=True,
+        preexec_fn=lambda: signal.signal(
+            number, signal.SIG_DFL
+        ),  # a shell cannot trap ignored ones
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
-        assert process.wait(timeout=30) == 9
+        try:
+            assert process.wait(timeout=30) == 9
+        finally:
+            process.kill()
 
 
 def test_the_command_finds_ordinary_signal_dispositions():
