@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace forebay::runtime {
@@ -28,6 +29,13 @@ int64_t birth_ns(const char* path) {
 
 }  // namespace
 
+std::string absolute_path(const std::string& path) {
+  char* const found = realpath(path.c_str(), nullptr);
+  const std::string absolute = found == nullptr ? "" : found;
+  std::free(found);
+  return absolute;
+}
+
 void identify(FileEntry& entry, const std::string& path, const struct stat& info) {
   entry.device = info.st_dev;
   entry.inode = info.st_ino;
@@ -36,11 +44,9 @@ void identify(FileEntry& entry, const std::string& path, const struct stat& info
   entry.changed.written_ns.store(0);
   entry.changed.being_written.store(0);
   // A relative path would mean another file to whoever commits from elsewhere.
-  char* const absolute = realpath(path.c_str(), nullptr);
+  const std::string absolute = absolute_path(path);
   entry.path[0] = '\0';
-  if (absolute != nullptr && std::strlen(absolute) < sizeof(entry.path))
-    std::strcpy(entry.path, absolute);
-  std::free(absolute);
+  if (absolute.size() < sizeof(entry.path)) std::strcpy(entry.path, absolute.c_str());
 }
 
 bool still_named(const FileEntry& entry) {

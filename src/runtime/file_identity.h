@@ -9,6 +9,9 @@
 
 namespace forebay::runtime {
 
+// The path without links and from the root; "" if there is no such file.
+std::string absolute_path(const std::string& path);
+
 // Notes in a new entry which file it is, and its time of modification.
 void identify(FileEntry& entry, const std::string& path, const struct stat& info);
 

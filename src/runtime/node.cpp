@@ -224,11 +224,10 @@ std::string node_name(Scope scope, const Options& options) {
 // Where `forebay run` waits to tell the user what was saved (FOREBAY_RUN_DIR), it is reported.
 void begin_care(const std::string& registry) {
   const std::string program = committer_program();
-  char* const absolute = realpath(registry.c_str(), nullptr);
-  if (program.empty() || absolute == nullptr) return;
+  const std::string absolute = absolute_path(registry);
+  if (program.empty() || absolute.empty()) return;
   const char* folder = std::getenv("FOREBAY_RUN_DIR");
   start_committer(program, absolute, folder == nullptr ? "" : std::string(folder) + "/saved");
-  std::free(absolute);
 }
 
 // A file that this job opens may lack bytes of a job that was killed with its committer.
