@@ -53,20 +53,49 @@ Found find_cache(const std::string& path) {
   return found;
 }
 
+// The registry of a job's process in scope process is named after that of the job, whose committer
+// looks after both.
+std::vector<Found> find_caches(const std::vector<std::string>& registries) {
+  std::vector<Found> caches;
+  std::vector<std::string> cared_for;  // beginnings of names
+  for (const std::string& registry : registries) {
+    const auto of_job = [&](const std::string& begin) { return registry.starts_with(begin); };
+    if (std::any_of(cared_for.begin(), cared_for.end(), of_job)) {
+      Found& found = caches.emplace_back();
+      found.left.registry = registry;
+      found.left.cared_for = true;
+      continue;
+    }
+    Found& found = caches.emplace_back(find_cache(registry));
+    if (found.left.in_use || found.left.cared_for)
+      cared_for.push_back(registry.substr(0, registry.rfind('.')) + "-");
+  }
+  return caches;
+}
+
 // Files of several caches may be one: those of processes that had a cache each. So all are judged
 // before any is written to, and marked as being written by us until all have been, lest a recovery
 // that is repeated after an interruption takes its own writes for those of others.
 using Refusals = std::map<const FileEntry*, std::string>;
 
 Refusals judge(const std::vector<Found>& caches, bool force) {
-  Refusals refusals;
+  std::vector<const FileEntry*> files;
   for (const Found& cache : caches) {
     if (cache.node == nullptr) continue;
     for (const FileEntry& file : cache.node->registry().files) {
-      if (!file.in_use()) continue;
-      refusals[&file] = change_by_others(file);
-      if (force && still_named(file)) refusals[&file].clear();
+      if (file.in_use()) files.push_back(&file);
     }
+  }
+  Refusals refusals;
+  for (const FileEntry* file : files) {
+    // What any of the caches has written is no change by others.
+    std::string refusal = change_by_others(*file);
+    for (const FileEntry* other : files) {
+      const bool same = other->device == file->device && other->inode == file->inode;
+      if (same && change_by_others(*other).empty()) refusal.clear();
+    }
+    if (force && still_named(*file)) refusal.clear();
+    refusals[file] = refusal;
   }
   return refusals;
 }
@@ -114,9 +143,10 @@ std::vector<LeftCache> recover(const RecoverSettings& settings) {
         entry.path().string() != settings.except)
       registries.push_back(entry.path().string());
   }
-  std::sort(registries.begin(), registries.end());
-  std::vector<Found> caches;
-  for (const std::string& registry : registries) caches.push_back(find_cache(registry));
+  // The shorter name first, as it is the other's beginning.
+  std::sort(registries.begin(), registries.end(),
+            [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
+  std::vector<Found> caches = find_caches(registries);
   if (settings.commit) {
     const Refusals refusals = judge(caches, settings.force);
     for_each_accepted(caches, refusals, [](FileEntry& file) {
