@@ -22,6 +22,7 @@ _UNLOADABLE = "unloadable"
 # The committer's: bytes, path and problem of each file that ended processes left, a line each.
 _SAVED = "saved"
 _COMMITTER_SECONDS = 60
+_DYING_SECONDS = 2
 
 
 def run_job(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
@@ -62,15 +63,19 @@ def _run_in_directory(command: Sequence[str], environment: dict[str, str]) -> in
 def _report_saved(directory: Path, environment: dict[str, str]) -> None:
     """Commits what killed processes of this node left, and says what was saved.
 
-    The node's committer does so while the job runs; it is given time to finish.
+    The node's committer does so while the job runs; it is given time to finish, as are processes
+    that the launcher has told to end.
     """
     from forebay import _core
 
     arena_dir = environment.get("FOREBAY_ARENA_DIR", "")
-    patience = time.monotonic() + _COMMITTER_SECONDS
+    began = time.monotonic()
     while True:
         caches = _core.recover(arena_dir, environment["FOREBAY_JOB"], True, False)
-        if time.monotonic() > patience or not any(c.cared_for and not c.in_use for c in caches):
+        waited = time.monotonic() - began
+        dying = waited < _DYING_SECONDS and any(c.in_use for c in caches)
+        committing = waited < _COMMITTER_SECONDS and any(c.cared_for for c in caches)
+        if not dying and not committing:
             break
         time.sleep(0.05)
     saved: Counter[str] = Counter()

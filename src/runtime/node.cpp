@@ -54,7 +54,7 @@ std::unique_ptr<Node> Node::join(const std::string& directory, const std::string
         },
         status);
     if (node->segment_ == nullptr) return nullptr;
-    if (node->enter(status)) return node;
+    if (node->enter(false, status)) return node;
     if (!status->ok()) return nullptr;
   }
 }
@@ -68,12 +68,12 @@ std::unique_ptr<Node> Node::adopt(const std::string& registry_path, Status* stat
   node->path_ = registry_path;
   node->prefix_ = registry_path.substr(0, registry_path.size() - registry_suffix.size());
   node->segment_ = SharedSegment::attach(registry_path, status);
-  if (node->segment_ == nullptr || !node->enter(status)) return nullptr;
+  if (node->segment_ == nullptr || !node->enter(true, status)) return nullptr;
   return node;
 }
 
 // Takes a number among the registry's processes. False with success: it is being removed.
-bool Node::enter(Status* status) {
+bool Node::enter(bool caretaker, Status* status) {
   auto* registry = reinterpret_cast<Registry*>(segment_->base());
   *status = {};
   if (segment_->bytes() != sizeof(Registry)) {
@@ -94,6 +94,7 @@ bool Node::enter(Status* status) {
   }
   *free_entry = this_process();
   process_ = static_cast<uint32_t>(free_entry - begin);
+  registry->caretaker[process_] = caretaker;
   registry_ = registry;
   return true;
 }

@@ -107,7 +107,7 @@ class Node {
   static constexpr int64_t commit_size_bytes = 4 << 20;  // of what others left
   Saved save(FileEntry& file, const Refusal& refusal);
   void forget(FileEntry& file);
-  bool enter(Status* status);
+  bool enter(bool caretaker, Status* status);
 
   std::string path_;    // of the registry
   std::string prefix_;  // of the segments' paths

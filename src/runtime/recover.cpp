@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
+#include <utility>
 
 #include "runtime/clock.h"
 #include "runtime/file_identity.h"
@@ -17,9 +19,9 @@ namespace {
 
 LeftFile left_file(const Node::Saved& saved) { return {saved.path, saved.bytes, saved.problem()}; }
 
-bool any_alive(const Registry& registry, uint32_t besides) {
+bool has_users(const Registry& registry) {
   for (uint32_t p = 0; p < most_processes; ++p) {
-    if (p != besides && alive(registry.processes[p])) return true;
+    if (!registry.caretaker[p] && alive(registry.processes[p])) return true;
   }
   return false;
 }
@@ -43,7 +45,7 @@ Found find_cache(const std::string& path) {
     }
     return found;
   }
-  found.left.in_use = any_alive(node->registry(), node->process());
+  found.left.in_use = has_users(node->registry());
   found.left.cared_for = !found.left.in_use && !node->watch();
   if (found.left.in_use || found.left.cared_for) {
     node->leave_as_it_is();
@@ -87,15 +89,15 @@ Refusals judge(const std::vector<Found>& caches, bool force) {
     }
   }
   Refusals refusals;
+  std::set<std::pair<uint64_t, uint64_t>> unchanged;  // device and inode
   for (const FileEntry* file : files) {
+    refusals[file] = change_by_others(*file);
+    if (refusals[file].empty()) unchanged.insert({file->device, file->inode});
+  }
+  for (auto& [file, refusal] : refusals) {
     // What any of the caches has written is no change by others.
-    std::string refusal = change_by_others(*file);
-    for (const FileEntry* other : files) {
-      const bool same = other->device == file->device && other->inode == file->inode;
-      if (same && change_by_others(*other).empty()) refusal.clear();
-    }
-    if (force && still_named(*file)) refusal.clear();
-    refusals[file] = refusal;
+    const bool ours = unchanged.contains({file->device, file->inode});
+    if ((ours || force) && still_named(*file)) refusal.clear();
   }
   return refusals;
 }

@@ -84,6 +84,7 @@ struct Registry {
   bool removed = false;                   // the last process has left: join a new registry
   std::atomic<uint32_t> seats_in_use{0};  // seats at and beyond this index were never taken
   ProcessId processes[most_processes];
+  bool caretaker[most_processes] = {};  // is there to look after the others only
   ArenaConfig arena[most_arenas];
   FileEntry files[most_files];
   Seat seats[most_seats];

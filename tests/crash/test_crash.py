@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import struct
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -80,6 +82,31 @@ def test_a_rank_ends(installation: mpi.Mpi, scope: str, how: str, tmp_path: Path
         if outcome.code is not None:
             break
     assert outcome.code not in (0, None), str(outcome)
+
+
+@pytest.mark.parametrize("scope", ["node", "process"])
+@pytest.mark.parametrize("installation", MPIS, ids=lambda m: m.name)
+def test_the_user_is_told(installation: mpi.Mpi, scope: str, tmp_path: Path) -> None:
+    """`forebay run` says what was saved, whoever saved it."""
+    program = mpi.compile_program(installation, FOLDER / "crash_writer.c")
+    layout = history.Layout(ranks=2, records=2000, record_bytes=300)
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        words = [str(program), str(folder / "file"), str(folder / "history")]
+        words += [str(layout.records), str(layout.record_bytes)]
+        words += ["--end", "killall", "--rank", "1", "--after", "5000"]
+        run = [sys.executable, "-m", "forebay", "run", "-o", f"scope={scope}", "--"]
+        command = run + mpi.launch_command(installation, layout.ranks, words)
+        outcome = mpi.run(command, installation.environment, timeout_seconds=60)
+        assert outcome.code not in (0, None), str(outcome)
+        told = re.findall(
+            rf"forebay: processes ended without closing {re.escape(str(folder / 'file'))}; "
+            r"([\d,]+) bytes that they had written were saved",
+            outcome.errors,
+        )
+        assert len(told) == 1, str(outcome)
+        assert history.violations(folder / "file", folder / "history", layout) == []
 
 
 def processes(prefix: Path, layout: history.Layout) -> list[int]:
