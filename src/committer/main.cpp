@@ -107,6 +107,7 @@ int main(int argc, char** argv) {
       watch.forget(dead);
       // With scope process it had a cache of its own.
       if (const auto own = Node::adopt(node->registry_path_of(pid), &status)) {
+        own->work_for(node->registry());
         for (const uint32_t process : own->dead_processes())
           report(report_path, own->reap(process));
       }

@@ -23,6 +23,10 @@ int64_t job_identity();
 // by all ranks of `comm`.
 void share_job_secret(MPI_Comm comm, int root);
 
+// The process has other rights than who started it (setuid): nothing of its environment is obeyed,
+// and nothing cached. Says so once.
+bool other_rights();
+
 // Leaves the mark that MPI-IO went through Forebay, for `forebay run` to find (FOREBAY_RUN_DIR).
 void mark_used();
 

@@ -1,6 +1,8 @@
 #include "mpiio/open_close.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -41,7 +43,7 @@ struct Terms {
 
 Terms agree_terms(const Opening& opening, bool opened) {
   const Options& options = opening.options;
-  const bool wanted = opened && options.enable && options.step_aside != StepAside::always &&
+  const bool wanted = opened && options.enable && !other_rights() && options.step_aside != StepAside::always &&
                       !(opening.amode & MPI_MODE_SEQUENTIAL);
   int rank = 0;
   mpi().Comm_rank(opening.comm, &rank);
@@ -85,15 +87,14 @@ StorageOpener storage_opener(Opening& opening) {
 }
 
 // This rank's part of opening, which may fail on it alone.
-std::unique_ptr<Handle> open_alone(Opening& opening) {
+std::unique_ptr<Handle> open_alone(Opening& opening, Status* status) {
   const std::optional<std::string> path = posix_path(opening.name);
-  if (!path) return nullptr;
-  Status status;
-  if (runtime::node(process_options(), &status) == nullptr) return nullptr;
+  *status = {Code::unsupported, 0, -1};
+  if (!path || runtime::node(process_options(), status) == nullptr) return nullptr;
   auto handle = std::make_unique<Handle>();
-  handle->cached = CachedFile::open(*path, open_mode(opening.amode), opening.options, &status,
+  handle->cached = CachedFile::open(*path, open_mode(opening.amode), opening.options, status,
                                     storage_opener(opening));
-  if (handle->cached == nullptr || !status.ok()) return nullptr;
+  if (handle->cached == nullptr || !status->ok()) return nullptr;
   handle->file = opening.file;
   handle->name = opening.name;
   handle->amode = opening.amode;
@@ -125,11 +126,23 @@ bool allocate_words(Handle& handle, int64_t end_of_file) {
   return true;
 }
 
-// Settles what the ranks share; `handle` is null on ranks that could not open. Ready to cache if
+// One rank of those that were refused says so, once in its life.
+void tell_refusal(const std::string& name, const Status& refusal) {
+  static std::atomic<bool> told{false};
+  if (told.exchange(true)) return;
+  std::fprintf(stderr,
+               "forebay: %s goes past the cache: %s (%s); FOREBAY_ARENA_DIR names another place for "
+               "the cache\n",
+               name.c_str(), describe(refusal.code), cause(refusal).c_str());
+}
+
+// Settles what the ranks share; `handle` is null on ranks that could not open (`refusal`). Ready to cache if
 // every rank is, has the same secret and, on one node, sees the same memory: all ranks get the same
 // answer.
-bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle) {
+bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const Status& refusal) {
   constexpr int64_t not_mine = INT64_MIN;
+  int rank = 0;
+  mpi().Comm_rank(opening.comm, &rank);
   int64_t end_of_file = not_mine, memory = 0;
   std::array<int64_t, 3> words{not_mine, not_mine, not_mine};
   bool ready = handle != nullptr && handle->own.comm != mpi().comm_null;
@@ -142,9 +155,11 @@ bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle) {
   if (ready && opened->one_node) memory = runtime::memory_identity(*this_node());
   ready = ready && open_handles.insert(handle);
   const int64_t job = job_identity();
-  const auto agreed =
-      agree_max(opening.comm, std::array<int64_t, 9>{ready ? 0 : 1, job, ~job, memory, ~memory,
-                                                     end_of_file, words[0], words[1], words[2]});
+  const bool refused = !refusal.ok() && refusal.code != Code::unsupported;
+  const auto agreed = agree_max(
+      opening.comm, std::array<int64_t, 10>{ready ? 0 : 1, job, ~job, memory, ~memory, end_of_file,
+                                            words[0], words[1], words[2], refused ? ~rank : not_mine});
+  if (agreed[9] == ~rank) tell_refusal(opening.name, refusal);
   if (agreed[0] != 0 || !same_everywhere(agreed[1], agreed[2]) ||
       !same_everywhere(agreed[3], agreed[4]))
     return false;
@@ -161,7 +176,8 @@ bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle) {
 void open_cached(Opening& opening, const Terms& terms) {
   if (terms.secret_lacks) share_job_secret(opening.comm, std::max(terms.secret_holder, 0));
   opening.options.job = process_options().job;
-  std::unique_ptr<Handle> handle = open_alone(opening);
+  Status refusal;
+  std::unique_ptr<Handle> handle = open_alone(opening, &refusal);
   OwnComm own = take_comm(opening.comm, terms.spare);
   if (handle != nullptr) {
     handle->one_node = terms.one_node;
@@ -169,7 +185,7 @@ void open_cached(Opening& opening, const Terms& terms) {
     mpi().Comm_rank(opening.comm, &handle->rank);
     mpi().Comm_size(opening.comm, &handle->ranks);
   }
-  if (agree_to_cache(opening, handle)) {
+  if (agree_to_cache(opening, handle, refusal)) {
     commit_at_exit();
     return;
   }

@@ -94,6 +94,8 @@ std::vector<Declaration> declare_options() {
        "File to which the statistics are written as JSON."},
       {"arena_dir", text, &Options::arena_dir, "", false,
        "Directory for shared arenas; empty for /dev/shm."},
+      {"recoverable", boolean, &Options::recoverable, "", false,
+       "Hold what is needed to commit what killed ranks leave; false: their bytes may be lost."},
       {"committer", boolean, &Options::committer, "", false,
        "Keep a process on each node that commits what killed ranks leave."},
       {"node", text, &Options::node, "", false,

@@ -53,6 +53,7 @@ struct Options {
   bool stats = false;
   std::string stats_json;       // file, "" for none
   std::string arena_dir;        // "" for /dev/shm
+  bool recoverable = true;      // what killed ranks leave can be committed
   bool committer = true;        // start the process that saves what killed ranks leave
   std::string node;             // names the node; "" for the real one (tests use it)
   int64_t local_processes = 1;  // of the job on this node, once known; not a user's option

@@ -26,10 +26,11 @@ constexpr int yields_before_check = 10'000;
 
 std::unique_ptr<ArenaCache> ArenaCache::join(const std::string& path, uint32_t number,
                                              const ArenaConfig& config, Registry* registry,
-                                             uint32_t process, StorageFinder finder,
+                                             Registry* job, uint32_t process, StorageFinder finder,
                                              Status* status) {
   std::unique_ptr<ArenaCache> cache(new ArenaCache);
   cache->registry_ = registry;
+  cache->job_ = job;
   cache->number_ = number;
   cache->process_ = process;
   cache->finder_ = std::move(finder);

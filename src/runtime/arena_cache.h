@@ -41,10 +41,11 @@ class ArenaCache {
   // where it may not write that file.
   using StorageFinder = std::function<Storage*(uint32_t file_slot, uint64_t file_id)>;
 
-  // `process`: this process's number in the registry.
+  // `process`: this process's number in the registry; `job`: as for ChangeNotes.
   static std::unique_ptr<ArenaCache> join(const std::string& path, uint32_t number,
                                           const ArenaConfig& config, Registry* registry,
-                                          uint32_t process, StorageFinder finder, Status* status);
+                                          Registry* job, uint32_t process, StorageFinder finder,
+                                          Status* status);
   void remove() { segment_->remove(); }
 
   const PageKind& kind() const { return *kind_; }
@@ -162,6 +163,7 @@ class ArenaCache {
   void change_frames(const Requester& who, Extent range, const Change& change);
 
   Registry* registry_ = nullptr;
+  Registry* job_ = nullptr;
   uint32_t number_ = 0;
   uint32_t process_ = 0;
   std::unique_ptr<SharedSegment> segment_;

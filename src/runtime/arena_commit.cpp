@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 
 #include "runtime/arena_lock.h"
 #include "runtime/clock.h"
-#include "runtime/noted_write.h"
+#include "runtime/own_change.h"
 
 namespace forebay::runtime {
 
@@ -127,7 +128,8 @@ Status ArenaCache::write_plan(const Requester& who, const CommitPlan& plan, File
   const WorkClock clock;
   Status status;
   {
-    const NotedWrite noted(file.changed, storage, true);
+    std::optional<NotedWrite> noted;
+    if (registry_->recoverable) noted.emplace(file, job_, storage, true);
     status = storage.write(requests, counters);
   }
   who.statistics->commit_ns += clock.cost_ns();

@@ -4,13 +4,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include "runtime/arena_cache.h"
 #include "runtime/clock.h"
 #include "runtime/file_identity.h"
 #include "runtime/node.h"
-#include "runtime/noted_write.h"
+#include "runtime/own_change.h"
 #include "runtime/registry.h"
 
 namespace forebay::runtime {
@@ -145,9 +147,21 @@ Status CachedFile::write_part(Extent part, const std::byte* memory) {
       count = false;
     }
   }
-  if (status.code == Code::no_memory) return write_direct(part, memory);
+  if (status.code == Code::no_memory) {
+    tell_of_memory();
+    return write_direct(part, memory);
+  }
   if (status.ok()) write_behind();
   return status;
+}
+
+// Once on a node.
+void CachedFile::tell_of_memory() {
+  if (node_->registry().told_of_memory.exchange(1) != 0) return;
+  std::fprintf(stderr,
+               "forebay: there is no shared memory for pages of %s: its accesses go past the cache; "
+               "FOREBAY_ARENA_DIR names another place for it\n",
+               file_->path);
 }
 
 Status CachedFile::write_direct(Extent extent, const std::byte* memory, int64_t* storage_ns) {
@@ -164,7 +178,9 @@ Status CachedFile::write_direct(Extent extent, const std::byte* memory, int64_t*
     const Request request{extent.offset, {&segment, 1}};
     StorageCounters counters;
     const int64_t before = storage_ns == nullptr ? 0 : now_ns();
-    const NotedWrite noted(file_->changed, *storage_->storage, arena_->may_be_dirty());
+    std::optional<NotedWrite> noted;
+    if (node_->registry().recoverable)
+      noted.emplace(*file_, node_->job(), *storage_->storage, arena_->may_be_dirty());
     status = storage_->storage->write({&request, 1}, counters);
     if (storage_ns != nullptr) *storage_ns = now_ns() - before;
     statistics_.write_requests += counters.requests;
@@ -226,7 +242,10 @@ Status CachedFile::read_pages(Extent extent, std::byte* memory, int64_t* got) {
   // Where nothing is known of what comes next, no more than what is asked for is fetched.
   const bool whole_pages = predictor_ && predictor_->window_bytes() > 0;
   Status status = arena_->read(who, extent, memory, whole_pages, got);
-  if (status.code == Code::no_memory) status = read_direct(extent, memory, got);
+  if (status.code == Code::no_memory) {
+    tell_of_memory();
+    status = read_direct(extent, memory, got);
+  }
   last_page_ = (extent.end() - 1) / page_size;
   return status;
 }
@@ -358,7 +377,7 @@ void CachedFile::truncate_cache(int64_t bytes) {
   }
 }
 
-void CachedFile::note_own_change() { runtime::note_own_change(*file_); }
+void CachedFile::note_own_change() { runtime::note_own_change(*file_, node_->job()); }
 
 Status CachedFile::set_write_through(bool on) {
   if (on == wants_write_through_) return {};

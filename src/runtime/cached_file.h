@@ -159,6 +159,7 @@ class CachedFile {
   void judge(Gain& gain, uint32_t kind);
   double commit_ns_per_byte() const;
   bool continues_page(int64_t offset);
+  void tell_of_memory();
   void raise_end(int64_t end);
   void write_behind();
   void look_ahead(Extent access);

@@ -8,10 +8,12 @@
 
 namespace forebay::runtime {
 
+inline constexpr int64_t second_ns = 1'000'000'000;
+
 inline int64_t now_ns(clockid_t clock = CLOCK_MONOTONIC) {
   timespec now;
   clock_gettime(clock, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+  return now.tv_sec * second_ns + now.tv_nsec;
 }
 
 // What a piece of work cost this thread: elapsed time where it waited for something, processor time

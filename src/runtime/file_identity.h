@@ -1,4 +1,4 @@
-// Whether the name of an open file still means that file, and whether others have written to it.
+// Whether the name of an open file still means that file.
 #pragma once
 
 #include <sys/stat.h>
@@ -19,11 +19,7 @@ void identify(FileEntry& entry, const std::string& path, const struct stat& info
 // (file systems give an inode's number to another file at once).
 bool still_named(const FileEntry& entry);
 
-// Why bytes kept for the file must not be committed to it by whoever comes later; "" if they may:
-// the file is the same, and nobody has written to it since the job last did.
-std::string change_by_others(const FileEntry& entry);
-
-// The job itself has changed the file, past the cache.
-void note_own_change(FileEntry& entry);
+// A file's time of modification.
+int64_t modified_ns(const struct stat& info);
 
 }  // namespace forebay::runtime

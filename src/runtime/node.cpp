@@ -35,7 +35,7 @@ std::string arena_path(const std::string& prefix, uint32_t number) {
 }  // namespace
 
 std::unique_ptr<Node> Node::join(const std::string& directory, const std::string& name,
-                                 bool* created, Status* status) {
+                                 bool recoverable, bool* created, Status* status) {
   // The registry may be about to be removed by the last process that leaves: then join anew.
   for (;;) {
     std::unique_ptr<Node> node(new Node);
@@ -44,11 +44,12 @@ std::unique_ptr<Node> Node::join(const std::string& directory, const std::string
     *created = false;
     node->segment_ = SharedSegment::join(
         node->path_, sizeof(Registry), sizeof(Registry),
-        [created](std::byte* base) {
+        [recoverable, created](std::byte* base) {
           auto* registry = new (base) Registry;
           registry->lock.init();
           registry->reaping.init();
           registry->identity = random_word();
+          registry->recoverable = recoverable;
           for (FileEntry& file : registry->files) file.access.init();
           *created = true;
         },
@@ -124,7 +125,7 @@ ArenaCache* Node::arena(uint32_t number, Status* status) {
   std::unique_ptr<ArenaCache>& arena = arenas_[number];
   if (arena == nullptr) {
     arena = ArenaCache::join(
-        arena_path(prefix_, number), number, registry_->arena[number], registry_, process_,
+        arena_path(prefix_, number), number, registry_->arena[number], registry_, job_, process_,
         [this](uint32_t slot, uint64_t id) { return writable_storage(slot, id); }, status);
   }
   return arena.get();
@@ -262,10 +263,12 @@ Node* node_of(Scope scope, const Options& options, Status* status) {
     const std::string directory = segment_directory(options.arena_dir, status);
     if (directory.empty()) return nullptr;
     bool created = false;
-    node = Node::join(directory, node_name(scope, options), &created, status).release();
+    node =
+        Node::join(directory, node_name(scope, options), options.recoverable, &created, status)
+            .release();
     // That of scope node looks after the caches of single processes, too.
     if (node != nullptr && created && scope == Scope::node) {
-      if (options.committer) begin_care(node->registry_path());
+      if (options.committer && options.recoverable) begin_care(node->registry_path());
       recover_earlier_jobs(options, node->registry_path());
     }
   }
@@ -279,9 +282,10 @@ Node* node(const Options& process_options, Status* status) {
 void leave_node() {
   const std::lock_guard<std::mutex> guard(nodes_mutex);
   forget_parents_nodes();
-  for (Node*& node : nodes) {
-    delete node;
-    node = nullptr;
+  // That of the process works for the other.
+  for (Node** node : {&nodes[1], &nodes[0]}) {
+    delete *node;
+    *node = nullptr;
   }
 }
 

@@ -54,11 +54,15 @@ class Node {
  public:
   // *created: nobody had joined before.
   static std::unique_ptr<Node> join(const std::string& directory, const std::string& name,
-                                    bool* created, Status* status);
+                                    bool recoverable, bool* created, Status* status);
   // Attaches to what a registry's path names, to look after processes that have died. Null: it is
   // being removed, or is not ours to read.
   static std::unique_ptr<Node> adopt(const std::string& registry_path, Status* status);
   ~Node();  // leaves; the last process removes what there is, unless bytes are kept for recovery
+
+  // Makes this the cache of one process of the job whose registry that is.
+  void work_for(Registry& job) { job_ = &job; }
+  Registry* job() const { return job_; }  // null: this is the job's own
 
   Registry& registry() { return *registry_; }
   uint32_t process() const { return process_; }  // this process's number in the registry
@@ -93,6 +97,8 @@ class Node {
   std::vector<uint32_t> dead_processes();
   bool keeps_bytes() const;
   int64_t unsaved_bytes(const FileEntry& file);
+  // Nothing of the dead is to be committed.
+  void forget_the_dead();
   // The destructor commits nothing for the dead.
   void leave_as_it_is() { looks_only_ = true; }
 
@@ -113,6 +119,7 @@ class Node {
   std::string prefix_;  // of the segments' paths
   std::unique_ptr<SharedSegment> segment_;
   Registry* registry_ = nullptr;
+  Registry* job_ = nullptr;
   uint32_t process_ = 0;  // this process's number
   bool looks_only_ = false;
   std::mutex mutex_;

@@ -10,6 +10,7 @@
 #include "runtime/cached_file.h"
 #include "runtime/file_identity.h"
 #include "runtime/node.h"
+#include "runtime/own_change.h"
 #include "runtime/registry.h"
 
 namespace forebay::runtime {
@@ -59,7 +60,7 @@ uint32_t entry_for(const Registry& registry, const struct stat& info) {
     const FileEntry& file = registry.files[f];
     if (!file.in_use()) {
       free_slot = std::min(free_slot, f);
-    } else if (file.device == info.st_dev && file.inode == info.st_ino) {
+    } else if (file.identity.device == info.st_dev && file.identity.inode == info.st_ino) {
       return f;
     }
   }
@@ -109,6 +110,11 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
   }
   Node* node = node_of(options.scope, options, status);
   if (node == nullptr) return nullptr;
+  if (options.scope == Scope::process) {
+    Node* const job = node_of(Scope::node, options, status);
+    if (job == nullptr) return nullptr;
+    node->work_for(job->registry());
+  }
   std::unique_ptr<CachedFile> file(new CachedFile);
   file->options_ = options;
   file->node_ = node;
@@ -133,6 +139,7 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
       entry.write_through.store(0);
       entry.aside.store(0);
       identify(entry, path, info);
+      join_job_changes(entry, node->job());
     }
     const uint32_t seat = take_seat(registry, node->process(), slot);
     if (seat == no_entry) {
@@ -181,13 +188,14 @@ Status CachedFile::close(bool discard) {
     if (!discard) status = commit();
     if (wants_write_through_) file_->write_through.fetch_sub(1);
     const Statistics mine = statistics();
-    node_->add_commit_cost(file_->device, {mine.commit_ns, mine.committed_bytes});
+    node_->add_commit_cost(file_->identity.device, {mine.commit_ns, mine.committed_bytes});
   }
   const RegistryLock lock(node_->registry());
   seat_->file.store(no_entry, std::memory_order_release);
   if (file_->handles == 1 && arena_ != nullptr) {
     if (status.ok()) {
       arena_->drop(requester(), {0, INT64_MAX}, true);
+      leave_job_changes(*file_, node_->job());
     } else {
       file_->kept.store(1);
     }

@@ -4,6 +4,7 @@
 
 #include "runtime/arena_cache.h"
 #include "runtime/node.h"
+#include "runtime/own_change.h"
 
 namespace forebay::runtime {
 
@@ -29,6 +30,11 @@ std::vector<uint32_t> Node::dead_processes() {
     if (process.pid != 0 && p != process_ && !alive(process)) dead.push_back(p);
   }
   return dead;
+}
+
+void Node::forget_the_dead() {
+  for (const uint32_t dead : dead_processes()) registry_->processes[dead] = {};
+  for (FileEntry& file : registry_->files) file.kept.store(0);
 }
 
 bool Node::keeps_bytes() const {
@@ -113,6 +119,7 @@ std::vector<Node::Saved> Node::save_kept(const Refusal& refusal) {
 // The frames of a file that nobody has open any more.
 void Node::forget(FileEntry& file) {
   Status status;
+  leave_job_changes(file, job_);
   ArenaCache* cache = arena(file.arena, &status);
   if (cache == nullptr) return;
   Statistics statistics;

@@ -3,15 +3,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <set>
-#include <utility>
+#include <vector>
 
 #include "runtime/clock.h"
 #include "runtime/file_identity.h"
 #include "runtime/node.h"
+#include "runtime/own_change.h"
 
 namespace forebay::runtime {
 
@@ -40,6 +41,8 @@ Found find_cache(const std::string& path) {
   if (node == nullptr) {
     if (status.code == Code::unsupported) {
       found.left.problem = "it was made by another version of Forebay";
+    } else if (status.system_error == EBADMSG) {
+      found.left.problem = "its header is damaged";
     } else if (!status.ok()) {
       found.left.problem = cause(status);
     }
@@ -49,6 +52,8 @@ Found find_cache(const std::string& path) {
   found.left.cared_for = !found.left.in_use && !node->watch();
   if (found.left.in_use || found.left.cared_for) {
     node->leave_as_it_is();
+  } else if (!node->registry().recoverable) {
+    node->forget_the_dead();
   } else {
     found.node = std::move(node);
   }
@@ -75,29 +80,41 @@ std::vector<Found> find_caches(const std::vector<std::string>& registries) {
   return caches;
 }
 
-// Files of several caches may be one: those of processes that had a cache each. So all are judged
-// before any is written to, and marked as being written by us until all have been, lest a recovery
-// that is repeated after an interruption takes its own writes for those of others.
+// Files of several caches may be one: those of processes that had a cache each. What any of them,
+// or the job, knows to be its own write is none by others.
+using Changes = std::map<FileIdentity, std::vector<const LastChange*>>;
+
+Changes own_changes(const std::vector<Found>& caches) {
+  Changes changes;
+  for (const Found& cache : caches) {
+    if (cache.node == nullptr) continue;
+    const Registry& registry = cache.node->registry();
+    for (const FileEntry& file : registry.files) {
+      if (file.in_use()) changes[file.identity].push_back(&file.changed);
+    }
+    for (const JobChange& change : registry.changes) {
+      if (change.caches > 0) changes[change.identity].push_back(&change.changed);
+    }
+  }
+  return changes;
+}
+
+// So all are judged before any is written to, and marked as being written by us until all have
+// been, lest a recovery that is repeated after an interruption takes its own writes for those of
+// others.
 using Refusals = std::map<const FileEntry*, std::string>;
 
 Refusals judge(const std::vector<Found>& caches, bool force) {
-  std::vector<const FileEntry*> files;
+  const Changes changes = own_changes(caches);
+  Refusals refusals;
   for (const Found& cache : caches) {
     if (cache.node == nullptr) continue;
     for (const FileEntry& file : cache.node->registry().files) {
-      if (file.in_use()) files.push_back(&file);
+      if (!file.in_use()) continue;
+      std::string refusal = change_by_others(file, changes.at(file.identity));
+      if (force && still_named(file)) refusal.clear();
+      refusals[&file] = refusal;
     }
-  }
-  Refusals refusals;
-  std::set<std::pair<uint64_t, uint64_t>> unchanged;  // device and inode
-  for (const FileEntry* file : files) {
-    refusals[file] = change_by_others(*file);
-    if (refusals[file].empty()) unchanged.insert({file->device, file->inode});
-  }
-  for (auto& [file, refusal] : refusals) {
-    // What any of the caches has written is no change by others.
-    const bool ours = unchanged.contains({file->device, file->inode});
-    if ((ours || force) && still_named(*file)) refusal.clear();
   }
   return refusals;
 }
@@ -153,7 +170,7 @@ std::vector<LeftCache> recover(const RecoverSettings& settings) {
     const Refusals refusals = judge(caches, settings.force);
     for_each_accepted(caches, refusals, [](FileEntry& file) {
       file.changed.written_ns.store(now_ns(CLOCK_REALTIME));
-      file.changed.being_written.fetch_add(1);
+      ChangeNotes(file, nullptr).begin_write();
     });
     for (Found& cache : caches) {
       if (cache.node == nullptr) continue;
@@ -163,8 +180,8 @@ std::vector<LeftCache> recover(const RecoverSettings& settings) {
       });
     }
     for_each_accepted(caches, refusals, [](FileEntry& file) {
-      note_own_change(file);
-      file.changed.being_written.fetch_sub(1);
+      note_own_change(file, nullptr);
+      ChangeNotes(file, nullptr).end_write(nullptr);
     });
   } else {
     for (Found& cache : caches) {

@@ -30,6 +30,14 @@ struct alignas(64) Seat {
 
 enum Aside : uint32_t { writes_aside = 1, reads_aside = 2 };
 
+// Which file it is. File systems give the inode of a removed file to another one at once.
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  int64_t birth_ns = 0;  // when it was created, 0 if the file system does not tell
+  auto operator<=>(const FileIdentity&) const = default;
+};
+
 // What recovery compares a file with: whether anybody else has written to it since.
 struct LastChange {
   std::atomic<int64_t> modified_ns{0};     // the file's time of modification after our last commit
@@ -37,11 +45,18 @@ struct LastChange {
   std::atomic<uint32_t> being_written{0};  // writes of ours under way
 };
 
+// The last change of a file that several processes of the job have in caches of their own: in the
+// job's registry it outlives the cache of whoever made it.
+struct JobChange {
+  uint32_t caches = 0;  // that have the file; 0: the place is free
+  FileIdentity identity;
+  LastChange changed;
+};
+
 // One open file; free unless in_use().
 struct alignas(64) FileEntry {
   uint64_t id = 0;  // PageKey::file; never used twice
-  uint64_t device = 0;
-  uint64_t inode = 0;
+  FileIdentity identity;
   std::atomic<uint32_t> handles{0};  // open handles
   // Bytes that storage would not take were left by the last handle: they wait for whoever opens the
   // file again, or for recovery.
@@ -53,8 +68,8 @@ struct alignas(64) FileEntry {
   std::atomic<uint32_t> write_through{0};  // handles that want every write committed at once
   std::atomic<uint32_t> aside{0};          // kinds of calls the cache brings no gain for (Aside)
   SharedMutex access;                      // held by accesses in atomic mode
-  int64_t birth_ns = 0;  // when the file was created, 0 if the file system does not tell
   LastChange changed;
+  uint32_t job_change = no_entry;  // index in the job's changes, where this is not its registry
   char path[1024] = {};  // by which others may open it to commit; "" if they cannot
 
   bool in_use() const { return handles.load() > 0 || kept.load() != 0; }
@@ -79,14 +94,17 @@ struct Registry {
   SharedMutex lock;      // guards everything that is not atomic
   SharedMutex reaping;   // held by who takes the place of dead processes; before `lock`
   int64_t identity = 0;  // random: no other registry has it
+  bool recoverable = true;  // else what the dead leave is forgotten
   uint64_t next_file_generation = 1;  // ids of files are never used twice
   uint32_t arenas = 0;
   bool removed = false;                   // the last process has left: join a new registry
+  std::atomic<uint32_t> told_of_memory{0};  // the user knows that there is none for pages
   std::atomic<uint32_t> seats_in_use{0};  // seats at and beyond this index were never taken
   ProcessId processes[most_processes];
   bool caretaker[most_processes] = {};  // is there to look after the others only
   ArenaConfig arena[most_arenas];
   FileEntry files[most_files];
+  JobChange changes[most_files];
   Seat seats[most_seats];
   SharedWord words[most_words];
 };

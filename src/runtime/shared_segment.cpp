@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <ctime>
@@ -20,7 +21,7 @@ namespace forebay::runtime {
 namespace {
 
 constexpr std::size_t header_bytes = 4096;
-constexpr uint32_t layout_version = 2;
+constexpr uint32_t layout_version = 3;
 constexpr uint64_t share_left_to_others = 8;  // one eighth
 constexpr int attach_attempts = 5000;         // a millisecond each
 
@@ -29,10 +30,31 @@ struct SegmentHeader {
   uint32_t version;
   uint32_t owner;
   uint64_t bytes;  // without this header
+  uint64_t checksum;  // of what stands before it
   std::atomic<uint32_t> ready;
 };
 
 constexpr char segment_magic[8] = {'f', 'o', 'r', 'e', 'b', 'a', 'y', '\0'};
+
+// FNV-1a.
+uint64_t checksum_of(const SegmentHeader& header) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&header);
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (std::size_t i = 0; i < offsetof(SegmentHeader, checksum); ++i)
+    hash = (hash ^ bytes[i]) * 0x100000001b3u;
+  return hash;
+}
+
+// Why a finished header is not ours to go by.
+Status judge(const SegmentHeader& header, std::size_t bytes) {
+  if (std::memcmp(header.magic, segment_magic, sizeof(segment_magic)) != 0 ||
+      header.version != layout_version)
+    return {Code::unsupported, 0, -1};
+  if (header.owner != geteuid()) return {Code::access, EACCES, -1};
+  if (header.checksum != checksum_of(header) || header.bytes != bytes)
+    return {Code::io, EBADMSG, -1};
+  return {};
+}
 
 void sleep_a_millisecond() {
   const timespec pause{0, 1'000'000};
@@ -68,10 +90,9 @@ std::byte* map_ready(int descriptor, const struct stat& info, Status* status) {
     return nullptr;
   }
   const auto* header = static_cast<const SegmentHeader*>(mapping);
-  if (header->ready.load(std::memory_order_acquire) == 1 &&
-      std::memcmp(header->magic, segment_magic, sizeof(segment_magic)) == 0 &&
-      header->version == layout_version && header->bytes == bytes - header_bytes)
-    return static_cast<std::byte*>(mapping);
+  const bool ready = header->ready.load(std::memory_order_acquire) == 1;
+  if (ready) *status = judge(*header, bytes - header_bytes);
+  if (ready && status->ok()) return static_cast<std::byte*>(mapping);
   munmap(mapping, bytes);
   return nullptr;
 }
@@ -137,6 +158,7 @@ std::unique_ptr<SharedSegment> SharedSegment::join(
       header->version = layout_version;
       header->owner = geteuid();
       header->bytes = bytes;
+      header->checksum = checksum_of(*header);
       initialise(static_cast<std::byte*>(mapping) + header_bytes);
       header->ready.store(1, std::memory_order_release);
       *status = {};
@@ -154,16 +176,17 @@ std::unique_ptr<SharedSegment> SharedSegment::join(
       return nullptr;
     }
     struct stat info;
-    if (fstat(descriptor, &info) == 0 && info.st_size == static_cast<off_t>(header_bytes + bytes)) {
-      std::byte* mapping = map_ready(descriptor, info, status);
-      if (mapping != nullptr)
-        return std::unique_ptr<SharedSegment>(new SharedSegment(path, descriptor, mapping, bytes));
-      if (!status->ok()) {
-        close(descriptor);
-        return nullptr;
-      }
+    *status = {};
+    std::byte* mapping =
+        fstat(descriptor, &info) == 0 ? map_ready(descriptor, info, status) : nullptr;
+    if (mapping != nullptr && info.st_size == static_cast<off_t>(header_bytes + bytes))
+      return std::unique_ptr<SharedSegment>(new SharedSegment(path, descriptor, mapping, bytes));
+    if (mapping != nullptr) {  // whoever made it lays it out otherwise
+      munmap(mapping, static_cast<std::size_t>(info.st_size));
+      *status = {Code::unsupported, 0, -1};
     }
     close(descriptor);
+    if (!status->ok()) return nullptr;
     sleep_a_millisecond();
   }
   *status = {Code::no_memory, ETIMEDOUT, -1};

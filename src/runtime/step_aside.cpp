@@ -99,7 +99,7 @@ bool CachedFile::stays_aside(Gain& gain, uint32_t kind) {
 double CachedFile::commit_ns_per_byte() const {
   constexpr int64_t enough_bytes = 1 << 20;
   const Statistics mine = statistics();
-  const CommitCost known = node_->commit_cost(file_->device);
+  const CommitCost known = node_->commit_cost(file_->identity.device);
   const int64_t bytes = mine.committed_bytes + known.bytes;
   if (bytes < enough_bytes) return -1;
   return static_cast<double>(mine.commit_ns + known.ns) / static_cast<double>(bytes);

@@ -1,0 +1,109 @@
+#include "runtime/own_change.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "runtime/clock.h"
+#include "runtime/file_identity.h"
+
+namespace forebay::runtime {
+
+namespace {
+
+// A write of ours may reach the file later than it is noted: the file system's clock ticks
+// coarsely, and a write that was under way when its process died may have gone on.
+constexpr int64_t tick_ns = 20'000'000;
+constexpr int64_t longest_write_ns = 10 * second_ns;
+
+bool explains(const LastChange& change, int64_t modified_ns) {
+  const int64_t known = change.modified_ns.load();
+  const int64_t latest = std::max(known, change.written_ns.load());
+  const bool unfinished = change.being_written.load() != 0;
+  return modified_ns == known ||
+         modified_ns <= latest + (unfinished ? longest_write_ns : tick_ns);
+}
+
+}  // namespace
+
+ChangeNotes::ChangeNotes(FileEntry& file, Registry* job) {
+  notes_[0] = &file.changed;
+  if (job != nullptr && file.job_change != no_entry)
+    notes_[1] = &job->changes[file.job_change].changed;
+}
+
+void ChangeNotes::begin_write() {
+  for (LastChange* note : notes_) {
+    if (note != nullptr) note->being_written.fetch_add(1);
+  }
+}
+
+void ChangeNotes::end_write(Storage* storage) {
+  const int64_t now = now_ns(CLOCK_REALTIME_COARSE);
+  if (storage != nullptr) modified(storage->modified_ns());
+  for (LastChange* note : notes_) {
+    if (note == nullptr) continue;
+    note->written_ns.store(now, std::memory_order_relaxed);
+    note->being_written.fetch_sub(1);
+  }
+}
+
+void ChangeNotes::modified(int64_t modified_ns) {
+  for (LastChange* note : notes_) {
+    if (note == nullptr) continue;
+    int64_t known = note->modified_ns.load();
+    while (known < modified_ns && !note->modified_ns.compare_exchange_weak(known, modified_ns)) {
+    }
+  }
+}
+
+void join_job_changes(FileEntry& file, Registry* job) {
+  file.job_change = no_entry;
+  if (job == nullptr) return;
+  const RegistryLock lock(*job);
+  uint32_t place = no_entry;
+  for (uint32_t c = 0; c < most_files; ++c) {
+    const JobChange& change = job->changes[c];
+    if (change.caches == 0) {
+      place = std::min(place, c);
+    } else if (change.identity == file.identity) {
+      place = c;
+      break;
+    }
+  }
+  if (place == no_entry) return;
+  JobChange& change = job->changes[place];
+  if (change.caches++ == 0) {
+    change.identity = file.identity;
+    change.changed.modified_ns.store(file.changed.modified_ns.load());
+    change.changed.written_ns.store(0);
+    change.changed.being_written.store(0);
+  }
+  file.job_change = place;
+}
+
+void leave_job_changes(FileEntry& file, Registry* job) {
+  if (job == nullptr || file.job_change == no_entry) return;
+  const RegistryLock lock(*job);
+  --job->changes[file.job_change].caches;
+  file.job_change = no_entry;
+}
+
+void note_own_change(FileEntry& file, Registry* job) {
+  struct stat info;
+  if (file.path[0] != '\0' && stat(file.path, &info) == 0)
+    ChangeNotes(file, job).modified(modified_ns(info));
+}
+
+std::string change_by_others(const FileEntry& file, std::span<const LastChange* const> ours) {
+  struct stat info;
+  if (file.path[0] == '\0') return "its path is not known";
+  if (stat(file.path, &info) != 0) return "it is gone";
+  if (!still_named(file)) return "another file has its name";
+  const bool explained = std::any_of(ours.begin(), ours.end(), [&](const LastChange* change) {
+    return explains(*change, modified_ns(info));
+  });
+  return explained ? "" : "it was changed after the job last wrote to it";
+}
+
+}  // namespace forebay::runtime
