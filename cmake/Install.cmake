@@ -10,6 +10,8 @@ foreach(abi mpich mpiabi openmpi)
     continue()
   endif()
   set_target_properties(forebay_${abi} PROPERTIES EXPORT_NAME ${abi})
+  # Of the MPI library, which comes after, a program may need nothing that is not found here.
+  target_link_options(forebay_${abi} INTERFACE LINKER:--no-as-needed)
   install(TARGETS forebay_${abi} EXPORT forebayTargets LIBRARY DESTINATION lib)
   configure_file(cmake/forebay.pc.in forebay-${abi}.pc @ONLY)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/forebay-${abi}.pc DESTINATION lib/pkgconfig)

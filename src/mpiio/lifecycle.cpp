@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "mpiio/handle.h"
@@ -26,6 +27,14 @@ void agree_on_job() {
   mpi().Comm_free(&node);
 }
 
+// A program linked with the interposer and with no MPI library.
+void require_library() {
+  if (mpi().Init != nullptr) return;
+  std::fputs("forebay: no MPI library is loaded; link the program with the MPI's own wrapper\n",
+             stderr);
+  std::_Exit(EXIT_FAILURE);
+}
+
 void begin() {
   learn_thread_level();
   agree_on_job();
@@ -34,12 +43,14 @@ void begin() {
 }  // namespace
 
 int init(int* argc, char*** argv) {
+  require_library();
   const int code = mpi().Init(argc, argv);
   if (code == MPI_SUCCESS) begin();
   return code;
 }
 
 int init_thread(int* argc, char*** argv, int required, int* provided) {
+  require_library();
   const int code = mpi().Init_thread(argc, argv, required, provided);
   if (code == MPI_SUCCESS) begin();
   return code;

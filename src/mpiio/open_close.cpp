@@ -43,7 +43,8 @@ struct Terms {
 
 Terms agree_terms(const Opening& opening, bool opened) {
   const Options& options = opening.options;
-  const bool wanted = opened && options.enable && !other_rights() && options.step_aside != StepAside::always &&
+  const bool wanted = opened && options.enable && !other_rights() &&
+                      options.step_aside != StepAside::always &&
                       !(opening.amode & MPI_MODE_SEQUENTIAL);
   int rank = 0;
   mpi().Comm_rank(opening.comm, &rank);
@@ -130,15 +131,16 @@ bool allocate_words(Handle& handle, int64_t end_of_file) {
 void tell_refusal(const std::string& name, const Status& refusal) {
   static std::atomic<bool> told{false};
   if (told.exchange(true)) return;
-  std::fprintf(stderr,
-               "forebay: %s goes past the cache: %s (%s); FOREBAY_ARENA_DIR names another place for "
-               "the cache\n",
-               name.c_str(), describe(refusal.code), cause(refusal).c_str());
+  std::fprintf(
+      stderr,
+      "forebay: %s goes past the cache: %s (%s); FOREBAY_ARENA_DIR names another place for "
+      "the cache\n",
+      name.c_str(), describe(refusal.code), cause(refusal).c_str());
 }
 
-// Settles what the ranks share; `handle` is null on ranks that could not open (`refusal`). Ready to cache if
-// every rank is, has the same secret and, on one node, sees the same memory: all ranks get the same
-// answer.
+// Settles what the ranks share; `handle` is null on ranks that could not open (`refusal`). Ready to
+// cache if every rank is, has the same secret and, on one node, sees the same memory: all ranks get
+// the same answer.
 bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const Status& refusal) {
   constexpr int64_t not_mine = INT64_MIN;
   int rank = 0;
@@ -156,9 +158,10 @@ bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const Sta
   ready = ready && open_handles.insert(handle);
   const int64_t job = job_identity();
   const bool refused = !refusal.ok() && refusal.code != Code::unsupported;
-  const auto agreed = agree_max(
-      opening.comm, std::array<int64_t, 10>{ready ? 0 : 1, job, ~job, memory, ~memory, end_of_file,
-                                            words[0], words[1], words[2], refused ? ~rank : not_mine});
+  const auto agreed =
+      agree_max(opening.comm,
+                std::array<int64_t, 10>{ready ? 0 : 1, job, ~job, memory, ~memory, end_of_file,
+                                        words[0], words[1], words[2], refused ? ~rank : not_mine});
   if (agreed[9] == ~rank) tell_refusal(opening.name, refusal);
   if (agreed[0] != 0 || !same_everywhere(agreed[1], agreed[2]) ||
       !same_everywhere(agreed[3], agreed[4]))

@@ -158,10 +158,11 @@ Status CachedFile::write_part(Extent part, const std::byte* memory) {
 // Once on a node.
 void CachedFile::tell_of_memory() {
   if (node_->registry().told_of_memory.exchange(1) != 0) return;
-  std::fprintf(stderr,
-               "forebay: there is no shared memory for pages of %s: its accesses go past the cache; "
-               "FOREBAY_ARENA_DIR names another place for it\n",
-               file_->path);
+  std::fprintf(
+      stderr,
+      "forebay: there is no shared memory for pages of %s: its accesses go past the cache; "
+      "FOREBAY_ARENA_DIR names another place for it\n",
+      file_->path);
 }
 
 Status CachedFile::write_direct(Extent extent, const std::byte* memory, int64_t* storage_ns) {

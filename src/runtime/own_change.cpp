@@ -20,8 +20,7 @@ bool explains(const LastChange& change, int64_t modified_ns) {
   const int64_t known = change.modified_ns.load();
   const int64_t latest = std::max(known, change.written_ns.load());
   const bool unfinished = change.being_written.load() != 0;
-  return modified_ns == known ||
-         modified_ns <= latest + (unfinished ? longest_write_ns : tick_ns);
+  return modified_ns == known || modified_ns <= latest + (unfinished ? longest_write_ns : tick_ns);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ struct alignas(64) FileEntry {
   SharedMutex access;                      // held by accesses in atomic mode
   LastChange changed;
   uint32_t job_change = no_entry;  // index in the job's changes, where this is not its registry
-  char path[1024] = {};  // by which others may open it to commit; "" if they cannot
+  char path[1024] = {};            // by which others may open it to commit; "" if they cannot
 
   bool in_use() const { return handles.load() > 0 || kept.load() != 0; }
 };
@@ -91,15 +91,15 @@ struct alignas(64) SharedWord {
 };
 
 struct Registry {
-  SharedMutex lock;      // guards everything that is not atomic
-  SharedMutex reaping;   // held by who takes the place of dead processes; before `lock`
-  int64_t identity = 0;  // random: no other registry has it
+  SharedMutex lock;         // guards everything that is not atomic
+  SharedMutex reaping;      // held by who takes the place of dead processes; before `lock`
+  int64_t identity = 0;     // random: no other registry has it
   bool recoverable = true;  // else what the dead leave is forgotten
   uint64_t next_file_generation = 1;  // ids of files are never used twice
   uint32_t arenas = 0;
-  bool removed = false;                   // the last process has left: join a new registry
+  bool removed = false;                     // the last process has left: join a new registry
   std::atomic<uint32_t> told_of_memory{0};  // the user knows that there is none for pages
-  std::atomic<uint32_t> seats_in_use{0};  // seats at and beyond this index were never taken
+  std::atomic<uint32_t> seats_in_use{0};    // seats at and beyond this index were never taken
   ProcessId processes[most_processes];
   bool caretaker[most_processes] = {};  // is there to look after the others only
   ArenaConfig arena[most_arenas];

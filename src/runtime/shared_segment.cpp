@@ -29,7 +29,7 @@ struct SegmentHeader {
   char magic[8];
   uint32_t version;
   uint32_t owner;
-  uint64_t bytes;  // without this header
+  uint64_t bytes;     // without this header
   uint64_t checksum;  // of what stands before it
   std::atomic<uint32_t> ready;
 };

@@ -105,3 +105,56 @@ def test_an_interrupted_recovery_is_repeated(crashed: Path) -> None:
     assert recover(str(crashed / "arenas")).returncode == 0
     assert violations(crashed) == []
     assert left(crashed) == []
+
+
+def test_a_damaged_cache_is_refused(crashed: Path) -> None:
+    registries = sorted((crashed / "arenas").glob("*/*.registry"))
+    for registry in registries:
+        with registry.open("r+b") as file:
+            file.seek(16)  # the size, in the header
+            file.write(b"\xff")
+    refused = recover(str(crashed / "arenas"))
+    assert refused.returncode == 1
+    assert refused.stdout.count("its header is damaged") == len(registries)
+    assert sorted((crashed / "arenas").glob("*/*.registry")) == registries
+
+
+def test_what_a_sibling_wrote_is_no_change_by_others(tmp_path: Path) -> None:
+    (tmp_path / "arenas").mkdir()
+    file, half = tmp_path / "file", 70_000
+    settings = {
+        "FOREBAY_JOB": f"siblings-{os.getpid()}",
+        "FOREBAY_COMMITTER": "false",
+        "FOREBAY_SCOPE": "process",
+        "FOREBAY_WRITE_BEHIND": "false",
+        "FOREBAY_ARENA_DIR": str(tmp_path / "arenas"),
+    }
+    program = mpi.compile_program(mpi.WHEELS[0], FOLDER / "siblings.c")
+    words = forebay.preloaded([str(program), str(file), str(half)], settings)
+    mpi.run(mpi.launch_command(mpi.WHEELS[0], 2, words), mpi.WHEELS[0].environment)
+    assert file.read_bytes() == b"a" * half
+    done = recover(str(tmp_path / "arenas"))
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert file.read_bytes() == b"a" * half + b"b" * half
+    assert left(tmp_path) == []
+
+
+def test_a_volatile_cache_is_forgotten(tmp_path: Path) -> None:
+    """recoverable=false starts no committer, and whoever comes next clears away what is left."""
+    (tmp_path / "arenas").mkdir()
+    settings = {
+        "FOREBAY_JOB": f"volatile-{os.getpid()}",
+        "FOREBAY_RECOVERABLE": "false",
+        "FOREBAY_WRITE_BEHIND": "false",
+        "FOREBAY_ARENA_DIR": str(tmp_path / "arenas"),
+    }
+    program = mpi.compile_program(mpi.WHEELS[0], FOLDER / "crash_writer.c")
+    words = [str(program), str(tmp_path / "file"), str(tmp_path / "history"), "2000", "300"]
+    words += ["--end", "killall", "--rank", "1", "--after", "5000"]
+    command = mpi.launch_command(mpi.WHEELS[0], 2, forebay.preloaded(words, settings))
+    mpi.run(command, mpi.WHEELS[0].environment)
+    assert left(tmp_path)
+    done = recover(str(tmp_path / "arenas"))
+    assert (done.returncode, done.stdout) == (0, "nothing to recover\n")
+    assert left(tmp_path) == []
+    assert (tmp_path / "file").read_bytes() == b""

@@ -47,3 +47,5 @@ def test_one_rank_is_refused(
         command += rank_command(executable, settings, before)
     outcome = mpi.run(command, installation.environment, tmp_path)
     assert outcome.code == 0, str(outcome)
+    told = outcome.errors.count(" goes past the cache: ")
+    assert told == (1 if refusal == "shared-memory" else 0), outcome.errors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -27,6 +28,20 @@ int main(int argc, char** argv) {
   return MPI_Finalize();
 }
 """
+# Needs nothing of MPI but what the interposer has, too.
+WRITER = r"""
+#include <mpi.h>
+
+int main(int argc, char** argv) {
+  MPI_File file;
+  MPI_Init(&argc, &argv);
+  MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+  const int code = MPI_File_write_at(file, 0, "written", 7, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+  MPI_Finalize();
+  return code;
+}
+"""
 PROJECT = """
 cmake_minimum_required(VERSION 3.25)
 project(linked C)
@@ -47,12 +62,12 @@ def check(program: Path, installation: mpi.Mpi) -> None:
     assert Path(rank_home).name.startswith("libmpi")
 
 
-@INSTALLATIONS
-def test_by_pkg_config(installation, tmp_path):
+def link(installation: mpi.Mpi, text: str, folder: Path) -> Path:
+    """A program linked with the interposer by pkg-config; skips the test where that is not had."""
     if not installation.available or shutil.which("pkg-config") is None:
         pytest.skip(f"{installation.name} is not complete here")
-    source, program = tmp_path / "linked.c", tmp_path / "linked"
-    source.write_text(PROGRAM)
+    source, program = folder / "linked.c", folder / "linked"
+    source.write_text(text)
     directory = paths.library_directory() / "pkgconfig"
     flags = mpi.run(
         ["pkg-config", "--libs", f"forebay-{installation.abi}"], {"PKG_CONFIG_PATH": str(directory)}
@@ -60,7 +75,59 @@ def test_by_pkg_config(installation, tmp_path):
     assert flags.code == 0, str(flags)
     command = [installation.cc, str(source), "-o", str(program), *flags.output.split(), "-ldl"]
     subprocess.run(command, check=True)
-    check(program, installation)
+    return program
+
+
+@INSTALLATIONS
+def test_by_pkg_config(installation, tmp_path):
+    check(link(installation, PROGRAM, tmp_path), installation)
+
+
+@INSTALLATIONS
+def test_a_program_that_needs_nothing_else_of_mpi(installation, tmp_path):
+    program = link(installation, WRITER, tmp_path)
+    command = mpi.launch_command(installation, 1, [str(program), str(tmp_path / "file")])
+    outcome = mpi.run(command, {**outside(), **installation.environment})
+    assert outcome.code == 0, str(outcome)
+    assert (tmp_path / "file").read_bytes() == b"written"
+
+
+def test_a_program_without_an_mpi_library(tmp_path):
+    installation = mpi.WHEELS[0]
+    program = link(installation, WRITER, tmp_path)
+    directory, object_file = paths.library_directory(), tmp_path / "linked.o"
+    subprocess.run(
+        [installation.cc, "-c", str(tmp_path / "linked.c"), "-o", str(object_file)], check=True
+    )
+    libraries = [f"-L{directory}", f"-Wl,-rpath,{directory}", "-lforebay_mpich"]
+    subprocess.run(["cc", str(object_file), "-o", str(program), *libraries], check=True)
+    outcome = mpi.run([str(program), str(tmp_path / "file")], outside())
+    assert outcome.code == 1
+    assert outcome.errors.startswith("forebay: no MPI library is loaded")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a program another group")
+def test_a_program_with_other_rights_is_left_alone(tmp_path):
+    """It runs, but neither through the cache nor by the word of its user's environment."""
+    installation = mpi.WHEELS[0]
+    program = link(installation, WRITER, tmp_path)
+    stats = tmp_path / "stats.json"
+    environment = outside(FOREBAY_STATS_JSON=str(stats), FOREBAY_RUN_DIR=str(tmp_path))
+    words = [str(program), str(tmp_path / "file")]
+    ordinary = mpi.run(words, {**environment, **installation.environment})
+    assert (ordinary.code, ordinary.errors) == (0, "")
+    marks = ["used", "used.mpich", "stats.json"]
+    assert all((tmp_path / mark).exists() for mark in marks)
+    for mark in marks:
+        (tmp_path / mark).unlink()
+    os.chown(program, -1, 65534)
+    program.chmod(0o2755)
+    outcome = mpi.run(words, {**environment, **installation.environment})
+    assert outcome.code == 0, str(outcome)
+    told = "forebay: not used in a program that has other rights than its user\n"
+    assert outcome.errors == told
+    assert not any((tmp_path / mark).exists() for mark in marks)
+    assert (tmp_path / "file").read_bytes() == b"written"
 
 
 @INSTALLATIONS
