@@ -20,7 +20,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,9 @@ GLUSTER = ROOT / "bench" / "gluster.sh"
 
 @dataclass(frozen=True)
 class Case:
-    """One line of the plan: a workload on a place ("local" or "gluster"), and what it must reach.
+    """One line of the plan: a workload on a place, and what it must reach.
+
+    Places are "local", "gluster", and "safety": local, what recovery costs.
 
     `targets` maps a figure to its least speed-up; "times computation" to the most that reading may
     take of the computation alone; "requests" to the least factor between the sides' write requests;
@@ -50,10 +52,12 @@ class Case:
     ranks: int
     targets: dict[str, float]
     options: dict[str, str]
+    baseline: dict[str, str] = field(default_factory=dict)  # instead of the plain library
 
     @property
     def key(self) -> str:
         options = "".join(f" {name}={value}" for name, value in self.options.items())
+        options += "".join(f" over {name}={value}" for name, value in self.baseline.items())
         return f"{self.place} {self.workload} {self.ranks}{options}"
 
 
@@ -78,6 +82,10 @@ def plan() -> list[Case]:
             Case("local", "call", ranks, {"ns/call": limit}, {"scope": scope} | cached)
             for ranks in (1, 2)
         ]
+    volatile = {"recoverable": "false"}
+    for workload, figures in (("small", ("write", "read")), ("flash", ("write",))):
+        targets = dict.fromkeys(figures, 0.9)
+        cases.append(Case("safety", workload, 2, targets, {}, volatile))
     for ranks in (2, 4):
         cases += [
             Case("gluster", "small", ranks, {"write": 100, "read": 10}, {}),
@@ -96,8 +104,9 @@ def measure(case: Case, mpi: Mpi, directory: Path, repeat: int) -> dict[str, Any
         directory,
         case.ranks,
         repeat=repeat,
-        rounds=6 if case.place == "local" else 1,  # on a disk single rounds scatter widely
+        rounds=1 if case.place == "gluster" else 6,  # on a disk single rounds scatter widely
         options=case.options,
+        baseline=case.baseline,
     )
     report = bench.run(lambda step: print(f"  {step}", file=sys.stderr))
     entry = report.as_json()
@@ -209,6 +218,7 @@ def write_page(results: dict[str, dict[str, dict[str, Any]]], note: str) -> None
     ]
     headings = {
         "local": "Local disk",
+        "safety": "What recovery costs (plain: Forebay with `recoverable=false`)",
         "gluster": "GlusterFS, four bricks, no client caching (`bench/gluster.sh`)",
     }
     for place, heading in headings.items():
@@ -253,7 +263,7 @@ def main() -> None:
     if not arguments.page:
         mpis = [find_mpi(name) for name in arguments.mpi] if arguments.mpi else all_mpis()
         cases = [case for case in plan() if case.key.startswith(arguments.only)]
-        measure_all([case for case in cases if case.place == "local"], mpis, arguments, data)
+        measure_all([case for case in cases if case.place != "gluster"], mpis, arguments, data)
         on_gluster = [case for case in cases if case.place == "gluster"]
         if on_gluster and os.geteuid() == 0 and shutil.which("glusterd"):
             with gluster_volume() as mount:

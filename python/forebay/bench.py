@@ -67,6 +67,14 @@ _HELP = "Workloads:\n\n\b\n" + "\n".join(
     metavar="NAME=VALUE",
     help="A Forebay option (see `forebay hints`), for the Forebay side.",
 )
+@click.option(
+    "--baseline",
+    "baseline",
+    multiple=True,
+    callback=_parse_options,
+    metavar="NAME=VALUE",
+    help="Compare with Forebay under this option instead of with the plain MPI library.",
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 def bench(
     workload: str,
@@ -78,6 +86,7 @@ def bench(
     rounds: int,
     count: int,
     options: dict[str, str],
+    baseline: dict[str, str],
     as_json: bool,
 ) -> None:
     """Run WORKLOAD plain and through Forebay, interleaved, on the same directory.
@@ -94,6 +103,7 @@ def bench(
         rounds=rounds,
         count=count,
         options=options,
+        baseline=baseline,
     )
     with Console(stderr=True).status("compiling") as status:
         report = comparison.run(status.update)

@@ -1,4 +1,8 @@
-"""Runs a workload plain and through Forebay, in turn, and compares the two sides."""
+"""Runs a workload plain and through Forebay, in turn, and compares the two sides.
+
+The plain side may be another one through Forebay, with a baseline's options: then what these
+options change is measured.
+"""
 
 from __future__ import annotations
 
@@ -102,6 +106,7 @@ class Report:
     mpi: str
     ranks: int
     options: dict[str, str]
+    baseline: dict[str, str]  # options of the plain side, if that is not plain
     calls: dict[str, int]  # "write", "read" -> calls made by all ranks in one repetition
     bytes: int
     figures: list[Figure]
@@ -110,6 +115,11 @@ class Report:
 
     def figure(self, name: str) -> Figure:
         return next(figure for figure in self.figures if figure.name == name)
+
+    @property
+    def headings(self) -> tuple[str, str]:
+        """What the sides are called."""
+        return ("baseline" if self.baseline else "plain", "Forebay")
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, with the medians and ratios worked out."""
@@ -138,6 +148,7 @@ class Bench:
     rounds: int = 2
     count: int = 0
     options: dict[str, str] = field(default_factory=dict)
+    baseline: dict[str, str] = field(default_factory=dict)
     timeout_seconds: float = 1800
 
     def run(self, progress: Callable[[str], None] = lambda _: None) -> Report:
@@ -173,6 +184,7 @@ class Bench:
             mpi=f"{self.mpi.family} {self.mpi.version}",
             ranks=self.ranks,
             options=self.options,
+            baseline=self.baseline,
             calls={"write": row["write_calls"], "read": row["read_calls"]},
             bytes=row["written_bytes"] + row["read_bytes"],
             figures=figures,
@@ -203,7 +215,7 @@ class Bench:
         folders = {side: files / side for side in SIDES}
         for folder in folders.values():
             folder.mkdir()
-        counts, stats = build / "counts", build / "stats.json"
+        counts = build / "counts"
         counts.touch()
         export = {
             "LD_PRELOAD": str(self.mpi.compile_counter(build)),
@@ -214,21 +226,29 @@ class Bench:
             side: [str(program), *self._arguments(folder, 1), "--no-file-check", "--keep"]
             for side, folder in folders.items()
         }
-        self._launch("plain", arguments["plain"], export=export)
-        self._launch("forebay", arguments["forebay"], stats=stats)
+        names = ("write", "read", "syscalls")
+        if self.baseline:
+            plain, _ = self._count_ours("plain", arguments["plain"], build)
+        else:
+            self._launch("plain", arguments["plain"], export=export)
+            rows = [json.loads(line) for line in counts.read_text().splitlines()]
+            plain = {name: sum(row[name] for row in rows) for name in names}
+        ours, aside_calls = self._count_ours("forebay", arguments["forebay"], build)
         self._compare(folders["plain"], folders["forebay"])
-        rows = [json.loads(line) for line in counts.read_text().splitlines()]
+        return {"plain": plain, "forebay": ours}, aside_calls
+
+    def _count_ours(
+        self, side: str, program: Sequence[str], build: Path
+    ) -> tuple[dict[str, int], int]:
+        stats = build / f"{side}.json"
+        self._launch(side, program, stats=stats)
         if not stats.exists():
             raise click.ClickException("Forebay took no part: it wrote no statistics")
         total = json.loads(stats.read_text())["total"]
-        names = ("write", "read", "syscalls")
         requests = {
-            "plain": {name: sum(row[name] for row in rows) for name in names},
-            "forebay": {
-                "write": total["write_requests"],
-                "read": total["read_requests"],
-                "syscalls": total["write_syscalls"] + total["read_syscalls"],
-            },
+            "write": total["write_requests"],
+            "read": total["read_requests"],
+            "syscalls": total["write_syscalls"] + total["read_syscalls"],
         }
         return requests, total["aside_calls"]
 
@@ -248,11 +268,12 @@ class Bench:
     ) -> list[dict[str, Any]]:
         command = self.mpi.command(self.ranks, program, export)
         environment = self.mpi.environment(self.ranks)
-        if side == "forebay":
+        if side == "forebay" or self.baseline:
             run = [sys.executable, "-m", "forebay", "run"]
             if stats is not None:
                 run += ["--stats-json", str(stats)]
-            for name, value in self.options.items():
+            options = self.options if side == "forebay" else self.baseline
+            for name, value in options.items():
                 run += ["-o", f"{name}={value}"]
             command = [*run, "--", *command]
         rows = [

@@ -11,15 +11,17 @@ from forebay.bench_run import SIDES, Figure, Report
 
 def report_table(report: Report) -> Table:
     """One row a figure: medians of both sides, the median ratio and its range."""
-    options = " ".join(f"{name}={value}" for name, value in report.options.items())
+    title = f"{report.workload} on {report.ranks} ranks, {report.mpi} {_text(report.options)}"
+    if report.baseline:
+        title = f"{title.rstrip()}, baseline: Forebay with {_text(report.baseline)}"
     table = Table(
-        title=f"{report.workload} on {report.ranks} ranks, {report.mpi} {options}".rstrip(),
+        title=title.rstrip(),
         caption=_caption(report),
         title_justify="left",
         caption_justify="left",
     )
     table.add_column("")
-    for heading in ("plain", "Forebay", "speed-up", "range"):
+    for heading in (*report.headings, "speed-up", "range"):
         table.add_column(heading, justify="right")
     for figure in report.figures:
         ratios = figure.ratios
@@ -33,8 +35,12 @@ def report_table(report: Report) -> Table:
     return table
 
 
+def _text(options: dict[str, str]) -> str:
+    return " ".join(f"{name}={value}" for name, value in options.items())
+
+
 def format_value(figure: Figure, values: list[float]) -> str:
-    """The median with its unit; for calls the minimum too, as the issue's limit is for that."""
+    """The median with its unit; for calls the minimum too, which noise does not touch."""
     median = statistics.median(values)
     if figure.unit == "s":
         return f"{median * 1e3:,.1f} ms"
@@ -53,14 +59,15 @@ def _caption(report: Report) -> str:
     calls = sum(report.calls.values())
     lines = [f"{calls:,} calls, {report.bytes / 1e6:,.1f} MB; the same data on both sides"]
     plain, forebay = report.requests["plain"], report.requests["forebay"]
+    first, second = report.headings
     for kind in (kind for kind in ("write", "read") if report.calls[kind]):
-        lines.append(f"{kind} requests: plain {plain[kind]:,}, Forebay {forebay[kind]:,}")
-    lines.append(f"system calls: plain {plain['syscalls']:,}, Forebay {forebay['syscalls']:,}")
+        lines.append(f"{kind} requests: {first} {plain[kind]:,}, {second} {forebay[kind]:,}")
+    lines.append(f"system calls: {first} {plain['syscalls']:,}, {second} {forebay['syscalls']:,}")
     if report.aside_calls:
         lines.append(f"Forebay stepped aside in {report.aside_calls:,} calls")
     slowdowns = [times_computation(report, side) for side in SIDES]
     if slowdowns[0] is not None:
         lines.append(
-            f"times its computation alone: plain {slowdowns[0]:.2f}, Forebay {slowdowns[1]:.2f}"
+            f"times its computation alone: {first} {slowdowns[0]:.2f}, {second} {slowdowns[1]:.2f}"
         )
     return "\n".join(lines)

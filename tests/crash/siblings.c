@@ -1,6 +1,6 @@
 // Two ranks with a cache each (scope process) and handles of their own on one file: rank 1 writes
-// the second half and keeps it open; a while later rank 0 writes and closes the first half. Then all
-// are killed.
+// the second half and keeps it open; a while later rank 0 writes and closes the first half. Then
+// all are killed.
 //
 //   siblings FILE BYTES     each half has BYTES bytes, 'a' and 'b'
 #include <mpi.h>
@@ -24,10 +24,9 @@ int main(int argc, char** argv) {
   MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, 1 - rank, 0, &other, sizeof other, MPI_BYTE, 1 - rank,
                0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_File file;
-  check(MPI_File_open(MPI_COMM_SELF, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
-                      &file));
-  if (rank == 1)
-    check(MPI_File_write_at(file, bytes, memory, bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+  check(
+      MPI_File_open(MPI_COMM_SELF, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+  if (rank == 1) check(MPI_File_write_at(file, bytes, memory, bytes, MPI_BYTE, MPI_STATUS_IGNORE));
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) {
     usleep(300000);

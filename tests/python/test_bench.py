@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 
 from forebay.bench_mpi import Mpi, find_mpi
-from forebay.bench_run import WORKLOADS, Figure, Report, run_command
+from forebay.bench_run import WORKLOADS, Bench, Figure, Report, run_command
 from forebay.bench_table import report_table, times_computation
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +38,7 @@ def report(**changes: object) -> Report:
         "mpi": "mpich 5.0.2",
         "ranks": 2,
         "options": {},
+        "baseline": {},
         "calls": {"write": 1000, "read": 0},
         "bytes": 300_000,
         "figures": figures,
@@ -64,6 +65,24 @@ def test_the_table_shows_both_sides_and_the_requests() -> None:
     assert "3.00x" in text
     assert "write requests: plain 1,000, Forebay 4" in text
     assert "read requests" not in text
+
+
+def test_a_baseline_is_named() -> None:
+    output = io.StringIO()
+    Console(width=200, file=output).print(report_table(report(baseline={"recoverable": "false"})))
+    text = output.getvalue()
+    assert "Forebay with recoverable=false" in " ".join(text.split())
+    assert "write requests: baseline 1,000, Forebay 4" in text
+    assert "plain" not in text
+
+
+def test_a_baseline_runs_through_forebay(mpi: Mpi, tmp_path: Path) -> None:
+    """Both sides cache: without, the baseline would hand every write to the file system."""
+    bench = Bench(WORKLOADS["small"], mpi, tmp_path, 2, repeat=1, rounds=1, count=900)
+    bench.baseline = {"page_size": "8KiB"}
+    requests = bench.run().requests
+    assert 0 < requests["plain"]["write"] < 90
+    assert 0 < requests["forebay"]["write"] < 90
 
 
 def test_computation_is_compared_pair_by_pair() -> None:
