@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "reports"
 COUNT = ROOT / "tests" / "count"
 LOG_LINES_SHOWN = 60
+HOUR = 3600
 
 CHECK = ("check",)
 TEST = ("test",)
@@ -85,6 +86,8 @@ SUITES = (
     Suite("apps", FULL, "{pytest} tests/apps", ("build",), 1800),
     Suite("crash", FULL, "{pytest} tests/crash tests/faults", ("build",), 1800),
     Suite("random", FULL, "{pytest} tests/random", ("build",), 3000),
+    Suite("crash-long", LONG, "env CRASH_KILLS=5000 {pytest} tests/crash", ("build",), 4 * HOUR),
+    Suite("random-long", LONG, "{bin}/python tests/random/run.py --long", ("build",), 48 * HOUR),
 )
 
 
