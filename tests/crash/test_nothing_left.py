@@ -73,10 +73,10 @@ def test_kills_leave_nothing(tmp_path: Path) -> None:
     job = f"left-{os.getpid()}"
     never_returned = 0
     for number in range(KILLS):
-        installation = jobs.MPIS[number % 2]
+        installation = jobs.MPIS[number % 5 == 0]  # Open MPI's launcher takes its time
         folder = tmp_path / str(number)
         folder.mkdir()
-        form = FORMS[number // 2 % 2]
+        form = FORMS[number % 2]
         launcher = launch(installation, folder, job, form, ["--after", "1000000000000"])
         try:
             kill_some(folder, random.Random(number))

@@ -65,7 +65,7 @@ def test_small_shared_memory(installation: mpi.Mpi, place: str, size: str, tmp_p
         folder = tmp_path / "arenas"
         folder.mkdir()
         settings["FOREBAY_ARENA_DIR"] = str(folder)
-    file, records = tmp_path / "file", 30000
+    file, records = tmp_path / "file", 15000
     words = forebay.preloaded([str(program), str(file), str(records)], settings)
     script = f"""
         mount -t tmpfs -o size={size} none {folder} || exit 90

@@ -31,7 +31,7 @@ def test_value_history(installation: mpi.Mpi, page_kind: str, cache: str, tmp_pa
     words = [str(program), "file", str(tmp_path / "history")]
     words += [str(OPERATIONS // (RUNS * RANKS * THREADS)), "1"]
     done = forebay.launch(
-        installation, RANKS, words, tmp_path / "run", settings, timeout_seconds=600
+        installation, RANKS, words, tmp_path / "run", settings, timeout_seconds=1800
     )
     if done.outcome.code == NOT_MULTIPLE:
         pytest.skip("this MPI does not give MPI_THREAD_MULTIPLE")
