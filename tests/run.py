@@ -85,6 +85,14 @@ SUITES = (
     Suite("mpi", FULL, "{pytest} tests/mpi", ("build",)),
     Suite("apps", FULL, "{pytest} tests/apps", ("build",), 1800),
     Suite("crash", FULL, "{pytest} tests/crash tests/faults", ("build",), 1800),
+    Suite(
+        "hostile-long",
+        LONG,
+        "env HISTORY_OPERATIONS=200000000 CRASH_SIGNALS=300 {pytest}"
+        " tests/crash/test_signals.py tests/faults/test_value_history.py",
+        ("build",),
+        20_000,
+    ),
     Suite("random", FULL, "{pytest} tests/random", ("build",), 3000),
     Suite("crash-long", LONG, "env CRASH_KILLS=5000 {pytest} tests/crash", ("build",), 4 * HOUR),
     Suite("random-long", LONG, "{bin}/python tests/random/run.py --long", ("build",), 48 * HOUR),

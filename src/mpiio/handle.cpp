@@ -8,6 +8,17 @@ std::atomic<bool> many_threads{true};
 
 constinit HandleMap open_handles;
 
+std::atomic<int> HandlesChange::under_way_{0};
+
+// The mutex is refused to its owner, too: POSIX says so of a mutex of the default kind in pthreads'
+// trylock.
+bool try_lock(Handle& handle) {
+  if (!handle.mutex.try_lock()) return false;
+  if (!handle.entered.load()) return true;
+  handle.mutex.unlock();
+  return false;
+}
+
 bool HandleMap::insert(std::unique_ptr<Handle>& handle) {
   const uintptr_t key = (uintptr_t)handle->file;
   const std::lock_guard guard(writers_);

@@ -76,6 +76,7 @@ struct Handle {
   OrderedTurn ordered;
   SplitCollective split;
   std::mutex mutex;
+  std::atomic<bool> entered{false};  // held in place of the mutex where one suffices
 
   // What one rank writes the others find in the cache.
   bool all_ranks_share_arena() const { return one_node && cached->options().scope == Scope::node; }
@@ -84,22 +85,49 @@ struct Handle {
 // Whether several threads may call MPI at once; until that is known it is assumed.
 extern std::atomic<bool> many_threads;
 
-// The handle's lock; free of charge where MPI calls come from one thread at a time.
+// The handle's lock; a mark only, nearly free of charge, where MPI calls come from one thread at a
+// time.
 class HandleLock {
  public:
   explicit HandleLock(Handle& handle)
-      : mutex_(many_threads.load(std::memory_order_relaxed) ? &handle.mutex : nullptr) {
-    if (mutex_ != nullptr) mutex_->lock();
+      : handle_(handle), by_mutex_(many_threads.load(std::memory_order_relaxed)) {
+    if (by_mutex_)
+      handle_.mutex.lock();
+    else
+      handle_.entered.store(true, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   ~HandleLock() {
-    if (mutex_ != nullptr) mutex_->unlock();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (by_mutex_)
+      handle_.mutex.unlock();
+    else
+      handle_.entered.store(false, std::memory_order_relaxed);
   }
   HandleLock(const HandleLock&) = delete;
   HandleLock& operator=(const HandleLock&) = delete;
 
  private:
-  std::mutex* mutex_;
+  Handle& handle_;
+  const bool by_mutex_;
 };
+
+// Exists while handles come or go, and locks of the node may be held.
+class HandlesChange {
+ public:
+  HandlesChange() { under_way_.fetch_add(1); }
+  ~HandlesChange() { under_way_.fetch_sub(1); }
+  HandlesChange(const HandlesChange&) = delete;
+  HandlesChange& operator=(const HandlesChange&) = delete;
+  static bool under_way() { return under_way_.load() != 0; }
+
+ private:
+  static std::atomic<int> under_way_;
+};
+
+// Takes a handle's lock if nobody is in the handle: no other thread, nor this one below a signal
+// handler or before a longjmp. False: somebody is.
+bool try_lock(Handle& handle);
 
 // The open handles of this process. Lookups take no lock.
 class HandleMap {

@@ -40,6 +40,15 @@ void begin() {
   agree_on_job();
 }
 
+// What is not committed here, because a call is under way in another thread or was interrupted by
+// the signal handler that ends the process, is left to the committer, as if this process had been
+// killed.
+bool end_caching() {
+  if (!abandon_open_files()) return false;
+  runtime::leave_node();
+  return true;
+}
+
 }  // namespace
 
 int init(int* argc, char*** argv) {
@@ -57,20 +66,14 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int finalize() {
-  abandon_open_files();
+  if (!end_caching()) forget_open_files();  // some call was left by a longjmp
   report_statistics();
-  runtime::leave_node();
   keep_comms_to_the_end();
   return mpi().Finalize();
 }
 
 int abort(MPI_Comm comm, int code) {
-  // Bytes written by the plain library would survive; another thread may be inside a handle, whose
-  // bytes are then left to `forebay recover`.
-  open_handles.for_each([](Handle& handle) {
-    const std::unique_lock lock(handle.mutex, std::try_to_lock);
-    if (lock.owns_lock()) (void)handle.cached->commit();
-  });
+  (void)abandon_open_files();  // bytes written by the plain library would survive
   return mpi().Abort(comm, code);
 }
 
@@ -88,9 +91,7 @@ void commit_at_exit() {
   // A forked child inherits the handles but is not the program.
   static const pid_t program = getpid();
   static const int registered = std::atexit([] {
-    if (getpid() != program) return;
-    abandon_open_files();
-    runtime::leave_node();
+    if (getpid() == program) (void)end_caching();
   });
   (void)registered;
 }

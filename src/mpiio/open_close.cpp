@@ -177,6 +177,7 @@ bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const Sta
 
 // From the agreed terms on: all ranks of the communicator come here, and all or none cache.
 void open_cached(Opening& opening, const Terms& terms) {
+  const HandlesChange change;
   if (terms.secret_lacks) share_job_secret(opening.comm, std::max(terms.secret_holder, 0));
   opening.options.job = process_options().job;
   Status refusal;
@@ -235,10 +236,8 @@ bool is_of_class(int code, int error_class) {
          found == error_class;
 }
 
-// Leaves the cache with everything committed, or dropped where the file is to be deleted.
-Status leave_cache(Handle& handle) {
-  const bool discard = (handle.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
-  const HandleLock lock(handle);
+// Leaves the cache with everything committed, or dropped. With the handle's lock.
+Status leave_cache(Handle& handle, bool discard) {
   const Status status = handle.cached->close(discard);
   record_statistics(handle);
   return status;
@@ -267,8 +266,14 @@ int close_file(MPI_File* file) {
   if (known == nullptr) return mpi().File_close(file);
   // When all ranks have come, no more bytes will be added to the pages that are committed now.
   const bool something_to_commit = any_rank(known->own.comm, known->cached->may_be_dirty());
-  std::unique_ptr<Handle> handle = open_handles.remove(*file);
-  Status status = leave_cache(*handle);
+  std::unique_ptr<Handle> handle;
+  Status status;
+  {
+    const HandlesChange change;
+    handle = open_handles.remove(*file);
+    const HandleLock lock(*handle);
+    status = leave_cache(*handle, (handle->amode & MPI_MODE_DELETE_ON_CLOSE) != 0);
+  }
   if (something_to_commit) status = agree_status(handle->own.comm, status);
   release_shared_words(*handle);
   // The file's own error handler hears of it, so before the library forgets the file.
@@ -279,13 +284,21 @@ int close_file(MPI_File* file) {
   return failure != MPI_SUCCESS ? failure : code;
 }
 
-void abandon_open_files() {
+bool abandon_open_files() {
+  bool alone = !HandlesChange::under_way();
+  many_threads.store(true);  // whoever comes to a handle of which the lock is kept must wait
+  open_handles.for_each([&alone](Handle& handle) { alone = alone && try_lock(handle); });
+  if (!alone) return false;
+  // The library deletes no file that is not closed.
+  open_handles.for_each([](Handle& handle) { (void)leave_cache(handle, false); });
+  forget_open_files();
+  return true;
+}
+
+void forget_open_files() {
   while (Handle* open = open_handles.any()) {
-    std::unique_ptr<Handle> handle = open_handles.remove(open->file);
-    if (handle == nullptr) continue;
-    (void)leave_cache(*handle);
     // Its types would be freed through MPI, which may have ended; the process is about to.
-    (void)handle.release();
+    (void)open_handles.remove(open->file).release();
   }
 }
 

@@ -6,28 +6,17 @@ Plain MPI libraries return success from sync and close there; so these run throu
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from harness import forebay, mpi
+from harness import forebay, mpi, namespace
 
 FOLDER = Path(__file__).resolve().parent
 MPIS = (mpi.WHEELS[0], mpi.WHEELS[2])
-NAMESPACE = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
 
 
-def can_mount() -> bool:
-    """Whether this user gets a mount namespace with a tmpfs in it."""
-    if shutil.which("unshare") is None:
-        return False
-    command = [*NAMESPACE, "mount -t tmpfs none /mnt"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
-@pytest.mark.skipif(not can_mount(), reason="no mount namespace to be had here")
+@pytest.mark.skipif(not namespace.can_mount(), reason="no mount namespace to be had here")
 @pytest.mark.parametrize("what", ["sync", "close"])
 @pytest.mark.parametrize("scope", ["node", "process"])
 @pytest.mark.parametrize("installation", MPIS, ids=lambda m: m.name)
@@ -58,7 +47,7 @@ def test_full_disk(installation: mpi.Mpi, scope: str, what: str, tmp_path: Path)
         {" ".join(recover)} || exit 91
         stat -c %s {disk}/full
     """
-    outcome = mpi.run([*NAMESPACE, script, "sh", *launch], installation.environment)
+    outcome = mpi.run([*namespace.SHELL, script, "sh", *launch], installation.environment)
     assert outcome.code == 0, str(outcome)
     lines = outcome.output.splitlines()
     assert lines[-1] == "6000000"

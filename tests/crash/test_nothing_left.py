@@ -1,0 +1,102 @@
+"""What jobs that were killed leave behind once they are recovered: nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import history
+import jobs
+import pytest
+
+from harness import forebay, mpi
+
+KILLS = 50
+LAYOUT = history.Layout(ranks=2, records=2000, record_bytes=300)
+FORMS = ("preloaded", "forebay run")
+RUN = [str(mpi.ROOT / ".venv-mpich" / "bin" / "forebay"), "run", "--"]
+
+
+def committers(job: str) -> list[int]:
+    """The processes that look after the job's caches."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if words[0].endswith(b"/forebay-committer") and f"/{job}".encode() in words[1]:
+                found.append(int(entry.name))
+    return found
+
+
+def assert_nothing_left(job: str, folder: Path) -> None:
+    """No segment, no process of ours, no file of ours among the temporary ones."""
+    jobs.await_recovery(job)
+    patience = time.monotonic() + jobs.RECOVERY_SECONDS
+    while committers(job):
+        assert time.monotonic() < patience, f"still running: {committers(job)}"
+        time.sleep(0.02)
+    assert [path for path in folder.rglob("*") if "forebay" in path.name] == []
+
+
+def launch(
+    installation: mpi.Mpi, folder: Path, job: str, form: str, arguments: list[str]
+) -> subprocess.Popen[bytes]:
+    """Starts the writer, preloaded by hand or by `forebay run` inside the launcher, with
+    folder/temporary for its temporary files."""
+    program = mpi.compile_program(installation, jobs.WRITER)
+    words = [str(program), str(folder / "file"), str(folder / "history")]
+    words += [str(LAYOUT.records), str(LAYOUT.record_bytes), *arguments]
+    (folder / "temporary").mkdir()
+    settings = {"FOREBAY_STEP_ASIDE": "never", "FOREBAY_JOB": job}
+    settings["TMPDIR"] = str(folder / "temporary")
+    words = forebay.preloaded(words, settings) if form == "preloaded" else [*RUN, *words]
+    command = mpi.launch_command(installation, LAYOUT.ranks, words)
+    return jobs.start(command, {**installation.environment, **settings})
+
+
+def kill_some(folder: Path, draw: random.Random) -> None:
+    ranks = jobs.processes(folder / "history", LAYOUT)
+    time.sleep(draw.uniform(0, 0.05))
+    for rank in ranks if draw.randrange(2) else [draw.choice(ranks)]:
+        with suppress(ProcessLookupError):
+            os.kill(rank, signal.SIGKILL)
+
+
+def test_kills_leave_nothing(tmp_path: Path) -> None:
+    """50 in a row, each followed by a recovery. Inside the launcher `forebay run` and the rank are
+    one process, and die together; the launcher returns."""
+    job = f"left-{os.getpid()}"
+    never_returned = 0
+    for number in range(KILLS):
+        installation = jobs.MPIS[number % 5 == 0]  # Open MPI's launcher takes its time
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        form = FORMS[number % 2]
+        launcher = launch(installation, folder, job, form, ["--after", "1000000000000"])
+        try:
+            kill_some(folder, random.Random(number))
+            launcher.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            never_returned += 1
+        finally:
+            jobs.end(launcher)
+        jobs.await_recovery(job)
+        assert history.violations(folder / "file", folder / "history", LAYOUT) == []
+    assert_nothing_left(job, tmp_path)
+    # Once in some 400 runs MPICH's mpiexec does not notice that a rank has ended.
+    assert never_returned <= 1
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("installation", jobs.MPIS, ids=lambda m: m.name)
+def test_a_clean_run_leaves_nothing(installation: mpi.Mpi, form: str, tmp_path: Path) -> None:
+    job = f"clean-{os.getpid()}-{installation.name}-{form}"
+    launcher = launch(installation, tmp_path, job, form, [])
+    assert launcher.wait(timeout=60) == 0
+    assert history.violations(tmp_path / "file", tmp_path / "history", LAYOUT) == []
+    assert_nothing_left(job, tmp_path)

@@ -1,0 +1,68 @@
+// Opens and closes files some thousands of times with no more than 256 descriptors to be had;
+// several are open at a time, some by all ranks and some by one. No descriptor may be lost.
+//
+//   many_opens DIR OPENS: OPENS is the number of opens of each rank.
+#include <dirent.h>
+#include <sys/resource.h>
+
+#include "check.h"
+
+enum { kDescriptors = 256, kAtOnce = 6, kRecord = 300, kRecords = 20 };
+
+static int open_descriptors(void) {
+  int count = 0;
+  DIR* directory = opendir("/proc/self/fd");
+  CHECK(directory != NULL);
+  while (readdir(directory) != NULL) ++count;
+  closedir(directory);
+  return count;
+}
+
+// Every other file is opened by all ranks; those of one rank have its number in their names.
+static void open_number(const char* folder, int rank, int64_t number, MPI_File* file) {
+  char path[4096];
+  const int together = number % 2 == 0;
+  snprintf(path, sizeof path, "%s/%s%d.%d", folder, together ? "all" : "own", together ? 0 : rank,
+           (int)(number % 14));
+  CHECK_MPI(MPI_File_open(together ? MPI_COMM_WORLD : MPI_COMM_SELF, path,
+                          MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, file));
+}
+
+static void use(MPI_File file, int rank, int64_t number) {
+  unsigned char record[kRecord];
+  const int parts = number % 2 == 0 ? 2 : 1;
+  for (int i = 0; i < kRecords; ++i) {
+    const MPI_Offset offset = ((MPI_Offset)i * parts + (parts == 2 ? rank : 0)) * kRecord;
+    fill_bytes(record, offset + number % 14, kRecord);
+    CHECK_MPI(MPI_File_write_at(file, offset, record, kRecord, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_read_at(file, offset, record, kRecord, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK(wrong_bytes(record, offset + number % 14, kRecord) == 0);
+  }
+}
+
+int main(int argc, char** argv) {
+  const struct rlimit limit = {kDescriptors, kDescriptors};
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return 2;
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int64_t opens = atoll(argv[2]);
+  MPI_File files[kAtOnce];
+  int at_first = 0;
+  for (int64_t number = 0; number < opens; ++number) {
+    MPI_File* file = &files[number % kAtOnce];
+    if (number >= kAtOnce) CHECK_MPI(MPI_File_close(file));
+    open_number(argv[1], rank, number, file);
+    use(*file, rank, number);
+    if (number == opens / 10) at_first = open_descriptors();
+  }
+  const int at_last = open_descriptors();
+  // Files of which this process has committed pages for others may stay open for a while, no more
+  // than all ranks have open at a time.
+  const int more = at_last - at_first;
+  if (more > 2 * kAtOnce) fprintf(stderr, "%d descriptors became %d\n", at_first, at_last);
+  CHECK(more <= 2 * kAtOnce);
+  for (int i = 0; i < kAtOnce; ++i) CHECK_MPI(MPI_File_close(&files[(opens + i) % kAtOnce]));
+  MPI_Finalize();
+  return 0;
+}
