@@ -102,15 +102,8 @@ int main(int argc, char** argv) {
     watch.update(node->registry());
     watch.wait();
     for (const uint32_t dead : node->dead_processes()) {
-      const pid_t pid = node->registry().processes[dead].pid;
-      report(report_path, node->reap(dead));
+      report(report_path, node->reap_with_own_cache(dead));
       watch.forget(dead);
-      // With scope process it had a cache of its own.
-      if (const auto own = Node::adopt(node->registry_path_of(pid), &status)) {
-        own->work_for(node->registry());
-        for (const uint32_t process : own->dead_processes())
-          report(report_path, own->reap(process));
-      }
     }
   }
   return 0;

@@ -100,17 +100,23 @@ bool Node::enter(bool caretaker, Status* status) {
   return true;
 }
 
+bool Node::has_users() const {
+  for (uint32_t p = 0; p < most_processes; ++p) {
+    if (registry_->processes[p].pid != 0 && !registry_->caretaker[p]) return true;
+  }
+  return false;
+}
+
 Node::~Node() {
   if (registry_ == nullptr) return;
   // Nobody may be left to do it. What storage refuses stays, to be recovered later.
   if (!looks_only_) {
-    for (const uint32_t dead : dead_processes()) (void)reap(dead);
+    for (const uint32_t dead : dead_processes()) (void)reap_with_own_cache(dead);
   }
   const RegistryLock lock(*registry_);
   registry_->processes[process_] = {};
-  const bool others = std::any_of(std::begin(registry_->processes), std::end(registry_->processes),
-                                  [](const ProcessId& process) { return process.pid != 0; });
-  if (others || keeps_bytes()) return;
+  // Caretakers may have died at it, too; one that still works here has the segments mapped.
+  if (has_users() || keeps_bytes()) return;
   registry_->removed = true;
   for (uint32_t a = 0; a < registry_->arenas; ++a) unlink(arena_path(prefix_, a).c_str());
   segment_->remove();
@@ -183,7 +189,7 @@ Storage* Node::writable_storage(uint32_t slot, uint64_t file_id) {
   const std::lock_guard<std::mutex> guard(mutex_);
   std::erase_if(adopted_, [this](const auto& item) {
     return std::none_of(std::begin(registry_->files), std::end(registry_->files),
-                        [&](const FileEntry& f) { return f.id == item.first; });
+                        [&](const FileEntry& f) { return f.in_use() && f.id == item.first; });
   });
   adopted_[file_id] = file;
   return file->storage.get();

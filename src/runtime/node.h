@@ -91,6 +91,9 @@ class Node {
   // Takes the place of process number `dead`, which has died: its locks, its half-done I/O, and the
   // bytes of its files, which are committed, or kept if refused.
   std::vector<Saved> reap(uint32_t dead, const Refusal& refusal = {});
+  // With scope process it had a cache of its own, too: that first, as nobody would look for it once
+  // the job has forgotten the process.
+  std::vector<Saved> reap_with_own_cache(uint32_t dead);
   // Tries to commit the bytes that no handle is left for.
   std::vector<Saved> save_kept(const Refusal& refusal);
   // Numbers of the processes that died without leaving.
@@ -114,6 +117,7 @@ class Node {
   Saved save(FileEntry& file, const Refusal& refusal);
   void forget(FileEntry& file);
   bool enter(bool caretaker, Status* status);
+  bool has_users() const;  // dead ones that nobody has reaped, too
 
   std::string path_;    // of the registry
   std::string prefix_;  // of the segments' paths

@@ -1,6 +1,8 @@
 // Taking the place of processes that died: their half-done work, and the bytes they left.
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "runtime/arena_cache.h"
 #include "runtime/node.h"
@@ -100,6 +102,21 @@ std::vector<Node::Saved> Node::reap(uint32_t dead, const Refusal& refusal) {
   }
   const RegistryLock lock(*registry_);
   registry_->processes[dead] = {};
+  return all;
+}
+
+std::vector<Node::Saved> Node::reap_with_own_cache(uint32_t dead) {
+  std::vector<Saved> all;
+  const auto add = [&all](std::vector<Saved> saved) {
+    std::move(saved.begin(), saved.end(), std::back_inserter(all));
+  };
+  Status status;
+  const pid_t pid = registry_->processes[dead].pid;
+  if (const auto own = adopt(registry_path_of(pid), &status)) {
+    own->work_for(*registry_);
+    for (const uint32_t process : own->dead_processes()) add(own->reap(process));
+  }
+  add(reap(dead));
   return all;
 }
 

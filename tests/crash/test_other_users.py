@@ -84,6 +84,7 @@ def assert_passed_through(outcome: mpi.Outcome, tmp_path: Path) -> None:
     """The program ran as it would have without Forebay."""
     assert outcome.code == 0, str(outcome)
     assert history.violations(tmp_path / "file", tmp_path / "history", LAYOUT) == []
+    assert outcome.errors.count(" goes past the cache: ") == 1, str(outcome)
 
 
 @as_root
