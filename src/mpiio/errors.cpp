@@ -95,11 +95,6 @@ int error_code(int error_class, const std::string& text) {
   return code;
 }
 
-int error_code(const Handle& handle, const Status& status, const char* doing) {
-  if (status.ok()) return MPI_SUCCESS;
-  return error_code(class_of(status.code), sentence(handle, status, doing));
-}
-
 int raise(Handle& handle, int error_class, const std::string& text) {
   const int code = error_code(error_class, text);
   mpi().File_call_errhandler(handle.file, code);
@@ -108,9 +103,7 @@ int raise(Handle& handle, int error_class, const std::string& text) {
 
 int raise(Handle& handle, const Status& status, const char* doing) {
   if (status.ok()) return MPI_SUCCESS;
-  const int code = error_code(handle, status, doing);
-  mpi().File_call_errhandler(handle.file, code);
-  return code;
+  return raise(handle, class_of(status.code), sentence(handle, status, doing));
 }
 
 }  // namespace forebay::mpiio
