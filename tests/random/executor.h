@@ -116,7 +116,9 @@ class Executor {
   const Handle& handle(int slot) const { return planner_.handle(slot); }
   bool takes_part(const Planned& planned) const;
 
-  // Whether the call succeeded, where it may do either.
+  // Whether the call succeeded, where it may do either; fails unless it did what it must.
+  bool succeeded(const Planned& planned, int code, const char* call);
+  // The same; true where it had to be refused and was.
   bool expect_code(const Planned& planned, int code, const char* call);
   // All of the communicator's ranks say whether the call failed on them; it must be all or none.
   bool failed_on_all(const Planned& planned, MPI_Comm communicator, bool failed);

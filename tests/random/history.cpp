@@ -86,6 +86,8 @@ void History::note_failure(uint32_t id) {
   append(journal_, "# failed " + std::to_string(id) + '\n');
 }
 
+void History::note_kept(int file) { append(journal_, "# kept " + std::to_string(file) + '\n'); }
+
 void History::note_size(int number, int file, int64_t bytes) {
   append(journal_, "# size " + std::to_string(number) + ' ' + std::to_string(file) + ' ' +
                        std::to_string(bytes) + '\n');
@@ -105,7 +107,7 @@ Record History::record(int ranks) const {
         uint32_t id = 0;
         words >> id;
         record.failed.insert(id);
-      } else {
+      } else if (what == "size") {
         int number = 0, file = 0;
         words >> number >> file >> record.learnt_size[{number, file}];
       }

@@ -52,6 +52,7 @@ class History {
   void note(const Operation& operation);
   void flush();
   void note_failure(uint32_t id);
+  void note_kept(int file);  // storage lacks bytes of it that the cache keeps
   void note_size(int number, int file, int64_t bytes);
   Record record(int ranks) const;
 

@@ -38,6 +38,7 @@ class Configuration:
     settings: Mapping[str, str] | None
     options: tuple[str, ...]
     nodes: int = 1  # that the ranks are spread over, as far as Forebay can tell
+    faults: bool = False  # storage can be made to fail
 
     def with_settings(self, settings: Mapping[str, str]) -> Configuration:
         return replace(self, settings={**(self.settings or {}), **settings})
@@ -86,9 +87,7 @@ def fault_configurations() -> Iterator[Configuration]:
             if scope == "process":
                 options += ["--standard-visibility", *NOT_CACHED]
             page, capacity = PAGES[(2 * number + turn) % len(PAGES)]
-            preload = f"{build_storage_faults()}:{forebay.LIBRARIES / 'libforebay_preload.so'}"
             settings = {
-                "LD_PRELOAD": preload,
                 "FOREBAY_PAGE_KIND": kind,
                 "FOREBAY_SCOPE": scope,
                 "FOREBAY_PAGE_SIZE": page,
@@ -97,7 +96,7 @@ def fault_configurations() -> Iterator[Configuration]:
             }
             ranks = RANKS[(number + turn) % 3]
             name = f"{installation.name}-faults-{scope}-{kind}-{page}-{ranks}"
-            yield Configuration(name, installation, ranks, settings, tuple(options))
+            yield Configuration(name, installation, ranks, settings, tuple(options), faults=True)
 
 
 def compiler(installation: mpi.Mpi) -> str:
@@ -172,7 +171,11 @@ def run(
         node = f"FOREBAY_NODE=node-$(({rank} % {configuration.nodes}))"
         program = ["sh", "-c", f'{node} exec "$0" "$@"', *program]
     if configuration.settings is not None:
-        program = forebay.preloaded(program, configuration.settings)
+        settings = dict(configuration.settings)
+        if configuration.faults:
+            preload = forebay.LIBRARIES / "libforebay_preload.so"
+            settings["LD_PRELOAD"] = f"{build_storage_faults()}:{preload}"
+        program = forebay.preloaded(program, settings)
     command = mpi.launch_command(configuration.installation, configuration.ranks, program)
     environment = configuration.installation.environment
     return mpi.run(command, environment, timeout_seconds=timeout_seconds)
