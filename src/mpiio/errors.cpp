@@ -71,6 +71,17 @@ std::string sentence(const Handle& handle, const Status& status, const char* doi
   return text;
 }
 
+// The class itself where the library has no more codes to give.
+int error_code(int error_class, const std::string& text) {
+  const std::lock_guard guard(codes_mutex);
+  const int code = take_code(error_class);
+  if (code == error_class) return code;
+  std::array<char, MPI_MAX_ERROR_STRING> bounded{};
+  text.copy(bounded.data(), bounded.size() - 1);
+  mpi().Add_error_string(code, bounded.data());
+  return code;
+}
+
 }  // namespace
 
 QuietErrors::QuietErrors(Handle& handle) : file_(handle.file) {
@@ -83,16 +94,6 @@ QuietErrors::~QuietErrors() {
   const bool predefined_handler = users_ == mpi().errors_return ||
                                   users_ == mpi().errors_are_fatal || users_ == mpi().errors_abort;
   if (!predefined_handler) mpi().Errhandler_free(&users_);
-}
-
-int error_code(int error_class, const std::string& text) {
-  const std::lock_guard guard(codes_mutex);
-  const int code = take_code(error_class);
-  if (code == error_class) return code;
-  std::array<char, MPI_MAX_ERROR_STRING> bounded{};
-  text.copy(bounded.data(), bounded.size() - 1);
-  mpi().Add_error_string(code, bounded.data());
-  return code;
 }
 
 int raise(Handle& handle, int error_class, const std::string& text) {
