@@ -33,8 +33,8 @@ int start_request(Handle& handle, const Call& call, MPI_Request* request) {
     return raise(handle, MPI_ERR_NO_MEM,
                  "Forebay: no memory for a request on \"" + handle.name + "\"");
   *state = transfer(handle, call);
-  // The file's error handler has heard of a failure. A request that failed would be reported to that
-  // of MPI_COMM_WORLD, which by default ends the program, and be released twice by MPICH.
+  // The file's error handler has heard of a failure. That of a request would be told to the handler
+  // of MPI_COMM_WORLD, which by default ends the program.
   if (state->code != MPI_SUCCESS) {
     *request = mpi().request_null;
     return state->code;
