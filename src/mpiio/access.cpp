@@ -147,9 +147,7 @@ Moved move_at(Handle& handle, const Call& call, const Buffer& buffer, int64_t po
 
 Transfer report(Handle& handle, const Call& call, const Moved& moved) {
   if (moved.status.ok()) return {MPI_SUCCESS, moved.bytes};
-  return {call.blocking ? raise(handle, moved.status, doing(call.operation))
-                        : error_code(handle, moved.status, doing(call.operation)),
-          0};
+  return {raise(handle, moved.status, doing(call.operation)), 0};
 }
 
 // How far the individual pointer goes.
@@ -227,10 +225,9 @@ bool undecodable(const Handle& handle, const Call& call) {
          memory_type(handle.own.comm, call.type) == nullptr;
 }
 
-Transfer unsupported(Handle& handle, const Call& call) {
+Transfer unsupported(Handle& handle) {
   const Status status{Code::unsupported, 0, -1};
-  const char* doing = "following the memory's data type in";
-  return {call.blocking ? raise(handle, status, doing) : error_code(handle, status, doing), 0};
+  return {raise(handle, status, "following the memory's data type in"), 0};
 }
 
 }  // namespace
@@ -255,7 +252,7 @@ Transfer transfer(Handle& handle, const Call& call) {
       begin_ordered(handle, 0);
       finish_ordered(handle);
     }
-    return undecodable(handle, call) ? unsupported(handle, call) : refuse(handle, call);
+    return undecodable(handle, call) ? unsupported(handle) : refuse(handle, call);
   }
   switch (call.positioning) {
     case Positioning::given:

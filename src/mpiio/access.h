@@ -11,7 +11,7 @@
 namespace forebay::mpiio {
 
 struct Transfer {
-  int code = MPI_SUCCESS;  // already raised, unless the call is not blocking
+  int code = MPI_SUCCESS;  // already raised
   int64_t bytes = 0;       // moved
 };
 

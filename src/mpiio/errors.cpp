@@ -71,6 +71,17 @@ std::string sentence(const Handle& handle, const Status& status, const char* doi
   return text;
 }
 
+// The class itself where the library has no more codes to give.
+int error_code(int error_class, const std::string& text) {
+  const std::lock_guard guard(codes_mutex);
+  const int code = take_code(error_class);
+  if (code == error_class) return code;
+  std::array<char, MPI_MAX_ERROR_STRING> bounded{};
+  text.copy(bounded.data(), bounded.size() - 1);
+  mpi().Add_error_string(code, bounded.data());
+  return code;
+}
+
 }  // namespace
 
 QuietErrors::QuietErrors(Handle& handle) : file_(handle.file) {
@@ -85,21 +96,6 @@ QuietErrors::~QuietErrors() {
   if (!predefined_handler) mpi().Errhandler_free(&users_);
 }
 
-int error_code(int error_class, const std::string& text) {
-  const std::lock_guard guard(codes_mutex);
-  const int code = take_code(error_class);
-  if (code == error_class) return code;
-  std::array<char, MPI_MAX_ERROR_STRING> bounded{};
-  text.copy(bounded.data(), bounded.size() - 1);
-  mpi().Add_error_string(code, bounded.data());
-  return code;
-}
-
-int error_code(const Handle& handle, const Status& status, const char* doing) {
-  if (status.ok()) return MPI_SUCCESS;
-  return error_code(class_of(status.code), sentence(handle, status, doing));
-}
-
 int raise(Handle& handle, int error_class, const std::string& text) {
   const int code = error_code(error_class, text);
   mpi().File_call_errhandler(handle.file, code);
@@ -108,9 +104,7 @@ int raise(Handle& handle, int error_class, const std::string& text) {
 
 int raise(Handle& handle, const Status& status, const char* doing) {
   if (status.ok()) return MPI_SUCCESS;
-  const int code = error_code(handle, status, doing);
-  mpi().File_call_errhandler(handle.file, code);
-  return code;
+  return raise(handle, class_of(status.code), sentence(handle, status, doing));
 }
 
 }  // namespace forebay::mpiio

@@ -70,9 +70,7 @@ Transfer coherently(Handle& handle, const Call& call, LibraryCall library_call) 
   const Transfer result = result_of(library_call(status), status);
   if (call.operation == Operation::write) forget_overwritten(handle);
   if (result.code == MPI_SUCCESS && !committed.ok())
-    return {call.blocking ? raise(handle, committed, "committing")
-                          : error_code(handle, committed, "committing"),
-            0};
+    return {raise(handle, committed, "committing"), 0};
   return result;
 }
 

@@ -346,7 +346,7 @@ bool ArenaCache::any_resident(const Requester& who, Extent range) {
 }
 
 int64_t ArenaCache::written_end(const Requester& who) const {
-  int64_t end = 0;
+  int64_t end = who.file->unstored_end.load(std::memory_order_acquire);
   const uint32_t seats = registry_->seats_in_use.load(std::memory_order_acquire);
   for (uint32_t s = 0; s < seats; ++s) {
     const Seat& seat = registry_->seats[s];

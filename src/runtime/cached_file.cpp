@@ -355,9 +355,13 @@ Status CachedFile::size(int64_t* bytes) {
 }
 
 Status CachedFile::commit() {
+  int64_t unstored = file_->unstored_end.load();
   const Status status = arena_->commit(requester(), {0, INT64_MAX});
-  // All bytes written through this handle are in storage, and its size counts them.
-  if (status.ok()) seat_->end.store(0, std::memory_order_release);
+  if (!status.ok()) return status;
+  // All bytes written through this handle are in storage, and its size counts them; so are those
+  // that closed handles had left before.
+  seat_->end.store(0, std::memory_order_release);
+  file_->unstored_end.compare_exchange_strong(unstored, 0);
   return status;
 }
 
@@ -376,6 +380,7 @@ void CachedFile::truncate_cache(int64_t bytes) {
     if (seat.file.load(std::memory_order_acquire) != file_slot_) continue;
     if (seat.end.load() > bytes) seat.end.store(bytes);
   }
+  if (file_->unstored_end.load() > bytes) file_->unstored_end.store(bytes);
 }
 
 void CachedFile::note_own_change() { runtime::note_own_change(*file_, node_->job()); }

@@ -136,6 +136,7 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
         return nullptr;
       }
       entry.id = registry.next_file_generation++ * files_at_once + slot;
+      entry.unstored_end.store(0);
       entry.write_through.store(0);
       entry.aside.store(0);
       identify(entry, path, info);
@@ -191,6 +192,7 @@ Status CachedFile::close(bool discard) {
     node_->add_commit_cost(file_->identity.device, {mine.commit_ns, mine.committed_bytes});
   }
   const RegistryLock lock(node_->registry());
+  if (!status.ok()) file_->keep_end(seat_->end.load());
   seat_->file.store(no_entry, std::memory_order_release);
   if (file_->handles == 1 && arena_ != nullptr) {
     if (status.ok()) {

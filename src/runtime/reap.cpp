@@ -93,8 +93,11 @@ std::vector<Node::Saved> Node::reap(uint32_t dead, const Refusal& refusal) {
     const bool unsaved = !saved.status.ok() || !saved.refusal.empty();
     {
       const RegistryLock lock(*registry_);
+      if (unsaved) {
+        file.kept.store(1);
+        file.keep_end(seat.end.load());
+      }
       seat.file.store(no_entry);
-      if (unsaved) file.kept.store(1);
       if (file.handles.load() == 1 && !unsaved) forget(file);
       file.handles.fetch_sub(1);
     }

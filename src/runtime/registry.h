@@ -61,6 +61,8 @@ struct alignas(64) FileEntry {
   // Bytes that storage would not take were left by the last handle: they wait for whoever opens the
   // file again, or for recovery.
   std::atomic<uint32_t> kept{0};
+  // One past the highest byte that handles now closed have written and storage may still lack.
+  std::atomic<int64_t> unstored_end{0};
   uint32_t arena = no_entry;
   // Accesses that go past the cache: a fill that overlaps one in time must not keep what it read.
   std::atomic<uint32_t> direct_writers{0};
@@ -73,6 +75,12 @@ struct alignas(64) FileEntry {
   char path[1024] = {};            // by which others may open it to commit; "" if they cannot
 
   bool in_use() const { return handles.load() > 0 || kept.load() != 0; }
+  // A handle that wrote up to `end` leaves, and storage would not take its bytes.
+  void keep_end(int64_t end) {
+    int64_t known = unstored_end.load();
+    while (known < end && !unstored_end.compare_exchange_weak(known, end)) {
+    }
+  }
 };
 
 // The configuration of an arena; equal configurations share one.

@@ -21,7 +21,7 @@ namespace forebay::runtime {
 namespace {
 
 constexpr std::size_t header_bytes = 4096;
-constexpr uint32_t layout_version = 3;
+constexpr uint32_t layout_version = 4;
 constexpr uint64_t share_left_to_others = 8;  // one eighth
 constexpr int attach_attempts = 5000;         // a millisecond each
 

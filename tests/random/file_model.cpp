@@ -30,8 +30,18 @@ void fill_values(uint32_t id, int64_t position, int64_t length, std::byte* out) 
 void FileModel::reset(bool file_exists) {
   exists = file_exists;
   cells_.clear();
+  least_size_ = 0;
   conflicts_.clear();
   writes_.clear();
+}
+
+void FileModel::adopt(const std::vector<std::byte>& data) {
+  reset(true);
+  cells_.reserve(data.size());
+  for (const std::byte byte : data) {
+    cells_.push_back(kEarlierLife << 8 | static_cast<uint32_t>(byte));
+  }
+  least_size_ = settled_size();
 }
 
 void FileModel::add_write(TransferRef write) {
@@ -52,8 +62,53 @@ void FileModel::settle() {
   writes_.clear();
 }
 
+void FileModel::settle_killed(const std::function<Fate(const Transfer&)>& fate) {
+  std::erase_if(writes_, [&](const TransferRef& write) { return fate(*write) == Fate::not_begun; });
+  for (const TransferRef& write : writes_) {
+    if (fate(*write) != Fate::returned) write->uncertain = true;
+  }
+  settle();
+}
+
+void FileModel::mark_uncertain(const std::set<uint32_t>& failed) {
+  for (const TransferRef& write : writes_) {
+    if (failed.contains(write->id)) write->uncertain = true;
+  }
+}
+
+FileModel::Cells FileModel::set_at(int64_t offset) const {
+  if (offset >= settled_size()) return {0};
+  const uint32_t cell = cells_[static_cast<std::size_t>(offset)];
+  if (cell >> 8 != kConflict) return {cell};
+  return conflicts_.at(offset);
+}
+
+void FileModel::set_cell(int64_t offset, Cells values) {
+  uint32_t& cell = cells_[static_cast<std::size_t>(offset)];
+  if (values.size() == 1) {
+    cell = values[0];
+    conflicts_.erase(offset);
+  } else {
+    cell = kConflict << 8 | (values.back() & 0xFF);
+    conflicts_[offset] = std::move(values);
+  }
+}
+
+void FileModel::may_also_be(const FileModel& other) {
+  least_size_ = std::min(least_size_, other.least_size_);
+  if (other.settled_size() > settled_size()) cells_.resize(other.cells_.size(), 0);
+  for (int64_t offset = 0; offset < settled_size(); ++offset) {
+    const Cells theirs = other.set_at(offset);
+    Cells values = set_at(offset);
+    if (values == theirs) continue;
+    values.insert(values.end(), theirs.begin(), theirs.end());
+    set_cell(offset, std::move(values));
+  }
+}
+
 void FileModel::paint(const Transfer& write) {
   if (write.high > settled_size()) cells_.resize(static_cast<std::size_t>(write.high), 0);
+  if (write.hides()) least_size_ = std::max(least_size_, write.high);
   const uint32_t first = writes_.front()->id;
   std::vector<std::byte> values;
   for (const Piece& piece : write.pieces) {
@@ -64,38 +119,29 @@ void FileModel::paint(const Transfer& write) {
       const uint32_t painted =
           write.id << 8 | static_cast<uint32_t>(values[static_cast<size_t>(i)]);
       const uint32_t before = *cell >> 8;
-      if (before < first) {
+      if (before < first && write.hides()) {
         *cell = painted;
         continue;
       }
-      // The byte was written since the file was settled, or its earlier writers had collided.
+      // The byte was written since the file was settled, or its earlier writers had collided, or
+      // it may be what it was.
       const int64_t offset = piece.offset + i;
-      Cells set;
-      if (before == kConflict) {
-        set = conflicts_[offset];
-      } else {
-        set = {*cell};
-      }
+      Cells set = set_at(offset);
       std::erase_if(set, [&](uint32_t other) {
         const Transfer* earlier = unsettled(other >> 8);
-        return earlier == nullptr || earlier->happens_before(write);
+        return write.hides() && (earlier == nullptr || earlier->happens_before(write));
       });
       set.push_back(painted);
-      if (set.size() == 1) {
-        *cell = painted;
-        conflicts_.erase(offset);
-      } else {
-        *cell = kConflict << 8 | (painted & 0xFF);
-        conflicts_[offset] = std::move(set);
-      }
+      set_cell(offset, std::move(set));
     }
   }
 }
 
 SizeRange FileModel::size_seen(int actor, int64_t start, int64_t end) const {
-  SizeRange range{settled_size(), settled_size()};
+  SizeRange range{least_size_, settled_size()};
   for (const TransferRef& write : writes_) {
-    if (write->actor == actor && write->end < start) range.low = std::max(range.low, write->high);
+    if (write->hides() && write->actor == actor && write->end < start)
+      range.low = std::max(range.low, write->high);
     if (write->actor != actor || write->start <= end) {
       range.high = std::max(range.high, write->high);
     }
@@ -108,14 +154,12 @@ void FileModel::resize(int64_t bytes) {
     std::erase_if(conflicts_, [&](const auto& entry) { return entry.first >= bytes; });
   }
   cells_.resize(static_cast<std::size_t>(bytes), 0);
+  least_size_ = bytes;
 }
 
 std::vector<Value> FileModel::allowed_settled(int64_t offset) const {
-  if (offset >= settled_size()) return {{0, 0}};
-  const uint32_t cell = cells_[static_cast<std::size_t>(offset)];
-  if (cell >> 8 != kConflict) return {{cell >> 8, static_cast<uint8_t>(cell)}};
   std::vector<Value> values;
-  for (const uint32_t one : conflicts_.at(offset)) {
+  for (const uint32_t one : set_at(offset)) {
     values.push_back({one >> 8, static_cast<uint8_t>(one)});
   }
   return values;
@@ -147,9 +191,10 @@ std::optional<Mismatch> FileModel::check_segment(
   for (const auto& candidate : covering) {
     const Transfer& write = *candidate.first;
     if (read.happens_before(write)) continue;
-    if (write.happens_before(read)) settled_visible = false;
+    if (write.hides() && write.happens_before(read)) settled_visible = false;
     const bool hidden = std::any_of(covering.begin(), covering.end(), [&](const auto& other) {
-      return write.happens_before(*other.first) && other.first->happens_before(read);
+      return other.first->hides() && write.happens_before(*other.first) &&
+             other.first->happens_before(read);
     });
     if (!hidden) visible.push_back(candidate);
   }

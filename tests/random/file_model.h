@@ -8,13 +8,18 @@
 // 14.6.1); then bytes on which unordered writes collided keep the set of all their values.
 //
 // An actor is a rank under POSIX visibility, a rank's handle under the standard's.
+//
+// Of a write that failed, or was under way when its process was killed, any byte may have arrived:
+// it hides nothing, and makes the file's size uncertain where it would have grown.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -41,12 +46,17 @@ struct Transfer {
   int64_t bytes = 0;
   std::vector<Piece> pieces;  // ascending
   int64_t low = 0, high = 0;  // the file range they span
+  bool uncertain = false;     // failed or was cut off: each byte may have arrived or not
 
   bool happens_before(const Transfer& other) const {
     return actor == other.actor && end < other.start;
   }
+  // Whether what was there before this write cannot be seen after it.
+  bool hides() const { return write && !uncertain; }
 };
 using TransferRef = std::shared_ptr<Transfer>;
+
+constexpr uint32_t kEarlierLife = 1;  // the writer of what was recovered
 
 // The bytes a writer writes: byte `position` of its data. Writers differ everywhere.
 void fill_values(uint32_t id, int64_t position, int64_t length, std::byte* out);
@@ -68,21 +78,33 @@ struct SizeRange {
   int64_t low, high;
 };
 
+// How far a write had come when its process was killed.
+enum class Fate { not_begun, under_way, returned };
+
 class FileModel {
  public:
   bool exists = false;
 
   // Forgets everything: the file is new (or gone).
   void reset(bool file_exists);
+  // The file exists and holds just this.
+  void adopt(const std::vector<std::byte>& data);
   // Writes may be added in the order of their start only.
   void add_write(TransferRef write);
   // Everything written so far is ordered before whatever follows.
   void settle();
   bool settled() const { return writes_.empty(); }
+  // Settles what processes that were killed had written.
+  void settle_killed(const std::function<Fate(const Transfer&)>& fate);
+  // The operations with these ids have failed.
+  void mark_uncertain(const std::set<uint32_t>& failed);
+  // Both files settled: each byte may as well be the other's, and so may the size.
+  void may_also_be(const FileModel& other);
 
   // The file's size as seen by an actor at a time.
   SizeRange size_seen(int actor, int64_t start, int64_t end) const;
-  int64_t settled_size() const { return static_cast<int64_t>(cells_.size()); }
+  int64_t settled_size() const { return static_cast<int64_t>(cells_.size()); }  // at most
+  int64_t least_size() const { return least_size_; }
   // set_size and its like; the file must be settled.
   void resize(int64_t bytes);
 
@@ -104,7 +126,11 @@ class FileModel {
       const Transfer& read, int64_t offset, int64_t length, const std::byte* data,
       const std::vector<std::pair<const Transfer*, int64_t>>& covering) const;
 
+  Cells set_at(int64_t offset) const;
+  void set_cell(int64_t offset, Cells values);
+
   Cells cells_;
+  int64_t least_size_ = 0;
   std::unordered_map<int64_t, Cells> conflicts_;
   std::vector<TransferRef> writes_;  // since the file was settled
 };

@@ -3,7 +3,10 @@
 #include "generator.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <numeric>
+
+#include "storage_faults.h"
 
 namespace random_io {
 namespace {
@@ -19,7 +22,8 @@ constexpr Weight kWeights[] = {
     {"barrier", 90},    {"view", 30},        {"seek", 25},     {"open", 25},  {"close", 16},
     {"completion", 60}, {"query", 50},       {"sync", 15},     {"check", 12}, {"change_size", 12},
     {"external", 6},    {"seek_shared", 10}, {"atomicity", 6}, {"hints", 4},  {"delete", 3},
-    {"burst", 8},       {"end", 30},
+    {"burst", 8},       {"end", 30},         {"fail", 10},     {"heal", 30},  {"arm", 4},
+    {"kill", 4},
 };
 
 }  // namespace
@@ -67,6 +71,7 @@ Operation Generator::invent() {
   if (kind == "completion") return completion();
   if (kind == "query") return query(slot);
   if (kind == "change_size") return change_size(slot);
+  if (kind == "fail" || kind == "heal" || kind == "arm" || kind == "kill") return fault(kind);
   if (kind == "burst") {
     interleaved_burst(slot);
     return Operation();
@@ -359,6 +364,31 @@ Operation Generator::change_size(int slot) {
   Operation operation = make(random_.one_in(3) ? "preallocate" : "set_size");
   operation.slot = slot;
   operation.value = random_.one_in(4) ? 0 : random_offset(handle.file);
+  return operation;
+}
+
+// Some ranks' storage calls fail; some ranks are killed, here or within the next operations.
+Operation Generator::fault(std::string_view kind) {
+  if (kind == "heal" && !planner_.storage_fails()) return Operation();
+  Operation operation = make(kind);
+  const int64_t all = (1 << planner_.ranks()) - 1;
+  operation.members = random_.one_in(2) ? all : random_.between(1, all);
+  if (kind == "fail") {
+    static constexpr int64_t kErrors[] = {ENOSPC, ENOSPC, EDQUOT, EIO};
+    static constexpr int64_t kCalls[] = {kWriteCall, kWriteCall, kWriteCall, kReadCall,
+                                         kWriteCall | kReadCall};
+    operation.error = kErrors[random_.below(std::size(kErrors))];
+    operation.mode = kCalls[random_.below(std::size(kCalls))];
+    if (features_.enabled("fail_flush") && random_.one_in(10)) operation.mode = kFlushCall;
+    operation.value = random_.between(1, random_.one_in(2) ? 2 : 12);
+    operation.length = random_.one_in(2) ? 0 : random_.between(1, 4);
+  } else if (kind == "arm") {
+    operation.mode = random_.one_in(2) ? kAtStorageCall : kAfterMicroseconds;
+    operation.value =
+        operation.mode == kAtStorageCall ? random_.between(1, 30) : random_.below(20000);
+  } else if (kind == "kill") {
+    operation.mode = random_.one_in(2) ? kEachItself : kFirstKillsAll;
+  }
   return operation;
 }
 

@@ -14,8 +14,8 @@ namespace random_io {
 
 class Generator {
  public:
-  Generator(uint64_t seed, const Planner& planner, const Features& features)
-      : random_(seed), planner_(planner), features_(features) {}
+  Generator(uint64_t seed, const Planner& planner, const Features& features, int first_number = 1)
+      : random_(seed), planner_(planner), features_(features), number_(first_number - 1) {}
 
   Operation next();
 
@@ -30,6 +30,7 @@ class Generator {
   Operation query(int slot);
   Operation seek(int slot);
   Operation change_size(int slot);
+  Operation fault(std::string_view kind);
   void interleaved_burst(int slot);
 
   Part transfer_part(const Handle& handle, int rank, const Routine& routine);
@@ -42,7 +43,7 @@ class Generator {
   const Planner& planner_;
   const Features& features_;
   std::deque<Operation> queue_;
-  int number_ = 0;
+  int number_;
 };
 
 }  // namespace random_io

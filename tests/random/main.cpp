@@ -15,6 +15,7 @@
 #include <sstream>
 #include <string>
 
+#include "aftermath.h"
 #include "exclusions.h"
 #include "executor.h"
 
@@ -32,6 +33,8 @@ constexpr const char* kUsage =
     "  --standard-visibility promise only what the standard does, not POSIX visibility\n"
     "  --strict              do not leave out the library's known bugs in MPI-IO\n"
     "  --disable A,B         leave out operations or features\n"
+    "  --life N              with faults: the Nth life of a job, whose ranks may be killed (see\n"
+    "                        lives.py); 0 operations: only see what the one before has left\n"
     "  --replay LOG          carry out a log instead of inventing operations\n"
     "  --only A-B,C          of the log only these operations\n"
     "  --upto N              of the log only operations up to N\n"
@@ -42,7 +45,7 @@ struct Arguments {
   uint64_t seed = 1;
   int64_t operations = 10000, round = 5000, upto = kForever;
   double time_limit_s = 0;
-  int operation_timeout_s = 60;
+  int operation_timeout_s = 60, life = 0;
   std::string files = ".", replay, only, disable;
   bool standard_visibility = false, strict = false, print = false, quiet = false;
 };
@@ -77,7 +80,9 @@ Arguments parse_arguments(int argc, char** argv) {
     else if (name == "--strict")
       arguments.strict = true;
     else if (name == "--disable")
-      arguments.disable = value();
+      arguments.disable += value() + ',';
+    else if (name == "--life")
+      arguments.life = std::stoi(value());
     else if (name == "--replay")
       arguments.replay = value();
     else if (name == "--only")
@@ -125,6 +130,9 @@ class Session {
     int length = 0;
     MPI_Get_library_version(version, &length);
     exclude_known_bugs(version, !arguments_.strict, features_);
+    if (arguments_.life == 0) {
+      for (const char* fault : {"fail", "arm", "kill"}) features_.disable(fault);
+    }
     if (arguments_.standard_visibility) features_.disable("posix_visibility");
     std::istringstream disabled(arguments_.disable);
     for (std::string name; std::getline(disabled, name, ',');) features_.disable(name);
@@ -134,6 +142,7 @@ class Session {
   int run() {
     if (ranks_ > kMaxRanks) usage();
     if (arguments_.print) return print();
+    if (arguments_.life > 0) return live();
     if (!arguments_.replay.empty()) return replay();
     const double begin = MPI_Wtime();
     int64_t done = 0;
@@ -165,7 +174,104 @@ class Session {
     settings.heading = "mpiexec -n " + std::to_string(ranks_) + " random_io --seed " +
                        std::to_string(seed) + " --round " + std::to_string(arguments_.round);
     if (arguments_.standard_visibility) settings.heading += " --standard-visibility";
+    if (arguments_.life > 0) settings.heading += " --life " + std::to_string(arguments_.life);
     return settings;
+  }
+
+  // One life of the job: its files are what the life before has left and recovery has completed.
+  int live() {
+    History history(arguments_.files, arguments_.life);
+    ExecutorSettings life = settings(arguments_.seed);
+    life.history = &history;
+    Planner planner(rank_, ranks_, features_);
+    std::string violation;
+    int first_number = 1;
+    if (rank_ == 0) {
+      const Aftermath left = look_back(history);
+      life.earlier = left.operations;
+      violation = left.violation;
+      first_number = left.last_number + 1;
+    }
+    MPI_Bcast(&first_number, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    history.begin(rank_);
+    for (int file = 0; file < kFiles; ++file) {
+      if (const auto data = history.saved_file(file)) planner.file(file).adopt(*data);
+    }
+    Executor executor(planner, features_, life);
+    if (!violation.empty()) executor.fail_aftermath(violation);
+    running = &executor;
+    if (!arguments_.replay.empty()) {
+      for (const Operation& operation : schedule_of_life()) executor.add(operation);
+    } else {
+      Generator generator(arguments_.seed * 1000 + static_cast<uint64_t>(arguments_.life), planner,
+                          features_, first_number);
+      for (int64_t i = 0; i < arguments_.operations; ++i) executor.add(generator.next());
+    }
+    executor.finish();
+    running = nullptr;
+    return 0;
+  }
+
+  // Judges the life before, adds its schedule to those of earlier ones and keeps what the files
+  // hold now.
+  Aftermath look_back(const History& now) const {
+    Aftermath left;
+    if (arguments_.life > 1) {
+      History before(arguments_.files, arguments_.life - 1);
+      left = before.read() ? examine(before, arguments_.files, ranks_, features_)
+                           : Aftermath{0, {}, "the ranks ended before they had begun"};
+      append_schedule(before, left);
+    }
+    for (int file = 0; file < kFiles; ++file) {
+      now.save_file(file, contents(file_path(arguments_.files, file, 0)));
+    }
+    return left;
+  }
+
+  void append_schedule(const History& life, Aftermath& left) const {
+    std::ofstream log(life.schedule_path(), std::ios::app);
+    for (const Operation& operation : left.operations) log << format_operation(operation) << '\n';
+    if (left.operations.empty() || left.operations.back().name != "kill") {
+      Operation end;  // the life ended by itself, or by what had been armed
+      end.number = ++left.last_number;
+      end.name = "kill";
+      if (life.anybody_doomed()) end.members = (1 << ranks_) - 1;
+      log << format_operation(end) << '\n';
+    }
+    for (int rank = 0; rank < ranks_ && life.anybody_doomed(); ++rank) {
+      const Progress& progress = life.of(rank);
+      log << "# rank " << rank << " had begun " << progress.begun << " and returned from "
+          << progress.returned << '\n';
+    }
+  }
+
+  // The operations of the log that belong to this life: lives end with a `kill`.
+  std::vector<Operation> schedule_of_life() const {
+    std::vector<Operation> schedule;
+    int life = 1;
+    for (const Operation& operation : read_log()) {
+      if (life == arguments_.life) schedule.push_back(operation);
+      if (operation.name == "kill") ++life;
+    }
+    return schedule;
+  }
+
+  // The selected operations of the log.
+  std::vector<Operation> read_log() const {
+    std::vector<Operation> operations;
+    std::ifstream log(arguments_.replay);
+    for (std::string line; std::getline(log, line);) {
+      if (line.empty() || line[0] == '#') continue;
+      const auto operation = parse_operation(line);
+      if (!operation) {
+        std::fprintf(stderr, "random_io: not an operation: %s\n", line.c_str());
+        std::exit(2);
+      }
+      if (operation->number <= arguments_.upto && selected(arguments_.only, operation->number)) {
+        operations.push_back(*operation);
+      }
+    }
+    return operations;
   }
 
   void one_round(uint64_t seed, int64_t operations) {
@@ -179,22 +285,10 @@ class Session {
   }
 
   int replay() {
-    std::ifstream log(arguments_.replay);
     Planner planner(rank_, ranks_, features_);
     Executor executor(planner, features_, settings(0));
     running = &executor;
-    for (std::string line; std::getline(log, line);) {
-      if (line.empty() || line[0] == '#') continue;
-      const auto operation = parse_operation(line);
-      if (!operation) {
-        std::fprintf(stderr, "random_io: not an operation: %s\n", line.c_str());
-        return 2;
-      }
-      if (operation->number > arguments_.upto || !selected(arguments_.only, operation->number)) {
-        continue;
-      }
-      executor.add(*operation);
-    }
+    for (const Operation& operation : read_log()) executor.add(operation);
     executor.finish();
     running = nullptr;
     if (rank_ == 0 && !arguments_.quiet) std::puts("random_io: passed the replay");

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness import forebay, mpi
@@ -38,6 +38,10 @@ class Configuration:
     settings: Mapping[str, str] | None
     options: tuple[str, ...]
     nodes: int = 1  # that the ranks are spread over, as far as Forebay can tell
+    faults: bool = False  # storage can be made to fail
+
+    def with_settings(self, settings: Mapping[str, str]) -> Configuration:
+        return replace(self, settings={**(self.settings or {}), **settings})
 
 
 def configurations() -> Iterator[Configuration]:
@@ -72,6 +76,27 @@ def configurations() -> Iterator[Configuration]:
             yield Configuration(
                 f"{name}-nodes-default-2", installation, 2, {}, standard[1:], nodes=2
             )
+
+
+def fault_configurations() -> Iterator[Configuration]:
+    """Those whose storage fails and whose ranks are killed (lives.py)."""
+    for number, installation in enumerate((mpi.WHEELS[0], mpi.WHEELS[2])):
+        for turn, kind in enumerate(("mask", "tree", "delta")):
+            scope = ("node", "process")[(number + turn) % 2]
+            options = ["--strict"]
+            if scope == "process":
+                options += ["--standard-visibility", *NOT_CACHED]
+            page, capacity = PAGES[(2 * number + turn) % len(PAGES)]
+            settings = {
+                "FOREBAY_PAGE_KIND": kind,
+                "FOREBAY_SCOPE": scope,
+                "FOREBAY_PAGE_SIZE": page,
+                "FOREBAY_CACHE_SIZE": capacity,
+                "FOREBAY_STEP_ASIDE": "never",
+            }
+            ranks = RANKS[(number + turn) % 3]
+            name = f"{installation.name}-faults-{scope}-{kind}-{page}-{ranks}"
+            yield Configuration(name, installation, ranks, settings, tuple(options), faults=True)
 
 
 def compiler(installation: mpi.Mpi) -> str:
@@ -114,6 +139,17 @@ def build_faults(installation: mpi.Mpi) -> Path:
     return library
 
 
+def build_storage_faults() -> Path:
+    """Compiles the library that makes storage fail; it knows no MPI."""
+    library = mpi.PROGRAMS / "libstorage_faults.so"
+    library.parent.mkdir(parents=True, exist_ok=True)
+    sources = [FOLDER / "storage_faults.c", FOLDER / "storage_faults.h"]
+    if not library.exists() or library.stat().st_mtime < newest(sources):
+        flags = ["-D_GNU_SOURCE", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
+        checked(["cc", *flags, str(sources[0]), "-o", str(library)])
+    return library
+
+
 def checked(command: Sequence[str]) -> None:
     """Runs a build command; an exception shows what it said."""
     outcome = mpi.run(command, timeout_seconds=600)
@@ -135,7 +171,11 @@ def run(
         node = f"FOREBAY_NODE=node-$(({rank} % {configuration.nodes}))"
         program = ["sh", "-c", f'{node} exec "$0" "$@"', *program]
     if configuration.settings is not None:
-        program = forebay.preloaded(program, configuration.settings)
+        settings = dict(configuration.settings)
+        if configuration.faults:
+            preload = forebay.LIBRARIES / "libforebay_preload.so"
+            settings["LD_PRELOAD"] = f"{build_storage_faults()}:{preload}"
+        program = forebay.preloaded(program, settings)
     command = mpi.launch_command(configuration.installation, configuration.ranks, program)
     environment = configuration.installation.environment
     return mpi.run(command, environment, timeout_seconds=timeout_seconds)

@@ -12,7 +12,8 @@ struct Field {
 };
 constexpr Field kFields[] = {{'m', &Operation::members}, {'w', &Operation::mode},
                              {'v', &Operation::value},   {'l', &Operation::length},
-                             {'i', &Operation::hints},   {'c', &Operation::large}};
+                             {'i', &Operation::hints},   {'c', &Operation::large},
+                             {'x', &Operation::error}};
 struct PartField {
   char key;
   int64_t Part::*number;

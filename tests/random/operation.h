@@ -23,6 +23,11 @@ constexpr int kFiles = 3;
 constexpr int kAliases = 3;   // the name itself, a hard link, a symbolic link
 constexpr int kRequests = 6;  // nonblocking requests of a rank
 
+// Names the operation of a rank: a transfer, the bytes it writes, what failed.
+constexpr uint32_t operation_id(int number, int rank) {
+  return static_cast<uint32_t>(number * kMaxRanks + rank + 1);
+}
+
 // What one rank passes.
 struct Part {
   int rank = 0;
@@ -47,6 +52,7 @@ struct Operation {
   int64_t length = 0;   // l: bytes or elements
   int64_t hints = 0;    // i: index of the hints passed
   int64_t large = 0;    // c: large-count routines
+  int64_t error = 0;    // x: errno of a fault
   DatatypeRef etype;    // e
   std::vector<Part> parts;
 
@@ -66,6 +72,14 @@ enum AccessMode : int64_t {
   kAppend = 32,
   kDeleteOnClose = 64,
   kUniqueOpen = 128,
+};
+
+// How `arm` and `kill` end a rank (w).
+enum Death : int64_t {
+  kAfterMicroseconds = 0,
+  kAtStorageCall = 1,
+  kEachItself = 0,
+  kFirstKillsAll = 1,
 };
 
 }  // namespace random_io

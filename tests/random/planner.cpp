@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "storage_faults.h"
+
 namespace random_io {
 namespace {
 
@@ -56,9 +58,9 @@ bool Handle::same_view() const {
 }
 
 bool separates(std::string_view name) {
-  static constexpr std::string_view kNames[] = {"barrier",     "open",     "close",
-                                                "set_size",    "check",    "delete",
-                                                "preallocate", "external", "seek_shared"};
+  static constexpr std::string_view kNames[] = {"barrier",     "open",   "close",       "set_size",
+                                                "check",       "delete", "preallocate", "external",
+                                                "seek_shared", "fail",   "heal"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
@@ -105,14 +107,49 @@ void Planner::complete_all(int slot, int number) {
   }
 }
 
+void Planner::mark_failed(const std::set<uint32_t>& ids) {
+  for (FileModel& model : files_) model.mark_uncertain(ids);
+}
+
+bool Planner::storable(int file) const {
+  return !unstored_[static_cast<std::size_t>(file)] ||
+         std::any_of(handles_.begin(), handles_.end(), [&](const Handle& handle) {
+           return handle.open && handle.file == file && handle.writable();
+         });
+}
+
+// Not what needs the outcome of another call on the file, nor what would settle the file among
+// caches by a sync that may fail.
+bool Planner::possible_while_failing(const Operation& operation) const {
+  const std::string_view name = operation.name;
+  if (name == "external" || name == "preallocate" || name == "atomicity" || name == "delete") {
+    return false;
+  }
+  if ((name == "seek" || name == "seek_shared") && operation.mode == 2) return false;
+  const Routine* routine = find_routine(name);
+  if (routine != nullptr && routine->position == Position::individual_pointer &&
+      routine->completion == Completion::nonblocking) {
+    return false;  // its failure leaves the pointer where it was, which comes out too late
+  }
+  if (features_.enabled("posix_visibility")) return true;
+  const int file = handle(operation.slot).file;
+  const auto users = std::count_if(handles_.begin(), handles_.end(), [&](const Handle& handle) {
+    return handle.open && handle.file == file;
+  });
+  return name != "check" && name != "set_size" && !(name == "close" && users > 1);
+}
+
 Planned Planner::plan(const Operation& operation) {
   Planned planned;
   planned.operation = operation;
   const std::string_view name = operation.name;
-  const bool needs_handle = name != "open" && name != "barrier" && name != "check" &&
-                            name != "delete" && name != "external" && name != "wait" &&
-                            name != "waitall" && name != "test" && name != "testany" &&
-                            name != "status" && name != "cancel";
+  static constexpr std::string_view kWithoutHandle[] = {
+      "open",    "barrier", "check",  "delete", "external", "wait", "waitall", "test",
+      "testany", "status",  "cancel", "fail",   "heal",     "arm",  "kill"};
+  const bool needs_handle = std::find(std::begin(kWithoutHandle), std::end(kWithoutHandle), name) ==
+                            std::end(kWithoutHandle);
+  if (storage_fails_ && !possible_while_failing(operation)) return planned;
+  planned.may_fail = storage_fails_ || (flush_failed_ && find_routine(name) == nullptr);
   const Handle& handle = handles_[static_cast<std::size_t>(operation.slot)];
   if (needs_handle && !handle.open) return planned;
   planned.actor = actor(rank_, operation.slot);
@@ -138,6 +175,15 @@ Planned Planner::plan(const Operation& operation) {
     plan_size_change(operation, planned);
   } else if (name == "external" || name == "delete") {
     plan_external(operation, planned);
+  } else if (name == "fail" || name == "heal") {
+    storage_fails_ = name == "fail";
+    if (storage_fails_ && (operation.mode & kFlushCall) != 0) flush_failed_ = true;
+    planned.run = true;
+    for (FileModel& model : files_) {
+      if (name == "heal" && !model.settled()) model.settle();
+    }
+  } else if (name == "arm" || name == "kill") {
+    planned.run = true;
   } else {
     plan_query(operation, planned);
   }
@@ -153,6 +199,8 @@ void Planner::plan_open(const Operation& operation, Planned& planned) {
     return;
   }
   if (operation.alias != 0 && !model.exists) return;
+  // Its bytes are in the caches of those who wrote them.
+  if (!storable(operation.file) && !features_.enabled("posix_visibility")) return;
   const bool alone = (mode & (kUniqueOpen | kDeleteOnClose)) != 0;
   if (alone && operation.alias != 0) return;
   bool only = true;
@@ -196,6 +244,7 @@ void Planner::plan_close(const Operation& operation, Planned& planned) {
   FileModel& model = file(handle.file);
   if ((handle.mode & kDeleteOnClose) != 0) model.reset(false);
   if (in_use(handle.file)) return;
+  unstored_[static_cast<std::size_t>(handle.file)] = false;
   if (!model.settled()) model.settle();
   planned.compare = true;
 }
@@ -247,7 +296,7 @@ void Planner::plan_data(const Operation& operation, const Routine& routine, Plan
     if (!handle.member(rank) || !part->memory) return;
     const View& view = handle.view[index];
     auto transfer = std::make_shared<Transfer>();
-    transfer->id = static_cast<uint32_t>(operation.number * kMaxRanks + rank + 1);
+    transfer->id = operation_id(operation.number, rank);
     transfer->rank = rank;
     transfer->actor = actor(rank, operation.slot);
     transfer->write = routine.write;
@@ -428,13 +477,13 @@ void Planner::plan_size_change(const Operation& operation, Planned& planned) {
 void Planner::plan_external(const Operation& operation, Planned& planned) {
   FileModel& model = file(operation.file);
   if (operation.name == "delete") {
-    if (in_use(operation.file)) return;
+    if (in_use(operation.file) || !storable(operation.file)) return;
     planned.run = true;
     planned.refused = !model.exists;
     model.reset(false);
     return;
   }
-  if (!model.exists || operation.value < 0 || operation.length <= 0 ||
+  if (!model.exists || !storable(operation.file) || operation.value < 0 || operation.length <= 0 ||
       operation.value + operation.length > kFileLimit) {
     return;
   }
@@ -445,7 +494,7 @@ void Planner::plan_external(const Operation& operation, Planned& planned) {
   }
   if (!model.settled()) model.settle();
   auto transfer = std::make_shared<Transfer>();
-  transfer->id = static_cast<uint32_t>(operation.number * kMaxRanks + 1);
+  transfer->id = operation_id(operation.number, 0);
   transfer->write = true;
   transfer->start = transfer->end = operation.number;
   transfer->bytes = operation.length;
@@ -465,7 +514,8 @@ void Planner::plan_query(const Operation& operation, Planned& planned) {
     planned.run = true;
   } else if (name == "check") {
     FileModel& model = file(operation.file);
-    planned.run = planned.compare = model.exists;
+    planned.run = model.exists;
+    planned.compare = model.exists && !storage_fails_ && storable(operation.file);
     if (!model.settled()) model.settle();
   } else if (name == "sync" || name == "atomicity") {  // collective
     complete_all(operation.slot, operation.number);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -64,12 +65,13 @@ struct PendingRequest {
 // An operation and what this rank must find when it carries it out.
 struct Planned {
   Operation operation;
-  bool run = false;      // false: lost its ground, skipped by all ranks
-  bool refused = false;  // the MPI library must return an error
-  bool compare = false;  // the file is to be compared afterwards
-  TransferRef mine;      // this rank's transfer
-  View view;             // this rank's, at that time
-  int64_t expected = 0;  // position, size, mode, whatever the operation asks for
+  bool run = false;       // false: lost its ground, skipped by all ranks
+  bool refused = false;   // the MPI library must return an error
+  bool compare = false;   // the file is to be compared afterwards
+  bool may_fail = false;  // storage fails, so the call may
+  TransferRef mine;       // this rank's transfer
+  View view;              // this rank's, at that time
+  int64_t expected = 0;   // position, size, mode, whatever the operation asks for
   int actor = 0;
 };
 
@@ -95,6 +97,15 @@ class Planner {
   bool in_use(int file) const;  // some handle has it open
   int actor(int rank, int slot) const;
 
+  // Between a `fail` and the next `heal` any call that may need storage may fail.
+  bool storage_fails() const { return storage_fails_; }
+  // Operations (operation_id) that are known to have failed.
+  void mark_failed(const std::set<uint32_t>& ids);
+  // A close has failed: storage lacks bytes of the file, which the cache keeps.
+  void keep_unstored(int file) { unstored_[static_cast<std::size_t>(file)] = true; }
+  // Whether storage can be brought to hold all of the file by its open handles.
+  bool storable(int file) const;
+
  private:
   void plan_open(const Operation& operation, Planned& planned);
   void plan_close(const Operation& operation, Planned& planned);
@@ -111,9 +122,14 @@ class Planner {
   void complete_all(int slot, int number);
   std::optional<int64_t> end_in_etypes(const Handle& handle, int rank, int slot, int number);
 
+  bool possible_while_failing(const Operation& operation) const;
+
   int rank_, ranks_;
   const Features& features_;
   int generations_ = 0;
+  bool storage_fails_ = false;
+  bool flush_failed_ = false;  // some file's: its syncs go on failing
+  std::array<bool, kFiles> unstored_{};
   std::array<Handle, kSlots> handles_;
   std::array<FileModel, kFiles> files_;
   std::array<int, kFiles> frozen_;  // actor whose SEEK_END relies on the size; -1 none

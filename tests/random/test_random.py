@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import lives
 import matrix
 import pytest
 
 from harness import mpi
 
 OPERATIONS = int(os.environ.get("RANDOM_IO_OPERATIONS", "10000"))
+LIVES = int(os.environ.get("RANDOM_IO_LIVES", "8"))
 REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.log"))
 FAULTS = ("drop", "swap", "stale", "pointer", "count")
 
@@ -23,6 +25,16 @@ def test_operations(configuration: matrix.Configuration, tmp_path: Path) -> None
     options = ["--operations", str(OPERATIONS)]
     outcome = matrix.run(configuration, tmp_path, options, 120 + OPERATIONS / 40)
     assert outcome.code == 0, str(outcome)
+
+
+@pytest.mark.parametrize("configuration", list(matrix.fault_configurations()), ids=lambda c: c.name)
+def test_lives(configuration: matrix.Configuration, tmp_path: Path) -> None:
+    """Storage fails, ranks are killed, and what had been written is there when they live again."""
+    if not configuration.installation.available:
+        pytest.skip(f"no {configuration.installation.name}")
+    job = lives.Job(configuration, tmp_path, seed=1, lives=LIVES, operations=1000)
+    assert job.run(), job.failure
+    assert job.killed > 0
 
 
 @pytest.mark.parametrize("log", REGRESSIONS, ids=lambda log: log.stem)

@@ -150,6 +150,28 @@ TEST_P(CachedFileFaults, EveryStorageCallInTurn) {
   }
 }
 
+TEST_P(CachedFileFaults, WhatACloseCouldNotStoreCountsForTheSize) {
+  test::TemporaryFile disk;
+  FaultInjector calls;
+  const std::vector<std::byte> bytes(300, std::byte{7});
+  auto file = open(calls, disk.path());
+  ASSERT_NE(file, nullptr);
+  ASSERT_TRUE(file->write(1000, bytes.data(), 300).ok());
+  calls.fail_from(Call::pwritev, 1, ENOSPC);
+  EXPECT_FALSE(file->close(false).ok());
+  auto again = open(calls, disk.path());
+  ASSERT_NE(again, nullptr);
+  int64_t size = 0;
+  EXPECT_TRUE(again->size(&size).ok());
+  EXPECT_EQ(size, 1300);
+  again->truncate_cache(1200);
+  EXPECT_TRUE(again->size(&size).ok());
+  EXPECT_EQ(size, 1200);
+  calls.heal();
+  EXPECT_TRUE(again->close(false).ok());
+  EXPECT_EQ(disk.content().size(), 1200u);
+}
+
 std::vector<std::string> kinds() {
   std::vector<std::string> names;
   for (const PageKind* kind : page_kinds()) names.emplace_back(kind->name());

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Runs jobs of random_io through several lives: killed, recovered, checked, and on from there.
+
+    python3 tests/random/lives.py [--only TEXT] [--seed S] [--jobs N] [--lives N] [--operations N]
+    python3 tests/random/lives.py --only CONFIGURATION --seed S --replay LOG
+
+A life ends when its schedule comes to a `kill`, when what it armed goes off, or after so many
+operations. Then the job's committer brings what the ranks had written into the files, or, in one
+life of three, there is none and `forebay recover` does, at times after it was killed half-way. The
+next life of the job begins with a look at the files (aftermath.cpp). Ends with 1 at a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import matrix
+
+from harness import mpi
+
+LIFE_SECONDS = 240
+RECOVERY_SECONDS = 120
+RECOVER = [mpi.WHEELS[0].python, "-m", "forebay", "recover"]
+
+
+@dataclass
+class Job:
+    """A job, what became of it, and how its schedule can be had again."""
+
+    configuration: matrix.Configuration
+    folder: Path
+    seed: int
+    lives: int
+    operations: int
+    replay: Path | None = None
+    killed: int = 0
+    failure: str = field(default="", init=False)
+
+    def run(self) -> bool:
+        """Lets all lives pass and looks at what the last has left; False: something is wrong."""
+        return all(self._live(life) for life in range(1, self.lives + 2))
+
+    def _live(self, life: int) -> bool:
+        draw = random.Random(f"{self.seed} {life}")
+        name = f"random-{os.getpid()}-{self.configuration.name}-{self.seed}-{life}"
+        options = ["--seed", str(self.seed), "--life", str(life)]
+        options += ["--operations", str(self.operations if life <= self.lives else 0)]
+        if self.replay is not None:
+            options += ["--replay", str(self.replay)]
+        settings = {"FOREBAY_JOB": name}
+        arenas = None
+        if draw.random() < 1 / 3:
+            arenas = self.folder / "arenas"
+            arenas.mkdir(exist_ok=True)
+            settings |= {"FOREBAY_COMMITTER": "false", "FOREBAY_ARENA_DIR": str(arenas)}
+            # To commit over a change by others would need --force.
+            options += ["--disable", "external"]
+        configuration = self.configuration.with_settings(settings)
+        outcome = matrix.run(configuration, self.folder, options, LIFE_SECONDS)
+        (self.folder / f"life{life}.output").write_text(str(outcome))
+        found = re.search(r"random_io: FAILED.*(\n  .*){0,4}", outcome.errors + outcome.output)
+        if found or (life > self.lives and outcome.code != 0):
+            self.failure = found[0] if found else str(outcome)
+            return False
+        self.killed += outcome.code != 0
+        if arenas is None:
+            self.failure = await_committer(name, self._keeps_bytes(life))
+        else:
+            self.failure = recover(arenas, draw)
+        return not self.failure
+
+    def _keeps_bytes(self, life: int) -> bool:
+        """Whether a close has failed: what it left waits for `forebay recover`."""
+        journals = self.folder.glob(f"life{life}.journal*")
+        return any("# kept" in journal.read_text() for journal in journals)
+
+
+def await_committer(job: str, keeps_bytes: bool) -> str:
+    """Returns when nothing is left of the job's caches but what no committer looks after."""
+    folder = Path(f"/dev/shm/forebay-{os.geteuid()}")
+    patience = time.monotonic() + RECOVERY_SECONDS
+    while left := [path.name for path in folder.glob(f"{job}*")]:
+        if time.monotonic() > patience:
+            return f"the committer has left {left}"
+        if keeps_bytes:
+            mpi.run(RECOVER, timeout_seconds=RECOVERY_SECONDS)  # none while it is at work
+        time.sleep(0.01)
+    return ""
+
+
+def recover(arenas: Path, draw: random.Random) -> str:
+    """Recovers by hand; in half of the cases it is killed first, once or twice."""
+    command = [*RECOVER, str(arenas)]
+    for _ in range(draw.choice((0, 0, 1, 2))):
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as first:
+            with suppress(subprocess.TimeoutExpired):
+                first.wait(draw.uniform(0.02, 0.3))
+            first.kill()
+    outcome = mpi.run(command, timeout_seconds=RECOVERY_SECONDS)
+    left = [path.name for path in arenas.glob("*/*")]
+    return "" if outcome.code == 0 and not left else f"{outcome}\nleft: {left}"
+
+
+def run_all(arguments: argparse.Namespace, root: Path) -> int:
+    """Runs the jobs one after the other; the number of those that failed."""
+    failures = 0
+    print(f"{'configuration':40} {'seed':>6} {'result':8} {'killed':>6} {'seconds':>8}")
+    for seed in range(arguments.seed, arguments.seed + arguments.jobs):
+        for configuration in matrix.fault_configurations():
+            installation = configuration.installation
+            if arguments.only not in configuration.name or not installation.available:
+                continue
+            folder = root / configuration.name / str(seed)
+            folder.mkdir(parents=True)
+            job = Job(configuration, folder, seed, arguments.lives, arguments.operations)
+            if arguments.replay is not None:
+                job.replay = arguments.replay
+                job.lives = lives_of(arguments.replay)
+            begin = time.monotonic()
+            passed = job.run()
+            failures += not passed
+            seconds = time.monotonic() - begin
+            result = "passed" if passed else "FAILED"
+            line = f"{configuration.name:40} {seed:6} {result:8} {job.killed:6} {seconds:8.1f}"
+            print(line, job.failure, flush=True)
+    return failures
+
+
+def lives_of(log: Path) -> int:
+    """A schedule's lives: each but the last ends with a kill."""
+    return 1 + sum(" kill" in line for line in log.read_text().splitlines())
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", default="", help="configurations whose name contains this")
+    parser.add_argument("--seed", type=int, default=1, help="of the first job")
+    parser.add_argument("--jobs", type=int, default=1, help="in each configuration")
+    parser.add_argument("--lives", type=int, default=10, help="of a job")
+    parser.add_argument("--operations", type=int, default=1000, help="of a life, at most")
+    parser.add_argument("--replay", type=Path, help="a failure's log")
+    parser.add_argument("--keep", type=Path, help="where the files are made")
+    arguments = parser.parse_args(words)
+    root = arguments.keep or Path(tempfile.mkdtemp(prefix="random_io-"))
+    failures = run_all(arguments, root)
+    print(f"{failures} failed; files in {root}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
