@@ -87,8 +87,9 @@ QuietErrors::~QuietErrors() {
 
 int error_code(int error_class, const std::string& text) {
   const std::lock_guard guard(codes_mutex);
-  const int code = take_code(error_class);
-  if (code == error_class) return code;
+  int code = error_class;
+  const Status taken = within_memory([&] { code = take_code(error_class); });
+  if (!taken.ok() || code == error_class) return error_class;
   std::array<char, MPI_MAX_ERROR_STRING> bounded{};
   text.copy(bounded.data(), bounded.size() - 1);
   mpi().Add_error_string(code, bounded.data());
@@ -97,7 +98,11 @@ int error_code(int error_class, const std::string& text) {
 
 int error_code(const Handle& handle, const Status& status, const char* doing) {
   if (status.ok()) return MPI_SUCCESS;
-  return error_code(class_of(status.code), sentence(handle, status, doing));
+  int code = class_of(status.code);
+  const Status described =
+      within_memory([&] { code = error_code(code, sentence(handle, status, doing)); });
+  (void)described;  // the class alone must do
+  return code;
 }
 
 int raise(Handle& handle, int error_class, const std::string& text) {

@@ -43,7 +43,8 @@ int true_code(Handle& handle, LibraryCall call) {
 }
 
 // An error code of the class with that text, not raised (for requests, which report it when waited
-// for). The class itself where the library has no more codes to give.
+// for). The class itself where the library has no more codes to give, or memory for the text is
+// refused.
 int error_code(int error_class, const std::string& text);
 int error_code(const Handle& handle, const Status& status, const char* doing);
 
