@@ -20,12 +20,13 @@ from pathlib import Path
 import history
 import pytest
 
-from harness import forebay, mpi
+from harness import forebay, injector, mpi
 
 FOLDER = Path(__file__).resolve().parent
 MPIS = (mpi.WHEELS[0], mpi.WHEELS[2])
 ENDINGS = ("kill", "killall", "_exit", "exit", "abort", "segfault", "term")
 KILLS = int(os.environ.get("CRASH_KILLS", "200"))
+CALLS_KILLED_AT = int(os.environ.get("CRASH_CALLS", "6"))
 RECOVERY_SECONDS = 60
 
 # Roomy, and so small that something is always on its way to storage.
@@ -168,6 +169,49 @@ def test_random_moments(chunk: int, tmp_path: Path) -> None:
         broken = history.violations(folder / "file", folder / "history", layout)
         assert broken == [], f"kill {number}: {settings} {victims} {layout}"
         (folder / "file").unlink()
+
+
+@pytest.mark.parametrize("how", injector.KILLS)
+@pytest.mark.parametrize("scope", ["node", "process"])
+@pytest.mark.parametrize("installation", MPIS, ids=lambda m: m.name)
+def test_killed_at_a_storage_call(
+    installation: mpi.Mpi, scope: str, how: str, tmp_path: Path
+) -> None:
+    """SIGKILL of a rank at one storage call after the other, evenly spread over all that it makes:
+    before the call, after it, or with half of a transfer done."""
+    program = mpi.compile_program(installation, FOLDER / "crash_writer.c")
+    layout = history.Layout(ranks=2, records=120, record_bytes=300)
+    settings = {
+        "FOREBAY_SCOPE": scope,
+        "FOREBAY_STEP_ASIDE": "never",
+        "FOREBAY_PAGE_SIZE": "512",
+        "FOREBAY_CACHE_SIZE": "8KiB",
+        "FOREBAY_COMMIT_SIZE": "2KiB",
+    }
+
+    def killed(nth: int) -> int:
+        """Runs the ranks, the second to die at its nth storage call; how many it made if not."""
+        folder = tmp_path / str(nth)
+        folder.mkdir()
+        job = f"call-{os.getpid()}-{installation.name}-{scope}-{how}-{nth}"
+        variables = injector.kill(folder / "file", nth, how, rank=1)
+        variables |= {"FOREBAY_JOB": job, "INJECT_COUNT": str(folder / "count")}
+        words = [str(program), str(folder / "file"), str(folder / "history")]
+        words += [str(layout.records), str(layout.record_bytes), "--sync-every", "40"]
+        command = injector.preloaded(words, {**settings, **variables})
+        launch = mpi.launch_command(installation, layout.ranks, command)
+        outcome = mpi.run(launch, installation.environment, timeout_seconds=60)
+        await_recovery(job)
+        assert history.violations(folder / "file", folder / "history", layout) == [], str(outcome)
+        if (folder / "count").exists():
+            return int((folder / "count").read_text())
+        assert outcome.code != 0, str(outcome)
+        return 0
+
+    calls = killed(injector.NEVER)
+    assert calls > 20
+    for part in range(CALLS_KILLED_AT):
+        assert killed(1 + part * (calls - 1) // CALLS_KILLED_AT) == 0
 
 
 def test_a_clean_run_leaves_nothing(tmp_path: Path) -> None:
