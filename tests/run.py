@@ -70,6 +70,7 @@ SUITES = (
     Suite("mypy", DAILY, "bash tests/lint.sh mypy {bin}", ("venvs",)),
     Suite("build", DAILY, "{build} gcc", ("venvs",), 1800),
     Suite("unit", DAILY, "build/gcc/{unit}", ("build",)),
+    Suite("memory", FULL, "build/gcc/tests/forebay_memory {gtest}", ("build",)),
     Suite("datatypes-mpich", DAILY, "{datatypes}_mpich {gtest}", ("build",)),
     Suite("datatypes-mpiabi", FULL, "{datatypes}_mpiabi {gtest}", ("build",)),
     Suite("datatypes-openmpi", FULL, "{datatypes}_openmpi {gtest}", ("build",)),

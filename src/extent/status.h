@@ -2,8 +2,11 @@
 // happened. Values, never exceptions; nothing in the core prints or aborts.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
+#include <new>
 #include <string>
+#include <type_traits>
 
 namespace forebay {
 
@@ -28,6 +31,22 @@ struct [[nodiscard]] Status {
   static Status success() { return {}; }
   static Status from_errno(int error, int64_t offset = -1);
 };
+
+// What `act` returns (success if nothing); memory refused within it (std::bad_alloc) is a failure
+// like any other.
+template <typename Act>
+Status within_memory(Act act) {
+  try {
+    if constexpr (std::is_void_v<decltype(act())>) {
+      act();
+      return {};
+    } else {
+      return act();
+    }
+  } catch (const std::bad_alloc&) {
+    return {Code::no_memory, ENOMEM, -1};
+  }
+}
 
 // The sentence for a code, without file or offset ("no space left on the storage").
 const char* describe(Code code);

@@ -10,6 +10,7 @@
 #include "mpiio/lifecycle.h"
 #include "mpiio/open_close.h"
 #include "mpiio/positions.h"
+#include "mpiio/refused_memory.h"
 #include "mpiio/requests.h"
 #include "mpiio/routines.h"
 #include "mpiio/sizes.h"
@@ -19,64 +20,84 @@
 
 using namespace forebay::mpiio;
 
+namespace {
+
+// Whether other ranks may wait for this one in a data access routine.
+bool is_awaited(const Handle& handle, Positioning positioning, bool collective) {
+  return positioning == Positioning::ordered || (collective && handle.pass_through != cached_mode);
+}
+
+}  // namespace
+
 // A routine without a part of ours.
 #define FOREBAY_PASS(name, parameters, arguments) \
   FOREBAY_EXPORT int MPI_##name parameters { return mpi().name arguments; }
 
-// A routine that `act` answers for files of ours.
-#define FOREBAY_ACT(name, parameters, arguments, act)   \
-  FOREBAY_EXPORT int MPI_##name parameters {            \
-    if (Handle* handle = find_handle(file)) return act; \
-    return mpi().name arguments;                        \
+// A routine that `act` answers for files of ours: for this rank alone, or with the others.
+#define FOREBAY_ALONE(name, parameters, arguments, act)                                          \
+  FOREBAY_EXPORT int MPI_##name parameters {                                                     \
+    if (Handle* handle = find_handle(file)) return alone(*handle, [&]() -> int { return act; }); \
+    return mpi().name arguments;                                                                 \
+  }
+#define FOREBAY_TOGETHER(name, parameters, arguments, act)                                \
+  FOREBAY_EXPORT int MPI_##name parameters {                                              \
+    if (Handle* handle = find_handle(file)) return awaited([&]() -> int { return act; }); \
+    return mpi().name arguments;                                                          \
   }
 
-FOREBAY_EXPORT int MPI_Init(int* argc, char*** argv) { return init(argc, argv); }
-
-FOREBAY_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return init_thread(argc, argv, required, provided);
+FOREBAY_EXPORT int MPI_Init(int* argc, char*** argv) {
+  return awaited([&] { return init(argc, argv); });
 }
 
-FOREBAY_EXPORT int MPI_Finalize() { return finalize(); }
+FOREBAY_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return awaited([&] { return init_thread(argc, argv, required, provided); });
+}
+
+FOREBAY_EXPORT int MPI_Finalize() { return awaited(finalize); }
 
 FOREBAY_EXPORT int MPI_Abort(MPI_Comm comm, int code) { return forebay::mpiio::abort(comm, code); }
 
 FOREBAY_EXPORT int MPI_File_open(MPI_Comm comm, const char* name, int amode, MPI_Info info,
                                  MPI_File* file) {
-  return open_file(comm, name, amode, info, file);
+  return awaited([&] { return open_file(comm, name, amode, info, file); });
 }
 
-FOREBAY_EXPORT int MPI_File_close(MPI_File* file) { return close_file(file); }
+FOREBAY_EXPORT int MPI_File_close(MPI_File* file) {
+  return awaited([&] { return close_file(file); });
+}
 
-FOREBAY_ACT(File_set_size, (MPI_File file, MPI_Offset size), (file, size), set_size(*handle, size))
-FOREBAY_ACT(File_preallocate, (MPI_File file, MPI_Offset size), (file, size),
-            preallocate(*handle, size))
-FOREBAY_ACT(File_get_size, (MPI_File file, MPI_Offset* size), (file, size), get_size(*handle, size))
-FOREBAY_ACT(File_get_info, (MPI_File file, MPI_Info* info), (file, info), get_info(*handle, info))
-FOREBAY_ACT(File_set_view,
-            (MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
-             const char* datarep, MPI_Info info),
-            (file, displacement, etype, filetype, datarep, info),
-            set_view(*handle, displacement, etype, filetype, datarep, info))
-FOREBAY_ACT(File_get_view,
-            (MPI_File file, MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* filetype,
-             char* datarep),
-            (file, displacement, etype, filetype, datarep),
-            get_view(*handle, displacement, etype, filetype, datarep))
-FOREBAY_ACT(File_seek, (MPI_File file, MPI_Offset offset, int whence), (file, offset, whence),
-            seek(*handle, offset, whence))
-FOREBAY_ACT(File_seek_shared, (MPI_File file, MPI_Offset offset, int whence),
-            (file, offset, whence), seek_shared(*handle, offset, whence))
-FOREBAY_ACT(File_get_position, (MPI_File file, MPI_Offset* offset), (file, offset),
-            get_position(*handle, offset))
-FOREBAY_ACT(File_get_position_shared, (MPI_File file, MPI_Offset* offset), (file, offset),
-            get_position_shared(*handle, offset))
-FOREBAY_ACT(File_get_byte_offset, (MPI_File file, MPI_Offset offset, MPI_Offset* displacement),
-            (file, offset, displacement), get_byte_offset(*handle, offset, displacement))
-FOREBAY_ACT(File_set_atomicity, (MPI_File file, int flag), (file, flag),
-            set_atomicity(*handle, flag))
-FOREBAY_ACT(File_get_atomicity, (MPI_File file, int* flag), (file, flag),
-            get_atomicity(*handle, flag))
-FOREBAY_ACT(File_sync, (MPI_File file), (file), sync(*handle))
+FOREBAY_TOGETHER(File_set_size, (MPI_File file, MPI_Offset size), (file, size),
+                 set_size(*handle, size))
+FOREBAY_TOGETHER(File_preallocate, (MPI_File file, MPI_Offset size), (file, size),
+                 preallocate(*handle, size))
+FOREBAY_ALONE(File_get_size, (MPI_File file, MPI_Offset* size), (file, size),
+              get_size(*handle, size))
+FOREBAY_ALONE(File_get_info, (MPI_File file, MPI_Info* info), (file, info), get_info(*handle, info))
+FOREBAY_TOGETHER(File_set_view,
+                 (MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+                  const char* datarep, MPI_Info info),
+                 (file, displacement, etype, filetype, datarep, info),
+                 set_view(*handle, displacement, etype, filetype, datarep, info))
+FOREBAY_ALONE(File_get_view,
+              (MPI_File file, MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* filetype,
+               char* datarep),
+              (file, displacement, etype, filetype, datarep),
+              get_view(*handle, displacement, etype, filetype, datarep))
+FOREBAY_ALONE(File_seek, (MPI_File file, MPI_Offset offset, int whence), (file, offset, whence),
+              seek(*handle, offset, whence))
+FOREBAY_TOGETHER(File_seek_shared, (MPI_File file, MPI_Offset offset, int whence),
+                 (file, offset, whence), seek_shared(*handle, offset, whence))
+FOREBAY_ALONE(File_get_position, (MPI_File file, MPI_Offset* offset), (file, offset),
+              get_position(*handle, offset))
+FOREBAY_ALONE(File_get_position_shared, (MPI_File file, MPI_Offset* offset), (file, offset),
+              get_position_shared(*handle, offset))
+FOREBAY_ALONE(File_get_byte_offset, (MPI_File file, MPI_Offset offset, MPI_Offset* displacement),
+              (file, offset, displacement), get_byte_offset(*handle, offset, displacement))
+FOREBAY_TOGETHER(File_set_atomicity, (MPI_File file, int flag), (file, flag),
+                 set_atomicity(*handle, flag))
+FOREBAY_ALONE(File_get_atomicity, (MPI_File file, int* flag), (file, flag),
+              get_atomicity(*handle, flag))
+FOREBAY_TOGETHER(File_sync, (MPI_File file), (file), sync(*handle))
 
 FOREBAY_PASS(File_delete, (const char* name, MPI_Info info), (name, info))
 FOREBAY_PASS(File_get_group, (MPI_File file, MPI_Group* group), (file, group))
@@ -96,6 +117,16 @@ FOREBAY_PASS(Register_datarep,
               MPI_Datarep_extent_function* extent_function, void* state),
              (name, read_function, write_function, extent_function, state))
 
+// A data access routine.
+#define FOREBAY_ACCESS(name, position, group, parameters, arguments, act)              \
+  FOREBAY_EXPORT int MPI_##name parameters {                                           \
+    Handle* handle = find_handle(file);                                                \
+    if (handle == nullptr) return mpi().name arguments;                                \
+    const auto acting = [&]() -> int { return act; };                                  \
+    return is_awaited(*handle, Positioning::position, group) ? awaited(acting)         \
+                                                             : alone(*handle, acting); \
+  }
+
 // The data access routines. A buffer is const where it is written to the file.
 #define FOREBAY_BUFFER_read void*
 #define FOREBAY_BUFFER_write const void*
@@ -109,42 +140,42 @@ FOREBAY_PASS(Register_datarep,
   }
 
 #define FOREBAY_BLOCKING_AT_(name, op, position, group, count_type)                    \
-  FOREBAY_ACT(                                                                         \
-      File_##name,                                                                     \
+  FOREBAY_ACCESS(                                                                      \
+      File_##name, position, FOREBAY_TOGETHER_##group,                                 \
       (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count, \
        MPI_Datatype type, MPI_Status * status),                                        \
       (file, offset, buffer, count, type, status),                                     \
       finish(transfer(*handle, FOREBAY_CALL_OF(op, position, group, true, offset)), status))
-#define FOREBAY_BLOCKING_(name, op, position, group, count_type)                               \
-  FOREBAY_ACT(File_##name,                                                                     \
-              (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type, \
-               MPI_Status * status),                                                           \
-              (file, buffer, count, type, status),                                             \
-              finish(transfer(*handle, FOREBAY_CALL_OF(op, position, group, true, 0)), status))
+#define FOREBAY_BLOCKING_(name, op, position, group, count_type)                                  \
+  FOREBAY_ACCESS(File_##name, position, FOREBAY_TOGETHER_##group,                                 \
+                 (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type, \
+                  MPI_Status * status),                                                           \
+                 (file, buffer, count, type, status),                                             \
+                 finish(transfer(*handle, FOREBAY_CALL_OF(op, position, group, true, 0)), status))
 #define FOREBAY_NONBLOCKING_AT_(name, op, position, group, count_type)                 \
-  FOREBAY_ACT(                                                                         \
-      File_##name,                                                                     \
+  FOREBAY_ACCESS(                                                                      \
+      File_##name, position, FOREBAY_TOGETHER_##group,                                 \
       (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count, \
        MPI_Datatype type, MPI_Request * request),                                      \
       (file, offset, buffer, count, type, request),                                    \
       start_request(*handle, FOREBAY_CALL_OF(op, position, group, false, offset), request))
-#define FOREBAY_NONBLOCKING_(name, op, position, group, count_type)                            \
-  FOREBAY_ACT(File_##name,                                                                     \
-              (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type, \
-               MPI_Request * request),                                                         \
-              (file, buffer, count, type, request),                                            \
-              start_request(*handle, FOREBAY_CALL_OF(op, position, group, false, 0), request))
-#define FOREBAY_BEGIN_AT_(name, op, position, group, count_type)                               \
-  FOREBAY_ACT(File_##name,                                                                     \
-              (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count, \
-               MPI_Datatype type),                                                             \
-              (file, offset, buffer, count, type),                                             \
-              begin_split(*handle, FOREBAY_CALL_OF(op, position, group, false, offset)))
-#define FOREBAY_BEGIN_(name, op, position, group, count_type)                                   \
-  FOREBAY_ACT(File_##name,                                                                      \
-              (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type), \
-              (file, buffer, count, type),                                                      \
-              begin_split(*handle, FOREBAY_CALL_OF(op, position, group, false, 0)))
+#define FOREBAY_NONBLOCKING_(name, op, position, group, count_type)                               \
+  FOREBAY_ACCESS(File_##name, position, FOREBAY_TOGETHER_##group,                                 \
+                 (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type, \
+                  MPI_Request * request),                                                         \
+                 (file, buffer, count, type, request),                                            \
+                 start_request(*handle, FOREBAY_CALL_OF(op, position, group, false, 0), request))
+#define FOREBAY_BEGIN_AT_(name, op, position, group, count_type)                                  \
+  FOREBAY_ACCESS(File_##name, position, FOREBAY_TOGETHER_##group,                                 \
+                 (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count, \
+                  MPI_Datatype type),                                                             \
+                 (file, offset, buffer, count, type),                                             \
+                 begin_split(*handle, FOREBAY_CALL_OF(op, position, group, false, offset)))
+#define FOREBAY_BEGIN_(name, op, position, group, count_type)                                      \
+  FOREBAY_ACCESS(File_##name, position, FOREBAY_TOGETHER_##group,                                  \
+                 (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type), \
+                 (file, buffer, count, type),                                                      \
+                 begin_split(*handle, FOREBAY_CALL_OF(op, position, group, false, 0)))
 
 #define FOREBAY_BLOCKING_AT(name, op, position, group) \
   FOREBAY_BLOCKING_AT_(name, op, position, group, int)
@@ -157,10 +188,11 @@ FOREBAY_PASS(Register_datarep,
 #define FOREBAY_BEGIN_AT(name, op, position, group) \
   FOREBAY_BEGIN_AT_(name, op, position, group, int)
 #define FOREBAY_BEGIN(name, op, position, group) FOREBAY_BEGIN_(name, op, position, group, int)
-#define FOREBAY_END(name, op, position, group)                                               \
-  FOREBAY_ACT(File_##name, (MPI_File file, FOREBAY_BUFFER_##op buffer, MPI_Status * status), \
-              (file, buffer, status),                                                        \
-              end_split(*handle, Operation::op, Positioning::position, status))
+#define FOREBAY_END(name, op, position, group)                                     \
+  FOREBAY_ACCESS(File_##name, position, FOREBAY_TOGETHER_##group,                  \
+                 (MPI_File file, FOREBAY_BUFFER_##op buffer, MPI_Status * status), \
+                 (file, buffer, status),                                           \
+                 end_split(*handle, Operation::op, Positioning::position, status))
 
 FOREBAY_DATA_ROUTINES(FOREBAY_BLOCKING_AT, FOREBAY_BLOCKING, FOREBAY_NONBLOCKING_AT,
                       FOREBAY_NONBLOCKING, FOREBAY_BEGIN_AT, FOREBAY_BEGIN, FOREBAY_END)

@@ -56,7 +56,11 @@ bool library_needs_whole_view(const Handle& handle) {
 int set_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
              const char* datarep, MPI_Info info) {
   View view;
-  const bool walked = View::decode(handle.own.comm, displacement, etype, filetype, datarep, view);
+  bool walked = false;
+  const Status decoded = within_memory([&] {
+    walked = View::decode(handle.own.comm, displacement, etype, filetype, datarep, view);
+  });
+  (void)decoded;  // what this rank has no memory to walk, none does
   if (any_rank(handle.own.comm, !walked))
     return set_foreign_view(handle, displacement, etype, filetype, datarep, info);
   const MPI_Datatype shown = library_needs_whole_view(handle) ? filetype : etype;

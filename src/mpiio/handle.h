@@ -37,7 +37,7 @@ struct OrderedTurn {
   int64_t bytes = 0;     // this rank's
   int64_t position = 0;  // where they begin, once known
   MPI_Request request{};
-  std::vector<int64_t> all_bytes;  // of every rank
+  std::vector<int64_t> all_bytes;  // of every rank; as long from the open on
 };
 
 // A split collective between its begin and its end.

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string_view>
 
 namespace forebay::mpiio {
@@ -47,9 +46,13 @@ std::string node_name(const Options& options) {
   if (!options.node.empty()) return options.node;
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return std::string(host.data()) + "/" + boot;
+  // A stream would make nothing of refused memory but an empty name.
+  std::array<char, 64> boot{};
+  const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  const ssize_t length = file < 0 ? -1 : read(file, boot.data(), boot.size());
+  if (file >= 0) close(file);
+  return std::string(host.data()) + "/" +
+         std::string(boot.data(), length < 0 ? 0 : static_cast<std::size_t>(length));
 }
 
 void make_secret(std::array<char, secret_bytes>& text) {
@@ -98,11 +101,10 @@ void share_job_secret(MPI_Comm comm, int root) {
   std::array<char, secret_bytes> text{};
   std::string& mine = mutable_options().job;
   if (rank == root) {
-    if (mine.empty()) {
+    if (mine.empty())
       make_secret(text);
-      mine = text.data();
-    }
-    mine.copy(text.data(), text.size() - 1);
+    else
+      mine.copy(text.data(), text.size() - 1);
   }
   mpi().Bcast(text.data(), static_cast<int>(text.size()), mpi().byte, root, comm);
   if (mine.empty()) mine = text.data();

@@ -41,15 +41,27 @@ struct Terms {
   int64_t spare = -1;      // a communicator of ours that all ranks have to spare
 };
 
-Terms agree_terms(const Opening& opening, bool opened) {
+// What this rank knows of the file before the others are asked. False: it is to be the library's.
+bool describe(Opening& opening, const char* name, int64_t& node, bool& has_secret) {
+  return within_memory([&] {
+           opening.name = name;
+           opening.options = file_options(opening.info);
+           node = node_identity();
+           has_secret = job_identity() != 0;
+         })
+      .ok();
+}
+
+Terms agree_terms(Opening& opening, const char* name) {
   const Options& options = opening.options;
-  const bool wanted = opened && options.enable && !other_rights() &&
+  int64_t node = 0;
+  bool has_secret = false;
+  const bool wanted = name != nullptr && describe(opening, name, node, has_secret) &&
+                      options.enable && !other_rights() &&
                       options.step_aside != StepAside::always &&
                       !(opening.amode & MPI_MODE_SEQUENTIAL);
   int rank = 0;
   mpi().Comm_rank(opening.comm, &rank);
-  const bool has_secret = job_identity() != 0;
-  const int64_t node = node_identity();
   // Options that decide what collectives are entered later.
   const int64_t rules = hash_text(std::to_string(static_cast<int>(options.scope)) + "," +
                                   std::to_string(static_cast<int>(options.consistency)));
@@ -93,15 +105,18 @@ std::unique_ptr<Handle> open_alone(Opening& opening, Status* status) {
   *status = {Code::unsupported, 0, -1};
   if (!path || runtime::node(process_options(), status) == nullptr) return nullptr;
   auto handle = std::make_unique<Handle>();
-  handle->cached = CachedFile::open(*path, open_mode(opening.amode), opening.options, status,
-                                    storage_opener(opening));
-  if (handle->cached == nullptr || !status->ok()) return nullptr;
   handle->file = opening.file;
   handle->name = opening.name;
   handle->amode = opening.amode;
   handle->readable = !(opening.amode & MPI_MODE_WRONLY);
   handle->writable = !(opening.amode & MPI_MODE_RDONLY);
-  return handle;
+  mpi().Comm_rank(opening.comm, &handle->rank);
+  mpi().Comm_size(opening.comm, &handle->ranks);
+  handle->ordered.all_bytes.resize(static_cast<std::size_t>(handle->ranks));
+  // Last, for what it takes over from earlier handles must not be given up again.
+  handle->cached = CachedFile::open(*path, open_mode(opening.amode), opening.options, status,
+                                    storage_opener(opening));
+  return handle->cached == nullptr ? nullptr : std::move(handle);
 }
 
 runtime::Node* this_node() {
@@ -178,16 +193,18 @@ bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const Sta
 // From the agreed terms on: all ranks of the communicator come here, and all or none cache.
 void open_cached(Opening& opening, const Terms& terms) {
   const HandlesChange change;
-  if (terms.secret_lacks) share_job_secret(opening.comm, std::max(terms.secret_holder, 0));
-  opening.options.job = process_options().job;
+  std::unique_ptr<Handle> handle;
   Status refusal;
-  std::unique_ptr<Handle> handle = open_alone(opening, &refusal);
+  const Status had_memory = within_memory([&] {
+    if (terms.secret_lacks) share_job_secret(opening.comm, std::max(terms.secret_holder, 0));
+    opening.options.job = process_options().job;
+    handle = open_alone(opening, &refusal);
+  });
+  if (!had_memory.ok()) refusal = had_memory;  // all ranks leave the file to the library
   OwnComm own = take_comm(opening.comm, terms.spare);
   if (handle != nullptr) {
     handle->one_node = terms.one_node;
     handle->own = own;
-    mpi().Comm_rank(opening.comm, &handle->rank);
-    mpi().Comm_size(opening.comm, &handle->ranks);
   }
   if (agree_to_cache(opening, handle, refusal)) {
     commit_at_exit();
@@ -239,7 +256,8 @@ bool is_of_class(int code, int error_class) {
 // Leaves the cache with everything committed, or dropped. With the handle's lock.
 Status leave_cache(Handle& handle, bool discard) {
   const Status status = handle.cached->close(discard);
-  record_statistics(handle);
+  const Status recorded = within_memory([&] { record_statistics(handle); });
+  (void)recorded;  // statistics may lack a file
   return status;
 }
 
@@ -255,8 +273,8 @@ int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_Fil
   const bool opened = code == MPI_SUCCESS && *file != mpi().file_null;
   mark_used();
   learn_thread_level();
-  Opening opening{comm, *file, opened ? name : "", amode, info, file_options(info)};
-  const Terms terms = agree_terms(opening, opened);
+  Opening opening{comm, *file, {}, amode, info, {}};
+  const Terms terms = agree_terms(opening, opened ? name : nullptr);
   if (terms.cache) open_cached(opening, terms);
   return code;
 }

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "extent/status.h"
+
 namespace forebay::mpiio {
 
 struct CommPool {
@@ -72,7 +74,9 @@ int64_t spare_comm(MPI_Comm users) {
 }
 
 OwnComm take_comm(MPI_Comm users, int64_t number) {
-  OwnComm own{mpi().comm_null, number, pool_of(users, true)};
+  OwnComm own{mpi().comm_null, number, {}};
+  const Status pooled = within_memory([&] { own.pool = pool_of(users, true); });
+  (void)pooled;  // the communicator is freed, then, when it is given back
   if (number >= 0) {
     const std::lock_guard lock(own.pool->mutex);
     own.comm = own.pool->spares.extract(number).mapped();
@@ -97,7 +101,8 @@ void give_back(OwnComm own) {
   if (own.pool != nullptr) {
     const std::lock_guard lock(own.pool->mutex);
     if (!own.pool->orphaned && own.pool->spares.size() < most_spares) {
-      own.pool->spares.emplace(own.number, own.comm);
+      const Status kept = within_memory([&] { own.pool->spares.emplace(own.number, own.comm); });
+      (void)kept;  // lost, then: the others keep theirs, and freeing it would take them all
       return;
     }
   }

@@ -135,7 +135,6 @@ int64_t advance_shared(Handle& handle, int64_t bytes) {
 void begin_ordered(Handle& handle, int64_t bytes) {
   OrderedTurn& turn = handle.ordered;
   turn.bytes = bytes;
-  turn.all_bytes.resize(static_cast<std::size_t>(handle.ranks));
   mpi().Iallgather(&turn.bytes, 1, mpi().int64, turn.all_bytes.data(), 1, mpi().int64,
                    handle.own.comm, &turn.request);
   turn.open = true;

@@ -120,7 +120,6 @@ void each_non_zero(const Word* dirty, int64_t page_size, Visit visit) {
 class Collector {
  public:
   explicit Collector(Regions& out) : out_(out) {}
-  ~Collector() { close(); }
 
   // `count` words as `bits`, from `word` on; count is more than one only for full words.
   void add(int64_t word, Word bits, int64_t count = 1) {
@@ -136,6 +135,11 @@ class Collector {
     }
   }
 
+  // After the last word.
+  void close() {
+    if (!run_.empty()) out_.push_back(run_);
+  }
+
  private:
   void extend(int64_t offset, int64_t length) {
     if (run_.end() != offset) {
@@ -144,10 +148,6 @@ class Collector {
     }
     run_.length += length;
   }
-  void close() {
-    if (!run_.empty()) out_.push_back(run_);
-  }
-
   Regions& out_;
   Extent run_;
 };
@@ -207,6 +207,7 @@ void MaskPage::missing(const void* state, int64_t page_size, Extent region, Regi
   for (int64_t word = span.first; word <= span.last; ++word) {
     collector.add(word, ~view.held(word) & span.bits(word));
   }
+  collector.close();
 }
 
 void MaskPage::take_dirty(void* state, int64_t page_size, Regions& out) const {
@@ -230,6 +231,7 @@ void MaskPage::take_dirty(void* state, int64_t page_size, Regions& out) const {
     store(valid[word], before | bits, std::memory_order_release);
     std::atomic_ref<Word>(dirty[word]).fetch_and(~bits, std::memory_order_acq_rel);
   });
+  collector.close();
   // The bits are clear before the caller reads the data: a publish() of the same bits that came in
   // between left its data before it, so either the caller reads them or the bits are set again.
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -257,6 +259,7 @@ void MaskPage::unsaved(const void* state, int64_t page_size, Regions& out) const
   for (int64_t word = 0; word < page_size / word_bits; ++word) {
     collector.add(word, load(dirty[word], std::memory_order_acquire) | in_flight[word]);
   }
+  collector.close();
 }
 
 // Of the bits that a death can leave half changed, only valid ones may mislead: those of a page
@@ -270,6 +273,7 @@ void MaskPage::dirty(const void* state, int64_t page_size, Regions& out) const {
   Collector collector(out);
   each_non_zero(static_cast<const Word*>(state), page_size,
                 [&](int64_t word, Word bits, int64_t count) { collector.add(word, bits, count); });
+  collector.close();
 }
 
 bool MaskPage::any_dirty(const void* state, int64_t page_size) const {

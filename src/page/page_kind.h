@@ -76,7 +76,8 @@ class PageKind {
   // Appends the parts of `region` that are not valid.
   virtual void missing(const void* state, int64_t page_size, Extent region, Regions& out) const = 0;
   // Appends the dirty regions; they are in flight from now on, valid and not dirty, until settle().
-  // Nothing is in flight before: a page's dirty regions are taken once at a time.
+  // Nothing is in flight before: a page's dirty regions are taken once at a time. Where `out` is
+  // refused memory, std::bad_alloc leaves what was taken in flight.
   virtual void take_dirty(void* state, int64_t page_size, Regions& out) const = 0;
   // The regions in flight become clean (stored) or dirty again (not stored). Bytes published since
   // they were taken stay dirty either way.

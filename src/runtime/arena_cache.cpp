@@ -246,7 +246,7 @@ Status ArenaCache::page_for_write(const Requester& who, Extent part, bool count,
   bool must_fill = kind_->fill_before_write() && part.length < page_size() && who.can_read_storage;
   Status status;
   for (;;) {
-    std::vector<Claim> claims;
+    Filling claims(*this, must_fill ? 1 : 0);
     FrameIndex frame;
     {
       Locked lock(*this, shard_of(key, shape_.shards));
@@ -262,8 +262,7 @@ Status ArenaCache::page_for_write(const Requester& who, Extent part, bool count,
           lock.wait();
           continue;
         }
-        begin_io(frame, FrameIo::filling);
-        claims.push_back({frame, page_start, got == Got::placed});
+        claims.begin({frame, page_start, got == Got::placed});
       } else {
         if (got == Got::placed) open_frame(frame);
         *translation = this->translation(frame, page_start);
@@ -330,10 +329,21 @@ bool ArenaCache::read_resident(const Requester& who, Extent part, std::byte* mem
   return true;
 }
 
+bool ArenaCache::any_frame(uint64_t file, Extent range) {
+  for (uint32_t s = 0; s < shape_.shards; ++s) {
+    const Locked lock(*this, s);
+    const ShardState& shard = shards_[s].state();
+    for (FrameIndex f = shard.first_frame; f < shard.first_frame + shard.usable; ++f) {
+      if (meets(frames_[f], file, range)) return true;
+    }
+  }
+  return false;
+}
+
 bool ArenaCache::any_resident(const Requester& who, Extent range) {
   const int64_t first = range.offset / page_size();
   const int64_t last = (range.end() - 1) / page_size();
-  if (last - first >= shape_.frames) return !frames_of(who.file->id, range, Which::all).empty();
+  if (last - first >= shape_.frames) return any_frame(who.file->id, range);
   for (int64_t page = first; page <= last;) {
     const uint32_t shard = shard_of(key_of(who, page), shape_.shards);
     Locked lock(*this, shard);

@@ -114,6 +114,9 @@ class ArenaCache {
   static constexpr std::size_t most_claims = 256;  // frames in one list of requests
   struct Fetch;
   class Locked;
+  class Closed;
+  class Filling;
+  class Committing;
   enum class Got : uint8_t {
     resident,  // the page's frame
     placed,    // a frame for the page, closed and empty
@@ -140,7 +143,7 @@ class ArenaCache {
   bool grow(Shard& shard);
   void populate(FrameIndex frame);
 
-  Status fill(const Requester& who, std::vector<Claim>& claims, Extent wanted, std::byte* memory,
+  Status fill(const Requester& who, Filling& filling, Extent wanted, std::byte* memory,
               bool whole_pages, int64_t* got);
   std::vector<Fetch> plan_fetches(const std::vector<Claim>& claims, Extent wanted, bool whole_pages,
                                   std::vector<std::byte>& staging);
@@ -149,13 +152,14 @@ class ArenaCache {
   void install(const Claim& claim, const Fetch& fetched);
 
   enum class Which : uint8_t { all, dirty, full };  // dirty: or being committed; full: and whole
+  bool meets(const Frame& frame, uint64_t file, Extent range) const;
+  bool any_frame(uint64_t file, Extent range);
   std::vector<FrameIndex> frames_of(uint64_t file, Extent range, Which which);
   Status commit_frames(const Requester& who, std::vector<FrameIndex> frames, uint64_t file,
                        bool wait);
   Status commit_around(const Requester& who, FrameIndex victim);
   Status write_plan(const Requester& who, const CommitPlan& plan, FileEntry& file,
                     Storage& storage);
-  void settle_claims(const std::vector<FrameIndex>& claimed, bool stored);
   void repair_shard(uint32_t shard);
   void repair_frame(FrameIndex frame);
   void end_io_of_the_dead(uint32_t shard);

@@ -10,6 +10,12 @@
 
 namespace forebay::runtime {
 
+// Under the frame's lock.
+bool ArenaCache::meets(const Frame& frame, uint64_t file, Extent range) const {
+  return frame.key.file == file &&
+         !intersect({frame.key.page * page_size(), page_size()}, range).empty();
+}
+
 std::vector<FrameIndex> ArenaCache::frames_of(uint64_t file, Extent range, Which which) {
   std::vector<std::pair<int64_t, FrameIndex>> found;
   for (uint32_t s = 0; s < shape_.shards; ++s) {
@@ -18,8 +24,7 @@ std::vector<FrameIndex> ArenaCache::frames_of(uint64_t file, Extent range, Which
     if (shard.resident == 0) continue;
     for (FrameIndex f = shard.first_frame; f < shard.first_frame + shard.usable; ++f) {
       const Frame& frame = frames_[f];
-      if (frame.key.file != file) continue;
-      if (intersect({frame.key.page * page_size(), page_size()}, range).empty()) continue;
+      if (!meets(frame, file, range)) continue;
       if (which != Which::all && frame.dirty_hint.load() == 0 && frame.io != FrameIo::committing) {
         continue;
       }
@@ -49,7 +54,7 @@ Status ArenaCache::commit_frames(const Requester& who, std::vector<FrameIndex> f
                                  uint64_t file, bool wait) {
   Status result;
   CommitPlan plan;
-  std::vector<FrameIndex> claimed;
+  Committing claimed(*this, std::min(frames.size(), most_claims));
   std::vector<FrameIndex> later;
   Regions regions;
   while (!frames.empty()) {
@@ -57,10 +62,9 @@ Status ArenaCache::commit_frames(const Requester& who, std::vector<FrameIndex> f
     std::size_t next = 0;
     while (next < frames.size()) {
       plan.clear();
-      claimed.clear();
       Storage* storage = nullptr;
       while (next < frames.size() && plan.bytes() < who.commit_size_bytes &&
-             claimed.size() < most_claims) {
+             claimed.frames().size() < most_claims) {
         const FrameIndex f = frames[next++];
         Frame& frame = frames_[f];
         Locked lock(*this, f / shape_.frames_per_shard());
@@ -75,26 +79,20 @@ Status ArenaCache::commit_frames(const Requester& who, std::vector<FrameIndex> f
                                                                   : finder_(frame.file_slot, file);
           if (storage == nullptr) return {Code::access, EACCES, -1};
         }
-        // Counted as being committed before it ceases to count as dirty, so that commit() never
-        // sees neither.
-        header_->committing_frames.fetch_add(1);
-        begin_io(f, FrameIo::committing);
-        forget_dirty(frame);
+        claimed.begin(f);
         if (kind_->lock_free()) drain(f);
         regions.clear();
         kind_->take_dirty(state(f), page_size(), regions);
         if (regions.empty()) {
-          frame.io = FrameIo::idle;
-          header_->committing_frames.fetch_sub(1);
+          claimed.take_back();
           continue;
         }
-        claimed.push_back(f);
         for (const Extent& region : regions) plan.add(f, frame.key.page * page_size(), region);
       }
-      if (claimed.empty()) continue;
-      FileEntry& entry = registry_->files[frames_[claimed.front()].file_slot];
+      if (claimed.frames().empty()) continue;
+      FileEntry& entry = registry_->files[frames_[claimed.frames().front()].file_slot];
       const Status status = write_plan(who, plan, entry, *storage);
-      settle_claims(claimed, status.ok());
+      claimed.end(status.ok());
       if (!status.ok() && result.ok()) result = status;
     }
     if (!wait || later.empty() || !result.ok()) break;
@@ -139,17 +137,6 @@ Status ArenaCache::write_plan(const Requester& who, const CommitPlan& plan, File
   return status;
 }
 
-void ArenaCache::settle_claims(const std::vector<FrameIndex>& claimed, bool stored) {
-  for (const FrameIndex f : claimed) {
-    Locked lock(*this, f / shape_.frames_per_shard());
-    kind_->settle(state(f), page_size(), stored);
-    if (!stored) note_dirty(frames_[f]);
-    frames_[f].io = FrameIo::idle;
-    header_->committing_frames.fetch_sub(1);
-    lock.signal_when_done();
-  }
-}
-
 // Settlemyer 7.4.1: write more than the victim when that makes one large request.
 Status ArenaCache::commit_around(const Requester& who, FrameIndex victim) {
   PageKey key;
@@ -186,20 +173,26 @@ Status ArenaCache::commit_some(const Requester& who, uint32_t target) {
   return {};
 }
 
+// Needs no memory: what must be forgotten cannot wait until there is some.
 template <typename Change>
 void ArenaCache::change_frames(const Requester& who, Extent range, const Change& change) {
   const uint64_t file = who.file->id;
-  for (const FrameIndex f : frames_of(file, range, Which::all)) {
-    Locked lock(*this, f / shape_.frames_per_shard());
-    while (frames_[f].key.file == file && frames_[f].io != FrameIo::idle) lock.wait();
-    if (frames_[f].key.file != file) continue;
-    close_frame(f);
-    if (change(f, frames_[f].key.page * page_size())) {
-      open_frame(f);
-    } else {
-      release_frame(f);
+  for (uint32_t s = 0; s < shape_.shards; ++s) {
+    Locked lock(*this, s);
+    const ShardState& shard = shards_[s].state();
+    if (shard.resident == 0) continue;
+    for (FrameIndex f = shard.first_frame; f < shard.first_frame + shard.usable; ++f) {
+      const Frame& frame = frames_[f];
+      while (meets(frame, file, range) && frame.io != FrameIo::idle) lock.wait();
+      if (!meets(frame, file, range)) continue;
+      close_frame(f);
+      if (change(f, frame.key.page * page_size())) {
+        open_frame(f);
+      } else {
+        release_frame(f);
+      }
+      lock.signal_when_done();
     }
-    lock.signal_when_done();
   }
 }
 

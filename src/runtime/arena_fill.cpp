@@ -17,14 +17,15 @@ constexpr int64_t fetch_unit = 4096;  // a random read fetches whole units
 Status ArenaCache::read(const Requester& who, Extent wanted, std::byte* memory, bool whole_pages,
                         int64_t* got) {
   *got = 0;
-  std::vector<Claim> claims;
+  const int64_t pages = (wanted.end() - 1) / page_size() - wanted.offset / page_size() + 1;
   const int64_t most_pages =
-      std::clamp<int64_t>(shape_.frames / 4, 1, static_cast<int64_t>(most_claims));
+      std::min(pages, std::clamp<int64_t>(shape_.frames / 4, 1, static_cast<int64_t>(most_claims)));
+  Filling claims(*this, most_pages);
   for (int64_t at = wanted.offset; at < wanted.end();) {
     claims.clear();
     const int64_t group_begin = at;
     Status status;
-    while (at < wanted.end() && static_cast<int64_t>(claims.size()) < most_pages) {
+    while (at < wanted.end() && static_cast<int64_t>(claims.claims().size()) < most_pages) {
       const int64_t page_start = round_down(at, page_size());
       const Extent part{at, std::min(wanted.end(), page_start + page_size()) - at};
       const PageKey key = key_of(who, at / page_size());
@@ -51,14 +52,13 @@ Status ArenaCache::read(const Requester& who, Extent wanted, std::byte* memory, 
             continue;
           }
         }
-        begin_io(frame, FrameIo::filling);
-        claims.push_back({frame, page_start, outcome == Got::placed});
+        claims.begin({frame, page_start, outcome == Got::placed});
         next_page = true;
       }
       if (!next_page) break;
       at += part.length;
     }
-    if (claims.empty() && at == group_begin) return status;  // no frame to be had
+    if (!status.ok() || (claims.empty() && at == group_begin)) return status;  // no frame to be had
     if (!claims.empty()) {
       const Extent group{group_begin, at - group_begin};
       int64_t group_got = 0;
@@ -75,10 +75,11 @@ Status ArenaCache::read(const Requester& who, Extent wanted, std::byte* memory, 
 }
 
 void ArenaCache::prefetch(const Requester& who, Extent range) {
-  std::vector<Claim> claims;
   const int64_t first = range.offset / page_size();
-  const int64_t last = (range.end() - 1) / page_size();
-  for (int64_t page = first; page <= last && claims.size() < most_claims; ++page) {
+  const int64_t end =
+      std::min((range.end() - 1) / page_size() + 1, first + static_cast<int64_t>(most_claims));
+  Filling claims(*this, end - first);
+  for (int64_t page = first; page < end; ++page) {
     const PageKey key = key_of(who, page);
     bool again = true;
     while (again) {
@@ -92,10 +93,9 @@ void ArenaCache::prefetch(const Requester& who, Extent range) {
       if (got == Got::again) {
         again = true;
       } else if (got == Got::placed) {
-        begin_io(frame, FrameIo::filling);
-        claims.push_back({frame, page * page_size(), true});
+        claims.begin({frame, page * page_size(), true});
       } else {
-        page = last;  // no frame without waiting: enough fetched ahead
+        page = end;  // no frame without waiting: enough fetched ahead
       }
     }
   }
@@ -208,8 +208,9 @@ Status ArenaCache::zero_holes(const Requester& who, std::vector<Fetch>& fetches,
   return {};
 }
 
-Status ArenaCache::fill(const Requester& who, std::vector<Claim>& claims, Extent wanted,
-                        std::byte* memory, bool whole_pages, int64_t* got) {
+Status ArenaCache::fill(const Requester& who, Filling& filling, Extent wanted, std::byte* memory,
+                        bool whole_pages, int64_t* got) {
+  const std::vector<Claim>& claims = filling.claims();
   const uint64_t direct_writes = who.file->direct_writes.load(std::memory_order_seq_cst);
   bool keep = who.file->direct_writers.load(std::memory_order_seq_cst) == 0;
   for (const Claim& claim : claims) populate(claim.frame);
@@ -233,7 +234,7 @@ Status ArenaCache::fill(const Requester& who, std::vector<Claim>& claims, Extent
                     static_cast<std::size_t>(part.length));
       }
     }
-    frames_[claim.frame].io = FrameIo::idle;
+    filling.end_next();
     if (claim.fresh) {
       if (status.ok() && keep && fetches[i].transferred > 0) {
         open_frame(claim.frame);
@@ -260,7 +261,7 @@ void ArenaCache::install(const Claim& claim, const Fetch& fetched) {
     kind_->fill(page, page_size(), region);
     return;
   }
-  close_frame(claim.frame);
+  const Closed closed(*this, claim.frame);
   Regions gaps;
   kind_->missing(page, page_size(), region, gaps);
   for (const Extent& gap : gaps) {
@@ -268,7 +269,6 @@ void ArenaCache::install(const Claim& claim, const Fetch& fetched) {
                 static_cast<std::size_t>(gap.length));
     kind_->fill(page, page_size(), gap);
   }
-  open_frame(claim.frame);
 }
 
 }  // namespace forebay::runtime

@@ -112,8 +112,11 @@ Status CachedFile::write(int64_t offset, const std::byte* memory, int64_t length
   ++statistics_.write_calls;
   statistics_.write_bytes += length;
   if (length == 0) return {};
-  if (writes_until_sample_-- == 0) return write_sampled({offset, length}, memory);
-  return write_cached({offset, length}, memory);
+  const Extent extent{offset, length};
+  return within_memory([&] {
+    return writes_until_sample_-- == 0 ? write_sampled(extent, memory)
+                                       : write_cached(extent, memory);
+  });
 }
 
 Status CachedFile::write_cached(Extent extent, const std::byte* memory) {
@@ -137,22 +140,23 @@ Status CachedFile::write_cached(Extent extent, const std::byte* memory) {
 Status CachedFile::write_part(Extent part, const std::byte* memory) {
   const Requester who = requester();
   bool count = !continues_page(part.offset);
-  Status status;
-  if (!arena_->kind().lock_free()) {
-    status = arena_->write_locked(who, part, memory, count);
-  } else {
+  const Status status = within_memory([&] {
+    if (!arena_->kind().lock_free()) return arena_->write_locked(who, part, memory, count);
     while (!write_translated(part, memory)) {
-      status = arena_->page_for_write(who, part, count, &translation_);
-      if (!status.ok()) break;
+      const Status placed = arena_->page_for_write(who, part, count, &translation_);
+      if (!placed.ok()) return placed;
       count = false;
     }
-  }
+    return Status::success();
+  });
   if (status.code == Code::no_memory) {
     tell_of_memory();
     return write_direct(part, memory);
   }
-  if (status.ok()) write_behind();
-  return status;
+  if (!status.ok()) return status;
+  const Status ignored = within_memory([this] { return write_behind(); });
+  (void)ignored;  // the bytes stay dirty: sync and close meet the failure and report it
+  return {};
 }
 
 // Once on a node.
@@ -165,12 +169,35 @@ void CachedFile::tell_of_memory() {
       file_->path);
 }
 
+namespace {
+
+// An access past the cache, as the others see it.
+class Direct {
+ public:
+  Direct(FileEntry& file, Seat& seat) : file_(file), seat_(seat) {
+    file_.direct_writers.fetch_add(1, std::memory_order_seq_cst);
+    seat_.direct.store(1, std::memory_order_release);
+  }
+  ~Direct() {
+    file_.direct_writes.fetch_add(1, std::memory_order_seq_cst);
+    seat_.direct.store(0, std::memory_order_relaxed);
+    file_.direct_writers.fetch_sub(1, std::memory_order_seq_cst);
+  }
+  Direct(const Direct&) = delete;
+  Direct& operator=(const Direct&) = delete;
+
+ private:
+  FileEntry& file_;
+  Seat& seat_;
+};
+
+}  // namespace
+
 Status CachedFile::write_direct(Extent extent, const std::byte* memory, int64_t* storage_ns) {
   ++statistics_.bypass_calls;
   statistics_.bypass_bytes += extent.length;
   const Requester who = requester();
-  file_->direct_writers.fetch_add(1, std::memory_order_seq_cst);
-  seat_->direct.store(1, std::memory_order_release);
+  const Direct direct(*file_, *seat_);
   Status status;
   // What was cached before this write must not be committed over it.
   if (arena_->any_resident(who, extent)) status = arena_->commit(who, extent);
@@ -188,9 +215,6 @@ Status CachedFile::write_direct(Extent extent, const std::byte* memory, int64_t*
     statistics_.write_syscalls += counters.syscalls;
   }
   if (arena_->any_resident(who, extent)) arena_->drop(who, extent, false);
-  file_->direct_writes.fetch_add(1, std::memory_order_seq_cst);
-  seat_->direct.store(0, std::memory_order_relaxed);
-  file_->direct_writers.fetch_sub(1, std::memory_order_seq_cst);
   return status;
 }
 
@@ -213,10 +237,16 @@ Status CachedFile::read(int64_t offset, std::byte* memory, int64_t length, int64
   *transferred = 0;
   if (length == 0) return {};
   const Extent extent{offset, length};
-  const Status status = reads_until_sample_-- == 0 ? read_sampled(extent, memory, transferred)
-                                                   : read_cached(extent, memory, transferred);
+  const Status status = within_memory([&] {
+    return reads_until_sample_-- == 0 ? read_sampled(extent, memory, transferred)
+                                      : read_cached(extent, memory, transferred);
+  });
+  if (!status.ok()) *transferred = 0;
   // What goes past the cache would not find there what was fetched ahead.
-  if (*transferred > 0 && !bypasses(length)) look_ahead(extent);
+  if (*transferred > 0 && !bypasses(length)) {
+    const Status ignored = within_memory([&] { return look_ahead(extent); });
+    (void)ignored;  // a read of these bytes will meet the failure itself
+  }
   statistics_.read_bytes += *transferred;
   return status;
 }
@@ -242,7 +272,8 @@ Status CachedFile::read_pages(Extent extent, std::byte* memory, int64_t* got) {
   }
   // Where nothing is known of what comes next, no more than what is asked for is fetched.
   const bool whole_pages = predictor_ && predictor_->window_bytes() > 0;
-  Status status = arena_->read(who, extent, memory, whole_pages, got);
+  Status status =
+      within_memory([&] { return arena_->read(who, extent, memory, whole_pages, got); });
   if (status.code == Code::no_memory) {
     tell_of_memory();
     status = read_direct(extent, memory, got);
@@ -297,26 +328,23 @@ void CachedFile::in_background(std::function<void(const Requester&)> work) {
 
 // Write-behind begins in the background at half the dirty bound; at the bound writers take part, so
 // that they cannot outrun storage for long.
-void CachedFile::write_behind() {
-  if (!options_.write_behind) return;
+Status CachedFile::write_behind() {
+  if (!options_.write_behind) return {};
   const auto bound = static_cast<uint32_t>(options_.dirty_bound * arena_->frames());
   const uint32_t dirty = arena_->dirty_frames();
-  if (dirty <= bound / 2) return;
-  if (dirty > bound || options_.deterministic) {
-    const Status status = arena_->commit_some(requester(), bound / 2);
-    (void)status;  // the bytes stay dirty: sync and close meet the failure and report it
-    return;
-  }
+  if (dirty <= bound / 2) return {};
+  if (dirty > bound || options_.deterministic) return arena_->commit_some(requester(), bound / 2);
   in_background([this, bound](const Requester& who) {
-    const Status status = arena_->commit_some(who, bound / 4);
-    (void)status;
+    const Status ignored = arena_->commit_some(who, bound / 4);
+    (void)ignored;
   });
+  return {};
 }
 
-void CachedFile::look_ahead(Extent access) {
-  if (!predictor_) return;
+Status CachedFile::look_ahead(Extent access) {
+  if (!predictor_) return {};
   const FetchList list = predictor_->access(access);
-  if (list.empty()) return;
+  if (list.empty()) return {};
   {
     const std::lock_guard<std::mutex> guard(background_mutex_);
     for (const ExtentRun& run : list.runs()) {
@@ -330,6 +358,7 @@ void CachedFile::look_ahead(Extent access) {
   } else {
     node_->helper().submit(&to_fetch_, [this] { fetch_ahead(); });
   }
+  return {};
 }
 
 void CachedFile::fetch_ahead() {
@@ -356,7 +385,9 @@ Status CachedFile::size(int64_t* bytes) {
 
 Status CachedFile::commit() {
   int64_t unstored = file_->unstored_end.load();
-  const Status status = arena_->commit(requester(), {0, INT64_MAX});
+  const Status status = within_memory([this] {
+    return arena_->commit(requester(), {0, INT64_MAX});
+  });
   if (!status.ok()) return status;
   // All bytes written through this handle are in storage, and its size counts them; so are those
   // that closed handles had left before.

@@ -4,6 +4,9 @@
 // Thread rule: one CachedFile is used by one thread at a time (the caller holds its handle's lock);
 // different CachedFiles, in one process or several, may act on the same file at the same time.
 //
+// Memory that is refused is a failure like any other (Code::no_memory): no member throws, and what
+// must not fail (forgetting, leaving) needs none.
+//
 // Visibility: with a shared arena (scope node) bytes are visible to every handle of the node when
 // write() returns. With scope process they are visible to the process's own handles at once and to
 // others after commit().
@@ -136,6 +139,8 @@ class CachedFile {
 
  private:
   CachedFile() = default;
+  Status enter(const std::string& path, OpenMode mode, const Options& options,
+               const StorageOpener& opener);
   Requester requester(Statistics* statistics);
   Requester requester();
   void in_background(std::function<void(const Requester&)> work);
@@ -161,8 +166,8 @@ class CachedFile {
   bool continues_page(int64_t offset);
   void tell_of_memory();
   void raise_end(int64_t end);
-  void write_behind();
-  void look_ahead(Extent access);
+  Status write_behind();
+  Status look_ahead(Extent access);
   void fetch_ahead();
 
   Options options_;
@@ -170,6 +175,7 @@ class CachedFile {
   ArenaCache* arena_ = nullptr;
   FileEntry* file_ = nullptr;
   uint32_t file_slot_ = 0;
+  bool takes_over_ = false;  // bytes that an earlier last handle could not commit
   Seat* seat_ = nullptr;
   uint32_t seat_number_ = 0;
   std::shared_ptr<OpenFile> storage_;

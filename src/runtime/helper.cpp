@@ -1,6 +1,7 @@
 #include <pthread.h>
 
 #include <csignal>
+#include <exception>
 
 #include "runtime/node.h"
 
@@ -28,7 +29,7 @@ void Helper::submit(const void* owner, std::function<void()> job) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
       thread_ = std::thread([this] { run(); });
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
       jobs_.clear();  // no thread to be had: the work is done by those who need it
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -51,7 +52,9 @@ void Helper::run() {
     jobs_.pop_front();
     running_ = owner;
     lock.unlock();
-    job();
+    const Status ignored = within_memory([&job] { job(); });
+    (void)ignored;  // the work is done by those who need it
+    job = nullptr;
     lock.lock();
     running_ = nullptr;
     changed_.notify_all();

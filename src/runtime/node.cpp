@@ -108,7 +108,14 @@ bool Node::has_users() const {
 }
 
 Node::~Node() {
-  if (registry_ == nullptr) return;
+  // A process that could not leave for want of memory is found dead, and reaped, by the others.
+  const Status ignored = within_memory([this] {
+    if (registry_ != nullptr) leave();
+  });
+  (void)ignored;
+}
+
+void Node::leave() {
   // Nobody may be left to do it. What storage refuses stays, to be recovered later.
   if (!looks_only_) {
     for (const uint32_t dead : dead_processes()) (void)reap_with_own_cache(dead);
@@ -197,13 +204,15 @@ Storage* Node::writable_storage(uint32_t slot, uint64_t file_id) {
 
 CommitCost Node::commit_cost(uint64_t device) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  return commit_costs_[device];
+  const auto known = commit_costs_.find(device);
+  return known == commit_costs_.end() ? CommitCost{} : known->second;
 }
 
 void Node::add_commit_cost(uint64_t device, CommitCost cost) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  commit_costs_[device].ns += cost.ns;
-  commit_costs_[device].bytes += cost.bytes;
+  CommitCost& sum = commit_costs_[device];
+  sum.ns += cost.ns;
+  sum.bytes += cost.bytes;
 }
 
 namespace {
@@ -273,8 +282,11 @@ Node* node_of(Scope scope, const Options& options, Status* status) {
                .release();
     // That of scope node looks after the caches of single processes, too.
     if (node != nullptr && created && scope == Scope::node) {
-      if (options.committer && options.recoverable) begin_care(node->registry_path());
-      recover_earlier_jobs(options, node->registry_path());
+      const Status ignored = within_memory([&] {
+        if (options.committer && options.recoverable) begin_care(node->registry_path());
+        recover_earlier_jobs(options, node->registry_path());
+      });
+      (void)ignored;  // the job can do without
     }
   }
   return node;

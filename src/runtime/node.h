@@ -111,6 +111,7 @@ class Node {
 
  private:
   Node() = default;
+  void leave();
   Storage* writable_storage(uint32_t slot, uint64_t file_id);
 
   static constexpr int64_t commit_size_bytes = 4 << 20;  // of what others left

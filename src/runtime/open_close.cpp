@@ -94,87 +94,78 @@ uint32_t take_seat(Registry& registry, uint32_t process, uint32_t file_slot) {
 std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode mode,
                                              const Options& options, Status* status,
                                              const StorageOpener& opener) {
+  std::unique_ptr<CachedFile> file;
+  *status = within_memory([&] {
+    file.reset(new CachedFile);
+    return file->enter(path, mode, options, opener);
+  });
+  if (status->ok()) return file;
+  if (file != nullptr) {
+    const Status ignored = file->close(false);
+    (void)ignored;  // nothing was written
+  }
+  return nullptr;
+}
+
+// What was done when it fails is undone by close().
+Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& options,
+                         const StorageOpener& opener) {
   struct stat info;
-  if (stat(path.c_str(), &info) != 0) {
-    *status = Status::from_errno(errno);
-    return nullptr;
-  }
-  if (!S_ISREG(info.st_mode)) {
-    *status = {Code::unsupported, 0, -1};
-    return nullptr;
-  }
+  if (stat(path.c_str(), &info) != 0) return Status::from_errno(errno);
+  if (!S_ISREG(info.st_mode)) return {Code::unsupported, 0, -1};
   const ArenaConfig config = config_of(options);
-  if (!valid(config)) {
-    *status = {Code::bad_argument, EINVAL, -1};
-    return nullptr;
-  }
-  Node* node = node_of(options.scope, options, status);
-  if (node == nullptr) return nullptr;
+  if (!valid(config)) return {Code::bad_argument, EINVAL, -1};
+  options_ = options;
+  Status status;
+  node_ = node_of(options.scope, options, &status);
+  if (node_ == nullptr) return status;
   if (options.scope == Scope::process) {
-    Node* const job = node_of(Scope::node, options, status);
-    if (job == nullptr) return nullptr;
-    node->work_for(job->registry());
+    Node* const job = node_of(Scope::node, options, &status);
+    if (job == nullptr) return status;
+    node_->work_for(job->registry());
   }
-  std::unique_ptr<CachedFile> file(new CachedFile);
-  file->options_ = options;
-  file->node_ = node;
-  Registry& registry = node->registry();
+  Registry& registry = node_->registry();
   bool joined = false;
   {
     const RegistryLock lock(registry);
     const uint32_t slot = entry_for(registry, info);
-    if (slot == no_entry) {
-      *status = {Code::no_memory, ENFILE, -1};
-      return nullptr;
-    }
+    if (slot == no_entry) return {Code::no_memory, ENFILE, -1};
     FileEntry& entry = registry.files[slot];
     joined = entry.in_use();
     if (!joined) {
       entry.arena = arena_for(registry, config);
-      if (entry.arena == no_entry) {
-        *status = {Code::no_memory, ENFILE, -1};
-        return nullptr;
-      }
+      if (entry.arena == no_entry) return {Code::no_memory, ENFILE, -1};
       entry.id = registry.next_file_generation++ * files_at_once + slot;
       entry.unstored_end.store(0);
       entry.write_through.store(0);
       entry.aside.store(0);
       identify(entry, path, info);
-      join_job_changes(entry, node->job());
+      join_job_changes(entry, node_->job());
     }
-    const uint32_t seat = take_seat(registry, node->process(), slot);
-    if (seat == no_entry) {
-      *status = {Code::no_memory, ENFILE, -1};
-      return nullptr;
-    }
+    const uint32_t seat = take_seat(registry, node_->process(), slot);
+    if (seat == no_entry) return {Code::no_memory, ENFILE, -1};
     ++entry.handles;
-    entry.kept.store(0);  // what was left is this handle's to commit now
-    file->file_ = &entry;
-    file->file_slot_ = slot;
-    file->seat_ = &registry.seats[seat];
-    file->seat_number_ = seat;
+    takes_over_ = entry.kept.exchange(0) != 0;  // what was left is this handle's to commit now
+    file_ = &entry;
+    file_slot_ = slot;
+    seat_ = &registry.seats[seat];
+    seat_number_ = seat;
   }
-  // From here on leaving through close() undoes what was done.
-  file->storage_ = node->storage(file->file_slot_, opener ? opener : by_path(path, options.storage),
-                                 mode, status);
-  if (file->storage_ != nullptr) file->arena_ = node->arena(file->file_->arena, status);
-  if (file->arena_ == nullptr) {
-    const Status ignored = file->close(false);
-    (void)ignored;  // nothing was written
-    return nullptr;
-  }
-  const ArenaConfig& effective = registry.arena[file->file_->arena];
-  file->options_.page_size_bytes = effective.page_size;
-  file->options_.page_kind = page_kinds()[effective.page_kind]->name();
-  file->options_.policy = policies()[effective.policy].name;
+  storage_ =
+      node_->storage(file_slot_, opener ? opener : by_path(path, options.storage), mode, &status);
+  if (storage_ != nullptr) arena_ = node_->arena(file_->arena, &status);
+  if (arena_ == nullptr) return status;
+  const ArenaConfig& effective = registry.arena[file_->arena];
+  options_.page_size_bytes = effective.page_size;
+  options_.page_kind = page_kinds()[effective.page_kind]->name();
+  options_.policy = policies()[effective.policy].name;
   const int64_t window =
-      std::min(options.read_ahead_bytes, file->arena_->capacity_bytes() / share_of_read_ahead);
+      std::min(options.read_ahead_bytes, arena_->capacity_bytes() / share_of_read_ahead);
   if (mode != OpenMode::write_only && window > 0) {
-    file->predictor_.emplace(window, file->arena_->page_size());
+    predictor_.emplace(window, arena_->page_size());
   }
-  if (joined) file->drop_clean();
-  *status = {};
-  return file;
+  if (joined) drop_clean();
+  return {};
 }
 
 Status CachedFile::close(bool discard) {
@@ -189,12 +180,17 @@ Status CachedFile::close(bool discard) {
     if (!discard) status = commit();
     if (wants_write_through_) file_->write_through.fetch_sub(1);
     const Statistics mine = statistics();
-    node_->add_commit_cost(file_->identity.device, {mine.commit_ns, mine.committed_bytes});
+    const Status ignored = within_memory([&] {
+      node_->add_commit_cost(file_->identity.device, {mine.commit_ns, mine.committed_bytes});
+    });
+    (void)ignored;
   }
   const RegistryLock lock(node_->registry());
   if (!status.ok()) file_->keep_end(seat_->end.load());
   seat_->file.store(no_entry, std::memory_order_release);
-  if (file_->handles == 1 && arena_ != nullptr) {
+  if (arena_ == nullptr) {
+    if (takes_over_) file_->kept.store(1);  // for whoever gets further
+  } else if (file_->handles == 1) {
     if (status.ok()) {
       arena_->drop(requester(), {0, INT64_MAX}, true);
       leave_job_changes(*file_, node_->job());

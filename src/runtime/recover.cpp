@@ -1,10 +1,10 @@
 #include "runtime/recover.h"
 
+#include <dirent.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <vector>
@@ -17,6 +17,19 @@
 namespace forebay::runtime {
 
 namespace {
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { closedir(directory); }
+};
+
+// Not by std::filesystem, which ends the process when it is refused memory.
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, CloseDirectory> directory(opendir(folder.c_str()));
+  if (directory == nullptr) return names;
+  while (const dirent* entry = readdir(directory.get())) names.emplace_back(entry->d_name);
+  return names;
+}
 
 LeftFile left_file(const Node::Saved& saved) { return {saved.path, saved.bytes, saved.problem()}; }
 
@@ -153,14 +166,12 @@ void commit(Found& cache, const Node::Refusal& refusal) {
 
 std::vector<LeftCache> recover(const RecoverSettings& settings) {
   const std::string base = settings.arena_dir.empty() ? "/dev/shm" : settings.arena_dir;
-  const std::filesystem::path folder = base + "/forebay-" + std::to_string(geteuid());
+  const std::string folder = base + "/forebay-" + std::to_string(geteuid());
   std::vector<std::string> registries;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(".registry") && name.starts_with(settings.job) &&
-        entry.path().string() != settings.except)
-      registries.push_back(entry.path().string());
+  for (const std::string& name : names_in(folder)) {
+    const std::string path = folder + "/" + name;
+    if (name.ends_with(".registry") && name.starts_with(settings.job) && path != settings.except)
+      registries.push_back(path);
   }
   // The shorter name first, as it is the other's beginning.
   std::sort(registries.begin(), registries.end(),

@@ -119,51 +119,51 @@ std::string segment_directory(const std::string& base, Status* status) {
   return path;
 }
 
-SharedSegment::SharedSegment(std::string path, int descriptor, std::byte* mapping,
-                             std::size_t bytes)
-    : path_(std::move(path)),
-      descriptor_(descriptor),
-      mapping_(mapping),
-      base_(mapping + header_bytes),
-      bytes_(bytes) {}
+void SharedSegment::take(int descriptor, std::byte* mapping, std::size_t bytes) {
+  descriptor_ = descriptor;
+  mapping_ = mapping;
+  base_ = mapping + header_bytes;
+  bytes_ = bytes;
+}
 
 SharedSegment::~SharedSegment() {
-  munmap(mapping_, header_bytes + bytes_);
-  close(descriptor_);
+  if (mapping_ != nullptr) munmap(mapping_, header_bytes + bytes_);
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+Status SharedSegment::create(std::size_t bytes, std::size_t reserved_bytes,
+                             const std::function<void(std::byte*)>& initialise) {
+  if (ftruncate(descriptor_, static_cast<off_t>(header_bytes + bytes)) != 0 ||
+      !reserve_file(descriptor_, 0, header_bytes + reserved_bytes))
+    return Status::from_errno(errno);
+  void* mapping = map_file(descriptor_, header_bytes + bytes);
+  if (mapping == nullptr) return Status::from_errno(errno);
+  take(descriptor_, static_cast<std::byte*>(mapping), bytes);
+  auto* header = new (mapping) SegmentHeader{};
+  std::memcpy(header->magic, segment_magic, sizeof(segment_magic));
+  header->version = layout_version;
+  header->owner = geteuid();
+  header->bytes = bytes;
+  header->checksum = checksum_of(*header);
+  initialise(base_);
+  header->ready.store(1, std::memory_order_release);
+  return {};
 }
 
 std::unique_ptr<SharedSegment> SharedSegment::join(
     const std::string& path, std::size_t bytes, std::size_t reserved_bytes,
     const std::function<void(std::byte*)>& initialise, Status* status) {
   constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+  // First, since others wait for a file that exists to be made ready.
+  std::unique_ptr<SharedSegment> segment(new SharedSegment(path));
   for (int attempt = 0; attempt < attach_attempts; ++attempt) {
     int descriptor = open(path.c_str(), flags | O_CREAT | O_EXCL, 0600);
     if (descriptor >= 0) {
-      if (ftruncate(descriptor, static_cast<off_t>(header_bytes + bytes)) != 0 ||
-          !reserve_file(descriptor, 0, header_bytes + reserved_bytes)) {
-        *status = Status::from_errno(errno);
-        unlink(path.c_str());
-        close(descriptor);
-        return nullptr;
-      }
-      void* mapping = map_file(descriptor, header_bytes + bytes);
-      if (mapping == nullptr) {
-        *status = Status::from_errno(errno);
-        unlink(path.c_str());
-        close(descriptor);
-        return nullptr;
-      }
-      auto* header = new (mapping) SegmentHeader{};
-      std::memcpy(header->magic, segment_magic, sizeof(segment_magic));
-      header->version = layout_version;
-      header->owner = geteuid();
-      header->bytes = bytes;
-      header->checksum = checksum_of(*header);
-      initialise(static_cast<std::byte*>(mapping) + header_bytes);
-      header->ready.store(1, std::memory_order_release);
-      *status = {};
-      return std::unique_ptr<SharedSegment>(
-          new SharedSegment(path, descriptor, static_cast<std::byte*>(mapping), bytes));
+      segment->descriptor_ = descriptor;
+      *status = within_memory([&] { return segment->create(bytes, reserved_bytes, initialise); });
+      if (status->ok()) return segment;
+      unlink(path.c_str());
+      return nullptr;
     }
     if (errno != EEXIST) {
       *status = Status::from_errno(errno);
@@ -179,8 +179,10 @@ std::unique_ptr<SharedSegment> SharedSegment::join(
     *status = {};
     std::byte* mapping =
         fstat(descriptor, &info) == 0 ? map_ready(descriptor, info, status) : nullptr;
-    if (mapping != nullptr && info.st_size == static_cast<off_t>(header_bytes + bytes))
-      return std::unique_ptr<SharedSegment>(new SharedSegment(path, descriptor, mapping, bytes));
+    if (mapping != nullptr && info.st_size == static_cast<off_t>(header_bytes + bytes)) {
+      segment->take(descriptor, mapping, bytes);
+      return segment;
+    }
     if (mapping != nullptr) {  // whoever made it lays it out otherwise
       munmap(mapping, static_cast<std::size_t>(info.st_size));
       *status = {Code::unsupported, 0, -1};
@@ -194,6 +196,7 @@ std::unique_ptr<SharedSegment> SharedSegment::join(
 }
 
 std::unique_ptr<SharedSegment> SharedSegment::attach(const std::string& path, Status* status) {
+  std::unique_ptr<SharedSegment> segment(new SharedSegment(path));
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   struct stat info;
   if (descriptor < 0 || fstat(descriptor, &info) != 0) {
@@ -207,8 +210,8 @@ std::unique_ptr<SharedSegment> SharedSegment::attach(const std::string& path, St
     close(descriptor);
     return nullptr;
   }
-  const std::size_t bytes = static_cast<std::size_t>(info.st_size) - header_bytes;
-  return std::unique_ptr<SharedSegment>(new SharedSegment(path, descriptor, mapping, bytes));
+  segment->take(descriptor, mapping, static_cast<std::size_t>(info.st_size) - header_bytes);
+  return segment;
 }
 
 bool SharedSegment::reserve(std::size_t offset, std::size_t length) {

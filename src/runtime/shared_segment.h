@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "extent/status.h"
 
@@ -18,7 +19,7 @@ class SharedSegment {
  public:
   // Opens `path`, or creates it: then `bytes` are mapped, the first `reserved_bytes` have memory
   // behind them, and `initialise(base)` runs before anybody else sees the segment. A segment whose
-  // creator died before it was ready is replaced.
+  // creator died before it was ready is replaced. `initialise` must not throw.
   static std::unique_ptr<SharedSegment> join(const std::string& path, std::size_t bytes,
                                              std::size_t reserved_bytes,
                                              const std::function<void(std::byte*)>& initialise,
@@ -41,12 +42,15 @@ class SharedSegment {
   bool watch() const;
 
  private:
-  SharedSegment(std::string path, int descriptor, std::byte* mapping, std::size_t bytes);
+  explicit SharedSegment(std::string path) : path_(std::move(path)) {}
+  void take(int descriptor, std::byte* mapping, std::size_t bytes);
+  Status create(std::size_t bytes, std::size_t reserved_bytes,
+                const std::function<void(std::byte*)>& initialise);
   std::string path_;
-  int descriptor_;
-  std::byte* mapping_;
-  std::byte* base_;
-  std::size_t bytes_;
+  int descriptor_ = -1;
+  std::byte* mapping_ = nullptr;
+  std::byte* base_ = nullptr;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace forebay::runtime

@@ -56,6 +56,7 @@ void Workers::work(std::size_t parts, const std::function<void(std::size_t)>& pa
 void Workers::start_helpers() {
   const std::lock_guard lock(mutex_);
   if (!threads_.empty()) return;
+  threads_.reserve(static_cast<std::size_t>(wanted_));
   owner_ = getpid();
   sigset_t all;
   sigset_t before;

@@ -19,10 +19,11 @@ import history
 import jobs
 import pytest
 
-from harness import mpi
+from harness import injector, mpi
 
 ENDINGS = ("kill", "killall", "_exit", "exit", "abort", "segfault", "term")
 KILLS = int(os.environ.get("CRASH_KILLS", "200"))
+CALLS_KILLED_AT = int(os.environ.get("CRASH_CALLS", "6"))
 
 
 @pytest.mark.parametrize("how", ENDINGS)
@@ -109,6 +110,50 @@ def test_random_moments(chunk: int, tmp_path: Path) -> None:
         broken = history.violations(folder / "file", folder / "history", layout)
         assert broken == [], f"kill {number}: {settings} {victims} {layout}"
         (folder / "file").unlink()
+
+
+@pytest.mark.parametrize("how", injector.KILLS)
+@pytest.mark.parametrize("scope", ["node", "process"])
+@pytest.mark.parametrize("installation", jobs.MPIS, ids=lambda m: m.name)
+def test_killed_at_a_storage_call(
+    installation: mpi.Mpi, scope: str, how: str, tmp_path: Path
+) -> None:
+    """SIGKILL of a rank at one storage call after the other, evenly spread over all that it makes:
+    before the call, after it, or with half of a transfer done."""
+    program = mpi.compile_program(installation, jobs.WRITER)
+    layout = history.Layout(ranks=2, records=120, record_bytes=300)
+    settings = {
+        "FOREBAY_SCOPE": scope,
+        "FOREBAY_STEP_ASIDE": "never",
+        "FOREBAY_PAGE_SIZE": "512",
+        "FOREBAY_CACHE_SIZE": "8KiB",
+        "FOREBAY_COMMIT_SIZE": "2KiB",
+    }
+
+    def killed(nth: int) -> int:
+        """Runs the ranks, the second to die at its nth storage call; how many it made if not."""
+        folder = tmp_path / str(nth)
+        folder.mkdir()
+        job = f"call-{os.getpid()}-{installation.name}-{scope}-{how}-{nth}"
+        variables = injector.kill(folder / "file", nth, how, rank=1)
+        variables |= {"FOREBAY_JOB": job, "INJECT_COUNT": str(folder / "count")}
+        words = [str(program), str(folder / "file"), str(folder / "history")]
+        words += [str(layout.records), str(layout.record_bytes), "--sync-every", "40"]
+        command = injector.preloaded(words, {**settings, **variables})
+        launch = mpi.launch_command(installation, layout.ranks, command)
+        outcome = mpi.run(launch, installation.environment, timeout_seconds=60)
+        jobs.await_recovery(job)
+        assert history.violations(folder / "file", folder / "history", layout) == [], str(outcome)
+        if (folder / "count").exists():
+            return int((folder / "count").read_text())
+        assert outcome.code != 0, str(outcome)
+        return 0
+
+    calls = killed(injector.NEVER)
+    assert calls > 20
+    nths = [1 + part * (calls - 1) // CALLS_KILLED_AT for part in range(CALLS_KILLED_AT)]
+    # Ranks share the work of committing: a run may make fewer calls than the one before.
+    assert [killed(nth) for nth in nths].count(0) > CALLS_KILLED_AT / 2
 
 
 def test_a_clean_run_leaves_nothing(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +12,11 @@ from pathlib import Path
 import history
 import pytest
 
-from harness import forebay, mpi
+from harness import forebay, injector, mpi
 
 FOLDER = Path(__file__).resolve().parent
 LAYOUT = history.Layout(ranks=2, records=2000, record_bytes=300)
+REPETITIONS = 2
 
 
 def recover(*words: str) -> subprocess.CompletedProcess[str]:
@@ -158,3 +161,39 @@ def test_a_volatile_cache_is_forgotten(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "nothing to recover\n")
     assert left(tmp_path) == []
     assert (tmp_path / "file").read_bytes() == b""
+
+
+@pytest.mark.parametrize("how", injector.KILLS)
+def test_killed_at_each_storage_call(crashed: Path, how: str) -> None:
+    """The recovery dies at its nth storage call, and again when it is repeated, and then is not
+    killed any more: each time beginning with what the crash had left. Every n has its turn in one
+    of the three ways."""
+    file, arenas, kept = crashed / "file", crashed / "arenas", crashed / "kept"
+    before, times = file.read_bytes(), file.stat()
+    shutil.copytree(arenas, kept)
+    command = [sys.executable, "-m", "forebay", "recover", str(arenas)]
+    kills = 0
+    for nth in range(1 + list(injector.KILLS).index(how), 1000, len(injector.KILLS)):
+        shutil.rmtree(arenas)
+        shutil.copytree(kept, arenas)
+        file.write_bytes(before)
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+        variables = {**os.environ, "LD_PRELOAD": str(injector.library())}
+        variables |= injector.kill(file, nth, how)
+        deaths = 0
+        for _ in range(REPETITIONS):
+            done = subprocess.run(
+                command, env=variables, capture_output=True, text=True, timeout=60, check=False
+            )
+            if done.returncode != -signal.SIGKILL:
+                break
+            deaths += 1
+        if deaths == REPETITIONS:
+            done = recover(str(arenas))
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert violations(crashed) == []
+        assert left(crashed) == []
+        kills += deaths
+        if deaths == 0:
+            break
+    assert kills > 3

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAMS = ROOT / "build" / "programs"
-HEADERS = Path(__file__).resolve().parent  # check.h
+HEADERS = Path(__file__).resolve().parent
 TIMEOUT_SECONDS = 120
 
 # MPICH's ranks poll; with more ranks than cores these let the others run.
@@ -159,10 +159,10 @@ def compile_program(mpi: Mpi, source: Path, flags: Sequence[str] = (), suffix: s
     """Compiles `source` (C or Fortran by its ending) with the installation's wrapper.
 
     `suffix` tells apart programs made from one source with different `flags`. The program is
-    kept until its source or check.h is newer.
+    kept until its source or a header of the harness is newer.
     """
     target = PROGRAMS / mpi.name / (source.stem + suffix)
-    newest = max(path.stat().st_mtime for path in (source, HEADERS / "check.h"))
+    newest = max(path.stat().st_mtime for path in (source, *HEADERS.glob("*.h")))
     if target.exists() and target.stat().st_mtime > newest:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)

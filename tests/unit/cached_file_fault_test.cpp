@@ -6,10 +6,10 @@
 
 #include <cerrno>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "expectation.h"
 #include "page/page_kind.h"
 #include "runtime/cached_file.h"
 #include "storage/fault.h"
@@ -25,30 +25,6 @@ struct Fault {
   Call call;
   int error;
   bool for_ever;
-};
-
-// For every byte what a reader may find.
-class Expectation {
- public:
-  Expectation() : legal_(file_bytes, {0}) {}
-  void written(int64_t offset, const std::vector<std::byte>& bytes, bool surely) {
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      std::set<int>& legal = legal_[static_cast<std::size_t>(offset) + i];
-      if (surely) legal.clear();
-      legal.insert(std::to_integer<int>(bytes[i]));
-    }
-  }
-  ::testing::AssertionResult allows(int64_t offset, const std::byte* bytes, int64_t length) const {
-    for (int64_t i = 0; i < length; ++i) {
-      const int found = std::to_integer<int>(bytes[i]);
-      if (!legal_[static_cast<std::size_t>(offset + i)].contains(found))
-        return ::testing::AssertionFailure() << "byte " << offset + i << " is " << found;
-    }
-    return ::testing::AssertionSuccess();
-  }
-
- private:
-  std::vector<std::set<int>> legal_;
 };
 
 class CachedFileFaults : public ::testing::TestWithParam<std::string> {
@@ -91,7 +67,7 @@ class CachedFileFaults : public ::testing::TestWithParam<std::string> {
     } else {
       calls.fail_once(fault.call, nth, fault.error);
     }
-    Expectation expected;
+    test::Expectation expected(file_bytes);
     int failures = 0;
     const auto note = [&](const Status& status) {
       failures += status.ok() ? 0 : 1;

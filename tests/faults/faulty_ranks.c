@@ -1,0 +1,315 @@
+// Faults below Forebay on one rank or on all, hundreds of scenarios a launch: each kind of call in
+// turn, its Nth until a run meets none (inject.h).
+//
+//   faulty_ranks FILE storage STRIDE      every storage call of each rank, or one in STRIDE
+//   faulty_ranks FILE segments RANK HOW   every shared-memory call of RANK (-1: of all); HOW: of
+//                                         inject.h
+//   faulty_ranks FILE memory STRIDE       every allocation of each rank, or one in STRIDE
+//
+// In each run the ranks write interleaved records through a small cache, read, sync, set_size and
+// close with errors returned; then, with the fault gone, they open and close the file again. What
+// must hold: each failure has the right class; sync, set_size and close fail on all ranks or on
+// none; a byte of a write that succeeded is in the file, any other is an old one or one that was
+// issued. The last line printed: "N runs, N faults".
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "inject.h"
+
+enum { kRecord = 111, kRecords = 60, kVersions = 4 };
+
+struct scenario {
+  const char* name;
+  int rank;  // that meets the fault, -1: all do
+  int calls;
+  long nth;
+  int error;
+  int how;
+  const char* scope;
+  bool write_behind;
+  int cache_bytes;
+};
+
+// What this rank knows of its records: versions count the writes of one.
+struct record {
+  int sure;    // the last one whose write succeeded
+  int issued;  // the last one
+};
+
+static int rank, ranks;
+static const char* path;
+static inject_arm_function* arm;
+static inject_disarm_function* disarm;
+
+static const struct scenario* current;  // for messages
+static struct record records[kRecords];
+static int failures;  // of this rank's calls in this run
+static long runs, faults;
+
+#define REQUIRE(condition)                                                                        \
+  do {                                                                                            \
+    if (!(condition)) {                                                                           \
+      fprintf(stderr,                                                                             \
+              "%s:%d: rank %d: %s does not hold (%s: rank %d, calls %d, nth %ld, error "          \
+              "%d, how %d, scope %s, write-behind %d)\n",                                         \
+              __FILE__, __LINE__, rank, #condition, current->name, current->rank, current->calls, \
+              current->nth, current->error, current->how, current->scope, current->write_behind); \
+      MPI_Abort(MPI_COMM_WORLD, 1);                                                               \
+    }                                                                                             \
+  } while (0)
+
+static MPI_Offset offset_of(int i) { return ((MPI_Offset)i * ranks + rank) * kRecord; }
+
+static unsigned char byte_of(int i, int version, int b) {
+  return version == 0 ? 0 : byte_at((offset_of(i) + b) * kVersions + version);
+}
+
+static bool legal(int i, int b, unsigned char byte) {
+  for (int version = records[i].sure; version <= records[i].issued; ++version)
+    if (byte == byte_of(i, version, b)) return true;
+  return false;
+}
+
+static int class_expected(void) {
+  if (current->calls == INJECT_ALLOCATION) return MPI_ERR_NO_MEM;
+  switch (current->error) {
+    case ENOSPC:
+    case EFBIG:
+      return MPI_ERR_NO_SPACE;
+    case EDQUOT:
+      return MPI_ERR_QUOTA;
+    default:
+      return MPI_ERR_IO;
+  }
+}
+
+static bool may_fail(void) {
+  if (current->calls == INJECT_SEGMENT || current->error == EINTR) return false;
+  return current->how == INJECT_ONCE || current->how == INJECT_FOR_EVER;
+}
+
+// Whether the call succeeded; a failure must be the one expected.
+static bool succeeded(int code) {
+  if (code == MPI_SUCCESS) return true;
+  int class = MPI_SUCCESS;
+  MPI_Error_class(code, &class);
+  if (!may_fail() || class != class_expected()) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+    MPI_Error_string(code, text, &length);
+    fprintf(stderr, "rank %d: %s\n", rank, text);
+  }
+  REQUIRE(may_fail());
+  REQUIRE(class == class_expected());
+  ++failures;
+  return false;
+}
+
+// The same for a call that all ranks make: they succeed together or fail together.
+static bool all_succeeded(int code) {
+  int mine[2] = {code == MPI_SUCCESS, code != MPI_SUCCESS}, any[2];
+  const bool good = succeeded(code);
+  MPI_Allreduce(mine, any, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  REQUIRE(any[0] + any[1] == 1);
+  return good;
+}
+
+static void write_record(MPI_File file, int i) {
+  unsigned char bytes[kRecord];
+  const int version = ++records[i].issued;
+  for (int b = 0; b < kRecord; ++b) bytes[b] = byte_of(i, version, b);
+  if (succeeded(MPI_File_write_at(file, offset_of(i), bytes, kRecord, MPI_BYTE, MPI_STATUS_IGNORE)))
+    records[i].sure = version;
+}
+
+static void read_record(MPI_File file, int i) {
+  unsigned char bytes[kRecord];
+  MPI_Status status;
+  if (!succeeded(MPI_File_read_at(file, offset_of(i), bytes, kRecord, MPI_BYTE, &status))) return;
+  int got;
+  MPI_Get_count(&status, MPI_BYTE, &got);
+  REQUIRE(got == kRecord || records[i].sure == 0);
+  for (int b = 0; b < got; ++b) REQUIRE(legal(i, b, bytes[b]));
+}
+
+static void set_hint(MPI_Info info, const char* name, const char* value) {
+  char key[64];
+  snprintf(key, sizeof key, "forebay_%s", name);
+  MPI_Info_set(info, key, value);
+}
+
+static MPI_File open_file(void) {
+  char bytes[32];
+  snprintf(bytes, sizeof bytes, "%d", current->cache_bytes);
+  MPI_Info info;
+  MPI_Info_create(&info);
+  set_hint(info, "scope", current->scope);
+  set_hint(info, "write_behind", current->write_behind ? "true" : "false");
+  set_hint(info, "cache_size", bytes);
+  set_hint(info, "page_size", "512");
+  set_hint(info, "commit_size", "1024");
+  set_hint(info, "read_ahead", "0");  // its failures concern nobody
+  set_hint(info, "step_aside", "never");
+  MPI_File file;
+  CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file));
+  MPI_Info_free(&info);
+  return file;
+}
+
+// Whether Forebay has the file: only it tells of this hint, which was not given.
+static bool cached(MPI_File file) {
+  MPI_Info info;
+  CHECK_MPI(MPI_File_get_info(file, &info));
+  char value[64];
+  int found;
+  MPI_Info_get(info, "forebay_policy", sizeof value - 1, value, &found);
+  MPI_Info_free(&info);
+  return found;
+}
+
+static void use(MPI_File file) {
+  for (int i = 0; i < kRecords; ++i) {
+    write_record(file, i);
+    if (i % 5 == 4) read_record(file, i - 3);
+  }
+  all_succeeded(MPI_File_sync(file));
+  all_succeeded(MPI_File_set_size(file, (MPI_Offset)kRecords * ranks * kRecord));
+  for (int i = 0; i < kRecords; i += 3) write_record(file, i);
+  for (int i = 0; i < kRecords; i += 2) read_record(file, i);
+}
+
+static void verify_file(void) {
+  const int file = open(path, O_RDONLY);
+  REQUIRE(file >= 0);
+  for (int i = 0; i < kRecords; ++i) {
+    unsigned char bytes[kRecord] = {0};
+    REQUIRE(pread(file, bytes, kRecord, offset_of(i)) >= 0);
+    for (int b = 0; b < kRecord; ++b) REQUIRE(legal(i, b, bytes[b]));
+  }
+  close(file);
+}
+
+static bool must_surface(void) {
+  return may_fail() && !current->write_behind &&
+         (current->calls & (INJECT_WRITE | INJECT_READ | INJECT_FSYNC)) != 0;
+}
+
+// Whether some rank met the fault.
+static bool run(const struct scenario* scenario) {
+  current = scenario;
+  if (rank == 0) unlink(path);
+  memset(records, 0, sizeof records);
+  failures = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  const bool faulty = scenario->rank < 0 || scenario->rank == rank;
+  if (faulty) arm(path, scenario->calls, scenario->nth, scenario->error, scenario->how);
+  MPI_File file = open_file();
+  use(file);
+  all_succeeded(MPI_File_close(&file));
+  REQUIRE(file == MPI_FILE_NULL);
+  long met = faulty ? disarm() : 0;
+  REQUIRE(met == 0 || failures > 0 || !must_surface());
+  MPI_Allreduce(MPI_IN_PLACE, &met, 1, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
+  file = open_file();
+  CHECK_MPI(MPI_File_close(&file));
+  verify_file();
+  MPI_Barrier(MPI_COMM_WORLD);
+  ++runs;
+  faults += met;
+  return met > 0;
+}
+
+// Every so many calls, beginning with another one each time, until there is none.
+static void run_each(struct scenario scenario, long stride) {
+  static long begun = 0;
+  for (scenario.nth = 1 + begun++ % stride; run(&scenario);) scenario.nth += stride;
+}
+
+static void storage_faults(long stride) {
+  static const struct {
+    int calls, error, how;
+  } kinds[] = {
+      {INJECT_WRITE, ENOSPC, INJECT_ONCE},     {INJECT_WRITE, ENOSPC, INJECT_FOR_EVER},
+      {INJECT_WRITE, EDQUOT, INJECT_ONCE},     {INJECT_WRITE, EDQUOT, INJECT_FOR_EVER},
+      {INJECT_WRITE, EIO, INJECT_ONCE},        {INJECT_WRITE, EIO, INJECT_FOR_EVER},
+      {INJECT_WRITE, EFBIG, INJECT_ONCE},      {INJECT_WRITE, EFBIG, INJECT_FOR_EVER},
+      {INJECT_WRITE, EINTR, INJECT_ONCE},      {INJECT_WRITE, 0, INJECT_HALF},
+      {INJECT_WRITE, 0, INJECT_HALF_FOR_EVER}, {INJECT_READ, EIO, INJECT_ONCE},
+      {INJECT_READ, EIO, INJECT_FOR_EVER},     {INJECT_READ, EINTR, INJECT_ONCE},
+      {INJECT_READ, 0, INJECT_HALF},           {INJECT_READ, 0, INJECT_HALF_FOR_EVER},
+      {INJECT_FSYNC, EIO, INJECT_ONCE},        {INJECT_FSYNC, EIO, INJECT_FOR_EVER},
+      {INJECT_FSYNC, ENOSPC, INJECT_ONCE},     {INJECT_FSYNC, EDQUOT, INJECT_FOR_EVER},
+      {INJECT_FSYNC, EINTR, INJECT_ONCE},      {INJECT_SIZE, EIO, INJECT_ONCE},
+      {INJECT_SIZE, EIO, INJECT_FOR_EVER},     {INJECT_OPEN, EIO, INJECT_ONCE},
+      {INJECT_OPEN, EIO, INJECT_FOR_EVER},     {INJECT_CLOSE, EIO, INJECT_FOR_EVER},
+  };
+  const bool each_variant = ranks <= 2 || stride == 1;
+  for (int k = 0; k < (int)(sizeof kinds / sizeof *kinds); ++k) {
+    const bool for_ever = kinds[k].how == INJECT_FOR_EVER || kinds[k].how == INJECT_HALF_FOR_EVER;
+    for (int faulty = 0; faulty < ranks; ++faulty) {
+      for (int variant = 0; variant < 4; ++variant) {
+        if (!each_variant && variant != (k + faulty) % 4) continue;
+        run_each(
+            (struct scenario){"storage", faulty, kinds[k].calls, 1, kinds[k].error, kinds[k].how,
+                              variant & 1 ? "process" : "node", (variant & 2) != 0, 4096},
+            for_ever && stride > 1 ? stride * 3 : stride);
+      }
+    }
+  }
+}
+
+// An arena is made for each cache size that was not in use before. As long as the node's own
+// segment is refused every run asks for it anew.
+static void segment_faults(int faulty, int how) {
+  static const int errors[] = {ENOMEM, ENOSPC, EMFILE};
+  for (int scope = 0; scope < 2; ++scope) {
+    struct scenario scenario = {
+        "segments", faulty, INJECT_SEGMENT, 1, 0, how, scope ? "process" : "node", false, 4096};
+    int sizes = 0;
+    for (int from_anew = 0; from_anew < 3; ++from_anew) {
+      do {
+        scenario.error = errors[(scenario.nth + from_anew) % 3];
+        scenario.cache_bytes = 4096 + 512 * sizes++;
+      } while (run(&scenario) && ++scenario.nth);
+      scenario.nth = 1;
+    }
+    scenario.cache_bytes = 4096 + 512 * sizes;  // the last run was not for want of arenas
+    MPI_File file = open_file();
+    REQUIRE(cached(file));
+    CHECK_MPI(MPI_File_close(&file));
+  }
+}
+
+static void memory_faults(long stride) {
+  for (int faulty = 0; faulty < ranks; ++faulty) {
+    for (int variant = 0; variant < 8; ++variant) {
+      const bool for_ever = (variant & 4) != 0;
+      run_each((struct scenario){"memory", faulty, INJECT_ALLOCATION, 1, ENOMEM,
+                                 for_ever ? INJECT_FOR_EVER : INJECT_ONCE,
+                                 variant & 1 ? "process" : "node", (variant & 2) != 0, 4096},
+               for_ever ? stride * 7 : stride);
+    }
+  }
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  arm = (inject_arm_function*)dlsym(RTLD_DEFAULT, "inject_arm");
+  disarm = (inject_disarm_function*)dlsym(RTLD_DEFAULT, "inject_disarm");
+  CHECK(arm != NULL && disarm != NULL && argc >= 3);
+  path = argv[1];
+  if (strcmp(argv[2], "storage") == 0) storage_faults(atol(argv[3]));
+  if (strcmp(argv[2], "segments") == 0) segment_faults(atoi(argv[3]), atoi(argv[4]));
+  if (strcmp(argv[2], "memory") == 0) memory_faults(atol(argv[3]));
+  if (rank == 0) printf("%ld runs, %ld faults\n", runs, faults);
+  MPI_Finalize();
+  return 0;
+}

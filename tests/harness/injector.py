@@ -1,0 +1,39 @@
+"""The library that makes calls of Forebay's fail, or kills its process at one (inject.h)."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from harness import forebay, mpi
+
+SOURCE = mpi.ROOT / "tests" / "faults" / "inject.c"
+
+# As in inject.h.
+STORAGE = 63
+KILLS = {"before": 4, "after": 5, "half-way": 6}
+NEVER = 1 << 60
+
+
+def library() -> Path:
+    """The compiled injector, kept until its sources are newer."""
+    target = mpi.PROGRAMS / "inject.so"
+    sources = (SOURCE, mpi.HEADERS / "inject.h")
+    if target.exists() and target.stat().st_mtime > max(s.stat().st_mtime for s in sources):
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    command = ["cc", "-g", "-O1", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden"]
+    outcome = mpi.run([*command, f"-I{mpi.HEADERS}", str(SOURCE), "-o", str(target)])
+    if outcome.code != 0:
+        raise RuntimeError(str(outcome))
+    return target
+
+
+def preloaded(program: Sequence[str], settings: Mapping[str, str]) -> list[str]:
+    """The program with Forebay and the injector preloaded into it."""
+    both = f"{library()}:{forebay.LIBRARIES / 'libforebay_preload.so'}"
+    return forebay.preloaded(program, {"LD_PRELOAD": both, **settings})
+
+
+def kill(file: Path, nth: int, how: str, rank: int | None = None) -> dict[str, str]:
+    """Variables that kill the process, or that rank, at its nth storage call on the file."""
+    variables = {"INJECT": f"{STORAGE} {nth} 0 {KILLS[how]}", "INJECT_FILE": str(file)}
+    return variables if rank is None else {**variables, "INJECT_RANK": str(rank)}
