@@ -164,16 +164,18 @@ def test_a_volatile_cache_is_forgotten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", injector.KILLS)
-def test_killed_at_each_storage_call(crashed: Path, how: str) -> None:
+def test_killed_at_a_storage_call(crashed: Path, how: str) -> None:
     """The recovery dies at its nth storage call, and again when it is repeated, and then is not
-    killed any more: each time beginning with what the crash had left. Every n has its turn in one
-    of the three ways."""
+    killed any more: each time beginning with what the crash had left. The first calls have their
+    turn one by one, the later ones (in scope process there are thousands) at growing distances."""
     file, arenas, kept = crashed / "file", crashed / "arenas", crashed / "kept"
     before, times = file.read_bytes(), file.stat()
     shutil.copytree(arenas, kept)
     command = [sys.executable, "-m", "forebay", "recover", str(arenas)]
     kills = 0
-    for nth in range(1 + list(injector.KILLS).index(how), 1000, len(injector.KILLS)):
+    nth = 0
+    while True:
+        nth += 1 + nth // 3
         shutil.rmtree(arenas)
         shutil.copytree(kept, arenas)
         file.write_bytes(before)
