@@ -15,6 +15,7 @@
 namespace forebay {
 
 class Layout;
+class LayoutCode;  // src/trace: layouts as bytes
 using LayoutRef = std::shared_ptr<const Layout>;
 
 // Immutable once built. Offsets are relative to the type's origin (MPI's displacement 0) and may be
@@ -58,6 +59,7 @@ class Layout {
 
  private:
   friend class Cursor;
+  friend class LayoutCode;
   enum class Kind : uint8_t {
     block,      // size_ bytes
     repeat,     // count_ copies of child_, stride_ apart

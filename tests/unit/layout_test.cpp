@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "trace/layout_code.h"
+
 namespace forebay {
 namespace {
 
@@ -192,6 +194,18 @@ void expect_properties(const Sample& sample) {
   EXPECT_GT(layout.description_bytes(), 0);
 }
 
+// Written as bytes and read again.
+LayoutRef read_back(const Layout& layout) {
+  trace::Bytes bytes;
+  trace::ByteWriter writer(bytes);
+  LayoutCode::write(layout, writer);
+  trace::ByteReader reader(bytes);
+  LayoutRef read = LayoutCode::read(reader);
+  EXPECT_NE(read, nullptr);
+  EXPECT_TRUE(reader.ok() && reader.at_end());
+  return read;
+}
+
 Bytes tiled(const Sample& sample, const Tiling& tiling, int64_t copies) {
   Bytes bytes;
   for (int64_t k = 0; k < copies; ++k)
@@ -267,11 +281,13 @@ TEST(LayoutRandom, MatchesNaiveExpansion) {
     if (sample.bytes.size() > 200) continue;
     ++tried;
     expect_properties(sample);
+    expect_properties({read_back(*sample.layout), sample.bytes, sample.text});
     if (sample.bytes.empty()) continue;
     const int64_t true_extent = sample.layout->true_upper() - sample.layout->true_lower();
     for (const int64_t extent : {true_extent, true_extent + generator.pick(0, 6),
                                  generator.pick(-20, 40), generator.spacing(sample)})
-      expect_tiling(sample, {sample.layout, generator.pick(-50, 50), extent});
+      expect_tiling(sample, {tried % 2 == 0 ? sample.layout : read_back(*sample.layout),
+                             generator.pick(-50, 50), extent});
     if (HasFatalFailure() || HasNonfatalFailure()) return;
   }
 }

@@ -1,0 +1,367 @@
+#include "runtime/trace_log.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "runtime/clock.h"
+#include "trace/layout_code.h"
+
+namespace forebay::runtime {
+
+std::atomic<bool> tracing{false};
+
+namespace {
+
+constexpr uint32_t chunk_accesses = 2048;
+constexpr uint32_t ring_chunks = 8;
+constexpr std::size_t most_views = 65'536;  // told apart by what they look like
+constexpr int64_t least_calibration_ns = 10'000'000;
+constexpr int64_t first_calibration_ns = 100'000;
+constexpr std::size_t most_calibrations = 1024;
+
+struct Chunk {
+  uint32_t count = 0;
+  std::array<trace::Access, chunk_accesses> accesses;
+};
+
+// One thread's accesses on their way to the helper: a ring of chunks with one producer and one
+// consumer. A thread that ends leaves its ring to the next that begins.
+struct ThreadLog {
+  uint32_t number = 0;
+  std::atomic<bool> taken{true};
+  std::atomic<uint32_t> filled{0};   // chunks handed over so far
+  std::atomic<uint32_t> emptied{0};  // of which are written
+  std::atomic<uint64_t> lost{0};
+  std::array<Chunk, ring_chunks> ring;
+
+  Chunk& filling() { return ring[filled.load(std::memory_order_relaxed) % ring_chunks]; }
+  bool full() const {
+    return filled.load(std::memory_order_relaxed) - emptied.load(std::memory_order_acquire) ==
+           ring_chunks;
+  }
+};
+
+// Time stamps as nanoseconds of CLOCK_MONOTONIC, by straight lines between moments when both were
+// read.
+class TickClock {
+ public:
+  void begin() {
+    moments_.clear();
+    moments_.push_back(read());
+    while (now_ns() - moments_.front().ns < first_calibration_ns) {
+    }
+    moments_.push_back(read());
+  }
+  void calibrate() {
+    const Moment now = read();
+    if (now.ns - moments_.back().ns < least_calibration_ns) return;
+    moments_.push_back(now);
+    if (moments_.size() > most_calibrations) moments_.pop_front();
+  }
+  int64_t ns(int64_t ticks) const {
+    auto later = std::upper_bound(moments_.begin() + 1, moments_.end() - 1, ticks,
+                                  [](int64_t t, const Moment& moment) { return t < moment.ticks; });
+    const Moment& end = *later;
+    const Moment& begin = *(later - 1);
+    const double rate = static_cast<double>(end.ns - begin.ns) /
+                        static_cast<double>(std::max<int64_t>(1, end.ticks - begin.ticks));
+    return begin.ns + static_cast<int64_t>(static_cast<double>(ticks - begin.ticks) * rate);
+  }
+
+ private:
+  struct Moment {
+    int64_t ticks, ns;
+  };
+  // The clock is read between two stamps that lie closest.
+  static Moment read() {
+    Moment best{};
+    int64_t shortest = INT64_MAX;
+    for (int attempt = 0; attempt < 5; ++attempt) {
+      const int64_t before = trace_ticks();
+      const int64_t ns = now_ns();
+      const int64_t took = trace_ticks() - before;
+      if (took >= shortest) continue;
+      shortest = took;
+      best = {before + took / 2, ns};
+    }
+    return best;
+  }
+  std::deque<Moment> moments_;
+};
+
+class TraceLog {
+ public:
+  bool start(const TraceSettings& settings);
+  uint32_t file(trace::FileInfo info);
+  uint32_t view(const Tiling& tiling);
+  ThreadLog* log_of_thread();
+  void hand_over(ThreadLog& log);
+  void end();
+
+ private:
+  void run();
+  void drain();
+  void drain(ThreadLog& log);
+  void write(const trace::Bytes& bytes);
+
+  TraceSettings settings_;
+  std::string path_;
+  int descriptor_ = -1;
+  int64_t zero_ns_ = 0;
+  std::mutex mutex_;  // of what follows, but not of the rings
+  std::unique_ptr<trace::Container> container_;
+  std::vector<std::unique_ptr<ThreadLog>> logs_;
+  std::map<trace::Bytes, uint32_t> views_;
+  uint32_t files_ = 0;
+  uint32_t view_count_ = 0;
+  int64_t written_bytes_ = 0;
+  int write_error_ = 0;
+  uint64_t accesses_ = 0;  // handed over
+  uint64_t unwritten_ = 0;
+  TickClock clock_;
+  std::thread helper_;
+  std::atomic<uint32_t> work_{0};
+  std::atomic<bool> stop_{false};
+};
+
+// Never destroyed: threads may outlive it.
+TraceLog* trace_log = nullptr;
+
+struct ThreadLogHolder {
+  ThreadLog* log = nullptr;
+  ~ThreadLogHolder() {
+    if (log == nullptr) return;
+    if (tracing.load(std::memory_order_relaxed)) flush_trace();
+    log->taken.store(false, std::memory_order_release);
+  }
+};
+thread_local ThreadLogHolder holder;
+// The same without the guard that a destructor brings to every use.
+[[gnu::tls_model("initial-exec")]] thread_local ThreadLog* thread_log = nullptr;
+
+void complain(const std::string& path, int error) {
+  std::fprintf(stderr, "forebay: nothing is traced: %s: %s\n", path.c_str(), std::strerror(error));
+}
+
+bool TraceLog::start(const TraceSettings& settings) {
+  settings_ = settings;
+  if (mkdir(settings.directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    complain(settings.directory, errno);
+    return false;
+  }
+  const auto rank = settings.process.find("rank");
+  path_ = settings.directory + "/" + (rank == settings.process.end() ? "" : rank->second + "-") +
+          std::to_string(getpid()) + ".trace";
+  descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor_ < 0) {
+    complain(path_, errno);
+    return false;
+  }
+  // What an earlier recording left, but for the threads' rings: they know theirs.
+  for (const std::unique_ptr<ThreadLog>& log : logs_) {
+    log->emptied.store(log->filled.load());
+    for (Chunk& chunk : log->ring) chunk.count = 0;
+    log->lost.store(0);
+  }
+  container_ = std::make_unique<trace::Container>();
+  views_.clear();
+  files_ = view_count_ = 0;
+  written_bytes_ = write_error_ = 0;
+  accesses_ = unwritten_ = 0;
+  stop_.store(false);
+  clock_.begin();
+  zero_ns_ = now_ns();
+  trace::ProcessInfo process = settings.process;
+  process["zero_monotonic_ns"] = std::to_string(zero_ns_);
+  process["zero_realtime_ns"] = std::to_string(now_ns(CLOCK_REALTIME));
+  trace::Bytes bytes;
+  trace::Container::begin(bytes);
+  container_->process(process, bytes);
+  write(bytes);
+  // All signals are the program's.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  helper_ = std::thread([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return true;
+}
+
+uint32_t TraceLog::file(trace::FileInfo info) {
+  const std::lock_guard guard(mutex_);
+  info.number = files_++;
+  trace::Bytes bytes;
+  container_->file(info, bytes);
+  write(bytes);
+  return info.number;
+}
+
+uint32_t TraceLog::view(const Tiling& tiling) {
+  if (tiling.contiguous() && tiling.origin == 0 && tiling.layout->first() == 0) return 0;
+  const std::lock_guard guard(mutex_);
+  trace::Bytes key;
+  trace::ByteWriter writer(key);
+  writer.signed_varint(tiling.origin);
+  writer.signed_varint(tiling.extent_bytes);
+  LayoutCode::write(*tiling.layout, writer);
+  if (const auto known = views_.find(key); known != views_.end()) return known->second;
+  if (views_.size() >= most_views) views_.clear();
+  const uint32_t number = ++view_count_;
+  trace::Bytes bytes;
+  container_->view({number, tiling}, bytes);
+  write(bytes);
+  views_.emplace(std::move(key), number);
+  return number;
+}
+
+ThreadLog* TraceLog::log_of_thread() {
+  const std::lock_guard guard(mutex_);
+  for (const std::unique_ptr<ThreadLog>& log : logs_) {
+    bool taken = false;
+    if (log->taken.compare_exchange_strong(taken, true)) return log.get();
+  }
+  std::unique_ptr<ThreadLog> log(new (std::nothrow) ThreadLog);
+  if (log == nullptr) return nullptr;
+  log->number = static_cast<uint32_t>(logs_.size());
+  logs_.push_back(std::move(log));
+  return logs_.back().get();
+}
+
+void TraceLog::hand_over(ThreadLog& log) {
+  log.filled.fetch_add(1, std::memory_order_release);
+  work_.fetch_add(1, std::memory_order_release);
+  work_.notify_one();
+}
+
+void TraceLog::run() {
+  pthread_setname_np(pthread_self(), "forebay-trace");
+  for (uint32_t seen = 0; !stop_.load(std::memory_order_acquire);) {
+    work_.wait(seen, std::memory_order_acquire);
+    seen = work_.load(std::memory_order_acquire);
+    drain();
+  }
+}
+
+void TraceLog::drain() {
+  const std::lock_guard guard(mutex_);
+  clock_.calibrate();
+  for (const std::unique_ptr<ThreadLog>& log : logs_) drain(*log);
+}
+
+void TraceLog::drain(ThreadLog& log) {
+  while (log.emptied.load(std::memory_order_relaxed) !=
+         log.filled.load(std::memory_order_acquire)) {
+    Chunk& chunk = log.ring[log.emptied.load(std::memory_order_relaxed) % ring_chunks];
+    const std::span accesses(chunk.accesses.data(), chunk.count);
+    for (trace::Access& access : accesses) {
+      access.start_ns = clock_.ns(access.start_ns) - zero_ns_;
+      access.end_ns = clock_.ns(access.end_ns) - zero_ns_;
+      if (access.completed_ns != trace::unknown_time)
+        access.completed_ns = clock_.ns(access.completed_ns) - zero_ns_;
+    }
+    const bool fold = settings_.limit_bytes > 0 && written_bytes_ > settings_.limit_bytes;
+    trace::Bytes bytes;
+    const bool encoded = container_->accesses(
+        accesses, log.number, fold ? trace::Times::histogram : settings_.times, bytes);
+    if (encoded) write(bytes);
+    if (!encoded || write_error_ != 0) unwritten_ += chunk.count;
+    accesses_ += chunk.count;
+    chunk.count = 0;
+    log.emptied.fetch_add(1, std::memory_order_release);
+  }
+}
+
+// After a failure nothing more is written: a block that follows half a one would only confuse.
+void TraceLog::write(const trace::Bytes& bytes) {
+  std::size_t done = 0;
+  while (write_error_ == 0 && done < bytes.size()) {
+    const ssize_t count = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
+    if (count >= 0) {
+      done += static_cast<std::size_t>(count);
+    } else if (errno != EINTR) {
+      write_error_ = errno;
+    }
+  }
+  written_bytes_ += static_cast<int64_t>(done);
+}
+
+void TraceLog::end() {
+  for (const std::unique_ptr<ThreadLog>& log : logs_) {
+    if (log->filling().count > 0 && !log->full()) hand_over(*log);
+  }
+  stop_.store(true, std::memory_order_release);
+  work_.fetch_add(1, std::memory_order_release);
+  work_.notify_one();
+  helper_.join();
+  drain();
+  uint64_t lost = unwritten_;
+  for (const std::unique_ptr<ThreadLog>& log : logs_) lost += log->lost.load();
+  trace::Bytes bytes;
+  container_->end({accesses_ + lost - unwritten_, lost}, bytes);
+  write(bytes);
+  close(descriptor_);
+  if (write_error_ != 0)
+    std::fprintf(stderr, "forebay: %s lacks %llu accesses: %s\n", path_.c_str(),
+                 static_cast<unsigned long long>(lost), std::strerror(write_error_));
+}
+
+}  // namespace
+
+bool start_trace(const TraceSettings& settings) {
+  if (trace_log == nullptr) {
+    trace_log = new TraceLog;
+    // A fork's child has neither the helper nor a file of its own.
+    pthread_atfork(nullptr, nullptr, [] { tracing.store(false, std::memory_order_relaxed); });
+  }
+  if (!trace_log->start(settings)) return false;
+  tracing.store(true, std::memory_order_release);
+  return true;
+}
+
+uint32_t trace_file(trace::FileInfo info) { return trace_log->file(std::move(info)); }
+
+uint32_t trace_view(const Tiling& tiling) { return trace_log->view(tiling); }
+
+void trace_access(const trace::Access& access) {
+  ThreadLog* log = thread_log;
+  if (log == nullptr) {
+    log = trace_log->log_of_thread();
+    if (log == nullptr) return;
+    thread_log = holder.log = log;
+  }
+  if (log->full()) {
+    log->lost.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  Chunk& chunk = log->filling();
+  chunk.accesses[chunk.count++] = access;
+  if (chunk.count == chunk_accesses) trace_log->hand_over(*log);
+}
+
+void flush_trace() {
+  ThreadLog* log = thread_log;
+  if (log != nullptr && !log->full() && log->filling().count > 0) trace_log->hand_over(*log);
+}
+
+void end_trace() {
+  if (!tracing.exchange(false)) return;
+  trace_log->end();
+}
+
+}  // namespace forebay::runtime

@@ -1,0 +1,59 @@
+// Records the accesses of this process: on the path of a call into memory of its thread, from there
+// by a helper thread into the process's trace file. A call costs two time stamps and a copy; it
+// takes no lock and makes no system call, and where the helper does not keep up it is counted as
+// lost instead of waiting.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "trace/container.h"
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#else
+#include <ctime>
+#endif
+
+namespace forebay::runtime {
+
+struct TraceSettings {
+  std::string directory;
+  trace::Times times = trace::Times::exact;
+  int64_t limit_bytes = 0;  // of the file: beyond it times are folded
+  trace::ProcessInfo process;
+};
+
+// Whether accesses are recorded. Read before every call.
+extern std::atomic<bool> tracing;
+
+// What a call's start and end are taken from; turned into nanoseconds when they are written.
+inline int64_t trace_ticks() {
+#if defined(__x86_64__)
+  return static_cast<int64_t>(__rdtsc());
+#else
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+#endif
+}
+
+// Makes the directory, if need be, and in it this process's file. False (after a line on standard
+// error): nothing is recorded.
+bool start_trace(const TraceSettings& settings);
+
+// Numbers of an open and of a view (0: all bytes from the beginning of the file), for the accesses.
+uint32_t trace_file(trace::FileInfo info);
+uint32_t trace_view(const Tiling& tiling);
+
+// Records an access of this thread whose times are ticks.
+void trace_access(const trace::Access& access);
+
+// What this thread has recorded so far goes to the file soon.
+void flush_trace();
+
+// Ends the recording with everything in the file. No other thread records meanwhile.
+void end_trace();
+
+}  // namespace forebay::runtime

@@ -1,0 +1,39 @@
+// A recorded call of an MPI-IO routine that moves data or changes where it goes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace forebay::trace {
+
+inline constexpr int64_t unknown_time = -1;
+
+struct Access {
+  int64_t start_ns = 0;      // since the job's time zero
+  int64_t end_ns = 0;        // the call returned
+  int64_t completed_ns = 0;  // its request was complete; end_ns where it has none; or unknown_time
+  int64_t position = 0;      // of the first data byte, in the view's data bytes; or the argument of
+                             // a routine that moves none (a size, an offset)
+  int64_t requested = 0;     // data bytes asked for
+  int64_t transferred = 0;   // data bytes moved
+  uint64_t sequence = 0;     // order among the processes that share a cache, 0 where none is kept
+  uint32_t file = 0;         // number of the open
+  uint32_t view = 0;         // number of the view; 0: all bytes from the beginning of the file
+  uint8_t routine = 0;       // index in the trace's table of names
+
+  bool operator==(const Access&) const = default;
+};
+
+// Accesses by columns, as analysis wants them.
+struct Accesses {
+  std::vector<int64_t> start_ns, end_ns, completed_ns, position, requested, transferred;
+  std::vector<uint64_t> sequence;
+  std::vector<uint32_t> file, view, thread;
+  std::vector<uint8_t> routine;
+
+  std::size_t size() const { return start_ns.size(); }
+  void push_back(const Access& access, uint32_t of_thread);
+  Access at(std::size_t index) const;
+};
+
+}  // namespace forebay::trace

@@ -1,0 +1,47 @@
+// Numbers of any size whose order of magnitude repeats and whose low bits do not: times. Each is
+// cut into a symbol, which says its magnitude and compresses well, and the remaining low bits,
+// which do not and are packed as they are.
+#pragma once
+
+#include <cstdint>
+
+#include "trace/bytes.h"
+
+namespace forebay::trace {
+
+// Symbols 0 to 15 are the numbers themselves. From there on four to each power of two.
+struct Magnitude {
+  uint8_t symbol;
+  uint8_t low_bits;  // how many remain
+
+  static Magnitude of(uint64_t value);
+  static Magnitude of_symbol(uint8_t symbol);
+  uint64_t base() const;  // the least number with this symbol
+};
+
+class BitWriter {
+ public:
+  explicit BitWriter(Bytes& bytes) : bytes_(bytes) {}
+  void put(uint64_t value, uint32_t bits);
+  void finish();
+
+ private:
+  Bytes& bytes_;
+  uint64_t pending_ = 0;
+  uint32_t count_ = 0;
+};
+
+class BitReader {
+ public:
+  explicit BitReader(ByteView bytes) : bytes_(bytes) {}
+  uint64_t get(uint32_t bits);  // zeros beyond the end; then ok() is false
+  bool ok() const { return ok_; }
+
+ private:
+  ByteView bytes_;
+  std::size_t next_ = 0;
+  uint32_t used_ = 0;  // bits of the byte at next_
+  bool ok_ = true;
+};
+
+}  // namespace forebay::trace

@@ -1,0 +1,177 @@
+// Recording by threads into a file: all of it is there afterwards, in order, or counted as lost.
+#include "runtime/trace_log.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+#include <vector>
+
+#include "runtime/clock.h"
+
+namespace forebay::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TraceLogFile : public ::testing::Test {
+ protected:
+  TraceLogFile() : folder_(fs::temp_directory_path() / ("trace-" + std::to_string(getpid()))) {
+    fs::remove_all(folder_);
+  }
+  ~TraceLogFile() override {
+    end_trace();
+    fs::remove_all(folder_);
+  }
+
+  bool start(trace::Times times = trace::Times::exact, int64_t limit_bytes = 0) {
+    return start_trace({folder_.string(), times, limit_bytes, {{"rank", "4"}}});
+  }
+  trace::Content content() {
+    const fs::path file = *fs::directory_iterator(folder_);
+    EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+    std::ifstream stream(file, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    trace::Content content;
+    EXPECT_TRUE(trace::read(std::as_bytes(std::span(text)), content));
+    return content;
+  }
+  static void record(uint32_t file, int64_t first, int64_t count) {
+    for (int64_t i = first; i < first + count; ++i) {
+      trace::Access access;
+      access.start_ns = trace_ticks();
+      access.file = file;
+      access.position = i;
+      access.requested = access.transferred = 8;
+      access.end_ns = access.completed_ns = trace_ticks();
+      trace_access(access);
+    }
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(TraceLogFile, ThreadsKeepTheirOrder) {
+  constexpr int threads = 4;
+  constexpr int64_t rounds = 40, calls = 500;
+  const int64_t before = now_ns();
+  ASSERT_TRUE(start());
+  EXPECT_EQ(trace_file({0, 9, 2, true, "/some/file"}), 0u);
+  EXPECT_EQ(trace_view({Layout::block(8), 0, 8}), 0u);
+  const Tiling strided{Layout::block(8), 16, 32};
+  EXPECT_EQ(trace_view(strided), 1u);
+  EXPECT_EQ(trace_view(strided), 1u);
+  std::vector<std::thread> all;
+  for (uint32_t t = 0; t < threads; ++t) {
+    all.emplace_back([t] {
+      for (int64_t round = 0; round < rounds; ++round) {
+        record(t, round * calls, calls);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the helper keeps up
+      }
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+  end_trace();
+  const int64_t passed = now_ns() - before;
+  const trace::Content found = content();
+  EXPECT_TRUE(found.problems.empty()) << found.problems[0];
+  EXPECT_TRUE(found.ended);
+  EXPECT_EQ(found.process.at("rank"), "4");
+  ASSERT_EQ(found.files.size(), 1u);
+  EXPECT_EQ(found.files[0].path, "/some/file");
+  ASSERT_EQ(found.views.size(), 1u);
+  EXPECT_EQ(found.views[0].tiling.offset_of(8), 48);
+  EXPECT_EQ(found.totals.accesses, uint64_t{threads} * rounds * calls);
+  EXPECT_EQ(found.accesses.size() + found.totals.lost, found.totals.accesses);
+  std::vector<int64_t> next(threads, 0), time(threads, 0);
+  for (std::size_t i = 0; i < found.accesses.size(); ++i) {
+    const trace::Access access = found.accesses.at(i);
+    ASSERT_LT(access.file, uint32_t{threads});
+    if (found.totals.lost == 0) {
+      ASSERT_EQ(access.position, next[access.file]);
+    }
+    ASSERT_GE(access.position, next[access.file]);
+    next[access.file] = access.position + 1;
+    ASSERT_GE(access.start_ns, time[access.file]);
+    ASSERT_GE(access.end_ns, access.start_ns);
+    ASSERT_EQ(access.completed_ns, access.end_ns);
+    time[access.file] = access.end_ns;
+    ASSERT_LE(access.end_ns, passed);
+  }
+}
+
+TEST_F(TraceLogFile, WhatTheHelperCannotTakeIsCounted) {
+  ASSERT_TRUE(start());
+  constexpr int64_t calls = 3'000'000;
+  record(0, 0, calls);
+  end_trace();
+  const trace::Content found = content();
+  EXPECT_TRUE(found.problems.empty());
+  EXPECT_EQ(found.totals.accesses, uint64_t{calls});
+  EXPECT_EQ(found.accesses.size() + found.totals.lost, uint64_t{calls});
+  EXPECT_GT(found.accesses.size(), 10'000u);
+}
+
+TEST_F(TraceLogFile, BeyondItsLimitTimesAreFolded) {
+  ASSERT_TRUE(start(trace::Times::exact, 20'000));
+  for (int round = 0; round < 50; ++round) {
+    record(0, round * 1000, 1000);
+    flush_trace();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  end_trace();
+  const trace::Content found = content();
+  EXPECT_EQ(found.accesses.size() + found.totals.lost, 50'000u);
+  EXPECT_GT(found.folded, 10'000u);
+  EXPECT_LT(found.folded, found.accesses.size());
+  EXPECT_LT(fs::file_size(*fs::directory_iterator(folder_)), 40'000u);
+}
+
+TEST_F(TraceLogFile, AForkedChildRecordsNothing) {
+  ASSERT_TRUE(start());
+  record(0, 0, 10);
+  const pid_t child = fork();
+  if (child == 0) _exit(tracing.load() ? 1 : 0);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  end_trace();
+  EXPECT_EQ(content().accesses.size(), 10u);
+}
+
+TEST_F(TraceLogFile, AProcessThatIsKilledLeavesWhatWasFlushed) {
+  const pid_t child = fork();
+  if (child == 0) {
+    start();
+    record(0, 0, 5000);
+    flush_trace();
+    usleep(200'000);
+    record(0, 5000, 10);
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  const trace::Content found = content();
+  EXPECT_FALSE(found.ended);
+  EXPECT_EQ(found.accesses.size(), 5000u);
+}
+
+TEST_F(TraceLogFile, ALinkInItsPlaceIsNotFollowed) {
+  fs::create_directory(folder_);
+  const fs::path target = folder_.string() + "-target";
+  fs::create_symlink(target, folder_ / ("4-" + std::to_string(getpid()) + ".trace"));
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(start());
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("nothing is traced"), std::string::npos);
+  EXPECT_FALSE(fs::exists(target));
+  EXPECT_FALSE(tracing.load());
+}
+
+}  // namespace
+}  // namespace forebay::runtime
