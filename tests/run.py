@@ -57,7 +57,7 @@ VARIABLES = {
     "gtest": "--gtest_brief=1 --gtest_output=xml:{report}",
     "datatypes": "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     " build/gcc/tests/mpi/forebay_datatype",
-    "threaded": "--gtest_filter=*ThreadsLoseNoByte*:*Concurren*:*Storage*:*Workers*",
+    "threaded": "--gtest_filter=*ThreadsLoseNoByte*:*ThreadsKeep*:*Concurren*:*Storage*:*Workers*",
     "tsan": f"env TSAN_OPTIONS=suppressions={ROOT / 'tests' / 'tsan.supp'} setarch -R",
 }
 

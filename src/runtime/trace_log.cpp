@@ -303,7 +303,7 @@ void TraceLog::write(const trace::Bytes& bytes) {
 
 void TraceLog::end() {
   for (const std::unique_ptr<ThreadLog>& log : logs_) {
-    if (log->filling().count > 0 && !log->full()) hand_over(*log);
+    if (!log->full() && log->filling().count > 0) hand_over(*log);
   }
   stop_.store(true, std::memory_order_release);
   work_.fetch_add(1, std::memory_order_release);
