@@ -52,7 +52,7 @@ void Helper::run() {
     jobs_.pop_front();
     running_ = owner;
     lock.unlock();
-    const Status ignored = within_memory([&job] { job(); });
+    const Status ignored = within_memory([&work = job] { work(); });
     (void)ignored;  // the work is done by those who need it
     job = nullptr;
     lock.lock();
