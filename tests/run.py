@@ -85,17 +85,30 @@ SUITES = (
     Suite("tsan", FULL, "{tsan} build/tsan/{unit} {threaded}", ("tsan-build",), 2400),
     Suite("mpi", FULL, "{pytest} tests/mpi", ("build",)),
     Suite("apps", FULL, "{pytest} tests/apps", ("build",), 1800),
-    Suite("crash", FULL, "{pytest} tests/crash tests/faults", ("build",), 1800),
+    Suite("crash", FULL, "{pytest} tests/crash tests/faults", ("build",), 3600),
     Suite(
         "hostile-long",
         LONG,
         "env HISTORY_OPERATIONS=200000000 CRASH_SIGNALS=300 {pytest}"
         " tests/crash/test_signals.py tests/faults/test_value_history.py",
         ("build",),
-        20_000,
+        6 * HOUR,
     ),
     Suite("random", FULL, "{pytest} tests/random", ("build",), 3000),
-    Suite("crash-long", LONG, "env CRASH_KILLS=5000 {pytest} tests/crash", ("build",), 4 * HOUR),
+    Suite(
+        "crash-long",
+        LONG,
+        "env CRASH_KILLS=5000 CRASH_CALLS=100 {pytest} tests/crash",
+        ("build",),
+        8 * HOUR,
+    ),
+    Suite(
+        "faults-long",
+        LONG,
+        "env FAULTS_ALL=1 {pytest} tests/faults/test_faulty_ranks.py",
+        ("build",),
+        4 * HOUR,
+    ),
     Suite("random-long", LONG, "{bin}/python tests/random/run.py --long", ("build",), 48 * HOUR),
 )
 
