@@ -112,10 +112,6 @@ Status CachedFile::write(int64_t offset, const std::byte* memory, int64_t length
   ++statistics_.write_calls;
   statistics_.write_bytes += length;
   if (length == 0) return {};
-  if (!cared_for_) [[unlikely]] {
-    node_->await_committer();
-    cared_for_ = true;
-  }
   const Extent extent{offset, length};
   return within_memory([&] {
     return writes_until_sample_-- == 0 ? write_sampled(extent, memory)

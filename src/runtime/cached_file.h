@@ -182,7 +182,6 @@ class CachedFile {
   Translation translation_;
   int64_t last_page_ = -1;  // of the last access: the policy counts a run on one page once
   bool wants_write_through_ = false;
-  bool cared_for_ = false;  // the committer has been waited for
   Statistics statistics_;
   std::optional<SequentialPredictor> predictor_;
   Gain write_gain_;

@@ -6,11 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
-#include <exception>
 #include <new>
 #include <string_view>
 
@@ -23,8 +20,6 @@ namespace forebay::runtime {
 namespace {
 
 constexpr std::string_view registry_suffix = ".registry";
-constexpr int most_pauses = 5000;  // for the committer to be started
-constexpr int pause_ns = 200'000;
 
 int64_t random_word() {
   int64_t word = 0;
@@ -37,33 +32,24 @@ std::string arena_path(const std::string& prefix, uint32_t number) {
   return prefix + ".arena" + std::to_string(number);
 }
 
-// Where `forebay run` waits to tell the user what was saved (FOREBAY_RUN_DIR), it is reported.
-void begin_care(const std::string& registry) {
-  const std::string program = committer_program();
-  const std::string absolute = absolute_path(registry);
-  if (program.empty() || absolute.empty()) return;
-  const char* folder = std::getenv("FOREBAY_RUN_DIR");
-  start_committer(program, absolute, folder == nullptr ? "" : std::string(folder) + "/saved");
-}
-
 }  // namespace
 
-std::unique_ptr<Node> Node::join(const NodeSettings& settings, bool* created, Status* status) {
+std::unique_ptr<Node> Node::join(const std::string& directory, const std::string& name,
+                                 bool recoverable, bool* created, Status* status) {
   // The registry may be about to be removed by the last process that leaves: then join anew.
   for (;;) {
     std::unique_ptr<Node> node(new Node);
-    node->prefix_ = settings.directory + "/" + settings.name;
+    node->prefix_ = directory + "/" + name;
     node->path_ = node->prefix_ + std::string(registry_suffix);
     *created = false;
     node->segment_ = SharedSegment::join(
         node->path_, sizeof(Registry), sizeof(Registry),
-        [&settings, created](std::byte* base) {
+        [recoverable, created](std::byte* base) {
           auto* registry = new (base) Registry;
           registry->lock.init();
           registry->reaping.init();
           registry->identity = random_word();
-          registry->recoverable = settings.recoverable;
-          registry->committer_awaited.store(settings.committer ? 1 : 0);
+          registry->recoverable = recoverable;
           for (FileEntry& file : registry->files) file.access.init();
           *created = true;
         },
@@ -114,32 +100,6 @@ bool Node::enter(bool caretaker, Status* status) {
   return true;
 }
 
-void Node::start_committer() {
-  const auto start = [this] {
-    const Status ignored = within_memory([this] { begin_care(path_); });
-    (void)ignored;  // the job can do without
-    registry_->committer_awaited.store(0, std::memory_order_release);
-  };
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    starter_ = std::thread(start);
-  } catch (const std::exception&) {
-    start();
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
-
-void Node::await_committer() {
-  const std::atomic<uint32_t>& awaited = (job_ != nullptr ? job_ : registry_)->committer_awaited;
-  // Whoever was to start it may have died.
-  for (int i = 0; i < most_pauses && awaited.load(std::memory_order_acquire) != 0; ++i) {
-    const timespec pause{0, pause_ns};
-    nanosleep(&pause, nullptr);
-  }
-}
-
 bool Node::has_users() const {
   for (uint32_t p = 0; p < most_processes; ++p) {
     if (registry_->processes[p].pid != 0 && !registry_->caretaker[p]) return true;
@@ -149,7 +109,6 @@ bool Node::has_users() const {
 
 Node::~Node() {
   // A process that could not leave for want of memory is found dead, and reaped, by the others.
-  if (starter_.joinable()) starter_.join();
   const Status ignored = within_memory([this] {
     if (registry_ != nullptr) leave();
   });
@@ -279,6 +238,15 @@ std::string node_name(Scope scope, const Options& options) {
   return name;
 }
 
+// Where `forebay run` waits to tell the user what was saved (FOREBAY_RUN_DIR), it is reported.
+void begin_care(const std::string& registry) {
+  const std::string program = committer_program();
+  const std::string absolute = absolute_path(registry);
+  if (program.empty() || absolute.empty()) return;
+  const char* folder = std::getenv("FOREBAY_RUN_DIR");
+  start_committer(program, absolute, folder == nullptr ? "" : std::string(folder) + "/saved");
+}
+
 // A file that this job opens may lack bytes of a job that was killed with its committer.
 void recover_earlier_jobs(const Options& options, const std::string& own_registry) {
   RecoverSettings settings;
@@ -309,15 +277,13 @@ Node* node_of(Scope scope, const Options& options, Status* status) {
   if (node == nullptr) {
     const std::string directory = segment_directory(options.arena_dir, status);
     if (directory.empty()) return nullptr;
-    // That of scope node looks after the caches of single processes, too.
-    const bool committer = scope == Scope::node && options.committer && options.recoverable;
     bool created = false;
-    node = Node::join({directory, node_name(scope, options), options.recoverable, committer},
-                      &created, status)
+    node = Node::join(directory, node_name(scope, options), options.recoverable, &created, status)
                .release();
+    // That of scope node looks after the caches of single processes, too.
     if (node != nullptr && created && scope == Scope::node) {
       const Status ignored = within_memory([&] {
-        if (committer) node->start_committer();
+        if (options.committer && options.recoverable) begin_care(node->registry_path());
         recover_earlier_jobs(options, node->registry_path());
       });
       (void)ignored;  // the job can do without

@@ -50,18 +50,11 @@ struct CommitCost {
   int64_t bytes = 0;
 };
 
-// What the first process that joins makes of a node.
-struct NodeSettings {
-  std::string directory;
-  std::string name;
-  bool recoverable = true;
-  bool committer = false;  // the caller will start one
-};
-
 class Node {
  public:
   // *created: nobody had joined before.
-  static std::unique_ptr<Node> join(const NodeSettings& settings, bool* created, Status* status);
+  static std::unique_ptr<Node> join(const std::string& directory, const std::string& name,
+                                    bool recoverable, bool* created, Status* status);
   // Attaches to what a registry's path names, to look after processes that have died. Null: it is
   // being removed, or is not ours to read.
   static std::unique_ptr<Node> adopt(const std::string& registry_path, Status* status);
@@ -84,11 +77,6 @@ class Node {
   std::string registry_path_of(pid_t pid) const;
   // As SharedSegment::watch, for the registry.
   bool watch() const { return segment_->watch(); }
-
-  // Starts the committer meanwhile: its start takes longer than opening a file.
-  void start_committer();
-  // Returns when the job's committer is there, or none will be: before a byte becomes dirty.
-  void await_committer();
 
   // What becomes of a file whose bytes a dead process left.
   struct Saved {
@@ -145,7 +133,6 @@ class Node {
   std::map<uint64_t, std::shared_ptr<OpenFile>> adopted_;  // opened to commit others' pages
   std::map<uint64_t, CommitCost> commit_costs_;            // by device
   Helper helper_;
-  std::thread starter_;  // of the committer
 };
 
 // The node of `scope`, joined at first use; nullptr and a status if it cannot be had.

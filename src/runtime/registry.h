@@ -105,10 +105,9 @@ struct Registry {
   bool recoverable = true;  // else what the dead leave is forgotten
   uint64_t next_file_generation = 1;  // ids of files are never used twice
   uint32_t arenas = 0;
-  std::atomic<uint32_t> committer_awaited{0};  // it is being started
-  bool removed = false;                        // the last process has left: join a new registry
-  std::atomic<uint32_t> told_of_memory{0};     // the user knows that there is none for pages
-  std::atomic<uint32_t> seats_in_use{0};       // seats at and beyond this index were never taken
+  bool removed = false;                     // the last process has left: join a new registry
+  std::atomic<uint32_t> told_of_memory{0};  // the user knows that there is none for pages
+  std::atomic<uint32_t> seats_in_use{0};    // seats at and beyond this index were never taken
   ProcessId processes[most_processes];
   bool caretaker[most_processes] = {};  // is there to look after the others only
   ArenaConfig arena[most_arenas];
