@@ -71,11 +71,12 @@ std::string sentence(const Handle& handle, const Status& status, const char* doi
   return text;
 }
 
-// The class itself where the library has no more codes to give.
+// The class itself where the library has no more codes to give, or memory is refused.
 int error_code(int error_class, const std::string& text) {
   const std::lock_guard guard(codes_mutex);
-  const int code = take_code(error_class);
-  if (code == error_class) return code;
+  int code = error_class;
+  const Status taken = within_memory([&] { code = take_code(error_class); });
+  if (!taken.ok() || code == error_class) return error_class;
   std::array<char, MPI_MAX_ERROR_STRING> bounded{};
   text.copy(bounded.data(), bounded.size() - 1);
   mpi().Add_error_string(code, bounded.data());
@@ -104,7 +105,12 @@ int raise(Handle& handle, int error_class, const std::string& text) {
 
 int raise(Handle& handle, const Status& status, const char* doing) {
   if (status.ok()) return MPI_SUCCESS;
-  return raise(handle, class_of(status.code), sentence(handle, status, doing));
+  int code = class_of(status.code);
+  const Status described =
+      within_memory([&] { code = error_code(code, sentence(handle, status, doing)); });
+  (void)described;  // the class alone must do
+  mpi().File_call_errhandler(handle.file, code);
+  return code;
 }
 
 }  // namespace forebay::mpiio

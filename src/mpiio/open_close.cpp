@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -150,7 +151,8 @@ void tell_refusal(const std::string& name, const Status& refusal) {
       stderr,
       "forebay: %s goes past the cache: %s (%s); FOREBAY_ARENA_DIR names another place for "
       "the cache\n",
-      name.c_str(), describe(refusal.code), cause(refusal).c_str());
+      name.c_str(), describe(refusal.code),
+      refusal.system_error == 0 ? "" : std::strerror(refusal.system_error));
 }
 
 // Settles what the ranks share; `handle` is null on ranks that could not open (`refusal`). Ready to
