@@ -67,8 +67,9 @@ def test_injected(installation: mpi.Mpi, name: str, written: bytes, tmp_path: Pa
         "FOREBAY_JOB": f"injected-{os.getpid()}",
     }
     log = tmp_path / "log"
-    # Every rank is traced, each thread counts its own calls; other files are left in peace.
-    trace = ["strace", "-f", "--seccomp-bpf", "-o", str(log), "-P", str(file)]
+    # Every rank is traced, each thread counts its own calls; other files are left in peace. All
+    # append to one log.
+    trace = ["strace", "-f", "--seccomp-bpf", "-A", "-o", str(log), "-P", str(file)]
     trace += ["-e", f"trace={injection.split(':')[0]}", "-e", f"inject={injection}"]
     words = [str(program), str(file), scene, error_class, cause or "-"]
     command = mpi.launch_command(installation, 2, [*trace, *forebay.preloaded(words, settings)])
