@@ -35,26 +35,32 @@ std::string arena_path(const std::string& prefix, uint32_t number) {
 }  // namespace
 
 std::unique_ptr<Node> Node::join(const std::string& directory, const std::string& name,
-                                 bool recoverable, bool* created, Status* status) {
+                                 bool recoverable, const OnCreation& on_creation, Status* status) {
   // The registry may be about to be removed by the last process that leaves: then join anew.
   for (;;) {
     std::unique_ptr<Node> node(new Node);
     node->prefix_ = directory + "/" + name;
     node->path_ = node->prefix_ + std::string(registry_suffix);
-    *created = false;
+    bool created = false;
     node->segment_ = SharedSegment::join(
         node->path_, sizeof(Registry), sizeof(Registry),
-        [recoverable, created](std::byte* base) {
+        [&](std::byte* base) {
+          on_creation(node->path_);
           auto* registry = new (base) Registry;
           registry->lock.init();
           registry->reaping.init();
           registry->identity = random_word();
           registry->recoverable = recoverable;
           for (FileEntry& file : registry->files) file.access.init();
-          *created = true;
+          registry->processes[0] = this_process();
+          created = true;
         },
         status);
     if (node->segment_ == nullptr) return nullptr;
+    if (created) {
+      node->registry_ = reinterpret_cast<Registry*>(node->segment_->base());
+      return node;
+    }
     if (node->enter(false, status)) return node;
     if (!status->ok()) return nullptr;
   }
@@ -278,15 +284,19 @@ Node* node_of(Scope scope, const Options& options, Status* status) {
     const std::string directory = segment_directory(options.arena_dir, status);
     if (directory.empty()) return nullptr;
     bool created = false;
-    node = Node::join(directory, node_name(scope, options), options.recoverable, &created, status)
-               .release();
     // That of scope node looks after the caches of single processes, too.
-    if (node != nullptr && created && scope == Scope::node) {
-      const Status ignored = within_memory([&] {
-        if (options.committer && options.recoverable) begin_care(node->registry_path());
-        recover_earlier_jobs(options, node->registry_path());
-      });
+    const auto on_creation = [&](const std::string& registry) {
+      created = true;
+      if (scope != Scope::node || !options.committer || !options.recoverable) return;
+      const Status ignored = within_memory([&] { begin_care(registry); });
       (void)ignored;  // the job can do without
+    };
+    node = Node::join(directory, node_name(scope, options), options.recoverable, on_creation, status)
+               .release();
+    if (node != nullptr && created && scope == Scope::node) {
+      const Status ignored =
+          within_memory([&] { recover_earlier_jobs(options, node->registry_path()); });
+      (void)ignored;
     }
   }
   return node;

@@ -52,9 +52,11 @@ struct CommitCost {
 
 class Node {
  public:
-  // *created: nobody had joined before.
+  // Told the registry's path where nobody had joined before, and before anybody else can.
+  using OnCreation = std::function<void(const std::string& registry_path)>;
   static std::unique_ptr<Node> join(const std::string& directory, const std::string& name,
-                                    bool recoverable, bool* created, Status* status);
+                                    bool recoverable, const OnCreation& on_creation,
+                                    Status* status);
   // Attaches to what a registry's path names, to look after processes that have died. Null: it is
   // being removed, or is not ours to read.
   static std::unique_ptr<Node> adopt(const std::string& registry_path, Status* status);

@@ -23,7 +23,8 @@ namespace {
 constexpr std::size_t header_bytes = 4096;
 constexpr uint32_t layout_version = 4;
 constexpr uint64_t share_left_to_others = 8;  // one eighth
-constexpr int attach_attempts = 5000;         // a millisecond each
+constexpr int attempts = 5000;                // to see a segment ready, a millisecond each
+constexpr int open_flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
 
 struct SegmentHeader {
   char magic[8];
@@ -97,6 +98,13 @@ std::byte* map_ready(int descriptor, const struct stat& info, Status* status) {
   return nullptr;
 }
 
+void unlink_if_named(int descriptor, const std::string& path) {
+  struct stat mine, named;
+  if (fstat(descriptor, &mine) == 0 && lstat(path.c_str(), &named) == 0 &&
+      mine.st_ino == named.st_ino)
+    unlink(path.c_str());
+}
+
 }  // namespace
 
 std::string segment_directory(const std::string& base, Status* status) {
@@ -147,49 +155,74 @@ Status SharedSegment::create(std::size_t bytes, std::size_t reserved_bytes,
   header->checksum = checksum_of(*header);
   initialise(base_);
   header->ready.store(1, std::memory_order_release);
+  flock(descriptor_, LOCK_UN);
   return {};
+}
+
+// The creator holds the file's lock until the segment is ready, so that others know an unready one
+// whose creator has died. False: the new file was taken for such a one, and removed.
+bool SharedSegment::begin_creation() {
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  struct stat info;
+  return fstat(descriptor_, &info) == 0 && info.st_nlink > 0;
+}
+
+SharedSegment::Found SharedSegment::look(Status* status) {
+  *status = {};
+  const int descriptor = open(path_.c_str(), open_flags);
+  if (descriptor < 0) {
+    if (errno == ENOENT) return Found::nothing;
+    *status = Status::from_errno(errno);
+    return Found::unusable;
+  }
+  struct stat info;
+  const auto map = [&] {
+    return fstat(descriptor, &info) == 0 ? map_ready(descriptor, info, status) : nullptr;
+  };
+  std::byte* mapping = map();
+  bool abandoned = false;
+  if (mapping == nullptr && status->ok() && flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+    mapping = map();  // its creator has finished meanwhile, or died
+    abandoned = mapping == nullptr && status->ok() && info.st_uid == geteuid();
+    if (abandoned) unlink_if_named(descriptor, path_);
+    flock(descriptor, LOCK_UN);
+  }
+  if (mapping != nullptr) {
+    take(descriptor, mapping, static_cast<std::size_t>(info.st_size) - header_bytes);
+    return Found::ready;
+  }
+  close(descriptor);
+  if (!status->ok()) return Found::unusable;
+  return abandoned ? Found::nothing : Found::unready;
 }
 
 std::unique_ptr<SharedSegment> SharedSegment::join(
     const std::string& path, std::size_t bytes, std::size_t reserved_bytes,
     const std::function<void(std::byte*)>& initialise, Status* status) {
-  constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
   // First, since others wait for a file that exists to be made ready.
   std::unique_ptr<SharedSegment> segment(new SharedSegment(path));
-  for (int attempt = 0; attempt < attach_attempts; ++attempt) {
-    int descriptor = open(path.c_str(), flags | O_CREAT | O_EXCL, 0600);
-    if (descriptor >= 0) {
-      segment->descriptor_ = descriptor;
-      *status = within_memory([&] { return segment->create(bytes, reserved_bytes, initialise); });
-      if (status->ok()) return segment;
-      unlink(path.c_str());
-      return nullptr;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    segment->descriptor_ = open(path.c_str(), open_flags | O_CREAT | O_EXCL, 0600);
+    if (segment->descriptor_ >= 0) {
+      if (segment->begin_creation()) {
+        *status = within_memory([&] { return segment->create(bytes, reserved_bytes, initialise); });
+        if (status->ok()) return segment;
+        unlink(path.c_str());
+        return nullptr;
+      }
+      close(segment->descriptor_);
+      segment->descriptor_ = -1;
+      continue;
     }
     if (errno != EEXIST) {
       *status = Status::from_errno(errno);
       return nullptr;
     }
-    descriptor = open(path.c_str(), flags);
-    if (descriptor < 0) {
-      if (errno == ENOENT) continue;  // removed meanwhile: create it
-      *status = Status::from_errno(errno);
-      return nullptr;
-    }
-    struct stat info;
-    *status = {};
-    std::byte* mapping =
-        fstat(descriptor, &info) == 0 ? map_ready(descriptor, info, status) : nullptr;
-    if (mapping != nullptr && info.st_size == static_cast<off_t>(header_bytes + bytes)) {
-      segment->take(descriptor, mapping, bytes);
-      return segment;
-    }
-    if (mapping != nullptr) {  // whoever made it lays it out otherwise
-      munmap(mapping, static_cast<std::size_t>(info.st_size));
-      *status = {Code::unsupported, 0, -1};
-    }
-    close(descriptor);
+    const Found found = segment->look(status);
+    if (found == Found::ready && segment->bytes() == bytes) return segment;
+    if (found == Found::ready) *status = {Code::unsupported, 0, -1};  // laid out otherwise
     if (!status->ok()) return nullptr;
-    sleep_a_millisecond();
+    if (found == Found::unready) sleep_a_millisecond();
   }
   *status = {Code::no_memory, ETIMEDOUT, -1};
   return nullptr;
@@ -197,21 +230,14 @@ std::unique_ptr<SharedSegment> SharedSegment::join(
 
 std::unique_ptr<SharedSegment> SharedSegment::attach(const std::string& path, Status* status) {
   std::unique_ptr<SharedSegment> segment(new SharedSegment(path));
-  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  struct stat info;
-  if (descriptor < 0 || fstat(descriptor, &info) != 0) {
-    *status = Status::from_errno(errno);
-    if (descriptor >= 0) close(descriptor);
-    return nullptr;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    const Found found = segment->look(status);
+    if (found == Found::ready) return segment;
+    if (found != Found::unready) return nullptr;
+    sleep_a_millisecond();
   }
-  std::byte* mapping = map_ready(descriptor, info, status);
-  if (mapping == nullptr) {
-    if (status->ok()) *status = {Code::unsupported, 0, -1};
-    close(descriptor);
-    return nullptr;
-  }
-  segment->take(descriptor, mapping, static_cast<std::size_t>(info.st_size) - header_bytes);
-  return segment;
+  *status = {Code::no_memory, ETIMEDOUT, -1};
+  return nullptr;
 }
 
 bool SharedSegment::reserve(std::size_t offset, std::size_t length) {
@@ -235,12 +261,7 @@ void SharedSegment::populate(std::size_t offset, std::size_t length) const {
 #endif
 }
 
-void SharedSegment::remove() {
-  struct stat mine, named;
-  if (fstat(descriptor_, &mine) == 0 && lstat(path_.c_str(), &named) == 0 &&
-      mine.st_ino == named.st_ino)
-    unlink(path_.c_str());
-}
+void SharedSegment::remove() { unlink_if_named(descriptor_, path_); }
 
 bool SharedSegment::watch() const { return flock(descriptor_, LOCK_EX | LOCK_NB) == 0; }
 

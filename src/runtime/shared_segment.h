@@ -24,7 +24,8 @@ class SharedSegment {
                                              std::size_t reserved_bytes,
                                              const std::function<void(std::byte*)>& initialise,
                                              Status* status);
-  // Opens the segment at `path`, of whatever size, that some process has made ready.
+  // Opens the segment at `path`, of whatever size, that some process has made. Null with success:
+  // there is none, or it was never made ready by a process that has died, and is removed.
   static std::unique_ptr<SharedSegment> attach(const std::string& path, Status* status);
   ~SharedSegment();  // unmaps; the file stays
   SharedSegment(const SharedSegment&) = delete;
@@ -43,6 +44,10 @@ class SharedSegment {
 
  private:
   explicit SharedSegment(std::string path) : path_(std::move(path)) {}
+  // What stands under the segment's name.
+  enum class Found { nothing, unready, unusable, ready };
+  Found look(Status* status);
+  bool begin_creation();
   void take(int descriptor, std::byte* mapping, std::size_t bytes);
   Status create(std::size_t bytes, std::size_t reserved_bytes,
                 const std::function<void(std::byte*)>& initialise);
