@@ -34,6 +34,8 @@ from harness import mpi
 
 LIFE_SECONDS = 240
 RECOVERY_SECONDS = 120
+# What a program says of itself, or launchers of a rank that ended by a signal no schedule sends.
+FAILED = re.compile(r"random_io: FAILED.*(\n  .*){0,4}|.*\bsignal:? (4|6|7|8|11)\b.*")
 RECOVER = [mpi.WHEELS[0].python, "-m", "forebay", "recover"]
 
 
@@ -72,9 +74,9 @@ class Job:
         configuration = self.configuration.with_settings(settings)
         outcome = matrix.run(configuration, self.folder, options, LIFE_SECONDS)
         (self.folder / f"life{life}.output").write_text(str(outcome))
-        found = re.search(r"random_io: FAILED.*(\n  .*){0,4}", outcome.errors + outcome.output)
+        found = FAILED.search(outcome.errors + outcome.output)
         if found or (life > self.lives and outcome.code != 0):
-            self.failure = found[0] if found else str(outcome)
+            self.failure = f"{found[0]}\n{outcome}" if found else str(outcome)
             return False
         self.killed += outcome.code != 0
         if arenas is None:
