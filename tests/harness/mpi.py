@@ -16,6 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAMS = ROOT / "build" / "programs"
 HEADERS = Path(__file__).resolve().parent
+LAUNCHES = 3
+NOT_LAUNCHED = "The PMIx server's listener thread failed to start"
 TIMEOUT_SECONDS = 120
 
 # MPICH's ranks poll; with more ranks than cores these let the others run.
@@ -122,7 +124,23 @@ def run(
     folder: Path | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Outcome:
-    """Runs a command to its end or the timeout; nothing that it started survives it."""
+    """Runs a command to its end or the timeout; nothing that it started survives it.
+
+    Open MPI's launcher at times ends at once, before it has started anything: it is run again.
+    """
+    for _ in range(LAUNCHES):
+        outcome = _run_once(command, environment, folder, timeout_seconds)
+        if NOT_LAUNCHED not in outcome.errors + outcome.output:
+            break
+    return outcome
+
+
+def _run_once(
+    command: Sequence[str],
+    environment: Mapping[str, str] | None,
+    folder: Path | None,
+    timeout_seconds: float,
+) -> Outcome:
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

@@ -218,9 +218,12 @@ class Session {
     Aftermath left;
     if (arguments_.life > 1) {
       History before(arguments_.files, arguments_.life - 1);
-      left = before.read() ? examine(before, arguments_.files, ranks_, features_)
-                           : Aftermath{0, {}, "the ranks ended before they had begun"};
-      append_schedule(before, left);
+      if (before.read()) {
+        left = examine(before, arguments_.files, ranks_, features_);
+        append_schedule(before, left);
+      } else {
+        left.violation = "the ranks ended before they had begun";
+      }
     }
     for (int file = 0; file < kFiles; ++file) {
       now.save_file(file, contents(file_path(arguments_.files, file, 0)));
