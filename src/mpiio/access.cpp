@@ -9,6 +9,7 @@
 #include "mpiio/errors.h"
 #include "mpiio/library_access.h"
 #include "mpiio/positions.h"
+#include "mpiio/tracing.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -142,6 +143,7 @@ struct Moved {
 Moved move_at(Handle& handle, const Call& call, const Buffer& buffer, int64_t position) {
   Moved moved;
   moved.status = move(handle, call.operation, position, buffer, moved.bytes);
+  TracedCall::moved(position, moved.status.ok() ? moved.bytes : 0);
   return moved;
 }
 
@@ -254,6 +256,7 @@ Transfer transfer(Handle& handle, const Call& call) {
     }
     return undecodable(handle, call) ? unsupported(handle) : refuse(handle, call);
   }
+  TracedCall::asked(buffer.bytes);
   switch (call.positioning) {
     case Positioning::given:
       return at_given_offset(handle, call, buffer);

@@ -15,6 +15,7 @@
 #include "mpiio/routines.h"
 #include "mpiio/sizes.h"
 #include "mpiio/split_collectives.h"
+#include "mpiio/tracing.h"
 
 #define FOREBAY_EXPORT extern "C" [[gnu::visibility("default")]]
 
@@ -33,7 +34,8 @@ bool is_awaited(const Handle& handle, Positioning positioning, bool collective) 
 #define FOREBAY_PASS(name, parameters, arguments) \
   FOREBAY_EXPORT int MPI_##name parameters { return mpi().name arguments; }
 
-// A routine that `act` answers for files of ours: for this rank alone, or with the others.
+// A routine that `act` answers for files of ours: for this rank alone, or with the others. Some are
+// traced, with an argument.
 #define FOREBAY_ALONE(name, parameters, arguments, act)                                          \
   FOREBAY_EXPORT int MPI_##name parameters {                                                     \
     if (Handle* handle = find_handle(file)) return alone(*handle, [&]() -> int { return act; }); \
@@ -41,6 +43,19 @@ bool is_awaited(const Handle& handle, Positioning positioning, bool collective) 
   }
 #define FOREBAY_TOGETHER(name, parameters, arguments, act)                                \
   FOREBAY_EXPORT int MPI_##name parameters {                                              \
+    if (Handle* handle = find_handle(file)) return awaited([&]() -> int { return act; }); \
+    return mpi().name arguments;                                                          \
+  }
+
+#define FOREBAY_ALONE_TRACED(name, parameters, arguments, argument, act)                         \
+  FOREBAY_EXPORT int MPI_##name parameters {                                                     \
+    const TracedCall traced(Routine::name, file, argument);                                      \
+    if (Handle* handle = find_handle(file)) return alone(*handle, [&]() -> int { return act; }); \
+    return mpi().name arguments;                                                                 \
+  }
+#define FOREBAY_TOGETHER_TRACED(name, parameters, arguments, argument, act)               \
+  FOREBAY_EXPORT int MPI_##name parameters {                                              \
+    const TracedCall traced(Routine::name, file, argument);                               \
     if (Handle* handle = find_handle(file)) return awaited([&]() -> int { return act; }); \
     return mpi().name arguments;                                                          \
   }
@@ -66,38 +81,45 @@ FOREBAY_EXPORT int MPI_File_close(MPI_File* file) {
   return awaited([&] { return close_file(file); });
 }
 
-FOREBAY_TOGETHER(File_set_size, (MPI_File file, MPI_Offset size), (file, size),
-                 set_size(*handle, size))
-FOREBAY_TOGETHER(File_preallocate, (MPI_File file, MPI_Offset size), (file, size),
-                 preallocate(*handle, size))
+FOREBAY_TOGETHER_TRACED(File_set_size, (MPI_File file, MPI_Offset size), (file, size), size,
+                        set_size(*handle, size))
+FOREBAY_TOGETHER_TRACED(File_preallocate, (MPI_File file, MPI_Offset size), (file, size), size,
+                        preallocate(*handle, size))
 FOREBAY_ALONE(File_get_size, (MPI_File file, MPI_Offset* size), (file, size),
               get_size(*handle, size))
 FOREBAY_ALONE(File_get_info, (MPI_File file, MPI_Info* info), (file, info), get_info(*handle, info))
-FOREBAY_TOGETHER(File_set_view,
-                 (MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
-                  const char* datarep, MPI_Info info),
-                 (file, displacement, etype, filetype, datarep, info),
-                 set_view(*handle, displacement, etype, filetype, datarep, info))
+FOREBAY_EXPORT int MPI_File_set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype,
+                                     MPI_Datatype filetype, const char* datarep, MPI_Info info) {
+  TracedCall traced(Routine::File_set_view, file, displacement);
+  const auto act = [&](Handle* handle) {
+    return handle == nullptr
+               ? mpi().File_set_view(file, displacement, etype, filetype, datarep, info)
+               : set_view(*handle, displacement, etype, filetype, datarep, info);
+  };
+  const int code = awaited([&] { return act(find_handle(file)); });
+  if (code == MPI_SUCCESS) traced.viewed(file, displacement, etype, filetype, datarep);
+  return code;
+}
 FOREBAY_ALONE(File_get_view,
               (MPI_File file, MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* filetype,
                char* datarep),
               (file, displacement, etype, filetype, datarep),
               get_view(*handle, displacement, etype, filetype, datarep))
-FOREBAY_ALONE(File_seek, (MPI_File file, MPI_Offset offset, int whence), (file, offset, whence),
-              seek(*handle, offset, whence))
-FOREBAY_TOGETHER(File_seek_shared, (MPI_File file, MPI_Offset offset, int whence),
-                 (file, offset, whence), seek_shared(*handle, offset, whence))
+FOREBAY_ALONE_TRACED(File_seek, (MPI_File file, MPI_Offset offset, int whence),
+                     (file, offset, whence), offset, seek(*handle, offset, whence))
+FOREBAY_TOGETHER_TRACED(File_seek_shared, (MPI_File file, MPI_Offset offset, int whence),
+                        (file, offset, whence), offset, seek_shared(*handle, offset, whence))
 FOREBAY_ALONE(File_get_position, (MPI_File file, MPI_Offset* offset), (file, offset),
               get_position(*handle, offset))
 FOREBAY_ALONE(File_get_position_shared, (MPI_File file, MPI_Offset* offset), (file, offset),
               get_position_shared(*handle, offset))
 FOREBAY_ALONE(File_get_byte_offset, (MPI_File file, MPI_Offset offset, MPI_Offset* displacement),
               (file, offset, displacement), get_byte_offset(*handle, offset, displacement))
-FOREBAY_TOGETHER(File_set_atomicity, (MPI_File file, int flag), (file, flag),
-                 set_atomicity(*handle, flag))
+FOREBAY_TOGETHER_TRACED(File_set_atomicity, (MPI_File file, int flag), (file, flag), flag,
+                        set_atomicity(*handle, flag))
 FOREBAY_ALONE(File_get_atomicity, (MPI_File file, int* flag), (file, flag),
               get_atomicity(*handle, flag))
-FOREBAY_TOGETHER(File_sync, (MPI_File file), (file), sync(*handle))
+FOREBAY_TOGETHER_TRACED(File_sync, (MPI_File file), (file), 0, sync(*handle))
 
 FOREBAY_PASS(File_delete, (const char* name, MPI_Info info), (name, info))
 FOREBAY_PASS(File_get_group, (MPI_File file, MPI_Group* group), (file, group))
@@ -117,11 +139,14 @@ FOREBAY_PASS(Register_datarep,
               MPI_Datarep_extent_function* extent_function, void* state),
              (name, read_function, write_function, extent_function, state))
 
-// A data access routine.
-#define FOREBAY_ACCESS(name, position, group, parameters, arguments, act)              \
+// A data access routine. `library`: what is done, by plain(), where the file is the library's
+// alone.
+#define FOREBAY_ACCESS(name, position, group, parameters, arguments, library, act)     \
   FOREBAY_EXPORT int MPI_##name parameters {                                           \
+    TracedCall traced(Routine::name, file);                                            \
     Handle* handle = find_handle(file);                                                \
-    if (handle == nullptr) return mpi().name arguments;                                \
+    const auto plain = [&] { return mpi().name arguments; };                           \
+    if (handle == nullptr) return library;                                             \
     const auto acting = [&]() -> int { return act; };                                  \
     return is_awaited(*handle, Positioning::position, group) ? awaited(acting)         \
                                                              : alone(*handle, acting); \
@@ -139,43 +164,55 @@ FOREBAY_PASS(Register_datarep,
         const_cast<void*>(static_cast<const void*>(buffer)), count, type                       \
   }
 
-#define FOREBAY_BLOCKING_AT_(name, op, position, group, count_type)                    \
-  FOREBAY_ACCESS(                                                                      \
-      File_##name, position, FOREBAY_TOGETHER_##group,                                 \
-      (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count, \
-       MPI_Datatype type, MPI_Status * status),                                        \
-      (file, offset, buffer, count, type, status),                                     \
+#define FOREBAY_BLOCKING_AT_(name, op, position, group, count_type)                            \
+  FOREBAY_ACCESS(                                                                              \
+      File_##name, position, FOREBAY_TOGETHER_##group,                                         \
+      (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count,         \
+       MPI_Datatype type, MPI_Status * status),                                                \
+      (file, offset, buffer, count, type, status),                                             \
+      traced.library_access(file, FOREBAY_CALL_OF(op, position, group, true, offset), &status, \
+                            plain),                                                            \
       finish(transfer(*handle, FOREBAY_CALL_OF(op, position, group, true, offset)), status))
 #define FOREBAY_BLOCKING_(name, op, position, group, count_type)                                  \
-  FOREBAY_ACCESS(File_##name, position, FOREBAY_TOGETHER_##group,                                 \
-                 (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type, \
-                  MPI_Status * status),                                                           \
-                 (file, buffer, count, type, status),                                             \
-                 finish(transfer(*handle, FOREBAY_CALL_OF(op, position, group, true, 0)), status))
-#define FOREBAY_NONBLOCKING_AT_(name, op, position, group, count_type)                 \
-  FOREBAY_ACCESS(                                                                      \
-      File_##name, position, FOREBAY_TOGETHER_##group,                                 \
-      (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count, \
-       MPI_Datatype type, MPI_Request * request),                                      \
-      (file, offset, buffer, count, type, request),                                    \
+  FOREBAY_ACCESS(                                                                                 \
+      File_##name, position, FOREBAY_TOGETHER_##group,                                            \
+      (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type,            \
+       MPI_Status * status),                                                                      \
+      (file, buffer, count, type, status),                                                        \
+      traced.library_access(file, FOREBAY_CALL_OF(op, position, group, true, 0), &status, plain), \
+      finish(transfer(*handle, FOREBAY_CALL_OF(op, position, group, true, 0)), status))
+#define FOREBAY_NONBLOCKING_AT_(name, op, position, group, count_type)                          \
+  FOREBAY_ACCESS(                                                                               \
+      File_##name, position, FOREBAY_TOGETHER_##group,                                          \
+      (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count,          \
+       MPI_Datatype type, MPI_Request * request),                                               \
+      (file, offset, buffer, count, type, request),                                             \
+      traced.library_access(file, FOREBAY_CALL_OF(op, position, group, false, offset), nullptr, \
+                            plain),                                                             \
       start_request(*handle, FOREBAY_CALL_OF(op, position, group, false, offset), request))
-#define FOREBAY_NONBLOCKING_(name, op, position, group, count_type)                               \
-  FOREBAY_ACCESS(File_##name, position, FOREBAY_TOGETHER_##group,                                 \
-                 (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type, \
-                  MPI_Request * request),                                                         \
-                 (file, buffer, count, type, request),                                            \
-                 start_request(*handle, FOREBAY_CALL_OF(op, position, group, false, 0), request))
+#define FOREBAY_NONBLOCKING_(name, op, position, group, count_type)                                \
+  FOREBAY_ACCESS(                                                                                  \
+      File_##name, position, FOREBAY_TOGETHER_##group,                                             \
+      (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type,             \
+       MPI_Request * request),                                                                     \
+      (file, buffer, count, type, request),                                                        \
+      traced.library_access(file, FOREBAY_CALL_OF(op, position, group, false, 0), nullptr, plain), \
+      start_request(*handle, FOREBAY_CALL_OF(op, position, group, false, 0), request))
 #define FOREBAY_BEGIN_AT_(name, op, position, group, count_type)                                  \
   FOREBAY_ACCESS(File_##name, position, FOREBAY_TOGETHER_##group,                                 \
                  (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count, \
                   MPI_Datatype type),                                                             \
                  (file, offset, buffer, count, type),                                             \
+                 traced.library_access(file, FOREBAY_CALL_OF(op, position, group, false, offset), \
+                                       nullptr, plain),                                           \
                  begin_split(*handle, FOREBAY_CALL_OF(op, position, group, false, offset)))
 #define FOREBAY_BEGIN_(name, op, position, group, count_type)                                      \
-  FOREBAY_ACCESS(File_##name, position, FOREBAY_TOGETHER_##group,                                  \
-                 (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type), \
-                 (file, buffer, count, type),                                                      \
-                 begin_split(*handle, FOREBAY_CALL_OF(op, position, group, false, 0)))
+  FOREBAY_ACCESS(                                                                                  \
+      File_##name, position, FOREBAY_TOGETHER_##group,                                             \
+      (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type),            \
+      (file, buffer, count, type),                                                                 \
+      traced.library_access(file, FOREBAY_CALL_OF(op, position, group, false, 0), nullptr, plain), \
+      begin_split(*handle, FOREBAY_CALL_OF(op, position, group, false, 0)))
 
 #define FOREBAY_BLOCKING_AT(name, op, position, group) \
   FOREBAY_BLOCKING_AT_(name, op, position, group, int)
@@ -191,7 +228,7 @@ FOREBAY_PASS(Register_datarep,
 #define FOREBAY_END(name, op, position, group)                                     \
   FOREBAY_ACCESS(File_##name, position, FOREBAY_TOGETHER_##group,                  \
                  (MPI_File file, FOREBAY_BUFFER_##op buffer, MPI_Status * status), \
-                 (file, buffer, status),                                           \
+                 (file, buffer, status), plain(),                                  \
                  end_split(*handle, Operation::op, Positioning::position, status))
 
 FOREBAY_DATA_ROUTINES(FOREBAY_BLOCKING_AT, FOREBAY_BLOCKING, FOREBAY_NONBLOCKING_AT,
@@ -219,7 +256,6 @@ FOREBAY_PASS(Register_datarep_c,
   FOREBAY_BEGIN_AT_(name##_c, op, position, group, MPI_Count)
 #define FOREBAY_BEGIN_C(name, op, position, group) \
   FOREBAY_BEGIN_(name##_c, op, position, group, MPI_Count)
-#define FOREBAY_NO_TWIN(name, op, position, group)
 
 FOREBAY_DATA_ROUTINES(FOREBAY_BLOCKING_AT_C, FOREBAY_BLOCKING_C, FOREBAY_NONBLOCKING_AT_C,
                       FOREBAY_NONBLOCKING_C, FOREBAY_BEGIN_AT_C, FOREBAY_BEGIN_C, FOREBAY_NO_TWIN)
@@ -236,24 +272,20 @@ const forebay_entry_point entry_points[] = {
     FOREBAY_ROW(Init) FOREBAY_ROW(Init_thread) FOREBAY_ROW(Finalize) FOREBAY_ROW(Abort) FOREBAY_ROW(
         File_open) FOREBAY_ROW(File_close) FOREBAY_ROW(File_delete) FOREBAY_ROW(File_set_size)
         FOREBAY_ROW(File_preallocate) FOREBAY_ROW(File_get_size) FOREBAY_ROW(File_get_group)
-            FOREBAY_ROW(File_get_amode) FOREBAY_ROW(File_set_info) FOREBAY_ROW(
-                File_get_info) FOREBAY_ROW(File_set_view) FOREBAY_ROW(File_get_view)
-                FOREBAY_ROW(File_seek) FOREBAY_ROW(File_seek_shared) FOREBAY_ROW(
-                    File_get_position) FOREBAY_ROW(File_get_position_shared)
-                    FOREBAY_ROW(File_get_byte_offset) FOREBAY_ROW(File_get_type_extent) FOREBAY_ROW(
-                        File_set_atomicity) FOREBAY_ROW(File_get_atomicity) FOREBAY_ROW(File_sync)
-                        FOREBAY_ROW(File_create_errhandler) FOREBAY_ROW(File_set_errhandler)
-                            FOREBAY_ROW(File_get_errhandler) FOREBAY_ROW(File_call_errhandler)
-                                FOREBAY_ROW(Register_datarep) FOREBAY_DATA_ROUTINES(
-                                    FOREBAY_DATA_ROW, FOREBAY_DATA_ROW, FOREBAY_DATA_ROW,
-                                    FOREBAY_DATA_ROW, FOREBAY_DATA_ROW, FOREBAY_DATA_ROW,
-                                    FOREBAY_DATA_ROW)
+            FOREBAY_ROW(File_get_amode) FOREBAY_ROW(File_set_info) FOREBAY_ROW(File_get_info)
+                FOREBAY_ROW(File_set_view) FOREBAY_ROW(File_get_view) FOREBAY_ROW(File_seek)
+                    FOREBAY_ROW(File_seek_shared) FOREBAY_ROW(File_get_position) FOREBAY_ROW(
+                        File_get_position_shared) FOREBAY_ROW(File_get_byte_offset)
+                        FOREBAY_ROW(File_get_type_extent) FOREBAY_ROW(File_set_atomicity)
+                            FOREBAY_ROW(File_get_atomicity) FOREBAY_ROW(File_sync) FOREBAY_ROW(
+                                File_create_errhandler) FOREBAY_ROW(File_set_errhandler)
+                                FOREBAY_ROW(File_get_errhandler) FOREBAY_ROW(File_call_errhandler)
+                                    FOREBAY_ROW(Register_datarep)
+                                        FOREBAY_EVERY_DATA_ROUTINE(FOREBAY_DATA_ROW)
 #if defined(FOREBAY_LARGE_COUNT)
-                                    FOREBAY_ROW(File_get_type_extent_c)
-                                        FOREBAY_ROW(Register_datarep_c) FOREBAY_DATA_ROUTINES(
-                                            FOREBAY_DATA_ROW_C, FOREBAY_DATA_ROW_C,
-                                            FOREBAY_DATA_ROW_C, FOREBAY_DATA_ROW_C,
-                                            FOREBAY_DATA_ROW_C, FOREBAY_DATA_ROW_C, FOREBAY_NO_TWIN)
+                                            FOREBAY_ROW(File_get_type_extent_c)
+                                                FOREBAY_ROW(Register_datarep_c)
+                                                    FOREBAY_EVERY_DATA_ROUTINE_C(FOREBAY_DATA_ROW_C)
 #endif
 };
 

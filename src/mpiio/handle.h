@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "mpiio/call.h"
+#include "mpiio/file_map.h"
 #include "mpiio/mpi_library.h"
 #include "mpiio/own_comm.h"
 #include "mpiio/view.h"
@@ -129,62 +130,8 @@ class HandlesChange {
 // handler or before a longjmp. False: somebody is.
 bool try_lock(Handle& handle);
 
-// The open handles of this process. Lookups take no lock.
-class HandleMap {
- public:
-  // Takes `handle` and keeps it under its file. False: no room, the caller still has it.
-  bool insert(std::unique_ptr<Handle>& handle);
-  // nullptr: not ours.
-  Handle* find(MPI_File file) const;
-  // Takes the handle out; nullptr when it is not there.
-  std::unique_ptr<Handle> remove(MPI_File file);
-  // Any handle still open, or nullptr.
-  Handle* any() const;
-  // Calls act(Handle&) for every open handle.
-  template <typename Act>
-  void for_each(Act act) const {
-    for (const Slot& slot : slots_) {
-      const uintptr_t key = slot.key.load(std::memory_order_acquire);
-      if (key != empty && key != removed)
-        if (Handle* handle = slot.handle.load(std::memory_order_acquire)) act(*handle);
-    }
-  }
-
- private:
-  static constexpr std::size_t capacity = 4096;  // more than a process has descriptors by default
-  static constexpr uintptr_t empty = 0;
-  static constexpr uintptr_t removed = 1;
-  struct Slot {
-    std::atomic<uintptr_t> key{empty};
-    std::atomic<Handle*> handle{nullptr};
-  };
-  static std::size_t first_slot(uintptr_t key) {
-    return (key * 0x9e3779b97f4a7c15u >> 40) % capacity;
-  }
-  const Slot* locate(uintptr_t key) const;
-
-  Slot slots_[capacity];
-  std::mutex writers_;
-  std::size_t count_ = 0;
-};
-
-extern HandleMap open_handles;
+extern FileMap<Handle> open_handles;
 
 inline Handle* find_handle(MPI_File file) { return open_handles.find(file); }
-
-inline const HandleMap::Slot* HandleMap::locate(uintptr_t key) const {
-  std::size_t slot = first_slot(key);
-  for (std::size_t i = 0; i < capacity; ++i, slot = (slot + 1) % capacity) {
-    const uintptr_t found = slots_[slot].key.load(std::memory_order_acquire);
-    if (found == key) return &slots_[slot];
-    if (found == empty) return nullptr;
-  }
-  return nullptr;
-}
-
-inline Handle* HandleMap::find(MPI_File file) const {
-  const Slot* slot = locate((uintptr_t)file);
-  return slot == nullptr ? nullptr : slot->handle.load(std::memory_order_acquire);
-}
 
 }  // namespace forebay::mpiio

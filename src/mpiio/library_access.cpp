@@ -4,6 +4,7 @@
 
 #include "mpiio/atomic_mode.h"
 #include "mpiio/errors.h"
+#include "mpiio/tracing.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -81,13 +82,18 @@ Transfer library_access(Handle& handle, const Call& call, int64_t position) {
   Call alone = call;
   if (handle.atomic) alone.collective = false;  // taking turns, ranks cannot wait for each other
   const AtomicAccess turn(handle);
-  return coherently(handle, alone,
-                    [&](MPI_Status& status) { return call_at(handle, alone, offset, status); });
+  const Transfer result = coherently(
+      handle, alone, [&](MPI_Status& status) { return call_at(handle, alone, offset, status); });
+  TracedCall::moved(position, result.bytes);
+  return result;
 }
 
 Transfer library_shared_access(Handle& handle, const Call& call) {
-  return coherently(handle, call,
-                    [&](MPI_Status& status) { return call_shared(handle, call, status); });
+  const Transfer result = coherently(
+      handle, call, [&](MPI_Status& status) { return call_shared(handle, call, status); });
+  TracedCall::asked(result.bytes);  // all that can be told of it
+  TracedCall::moved(trace::unknown_position, result.bytes);
+  return result;
 }
 
 Transfer refuse(Handle& handle, const Call& call) {

@@ -10,6 +10,7 @@
 #include "mpiio/open_close.h"
 #include "mpiio/own_comm.h"
 #include "mpiio/statistics.h"
+#include "mpiio/tracing.h"
 #include "runtime/cached_file.h"
 
 namespace forebay::mpiio {
@@ -38,6 +39,7 @@ void require_library() {
 void begin() {
   learn_thread_level();
   agree_on_job();
+  begin_tracing(true);
 }
 
 // What is not committed here, because a call is under way in another thread or was interrupted by
@@ -68,12 +70,14 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 int finalize() {
   if (!end_caching()) forget_open_files();  // some call was left by a longjmp
   report_statistics();
+  finish_tracing(true);
   keep_comms_to_the_end();
   return mpi().Finalize();
 }
 
 int abort(MPI_Comm comm, int code) {
   (void)abandon_open_files();  // bytes written by the plain library would survive
+  finish_tracing(false);
   return mpi().Abort(comm, code);
 }
 

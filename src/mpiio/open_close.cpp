@@ -16,6 +16,7 @@
 #include "mpiio/mpi_storage.h"
 #include "mpiio/own_comm.h"
 #include "mpiio/statistics.h"
+#include "mpiio/tracing.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -172,7 +173,7 @@ bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const Sta
     std::copy(opened->shared_words.begin(), opened->shared_words.end(), words.begin());
   }
   if (ready && opened->one_node) memory = runtime::memory_identity(*this_node());
-  ready = ready && open_handles.insert(handle);
+  ready = ready && open_handles.insert(opening.file, handle);
   const int64_t job = job_identity();
   const bool refused = !refusal.ok() && refusal.code != Code::unsupported;
   const auto agreed =
@@ -263,9 +264,7 @@ Status leave_cache(Handle& handle, bool discard) {
   return status;
 }
 
-}  // namespace
-
-int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* file) {
+int open_and_cache(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* file) {
   if (file != nullptr) *file = mpi().file_null;
   const int code = mpi().File_open(comm, name, amode, info, file);
   if (file == nullptr || comm == mpi().comm_null || is_of_class(code, MPI_ERR_COMM) ||
@@ -281,7 +280,20 @@ int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_Fil
   return code;
 }
 
+}  // namespace
+
+int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* file) {
+  begin_tracing(false);
+  TracedCall traced(Routine::File_open, mpi().file_null);
+  const int code = open_and_cache(comm, name, amode, info, file);
+  if (code == MPI_SUCCESS && file != nullptr && *file != mpi().file_null)
+    traced.opened(comm, name, amode, *file);
+  return code;
+}
+
 int close_file(MPI_File* file) {
+  TracedCall traced(Routine::File_close, file == nullptr ? mpi().file_null : *file);
+  if (file != nullptr) traced.closed(*file);
   Handle* known = file == nullptr ? nullptr : find_handle(*file);
   if (known == nullptr) return mpi().File_close(file);
   // When all ranks have come, no more bytes will be added to the pages that are committed now.

@@ -50,3 +50,8 @@
   END(write_all_end, write, individual, together)                                                  \
   END(read_ordered_end, read, ordered, together)                                                   \
   END(write_ordered_end, write, ordered, together)
+
+// The same where the parameters do not matter, and those that have a large-count twin.
+#define FOREBAY_EVERY_DATA_ROUTINE(X) FOREBAY_DATA_ROUTINES(X, X, X, X, X, X, X)
+#define FOREBAY_NO_TWIN(name, op, position, group)
+#define FOREBAY_EVERY_DATA_ROUTINE_C(X) FOREBAY_DATA_ROUTINES(X, X, X, X, X, X, FOREBAY_NO_TWIN)

@@ -22,9 +22,9 @@ constexpr int64_t MiB = 1 << 20;
 constexpr int64_t GiB = 1 << 30;
 constexpr int64_t TiB = GiB << 10;
 
-using Member =
-    std::variant<bool Options::*, int64_t Options::*, double Options::*, std::string Options::*,
-                 Scope Options::*, Consistency Options::*, StepAside Options::*>;
+using Member = std::variant<bool Options::*, int64_t Options::*, double Options::*,
+                            std::string Options::*, Scope Options::*, Consistency Options::*,
+                            StepAside Options::*, trace::Times Options::*>;
 
 // What is written down for an option. Its default is the member's initialiser in options.h; the
 // choices of an enumeration stand in the order of its values.
@@ -92,6 +92,12 @@ std::vector<Declaration> declare_options() {
        "Print a table of calls, hits, requests and times at the end."},
       {"stats_json", text, &Options::stats_json, "", false,
        "File to which the statistics are written as JSON."},
+      {"trace", text, &Options::trace, "", false,
+       "Folder that gets a trace of each process's accesses; empty for none."},
+      {"trace_times", choice, &Options::trace_times, "exact|histogram", false,
+       "What a trace keeps of times: those of every call, or how many calls took how long."},
+      {"trace_limit", bytes, &Options::trace_limit_bytes, "", false,
+       "Size of a process's trace beyond which times go into histograms.", 64 * KiB},
       {"arena_dir", text, &Options::arena_dir, "", false,
        "Directory for shared arenas; empty for /dev/shm."},
       {"recoverable", boolean, &Options::recoverable, "", false,

@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "trace/access.h"
+
 namespace forebay {
 
 enum class OptionType : uint8_t { boolean, bytes, count, fraction, choice, text };
@@ -51,10 +53,13 @@ struct Options {
   int64_t shards = 0;  // 0: chosen from the capacity
   bool deterministic = false;
   bool stats = false;
-  std::string stats_json;       // file, "" for none
-  std::string arena_dir;        // "" for /dev/shm
-  bool recoverable = true;      // what killed ranks leave can be committed
-  bool committer = true;        // start the process that saves what killed ranks leave
+  std::string stats_json;   // file, "" for none
+  std::string arena_dir;    // "" for /dev/shm
+  bool recoverable = true;  // what killed ranks leave can be committed
+  bool committer = true;    // start the process that saves what killed ranks leave
+  std::string trace;        // folder for the trace, "" for none
+  trace::Times trace_times = trace::Times::exact;
+  int64_t trace_limit_bytes = int64_t{1} << 30;  // of a process's file; then times are folded
   std::string node;             // names the node; "" for the real one (tests use it)
   int64_t local_processes = 1;  // of the job on this node, once known; not a user's option
   std::string job;              // the job's secret, set by `forebay run`

@@ -291,8 +291,9 @@ Node* node_of(Scope scope, const Options& options, Status* status) {
       const Status ignored = within_memory([&] { begin_care(registry); });
       (void)ignored;  // the job can do without
     };
-    node = Node::join(directory, node_name(scope, options), options.recoverable, on_creation, status)
-               .release();
+    node =
+        Node::join(directory, node_name(scope, options), options.recoverable, on_creation, status)
+            .release();
     if (node != nullptr && created && scope == Scope::node) {
       const Status ignored =
           within_memory([&] { recover_earlier_jobs(options, node->registry_path()); });

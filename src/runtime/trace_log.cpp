@@ -112,7 +112,7 @@ class TraceLog {
   uint32_t view(const Tiling& tiling);
   ThreadLog* log_of_thread();
   void hand_over(ThreadLog& log);
-  void end();
+  void end(const trace::ProcessInfo& more);
 
  private:
   void run();
@@ -301,7 +301,7 @@ void TraceLog::write(const trace::Bytes& bytes) {
   written_bytes_ += static_cast<int64_t>(done);
 }
 
-void TraceLog::end() {
+void TraceLog::end(const trace::ProcessInfo& more) {
   for (const std::unique_ptr<ThreadLog>& log : logs_) {
     if (!log->full() && log->filling().count > 0) hand_over(*log);
   }
@@ -313,6 +313,7 @@ void TraceLog::end() {
   uint64_t lost = unwritten_;
   for (const std::unique_ptr<ThreadLog>& log : logs_) lost += log->lost.load();
   trace::Bytes bytes;
+  if (!more.empty()) container_->process(more, bytes);
   container_->end({accesses_ + lost - unwritten_, lost}, bytes);
   write(bytes);
   close(descriptor_);
@@ -359,9 +360,9 @@ void flush_trace() {
   if (log != nullptr && !log->full() && log->filling().count > 0) trace_log->hand_over(*log);
 }
 
-void end_trace() {
+void end_trace(const trace::ProcessInfo& more) {
   if (!tracing.exchange(false)) return;
-  trace_log->end();
+  trace_log->end(more);
 }
 
 }  // namespace forebay::runtime

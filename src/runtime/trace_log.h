@@ -53,7 +53,8 @@ void trace_access(const trace::Access& access);
 // What this thread has recorded so far goes to the file soon.
 void flush_trace();
 
-// Ends the recording with everything in the file. No other thread records meanwhile.
-void end_trace();
+// Ends the recording with everything in the file, and with `more` about the process. No other
+// thread records meanwhile.
+void end_trace(const trace::ProcessInfo& more = {});
 
 }  // namespace forebay::runtime

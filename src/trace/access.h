@@ -7,18 +7,27 @@
 namespace forebay::trace {
 
 inline constexpr int64_t unknown_time = -1;
+inline constexpr int64_t unknown_position = -1;
+inline constexpr uint32_t unknown_view = 0xffffffff;  // one that only the MPI library walks
+
+// What is kept of the times.
+enum class Times : uint8_t {
+  exact,      // of every access
+  histogram,  // how many accesses took how long, and how long after the one before they began
+};
 
 struct Access {
   int64_t start_ns = 0;      // since the job's time zero
   int64_t end_ns = 0;        // the call returned
   int64_t completed_ns = 0;  // its request was complete; end_ns where it has none; or unknown_time
-  int64_t position = 0;      // of the first data byte, in the view's data bytes; or the argument of
-                             // a routine that moves none (a size, an offset)
+  int64_t position = 0;      // of the first data byte, in the view's data bytes, or unknown; or the
+                             // argument of a routine that moves none (a size, an offset)
   int64_t requested = 0;     // data bytes asked for
   int64_t transferred = 0;   // data bytes moved
   uint64_t sequence = 0;     // order among the processes that share a cache, 0 where none is kept
   uint32_t file = 0;         // number of the open
-  uint32_t view = 0;         // number of the view; 0: all bytes from the beginning of the file
+  uint32_t view = 0;         // number of the view; 0: all bytes from the beginning of the file; or
+                             // unknown
   uint8_t routine = 0;       // index in the trace's table of names
 
   bool operator==(const Access&) const = default;

@@ -17,11 +17,6 @@ namespace forebay::trace {
 
 inline constexpr uint32_t most_accesses = 1 << 16;  // in a block
 
-enum class Times : uint8_t {
-  exact,      // of every access
-  histogram,  // how many accesses took how long, and how long after the one before they began
-};
-
 // What the times of a block's accesses are folded into.
 struct TimeHistogram {
   std::vector<uint64_t> gaps, durations;  // counts by Magnitude's symbol

@@ -35,7 +35,8 @@ class SharedSegmentTest : public testing::Test {
     const pid_t creator = fork();
     if (creator == 0) {
       Status status;
-      (void)SharedSegment::join(path_, bytes, bytes, [&](std::byte*) { death(); }, &status);
+      (void)SharedSegment::join(
+          path_, bytes, bytes, [&](std::byte*) { death(); }, &status);
       _exit(0);
     }
     int status = 0;
@@ -82,7 +83,9 @@ TEST_F(SharedSegmentTest, AFileThatWasNeverMoreThanItsNameIsMadeAnew) {
   ASSERT_GE(descriptor, 0);
   close(descriptor);
   Status status;
-  EXPECT_NE(SharedSegment::join(path_, bytes, bytes, [](std::byte*) {}, &status), nullptr);
+  EXPECT_NE(SharedSegment::join(
+                path_, bytes, bytes, [](std::byte*) {}, &status),
+            nullptr);
 }
 
 TEST_F(SharedSegmentTest, OneThatIsBeingMadeIsWaitedFor) {
@@ -103,7 +106,8 @@ TEST_F(SharedSegmentTest, OneThatIsBeingMadeIsWaitedFor) {
   std::unique_ptr<SharedSegment> segment;
   Status status;
   std::thread joiner([&] {
-    segment = SharedSegment::join(path_, bytes, bytes, [](std::byte*) { abort(); }, &status);
+    segment = SharedSegment::join(
+        path_, bytes, bytes, [](std::byte*) { abort(); }, &status);
   });
   usleep(20'000);
   ASSERT_EQ(write(go_on[1], &byte, 1), 1);

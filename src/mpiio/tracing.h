@@ -1,0 +1,109 @@
+// What is recorded of the calls, where the program is traced: each entry point that moves data or
+// changes where it goes has a TracedCall, which costs one load where nothing is recorded. What was
+// moved, and where, is told by whoever moves it.
+#pragma once
+
+#include <cstdint>
+
+#include "mpiio/call.h"
+#include "mpiio/mpi_library.h"
+#include "mpiio/routines.h"
+#include "runtime/trace_log.h"
+
+namespace forebay::mpiio {
+
+// Those that are recorded. The order is a trace's own business: it holds the names.
+#define FOREBAY_OTHER_TRACED_ROUTINES(X)                                           \
+  X(File_open)                                                                     \
+  X(File_close) X(File_set_size) X(File_preallocate) X(File_set_view) X(File_seek) \
+      X(File_seek_shared) X(File_set_atomicity) X(File_sync)
+enum class Routine : uint8_t {
+#define FOREBAY_ROUTINE(name) name,
+#define FOREBAY_DATA_ROUTINE(name, op, position, group) File_##name,
+#define FOREBAY_DATA_ROUTINE_C(name, op, position, group) File_##name##_c,
+  FOREBAY_OTHER_TRACED_ROUTINES(FOREBAY_ROUTINE) FOREBAY_EVERY_DATA_ROUTINE(FOREBAY_DATA_ROUTINE)
+      FOREBAY_EVERY_DATA_ROUTINE_C(FOREBAY_DATA_ROUTINE_C)
+};
+
+struct TracedFile;
+
+class TracedCall {
+ public:
+  // `argument`: of a routine that moves no data, a size or an offset.
+  TracedCall(Routine routine, MPI_File file, int64_t argument = 0) {
+    if (runtime::tracing.load(std::memory_order_relaxed)) begin(routine, file, argument);
+  }
+  ~TracedCall() {
+    if (active_) end();
+  }
+  TracedCall(const TracedCall&) = delete;
+  TracedCall& operator=(const TracedCall&) = delete;
+
+  // An MPI_File_open has opened `file`.
+  void opened(MPI_Comm comm, const char* name, int amode, MPI_File file) {
+    if (active_) add_file(comm, name, amode, file);
+  }
+  // An MPI_File_set_view has set the view.
+  void viewed(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+              const char* datarep) {
+    if (active_) add_view(file, displacement, etype, filetype, datarep);
+  }
+  // An MPI_File_close has closed `file`.
+  void closed(MPI_File file) {
+    if (active_) remove_file(file);
+  }
+
+  // The code of `library_call()`, a data access that the MPI library carries out by itself.
+  // `status` is the variable that holds the user's, which may be MPI_STATUS_IGNORE; null where the
+  // routine has none, as its access may outlast it: then what was asked for counts as moved.
+  template <typename LibraryCall>
+  int library_access(MPI_File file, const Call& call, MPI_Status** status,
+                     LibraryCall library_call) {
+    if (!active_) return library_call();
+    begin_library_access(file, call);
+    MPI_Status own_status;
+    if (status != nullptr && *status == MPI_STATUS_IGNORE) *status = &own_status;
+    const int code = library_call();
+    end_library_access(call, code, status == nullptr ? nullptr : *status);
+    return code;
+  }
+
+  // The access of this thread's call: what it asks for, where it begins in the view's data bytes,
+  // and what it has moved.
+  static void asked(int64_t bytes) {
+    if (current_ != nullptr) current_->access_.requested = bytes;
+  }
+  static void moved(int64_t position, int64_t bytes) {
+    if (current_ == nullptr) return;
+    current_->access_.position = position;
+    current_->access_.transferred = bytes;
+  }
+
+ private:
+  void begin(Routine routine, MPI_File file, int64_t argument);
+  void end();
+  void add_file(MPI_Comm comm, const char* name, int amode, MPI_File file);
+  void add_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+                const char* datarep);
+  void remove_file(MPI_File file);
+  void begin_library_access(MPI_File file, const Call& call);
+  void end_library_access(const Call& call, int code, const MPI_Status* status);
+
+  [[gnu::tls_model("initial-exec")]] static thread_local TracedCall* current_;
+
+  bool active_ = false;
+  TracedCall* outer_;  // this thread's call from which an error handler made this one
+  TracedFile* file_;
+  union {  // without which it would be made where nothing is recorded
+    trace::Access access_;
+  };
+};
+
+// Begins to record, where the options want it. Called by all ranks of MPI_COMM_WORLD, or, in a
+// program that has none, before its first open.
+void begin_tracing(bool in_world);
+
+// Ends with everything in the trace: with all ranks of MPI_COMM_WORLD, or this rank alone.
+void finish_tracing(bool in_world);
+
+}  // namespace forebay::mpiio
