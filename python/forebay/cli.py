@@ -13,6 +13,7 @@ import click
 # Subcommand -> module; the command has the subcommand's name there.
 _COMMANDS = {
     "run": "forebay.run",
+    "trace": "forebay.tracing",
     "env": "forebay.env",
     "hints": "forebay.hints",
     "recover": "forebay.recover",

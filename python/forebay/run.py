@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -29,6 +31,12 @@ MPI_ABIS = ("mpich", "mpiabi", "openmpi")
     help="Write statistics to FILE as JSON.",
 )
 @click.option(
+    "--trace",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Record every MPI-IO call; the trace goes to DIR.",
+)
+@click.option(
     "--config",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -46,6 +54,7 @@ def run(
     mpi: str | None,
     stats: bool,
     stats_json: Path | None,
+    trace: Path | None,
     config: Path | None,
     assignments: tuple[str, ...],
     command: tuple[str, ...],
@@ -56,14 +65,39 @@ def run(
     streams, and its exit code is handed on.
     """
     environment = dict(os.environ)
-    if mpi is not None:
-        environment["FOREBAY_MPI"] = mpi
     if stats:
         environment["FOREBAY_STATS"] = "true"
     if stats_json is not None:
         environment["FOREBAY_STATS_JSON"] = str(stats_json.absolute())
     if config is not None or assignments:
         environment |= _option_environment(config, assignments)
+    if trace is not None:
+        environment["FOREBAY_TRACE"] = str(new_trace(trace, environment))
+    start(command, environment, mpi)
+
+
+def new_trace(directory: Path, environment: Mapping[str, str]) -> Path:
+    """The absolute path of a directory for a job's trace.
+
+    Raises click.ClickException when it cannot be made, or holds another job's trace.
+    """
+    # Other ranks of the job may have been there.
+    if not inside_launcher(environment) and any(directory.glob("*.trace")):
+        raise click.ClickException(f"{directory} holds a trace; name another directory")
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise click.ClickException(f"{directory}: {error.strerror}") from error
+    return directory.absolute()
+
+
+def start(command: Sequence[str], environment: dict[str, str], mpi: str | None) -> NoReturn:
+    """Runs the command with Forebay in it, and ends as it ends. Changes `environment`.
+
+    `mpi`: one of MPI_ABIS, or None to find out in each process.
+    """
+    if mpi is not None:
+        environment["FOREBAY_MPI"] = mpi
     environment["LD_PRELOAD"] = preload_value(environment)
 
     # Imported here: inside a launcher every rank passes this way.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,8 +18,10 @@
 #include <mutex>
 #include <new>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "extent/status.h"
 #include "runtime/clock.h"
 #include "trace/layout_code.h"
 
@@ -29,31 +32,71 @@ std::atomic<bool> tracing{false};
 namespace {
 
 constexpr uint32_t chunk_accesses = 2048;
-constexpr uint32_t ring_chunks = 8;
+constexpr uint32_t most_chunks = 256;  // of a thread: 40 MiB, used only as far as the helper lags
 constexpr std::size_t most_views = 65'536;  // told apart by what they look like
 constexpr int64_t least_calibration_ns = 10'000'000;
 constexpr int64_t first_calibration_ns = 100'000;
 constexpr std::size_t most_calibrations = 1024;
 
+// Zeros are an empty one.
 struct Chunk {
-  uint32_t count = 0;
+  uint32_t count;
   std::array<trace::Access, chunk_accesses> accesses;
 };
 
-// One thread's accesses on their way to the helper: a ring of chunks with one producer and one
-// consumer. A thread that ends leaves its ring to the next that begins.
+// Chunks on their way from one thread to another; there is room for all of them.
+class ChunkQueue {
+ public:
+  void push(Chunk* chunk) {
+    const uint32_t pushed = pushed_.load(std::memory_order_relaxed);
+    chunks_[pushed % most_chunks] = chunk;
+    pushed_.store(pushed + 1, std::memory_order_release);
+  }
+  // nullptr: there is none.
+  Chunk* pop() {
+    const uint32_t popped = popped_.load(std::memory_order_relaxed);
+    if (popped == pushed_.load(std::memory_order_acquire)) return nullptr;
+    Chunk* const chunk = chunks_[popped % most_chunks];
+    popped_.store(popped + 1, std::memory_order_release);
+    return chunk;
+  }
+
+ private:
+  std::atomic<uint32_t> pushed_{0};
+  std::atomic<uint32_t> popped_{0};
+  std::array<Chunk*, most_chunks> chunks_;
+};
+
+// One thread's accesses on their way to the helper. A thread that ends leaves this to the next that
+// begins.
 struct ThreadLog {
   uint32_t number = 0;
   std::atomic<bool> taken{true};
-  std::atomic<uint32_t> filled{0};   // chunks handed over so far
-  std::atomic<uint32_t> emptied{0};  // of which are written
   std::atomic<uint64_t> lost{0};
-  std::array<Chunk, ring_chunks> ring;
+  Chunk* filling = nullptr;  // the thread's
+  ChunkQueue filled;         // to the helper
+  ChunkQueue emptied;        // and back
+  uint32_t touched = 0;      // chunks that were ever used
+  Chunk* chunks;             // memory that costs nothing until it is touched
 
-  Chunk& filling() { return ring[filled.load(std::memory_order_relaxed) % ring_chunks]; }
-  bool full() const {
-    return filled.load(std::memory_order_relaxed) - emptied.load(std::memory_order_acquire) ==
-           ring_chunks;
+  static ThreadLog* create(uint32_t number) {
+    void* const memory = mmap(nullptr, most_chunks * sizeof(Chunk), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    auto* const log = new (std::nothrow) ThreadLog;
+    if (log == nullptr) {
+      munmap(memory, most_chunks * sizeof(Chunk));
+      return nullptr;
+    }
+    log->number = number;
+    log->chunks = static_cast<Chunk*>(memory);
+    return log;
+  }
+  // The chunk to fill; nullptr: the helper lags that far behind.
+  Chunk* current() {
+    if (filling == nullptr) filling = emptied.pop();
+    if (filling == nullptr && touched < most_chunks) filling = &chunks[touched++];
+    return filling;
   }
 };
 
@@ -124,9 +167,9 @@ class TraceLog {
   std::string path_;
   int descriptor_ = -1;
   int64_t zero_ns_ = 0;
-  std::mutex mutex_;  // of what follows, but not of the rings
+  std::mutex mutex_;  // of what follows, but not of the threads' accesses
   std::unique_ptr<trace::Container> container_;
-  std::vector<std::unique_ptr<ThreadLog>> logs_;
+  std::vector<ThreadLog*> logs_;  // never destroyed, as their threads may outlive the process's end
   std::map<trace::Bytes, uint32_t> views_;
   uint32_t files_ = 0;
   uint32_t view_count_ = 0;
@@ -173,12 +216,8 @@ bool TraceLog::start(const TraceSettings& settings) {
     complain(path_, errno);
     return false;
   }
-  // What an earlier recording left, but for the threads' rings: they know theirs.
-  for (const std::unique_ptr<ThreadLog>& log : logs_) {
-    log->emptied.store(log->filled.load());
-    for (Chunk& chunk : log->ring) chunk.count = 0;
-    log->lost.store(0);
-  }
+  // What an earlier recording left, but for the threads' logs: they know theirs.
+  for (ThreadLog* log : logs_) log->lost.store(0);
   container_ = std::make_unique<trace::Container>();
   views_.clear();
   files_ = view_count_ = 0;
@@ -232,19 +271,21 @@ uint32_t TraceLog::view(const Tiling& tiling) {
 
 ThreadLog* TraceLog::log_of_thread() {
   const std::lock_guard guard(mutex_);
-  for (const std::unique_ptr<ThreadLog>& log : logs_) {
+  for (ThreadLog* log : logs_) {
     bool taken = false;
-    if (log->taken.compare_exchange_strong(taken, true)) return log.get();
+    if (log->taken.compare_exchange_strong(taken, true)) return log;
   }
-  std::unique_ptr<ThreadLog> log(new (std::nothrow) ThreadLog);
+  ThreadLog* const log = ThreadLog::create(static_cast<uint32_t>(logs_.size()));
   if (log == nullptr) return nullptr;
-  log->number = static_cast<uint32_t>(logs_.size());
-  logs_.push_back(std::move(log));
-  return logs_.back().get();
+  const Status kept = within_memory([&] { logs_.push_back(log); });
+  if (kept.ok()) return log;
+  munmap(log->chunks, most_chunks * sizeof(Chunk));
+  delete log;
+  return nullptr;
 }
 
 void TraceLog::hand_over(ThreadLog& log) {
-  log.filled.fetch_add(1, std::memory_order_release);
+  log.filled.push(std::exchange(log.filling, nullptr));
   work_.fetch_add(1, std::memory_order_release);
   work_.notify_one();
 }
@@ -261,14 +302,12 @@ void TraceLog::run() {
 void TraceLog::drain() {
   const std::lock_guard guard(mutex_);
   clock_.calibrate();
-  for (const std::unique_ptr<ThreadLog>& log : logs_) drain(*log);
+  for (ThreadLog* log : logs_) drain(*log);
 }
 
 void TraceLog::drain(ThreadLog& log) {
-  while (log.emptied.load(std::memory_order_relaxed) !=
-         log.filled.load(std::memory_order_acquire)) {
-    Chunk& chunk = log.ring[log.emptied.load(std::memory_order_relaxed) % ring_chunks];
-    const std::span accesses(chunk.accesses.data(), chunk.count);
+  while (Chunk* const chunk = log.filled.pop()) {
+    const std::span accesses(chunk->accesses.data(), chunk->count);
     for (trace::Access& access : accesses) {
       access.start_ns = clock_.ns(access.start_ns) - zero_ns_;
       access.end_ns = clock_.ns(access.end_ns) - zero_ns_;
@@ -280,10 +319,10 @@ void TraceLog::drain(ThreadLog& log) {
     const bool encoded = container_->accesses(
         accesses, log.number, fold ? trace::Times::histogram : settings_.times, bytes);
     if (encoded) write(bytes);
-    if (!encoded || write_error_ != 0) unwritten_ += chunk.count;
-    accesses_ += chunk.count;
-    chunk.count = 0;
-    log.emptied.fetch_add(1, std::memory_order_release);
+    if (!encoded || write_error_ != 0) unwritten_ += chunk->count;
+    accesses_ += chunk->count;
+    chunk->count = 0;
+    log.emptied.push(chunk);
   }
 }
 
@@ -302,8 +341,8 @@ void TraceLog::write(const trace::Bytes& bytes) {
 }
 
 void TraceLog::end(const trace::ProcessInfo& more) {
-  for (const std::unique_ptr<ThreadLog>& log : logs_) {
-    if (!log->full() && log->filling().count > 0) hand_over(*log);
+  for (ThreadLog* log : logs_) {
+    if (log->filling != nullptr) hand_over(*log);
   }
   stop_.store(true, std::memory_order_release);
   work_.fetch_add(1, std::memory_order_release);
@@ -311,7 +350,7 @@ void TraceLog::end(const trace::ProcessInfo& more) {
   helper_.join();
   drain();
   uint64_t lost = unwritten_;
-  for (const std::unique_ptr<ThreadLog>& log : logs_) lost += log->lost.load();
+  for (const ThreadLog* log : logs_) lost += log->lost.load();
   trace::Bytes bytes;
   if (!more.empty()) container_->process(more, bytes);
   container_->end({accesses_ + lost - unwritten_, lost}, bytes);
@@ -346,18 +385,18 @@ void trace_access(const trace::Access& access) {
     if (log == nullptr) return;
     thread_log = holder.log = log;
   }
-  if (log->full()) {
+  Chunk* const chunk = log->current();
+  if (chunk == nullptr) {
     log->lost.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  Chunk& chunk = log->filling();
-  chunk.accesses[chunk.count++] = access;
-  if (chunk.count == chunk_accesses) trace_log->hand_over(*log);
+  chunk->accesses[chunk->count++] = access;
+  if (chunk->count == chunk_accesses) trace_log->hand_over(*log);
 }
 
 void flush_trace() {
   ThreadLog* log = thread_log;
-  if (log != nullptr && !log->full() && log->filling().count > 0) trace_log->hand_over(*log);
+  if (log != nullptr && log->filling != nullptr) trace_log->hand_over(*log);
 }
 
 void end_trace(const trace::ProcessInfo& more) {
