@@ -1,5 +1,6 @@
 #include "mpiio/rank_clocks.h"
 
+#include "mpiio/job.h"
 #include "mpiio/mpi_library.h"
 #include "runtime/clock.h"
 
@@ -39,11 +40,14 @@ int64_t ask(MPI_Comm comm, int other) {
 }  // namespace
 
 int64_t clock_offset() {
+  MPI_Comm real_node = mpi().comm_null;
   MPI_Comm node = mpi().comm_null;
   MPI_Comm leaders = mpi().comm_null;
   int rank = 0, rank_on_node = 0;
   mpi().Comm_rank(mpi().comm_world, &rank);
-  mpi().Comm_split_type(mpi().comm_world, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &node);
+  mpi().Comm_split_type(mpi().comm_world, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &real_node);
+  mpi().Comm_split(real_node, static_cast<int>(node_identity() & INT32_MAX), rank, &node);
+  mpi().Comm_free(&real_node);
   mpi().Comm_rank(node, &rank_on_node);
   mpi().Comm_split(mpi().comm_world, rank_on_node == 0 ? 0 : MPI_UNDEFINED, rank, &leaders);
   int64_t offset = 0;

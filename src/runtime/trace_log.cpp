@@ -33,6 +33,7 @@ namespace {
 
 constexpr uint32_t chunk_accesses = 2048;
 constexpr uint32_t most_chunks = 256;  // of a thread: 40 MiB, used only as far as the helper lags
+constexpr int64_t most_ticks_unwritten = int64_t{1} << 31;  // about a second
 constexpr std::size_t most_views = 65'536;  // told apart by what they look like
 constexpr int64_t least_calibration_ns = 10'000'000;
 constexpr int64_t first_calibration_ns = 100'000;
@@ -41,6 +42,7 @@ constexpr std::size_t most_calibrations = 1024;
 // Zeros are an empty one.
 struct Chunk {
   uint32_t count;
+  int64_t begin_ticks;
   std::array<trace::Access, chunk_accesses> accesses;
 };
 
@@ -390,8 +392,10 @@ void trace_access(const trace::Access& access) {
     log->lost.fetch_add(1, std::memory_order_relaxed);
     return;
   }
+  if (chunk->count == 0) chunk->begin_ticks = access.start_ns;
   chunk->accesses[chunk->count++] = access;
-  if (chunk->count == chunk_accesses) trace_log->hand_over(*log);
+  if (chunk->count == chunk_accesses || access.end_ns - chunk->begin_ticks > most_ticks_unwritten)
+    trace_log->hand_over(*log);
 }
 
 void flush_trace() {

@@ -6,11 +6,11 @@
 //                                         inject.h
 //   faulty_ranks FILE memory STRIDE       every allocation of each rank, or one in STRIDE
 //
-// In each run the ranks write interleaved records through a small cache, read, sync, set_size and
-// close with errors returned; then, with the fault gone, they open and close the file again. What
-// must hold: each failure has the right class; sync, set_size and close fail on all ranks or on
-// none; a byte of a write that succeeded is in the file, any other is an old one or one that was
-// issued. The last line printed: "N runs, N faults".
+// In each run the ranks write interleaved records through a small cache, read, sync, set_size, set
+// views, write in rank order and close with errors returned; then, with the fault gone, they open
+// and close the file again. What must hold: each failure has the right class; sync, set_size and
+// close fail on all ranks or on none; a byte of a write that succeeded is in the file, any other is
+// an old one or one that was issued. The last line printed: "N runs, N faults".
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -64,7 +64,11 @@ static long runs, faults;
     }                                                                                             \
   } while (0)
 
+static bool strided;  // the file's view shows this rank's records only
+
 static MPI_Offset offset_of(int i) { return ((MPI_Offset)i * ranks + rank) * kRecord; }
+
+static MPI_Offset in_view(int i) { return strided ? (MPI_Offset)i * kRecord : offset_of(i); }
 
 static unsigned char byte_of(int i, int version, int b) {
   return version == 0 ? 0 : byte_at((offset_of(i) + b) * kVersions + version);
@@ -120,18 +124,23 @@ static bool all_succeeded(int code) {
   return good;
 }
 
-static void write_record(MPI_File file, int i) {
+// At its place, or, in rank order, at the shared pointer.
+static void write_record_as(MPI_File file, int i, bool ordered) {
   unsigned char bytes[kRecord];
   const int version = ++records[i].issued;
   for (int b = 0; b < kRecord; ++b) bytes[b] = byte_of(i, version, b);
-  if (succeeded(MPI_File_write_at(file, offset_of(i), bytes, kRecord, MPI_BYTE, MPI_STATUS_IGNORE)))
-    records[i].sure = version;
+  const int code =
+      ordered ? MPI_File_write_ordered(file, bytes, kRecord, MPI_BYTE, MPI_STATUS_IGNORE)
+              : MPI_File_write_at(file, in_view(i), bytes, kRecord, MPI_BYTE, MPI_STATUS_IGNORE);
+  if (succeeded(code)) records[i].sure = version;
 }
+
+static void write_record(MPI_File file, int i) { write_record_as(file, i, false); }
 
 static void read_record(MPI_File file, int i) {
   unsigned char bytes[kRecord];
   MPI_Status status;
-  if (!succeeded(MPI_File_read_at(file, offset_of(i), bytes, kRecord, MPI_BYTE, &status))) return;
+  if (!succeeded(MPI_File_read_at(file, in_view(i), bytes, kRecord, MPI_BYTE, &status))) return;
   int got;
   MPI_Get_count(&status, MPI_BYTE, &got);
   REQUIRE(got == kRecord || records[i].sure == 0);
@@ -173,6 +182,19 @@ static bool cached(MPI_File file) {
   return found;
 }
 
+// Where it fails the view stays as it was.
+static void set_view(MPI_File file, bool to_strided) {
+  MPI_Datatype type = MPI_BYTE;
+  if (to_strided) {
+    CHECK_MPI(MPI_Type_vector(kRecords, kRecord, kRecord * ranks, MPI_BYTE, &type));
+    CHECK_MPI(MPI_Type_commit(&type));
+  }
+  const MPI_Offset displacement = to_strided ? rank * kRecord : 0;
+  if (all_succeeded(MPI_File_set_view(file, displacement, MPI_BYTE, type, "native", MPI_INFO_NULL)))
+    strided = to_strided;
+  if (to_strided) CHECK_MPI(MPI_Type_free(&type));
+}
+
 static void use(MPI_File file) {
   for (int i = 0; i < kRecords; ++i) {
     write_record(file, i);
@@ -182,6 +204,14 @@ static void use(MPI_File file) {
   all_succeeded(MPI_File_set_size(file, (MPI_Offset)kRecords * ranks * kRecord));
   for (int i = 0; i < kRecords; i += 3) write_record(file, i);
   for (int i = 0; i < kRecords; i += 2) read_record(file, i);
+  set_view(file, true);
+  for (int i = 1; i < kRecords; i += 6) write_record(file, i);
+  for (int i = 1; i < kRecords; i += 4) read_record(file, i);
+  set_view(file, false);
+  for (int i = 2; i < 5 && !strided; ++i) {
+    if (all_succeeded(MPI_File_seek_shared(file, (MPI_Offset)i * ranks * kRecord, MPI_SEEK_SET)))
+      write_record_as(file, i, true);
+  }
 }
 
 static void verify_file(void) {
@@ -206,6 +236,7 @@ static bool run(const struct scenario* scenario) {
   if (rank == 0) unlink(path);
   memset(records, 0, sizeof records);
   failures = 0;
+  strided = false;
   MPI_Barrier(MPI_COMM_WORLD);
   const bool faulty = scenario->rank < 0 || scenario->rank == rank;
   if (faulty) arm(path, scenario->calls, scenario->nth, scenario->error, scenario->how);

@@ -1,0 +1,214 @@
+"""What MPI programs do is in their traces: every routine, through the cache and past it, from every
+MPI, from threads, and from processes that were killed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import forebay as package
+from forebay.trace import Trace
+from harness import forebay, mpi
+
+FOLDER = Path(__file__).resolve().parent
+PROGRAMS = FOLDER.parent / "apps" / "programs"
+CACHE = {"cached": "true", "plain": "false"}
+# Where other ranks move the pointer, too, the library alone knows the place.
+UNKNOWN = -1
+
+
+def record(
+    installation: mpi.Mpi,
+    ranks: int,
+    command: list[str],
+    folder: Path,
+    settings: Mapping[str, str],
+    code: int | None = 0,
+) -> Trace:
+    """The trace of the program's run; `code`: how it is to end, None for anyhow but well."""
+    variables = {"FOREBAY_TRACE": str(folder / "trace"), "FOREBAY_STEP_ASIDE": "never", **settings}
+    launch = mpi.launch_command(installation, ranks, forebay.preloaded(command, variables))
+    outcome = mpi.run(launch, installation.environment, folder)
+    assert (outcome.code == code) if code is not None else (outcome.code != 0), str(outcome)
+    return package.open_trace(folder / "trace")
+
+
+def calls(trace: Trace, rank: int) -> list[tuple[str, int, int, int]]:
+    """Routine, position, bytes asked for and moved, of a rank's calls in their order."""
+    table = trace.accesses
+    mine = table["rank"] == rank
+    columns = [table[name][mine] for name in ("routine", "position", "requested", "transferred")]
+    return [
+        (trace.routines[routine].name, int(position), int(requested), int(moved))
+        for routine, position, requested, moved in zip(*columns, strict=True)
+    ]
+
+
+def expected_calls(path: Path) -> list[tuple[str, str, int, int]]:
+    """The lines of every_routine.c."""
+    words = [line.split() for line in path.read_text().splitlines()]
+    return [(name, place, int(asked), int(moved)) for name, place, asked, moved in words]
+
+
+@pytest.mark.parametrize("cache", CACHE)
+@pytest.mark.parametrize("installation", mpi.ALL, ids=lambda m: m.name)
+def test_every_routine(installation: mpi.Mpi, cache: str, tmp_path: Path) -> None:
+    flags = ["-DLARGE_COUNT"] if installation.abi in ("mpich", "mpiabi") else []
+    if installation.name == "mpich-debian":
+        flags = []  # of MPI 4.0, without large counts of MPI-IO
+    program = mpi.compile_program(installation, FOLDER / "every_routine.c", flags)
+    trace = record(
+        installation,
+        2,
+        [str(program), str(tmp_path / "file")],
+        tmp_path,
+        {"FOREBAY_ENABLE": CACHE[cache]},
+    )
+    assert trace.problems == []
+    assert trace.files == [str(tmp_path / "file")]
+    assert {one.cached for one in trace.opens} == {cache == "cached"}
+    for rank in range(2):
+        found = calls(trace, rank)
+        expected = expected_calls(tmp_path / f"file.expected.{rank}")
+        assert [one[0] for one in found] == [one[0] for one in expected]
+        split = Counter[str]()  # between a begin and its end it may be either that moves
+        for (name, position, asked, moved), (_, place, *sizes) in zip(found, expected, strict=True):
+            ordered = "ordered" in name
+            if ordered and name.endswith(("_begin", "_end")):
+                split["asked"] += asked - sizes[0]
+                split["moved"] += moved - sizes[1]
+                continue
+            assert (asked, moved) == tuple(sizes), name
+            if place != "shared":
+                assert position == int(place), name
+            elif cache == "plain":
+                assert position == UNKNOWN, name
+            else:
+                assert position >= 0, name
+        assert split["asked"] == split["moved"] == 0
+
+
+def test_a_view_is_kept_as_it_is(tmp_path: Path) -> None:
+    installation = mpi.WHEELS[0]
+    program = mpi.compile_program(installation, FOLDER / "every_routine.c", ["-DLARGE_COUNT"])
+    command = [str(program), str(tmp_path / "file")]
+    trace = record(installation, 2, command, tmp_path, {"FOREBAY_ENABLE": "false"})
+    table = trace.accesses
+    strided = (table["view"] > 0) & (table["requested"] > 0)
+    assert strided.sum() == 2 * 3
+    # Ranks interleave blocks of eight bytes; the first access begins at data byte 12.
+    for rank in range(2):
+        rows = strided & (table["rank"] == rank)
+        assert table["position"][rows].tolist() == [12, 12, 0]
+        assert table["offset"][rows].tolist() == [rank * 8 + 16 + 4, rank * 8 + 16 + 4, rank * 8]
+        assert not table["contiguous"][rows].any()
+
+
+@pytest.mark.parametrize("cache", CACHE)
+def test_threads(cache: str, tmp_path: Path) -> None:
+    installation, threads, count = mpi.WHEELS[0], 4, 5000
+    program = mpi.compile_program(installation, FOLDER / "threads.c", ["-pthread"])
+    command = [str(program), str(tmp_path / "file"), str(threads), str(count)]
+    trace = record(installation, 2, command, tmp_path, {"FOREBAY_ENABLE": CACHE[cache]})
+    assert trace.problems == []
+    table = trace.accesses
+    writes = table["requested"] > 0
+    assert writes.sum() == 2 * threads * count == trace.totals.accesses - 4
+    for rank in range(2):
+        mine = writes & (table["rank"] == rank)
+        first = []
+        for thread in set(table["thread"][mine].tolist()):
+            records = table["position"][mine & (table["thread"] == thread)] // 100
+            # One thread may go on in the log of another that has ended.
+            runs = records.reshape(-1, count)
+            assert (runs == runs[:, :1] + np.arange(count)).all()
+            first += runs[:, 0].tolist()
+        assert sorted(first) == [(rank * threads + t) * count for t in range(threads)]
+        starts = table["start_ns"][mine]
+        assert (table["end_ns"][mine] >= starts).all()
+        assert (starts > 0).all()
+
+
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_a_killed_process_leaves_what_came_before_its_last_sync(
+    installation: mpi.Mpi, tmp_path: Path
+) -> None:
+    program = mpi.compile_program(installation, FOLDER / "killed.c")
+    command = [str(program), str(tmp_path / "file"), "950"]
+    trace = record(installation, 1, command, tmp_path, {}, code=None)
+    assert trace.totals.accesses >= 900
+    assert not trace.processes[0].ended
+    assert any("killed" in problem for problem in trace.problems), trace.problems
+    writes = trace.accesses["requested"] > 0
+    positions = trace.accesses["position"][writes]
+    assert (positions == 100 * np.arange(len(positions))).all()
+
+
+def test_beyond_the_limit_times_are_folded(tmp_path: Path) -> None:
+    installation, count = mpi.WHEELS[0], 100_000
+    program = mpi.compile_program(installation, FOLDER / "threads.c", ["-pthread"])
+    command = [str(program), str(tmp_path / "file"), "1", str(count)]
+    trace = record(installation, 1, command, tmp_path, {"FOREBAY_TRACE_LIMIT": "64KiB"})
+    assert 0 < trace.totals.folded < count
+    assert trace.totals.lost == 0
+    positions = trace.accesses["position"][trace.accesses["requested"] > 0]
+    assert (positions == 100 * np.arange(count)).all()
+    (file,) = (tmp_path / "trace").iterdir()
+    assert 64 << 10 < file.stat().st_size < 128 << 10
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", ["use-mpi", "mpi_f08", "hdf5"])
+@pytest.mark.parametrize("installation", [m for m in mpi.ALL if "debian" in m.name])
+def test_programs(installation: mpi.Mpi, name: str, tmp_path: Path) -> None:
+    """As many calls and bytes as the statistics count."""
+    flags = {"use-mpi": ["-DBINDING=2"], "mpi_f08": ["-DBINDING=3"], "hdf5": []}[name]
+    source = "hdf5_datasets.c" if name == "hdf5" else "fortran_io.F90"
+    flags += (
+        mpi.package_flags(f"hdf5-{installation.packages}")
+        if name == "hdf5"
+        else ["-fallow-argument-mismatch"]
+    )
+    program = mpi.compile_program(installation, PROGRAMS / source, flags, f"-{name}")
+    trace_folder = tmp_path / "trace"
+    run = forebay.launch(
+        installation, 2, [str(program), "."], tmp_path / "run", {"FOREBAY_TRACE": str(trace_folder)}
+    )
+    assert run.outcome.code == 0, str(run.outcome)
+    assert run.statistics is not None
+    trace = package.open_trace(trace_folder)
+    assert trace.problems == []
+    table = trace.accesses
+    operation = table["operation"]
+    for number, kind in ((1, "read"), (2, "write")):
+        moved = int(table["transferred"][operation == number].sum())
+        counted = run.statistics["total"][f"{kind}_bytes"]
+        assert moved == counted > 0
+
+
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_clocks_of_nodes_are_compared(installation: mpi.Mpi, tmp_path: Path) -> None:
+    """The second rank is told that it is on another node, whose clock is a thousand seconds ahead."""
+    ahead = ["unshare", "--time", "--monotonic", "1000", "--fork"]
+    if mpi.run([*ahead, "true"]).code != 0:
+        pytest.skip("no time name spaces here")
+    program = mpi.compile_program(installation, FOLDER / "threads.c", ["-pthread"])
+    words = [str(program), str(tmp_path / "file"), "1", "10"]
+    settings = {"FOREBAY_TRACE": str(tmp_path / "trace"), "FOREBAY_ENABLE": "false"}
+    ranks = [forebay.preloaded(words, {**settings, "FOREBAY_NODE": name}) for name in "ab"]
+    launch = [*mpi.launch_command(installation, 1, ranks[0]), ":", "-n", "1", *ahead, *ranks[1]]
+    outcome = mpi.run(launch, installation.environment, tmp_path)
+    assert outcome.code == 0, str(outcome)
+    trace = package.open_trace(tmp_path / "trace")
+    first, second = sorted(trace.processes, key=lambda process: process.rank)
+    assert first.clock_offset_ns == 0
+    assert abs(second.clock_offset_ns + 1000 * 10**9) < 10**9
+    # Opening is collective: on one clock it overlaps.
+    table = trace.accesses
+    opens = [table["routine"] == [one.name for one in trace.routines].index("MPI_File_open")]
+    begins, ends = table["start_ns"][opens[0]], table["end_ns"][opens[0]]
+    assert begins.max() < ends.min()
