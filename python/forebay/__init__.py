@@ -1,5 +1,21 @@
 """Forebay: a client-side cache between MPI programs and their parallel file system."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from forebay._core import version as __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from forebay.trace import open_trace
+
+__all__ = ["__version__", "open_trace"]
+
+
+def __getattr__(name: str) -> Any:
+    # NumPy takes longer to load than `forebay run` takes to start.
+    if name == "open_trace":
+        from forebay.trace import open_trace
+
+        return open_trace
+    raise AttributeError(f"module 'forebay' has no attribute '{name}'")

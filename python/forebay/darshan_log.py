@@ -1,0 +1,171 @@
+"""Darshan logs with DXT records as a source of `forebay.trace.Trace`.
+
+DXT tells rank, file, offset, length, start and end of every read and write of MPI-IO (of POSIX
+where a log has no MPI-IO records), but not the routine.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forebay.darshan_child import REFUSED
+from forebay.trace import Columns, Open, Operation, Process, Routine, TraceError, View, one_line
+
+_READ, _WRITE = 0, 1  # indices of the routines
+
+
+class DarshanLog:
+    """A log, all of it in memory."""
+
+    kind = "darshan"
+
+    def __init__(self, path: Path):
+        self._name = one_line(str(path))
+        with _run_child(path, self._name) as archive:
+            facts = json.loads(str(archive["facts"]))
+            records, segments = archive["records"], archive["segments"]
+        if np.any(records["writes"] < 0) or np.any(records["reads"] < 0):
+            raise TraceError(f"{self._name}: its records make no sense")
+        self.routines = [
+            Routine("read", Operation.READ, False, False),
+            Routine("write", Operation.WRITE, False, False),
+        ]
+        self.opens: list[Open] = []
+        self.views = [View(0, 0, 1, 1, True)]
+        ids = np.unique(records["id"])
+        self.files = [facts["names"].get(str(number), f"file {number:#x}") for number in ids]
+        ranks, of_record = np.unique(records["rank"], return_inverse=True)
+        self._columns = _columns(records, segments, ids, of_record)
+        self.access_count = len(segments)
+        counts = np.bincount(self._columns["process"], minlength=len(ranks))
+        hosts = dict(zip(records["rank"].tolist(), facts["hosts"], strict=True))
+        self.processes = [
+            Process(
+                source=self._name,
+                host=hosts[rank],
+                rank=rank,
+                ranks=facts["ranks"],
+                pid=-1,
+                clock_offset_ns=0,
+                zero_realtime_ns=facts["start_ns"],
+                accesses=count,
+                folded=0,
+                lost=0,
+                damaged=0,
+                ended=facts["complete"],
+            )
+            for rank, count in zip(ranks.tolist(), counts.tolist(), strict=True)
+        ]
+        self.problems = self._problems(facts)
+
+    def _problems(self, facts: Mapping[str, Any]) -> list[str]:
+        problems = []
+        if facts["partial"]:
+            problems.append(
+                "Darshan's memory was full: an unknown number of accesses is not in it; raise"
+                " DARSHAN_MODMEM"
+            )
+        if not facts["complete"]:
+            problems.append(f"its {facts['module']} records are damaged after what could be read")
+        if facts["module"] != "DXT_MPIIO":
+            problems.append("it has no MPI-IO records; these are the accesses of POSIX calls")
+        return [f"{self._name}: {problem}" for problem in problems]
+
+    def batches(self, rows: int) -> Iterator[Columns]:
+        """As forebay.trace.Source says."""
+        if rows == 0:
+            yield self._columns
+            return
+        for begin in range(0, self.access_count, rows):
+            part = slice(begin, begin + rows)
+            yield {name: column[part] for name, column in self._columns.items()}
+
+    def bad_blocks(self) -> Mapping[tuple[int, int], tuple[int, str]]:
+        """As forebay.trace.Source says."""
+        return {}
+
+    def extents(self, view: int, position: int, data_bytes: int) -> Iterator[tuple[int, int]]:
+        """As forebay.trace.Source says: all bytes are the only view."""
+        if view != 0:
+            raise IndexError("there is no such view")
+        if position < 0 or data_bytes < 0:
+            raise ValueError("the view has no such bytes")
+        return iter([(position, data_bytes)] if data_bytes else [])
+
+
+def _columns(records: Any, segments: Any, ids: Any, process_of_record: Any) -> Columns:
+    """The segments as columns, by process, and of each process in the order of their starts."""
+    counts = records["writes"] + records["reads"]
+    process = np.repeat(process_of_record, counts)
+    # Of each record the writes come first.
+    parts = np.stack([records["writes"], records["reads"]], axis=1).ravel()
+    writes = np.repeat(np.tile([True, False], len(records)), parts)
+    start, end = (_nanoseconds(segments[name]) for name in ("start", "end"))
+    order = np.lexsort((start, process))
+    offset, length = segments["offset"][order], segments["length"][order]
+    known = (offset >= 0) & (length >= 0) & (offset <= np.iinfo(np.int64).max - length)
+    count = len(segments)
+    rank = np.repeat(records["rank"], counts)[order]
+    columns = {
+        "rank": rank.astype(np.int32),
+        "process": process[order].astype(np.uint32),
+        "thread": np.zeros(count, np.uint32),
+        "file": np.repeat(np.searchsorted(ids, records["id"]), counts)[order].astype(np.int32),
+        "open": np.full(count, -1, np.int32),
+        "routine": np.where(writes, _WRITE, _READ)[order].astype(np.uint16),
+        "operation": np.where(writes, Operation.WRITE, Operation.READ)[order].astype(np.uint8),
+        "collective": np.zeros(count, np.uint8),
+        "offset": np.where(known, offset, -1),
+        "end": np.where(known, offset + np.where(known, length, 0), -1),
+        "contiguous": np.ones(count, np.uint8),
+        "requested": length,
+        "transferred": length,
+        "start_ns": start[order],
+        "end_ns": end[order],
+        "completed_ns": end[order],
+        "folded": np.zeros(count, np.uint8),
+        "sequence": np.zeros(count, np.uint64),
+        "view": np.zeros(count, np.int32),
+        "position": offset,
+    }
+    for column in columns.values():
+        column.flags.writeable = False
+    return columns
+
+
+def _nanoseconds(seconds: Any) -> Any:
+    """Rounded; times that are none or beyond 64 bits become 0."""
+    good = np.isfinite(seconds) & (np.abs(seconds) < 9e9)
+    return np.rint(np.where(good, seconds, 0) * 1e9).astype(np.int64)
+
+
+def _run_child(path: Path, name: str) -> Any:
+    """The archive that forebay.darshan_child makes of the log."""
+    if find_spec("darshan") is None:
+        raise TraceError(
+            f"{name}: reading Darshan logs needs PyPI's darshan: pip install 'forebay[darshan]'"
+        )
+    # An absolute path is no option; -P: nothing is imported from the working directory.
+    command = [sys.executable, "-P", "-m", "forebay.darshan_child", str(path.absolute())]
+    done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        reason = one_line(said[-1].strip()) if said else "it says nothing"
+        if done.returncode == REFUSED and len(said) > 1:
+            reason += f" ({one_line(said[-2].strip())})"
+        elif done.returncode < 0:
+            reason = f"PyPI's darshan crashed on it ({signal.Signals(-done.returncode).name})"
+        elif done.returncode != REFUSED:
+            reason = f"PyPI's darshan cannot read it ({reason})"
+        raise TraceError(f"{name}: {reason}")
+    return np.load(io.BytesIO(done.stdout), allow_pickle=False)

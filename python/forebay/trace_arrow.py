@@ -1,0 +1,39 @@
+"""Accesses as Arrow tables (pyarrow)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from forebay.trace import NO_TIME, Array, Columns, Operation, Routine
+
+_UNKNOWN = {"rank": -1, "file": -1, "open": -1, "view": -1, "offset": -1, "end": -1} | {
+    "completed_ns": NO_TIME
+}
+
+
+def arrow_table(columns: Columns, files: Sequence[str], routines: Sequence[Routine]) -> pa.Table:
+    """The columns; names in the place of numbers where there are such, and nulls for unknown."""
+    names = {
+        "file": list(files),
+        "routine": [routine.name for routine in routines],
+        "operation": [operation.name.lower() for operation in Operation],
+    }
+    arrays = {}
+    for name, column in columns.items():
+        array = pa.array(column, mask=_unknown(name, column))
+        if name in names:
+            array = pa.DictionaryArray.from_arrays(array, pa.array(names[name], pa.string()))
+        arrays[name] = array
+    return pa.table(arrays)
+
+
+def _unknown(name: str, column: Array) -> Any:
+    """Which entries are unknown, or None when none is: then nothing is copied."""
+    if name not in _UNKNOWN:
+        return None
+    mask = column == _UNKNOWN[name]
+    return mask if np.any(mask) else None

@@ -1,0 +1,71 @@
+// Reads the trace files of a job: their outlines at once, which take memory in proportion to the
+// files, and the accesses as a stream of batches, which take as much as is asked for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trace/job.h"
+
+namespace forebay::runtime {
+
+// What is wrong with a trace file.
+struct TraceProblem {
+  uint32_t file = 0;  // index of its path among those given
+  std::string text;
+};
+
+// Immutable once made; any number of streams may read from it.
+class TraceReader {
+ public:
+  explicit TraceReader(const std::vector<std::string>& paths);
+
+  const trace::Job& job() const { return job_; }
+  const std::vector<TraceProblem>& problems() const { return problems_; }
+  uint64_t access_count() const { return access_count_; }
+
+ private:
+  friend class AccessStream;
+  struct Process {
+    std::string path;
+    std::vector<trace::AccessBlock> blocks;
+  };
+  trace::Job job_;
+  std::vector<Process> processes_;  // as in the job
+  std::vector<TraceProblem> problems_;
+  uint64_t access_count_ = 0;
+};
+
+// A block that turned out to make no sense when its accesses were wanted.
+struct BadBlock {
+  uint32_t process = 0;
+  uint32_t block = 0;
+  uint32_t accesses = 0;
+  std::string problem;
+};
+
+class AccessStream {
+ public:
+  explicit AccessStream(std::shared_ptr<const TraceReader> reader);
+  ~AccessStream();
+  AccessStream(const AccessStream&) = delete;
+  AccessStream& operator=(const AccessStream&) = delete;
+
+  // Appends the next accesses, whole blocks until there are at least `count` (0: all) or no more:
+  // fewer than count + trace::most_accesses. False: there were none left.
+  bool next(std::size_t count, trace::Table& table, std::vector<BadBlock>& bad);
+
+ private:
+  void read_block(trace::Table& table, std::vector<BadBlock>& bad);
+
+  std::shared_ptr<const TraceReader> reader_;
+  uint32_t process_ = 0;
+  std::size_t block_ = 0;
+  std::unique_ptr<trace::Source> source_;  // of the process, once it was needed
+  trace::BlockReader blocks_;
+  trace::Accesses accesses_;  // of one block
+};
+
+}  // namespace forebay::runtime

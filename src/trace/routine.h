@@ -1,0 +1,25 @@
+// What an MPI-IO routine does, told from its name (MPI 4.1, chapter 14).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace forebay::trace {
+
+enum class Operation : uint8_t { other, read, write, open, close, seek, view, sync, size };
+
+// Names of the operations, in their order.
+inline constexpr std::string_view operation_names[] = {"other", "read", "write", "open", "close",
+                                                       "seek",  "view", "sync",  "size"};
+
+struct RoutineKind {
+  Operation operation = Operation::other;
+  bool collective = false;   // all ranks of the file call it
+  bool nonblocking = false;  // returns a request
+  bool operator==(const RoutineKind&) const = default;
+};
+
+// Of MPI_File_write_at_all, as of File_write_at_all and write_at_all_c, in any case of letters.
+RoutineKind kind_of_routine(std::string_view name);
+
+}  // namespace forebay::trace

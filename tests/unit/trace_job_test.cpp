@@ -1,0 +1,229 @@
+// Traces of several processes put together: numbers of the job, times of one clock, places in
+// files.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "trace/container.h"
+#include "trace/job.h"
+
+namespace forebay::trace {
+namespace {
+
+const Tiling strided{Layout::repeat(10, 64, Layout::block(16)), 128, 640};
+
+TEST(TracePlace, AnAccessLiesWhereItsViewSays) {
+  const Place within = place_of(strided, 20, 10);
+  EXPECT_EQ(within.offset, 128 + 64 + 4);
+  EXPECT_EQ(within.end, 128 + 64 + 14);
+  EXPECT_TRUE(within.contiguous);
+  const Place across = place_of(strided, 20, 20);
+  EXPECT_EQ(across.end, 128 + 128 + 8);
+  EXPECT_FALSE(across.contiguous);
+  const Place nothing = place_of(strided, 16, 0);
+  EXPECT_EQ(nothing.offset, nothing.end);
+  EXPECT_TRUE(nothing.contiguous);
+}
+
+// By the definition: the extents that a cursor lists.
+TEST(TracePlace, AgreesWithTheExtents) {
+  std::mt19937 random(7);
+  const auto pick = [&](int64_t below) { return static_cast<int64_t>(random() % below); };
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<int64_t> displacements, lengths;
+    int64_t at = pick(20);
+    for (int64_t i = 0; i <= pick(5); ++i) {
+      displacements.push_back(at);
+      lengths.push_back(1 + pick(9));
+      at += lengths.back() + (pick(2) == 0 ? 0 : pick(12));
+    }
+    if (pick(4) == 0) std::reverse(displacements.begin(), displacements.end());
+    const LayoutRef layout = Layout::indexed(displacements, lengths, 1, Layout::block(1));
+    ASSERT_NE(layout, nullptr);
+    const Tiling tiling{layout, pick(100), at + pick(10)};
+    const int64_t position = pick(80), bytes = 1 + pick(60);
+    Cursor cursor(tiling, position);
+    const int64_t first = cursor.offset();
+    int64_t end = 0, runs = 0;
+    for (int64_t left = bytes; left > 0; ++runs) {
+      const Extent run = cursor.next(left);
+      end = run.end();
+      left -= run.length;
+    }
+    const Place place = place_of(tiling, position, bytes);
+    ASSERT_EQ(place.offset, first);
+    ASSERT_EQ(place.end, end);
+    ASSERT_EQ(place.contiguous, runs == 1);
+  }
+}
+
+TEST(TracePlace, WhatLiesNowhereHasNoPlace) {
+  constexpr int64_t largest = std::numeric_limits<int64_t>::max();
+  const Tiling all{Layout::block(1), 0, 1};
+  for (const Tiling& tiling :
+       {strided, all, Tiling{Layout::block(0), 0, 0}, Tiling{Layout::block(8), -100, 16}}) {
+    const bool below = tiling.origin < 0 || tiling.layout->size() == 0;
+    for (const auto& [position, bytes] : std::initializer_list<std::pair<int64_t, int64_t>>{
+             {-1, 1}, {0, -1}, {largest, largest}, {largest, 1}, {below ? 0 : -5, 1}}) {
+      EXPECT_EQ(place_of(tiling, position, bytes).offset, -1) << position << " " << bytes;
+      EXPECT_EQ(place_of(tiling, position, bytes).end, -1);
+    }
+  }
+}
+
+TEST(TraceRoutine, NamesTellWhatRoutinesDo) {
+  const auto kind = kind_of_routine;
+  using enum Operation;
+  EXPECT_EQ(kind("MPI_File_write_at"), (RoutineKind{write, false, false}));
+  EXPECT_EQ(kind("PMPI_File_write_at"), (RoutineKind{write, false, false}));
+  EXPECT_EQ(kind("MPI_File_iwrite_at_all_c"), (RoutineKind{write, true, true}));
+  EXPECT_EQ(kind("File_read_all_begin"), (RoutineKind{read, true, false}));
+  EXPECT_EQ(kind("MPI_FILE_READ_ORDERED"), (RoutineKind{read, true, false}));
+  EXPECT_EQ(kind("iread_shared"), (RoutineKind{read, false, true}));
+  EXPECT_EQ(kind("read"), (RoutineKind{read, false, false}));
+  EXPECT_EQ(kind("MPI_File_open"), (RoutineKind{open, true, false}));
+  EXPECT_EQ(kind("MPI_File_close"), (RoutineKind{close, true, false}));
+  EXPECT_EQ(kind("MPI_File_set_view"), (RoutineKind{view, true, false}));
+  EXPECT_EQ(kind("MPI_File_seek"), (RoutineKind{seek, false, false}));
+  EXPECT_EQ(kind("MPI_File_seek_shared"), (RoutineKind{seek, true, false}));
+  EXPECT_EQ(kind("MPI_File_sync"), (RoutineKind{sync, true, false}));
+  EXPECT_EQ(kind("MPI_File_preallocate"), (RoutineKind{size, true, false}));
+  EXPECT_EQ(kind("MPI_File_set_size"), (RoutineKind{size, true, false}));
+  for (const char* name : {"", "MPI_Wait", "readable", "MPI_File_", "i", "unknown", "reallocate"})
+    EXPECT_EQ(kind(name), RoutineKind{}) << name;
+}
+
+Bytes file_of(const ProcessInfo& info, const std::vector<Access>& accesses) {
+  Bytes bytes;
+  Container container;
+  Container::begin(bytes);
+  container.process(info, bytes);
+  container.file({0, 1, 1, false, "/a"}, bytes);
+  container.view({1, strided}, bytes);
+  EXPECT_TRUE(container.accesses(accesses, 3, Times::exact, bytes));
+  container.end({accesses.size() + 2, 2}, bytes);
+  return bytes;
+}
+
+Table table_of(const std::vector<Bytes>& files, Job& job) {
+  Table table;
+  for (const Bytes& bytes : files) {
+    MemorySource source(bytes);
+    Outline outline;
+    EXPECT_TRUE(read_outline(source, outline));
+    const uint32_t process = job.add("a file", outline);
+    for (const AccessBlock& block : outline.blocks) {
+      Accesses accesses;
+      EXPECT_EQ(BlockReader().read(source, block, accesses), "");
+      job.append(process, block, accesses, table);
+    }
+  }
+  return table;
+}
+
+TEST(TraceJob, ProcessesAreNumberedThroughout) {
+  Access access;
+  access.routine = 1;
+  access.view = 1;
+  access.position = 16;
+  access.requested = 16;
+  access.start_ns = 100;
+  access.end_ns = access.completed_ns = 200;
+  Access waiting = access;
+  waiting.completed_ns = unknown_time;
+  Job job;
+  const Table table = table_of(
+      {file_of({{"rank", "0"}, {"routines", "File_open File_write"}}, {access, waiting}),
+       file_of(
+           {{"rank", "1"}, {"clock_offset_ns", "-150"}, {"routines", "File_sync\nFile_write\n"}},
+           {access})},
+      job);
+  ASSERT_EQ(table.size(), 3u);
+  EXPECT_EQ(job.files(), std::vector<std::string>{"/a"});
+  EXPECT_EQ(job.opens().size(), 2u);
+  EXPECT_EQ(job.views().size(), 3u);
+  ASSERT_EQ(job.routines().size(), 4u);  // the unknown one, too
+  EXPECT_EQ(table.rank, (std::vector<int32_t>{0, 0, 1}));
+  EXPECT_EQ(table.open, (std::vector<int32_t>{0, 0, 1}));
+  EXPECT_EQ(table.view, (std::vector<int32_t>{1, 1, 2}));
+  EXPECT_EQ(table.routine[0], table.routine[2]);
+  EXPECT_EQ(job.routines()[table.routine[2]].name, "File_write");
+  EXPECT_EQ(table.start_ns, (std::vector<int64_t>{100, 100, -50}));
+  EXPECT_EQ(table.completed_ns, (std::vector<int64_t>{200, no_time, 50}));
+  EXPECT_EQ(table.thread[2], 3u);
+  EXPECT_EQ(table.offset[2], 192);
+  EXPECT_EQ(table.end[2], 208);
+  EXPECT_EQ(job.processes()[1].lost, 2u);
+  EXPECT_EQ(job.processes()[1].damaged, 0u);
+  std::size_t columns = 0, bytes = 0;
+  Table(table).for_each_column([&](const char*, auto& column) {
+    ++columns;
+    bytes += sizeof(column[0]);
+    EXPECT_EQ(column.size(), 3u);
+  });
+  EXPECT_EQ(columns, 20u);
+  EXPECT_EQ(bytes, table_bytes_per_access);
+}
+
+TEST(TraceJob, DamageIsCounted) {
+  Bytes bytes = file_of({{"rank", "0"}}, std::vector<Access>(70));
+  const Bytes whole = bytes;
+  MemorySource source(bytes);
+  Outline outline;
+  ASSERT_TRUE(read_outline(source, outline));
+  bytes[outline.blocks[0].at + 40] ^= std::byte{1};
+  for (const std::size_t length : {bytes.size(), bytes.size() - 1}) {  // with an end and without
+    Job job;
+    table_of({Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length))}, job);
+    EXPECT_EQ(job.processes()[0].accesses, 0u);
+    EXPECT_EQ(job.processes()[0].damaged, 70u);
+  }
+  Accesses accesses;
+  EXPECT_NE(BlockReader().read(source, outline.blocks[0], accesses), "");
+}
+
+TEST(TraceJob, NumbersThatAreNoneAreUnknown) {
+  Job job;
+  const Table table = table_of({file_of({{"rank", "99999999999"}, {"pid", "12x"}}, {Access{}}),
+                                file_of({{"rank", "-"}, {"clock_offset_ns", "1e9"}}, {Access{}})},
+                               job);
+  EXPECT_EQ(table.rank, (std::vector<int32_t>{-1, -1}));
+  EXPECT_EQ(job.processes()[0].pid, -1);
+  EXPECT_EQ(job.processes()[1].rank, -1);
+  EXPECT_EQ(job.processes()[1].clock_offset_ns, 0);
+}
+
+// Heads that claim long payloads must not make a reader check the same bytes over and over: the
+// bytes that are read may not grow with the square of the file's size.
+TEST(TraceOutline, HostileHeadsCostNoMoreThanTheFile) {
+  class Counting final : public Source {
+   public:
+    explicit Counting(ByteView bytes) : source_(bytes) {}
+    uint64_t size() const override { return source_.size(); }
+    bool read(uint64_t at, std::span<std::byte> bytes) override {
+      read_ += bytes.size();
+      return source_.read(at, bytes);
+    }
+    uint64_t read_ = 0;
+
+   private:
+    MemorySource source_;
+  };
+  constexpr uint32_t heads = 20'000;
+  for (const uint32_t payload : {heads * 16, heads * 64}) {  // within the file and beyond
+    Bytes bytes;
+    Container::begin(bytes);
+    for (uint32_t i = 0; i < heads; ++i)
+      BlockHead{BlockKind::accesses, i, 1, 0, payload, 12345}.write(bytes);
+    Counting source(bytes);
+    Outline outline;
+    ASSERT_TRUE(read_outline(source, outline));
+    EXPECT_LT(source.read_, 8 * bytes.size());
+    EXPECT_TRUE(outline.blocks.empty());
+    EXPECT_LE(outline.problems.size(), 100u);
+    EXPECT_GT(outline.problem_count, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace forebay::trace
