@@ -1,0 +1,220 @@
+#include "pattern/folder.h"
+
+#include <utility>
+
+#include "pattern/raw_run.h"
+
+namespace forebay::pattern {
+
+namespace {
+
+constexpr std::size_t blocks_in_a_loop = 3;  // of equal steps, before it is taken for one
+
+// Makes `first` the body's part of which `second` is the next iteration.
+void add_step(Pattern& first, const Pattern& second) {
+  if (!first.is_loop()) {
+    first.steps.push_back({minus(second.offset, first.offset), minus(second.size, first.size)});
+  }
+  for (std::size_t i = 0; i < first.body.size(); ++i) add_step(first.body[i], second.body[i]);
+}
+
+}  // namespace
+
+Folder::Folder(Limits limits) : limits_(limits), window_(blocks_in_a_loop * limits.look_back) {
+  terms_.reserve(2 * window_);
+  keys_.reserve(2 * window_);
+}
+
+void Folder::learn(const Access& access, int64_t start_ns, int64_t end_ns) {
+  Term term{{}, start_ns, end_ns};
+  term.pattern.offset = access.offset;
+  term.pattern.size = access.size;
+  term.pattern.operation = access.operation;
+  take(std::move(term));
+}
+
+void Folder::take(Term term) {
+  while (following_) {
+    if (passes(term)) return;
+    close();
+  }
+  push(std::move(term));
+  fold();
+}
+
+bool Folder::passes(const Term& term) {
+  if (term.pattern.is_loop()) {
+    if (!follower_.pass_loop(term.pattern, term.start_ns)) return false;
+  } else {
+    const Access access{term.pattern.offset, term.pattern.size, term.pattern.operation};
+    if (!follower_.expects(access)) return false;
+    follower_.pass(term.start_ns);
+  }
+  end_ns_ = term.end_ns;
+  return true;
+}
+
+void Folder::push(Term term) {
+  if (terms_.size() == 2 * window_) retire(window_);
+  const Pattern& first = term.pattern.first_access();
+  keys_.push_back({term.pattern.structure(), first.offset, first.size});
+  terms_.push_back(std::move(term));
+}
+
+// The last loop has ended: it becomes a term among others, what came of the iteration that was not
+// completed follows it. Terms grow fewer by every loop that is found here, so this comes to an end.
+void Folder::close() {
+  following_ = false;
+  ++generation_;
+  Term& loop = terms_.back();
+  loop.end_ns = end_ns_;
+  loop.pattern.count = follower_.whole_iterations();
+  keys_.back().structure = loop.pattern.structure();
+  std::vector<Pattern> rest = follower_.remainder();
+  fold();
+  for (Pattern& pattern : rest) take({std::move(pattern), unknown_time, end_ns_});
+}
+
+// Looks for three blocks at the end of the stack, the shortest first.
+void Folder::fold() {
+  const std::size_t longest =
+      std::min<std::size_t>(limits_.look_back, terms_.size() / blocks_in_a_loop);
+  for (std::size_t length = 1; length <= longest; ++length) {
+    if (progress(terms_.size() - 1, length) && three_blocks(length)) return make_loop(length);
+  }
+}
+
+// Whether a term, the one `distance` before it and the one before that are in progression, by keys.
+bool Folder::progress(std::size_t last, std::size_t distance) const {
+  const Key& c = keys_[last];
+  const Key& b = keys_[last - distance];
+  const Key& a = keys_[last - 2 * distance];
+  return minus(b.offset, a.offset) == minus(c.offset, b.offset) && b.structure == c.structure &&
+         a.structure == b.structure && minus(b.size, a.size) == minus(c.size, b.size);
+}
+
+bool Folder::three_blocks(std::size_t length) const {
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!progress(terms_.size() - 1 - i, length)) return false;
+  }
+  for (std::size_t i = terms_.size() - length; i < terms_.size(); ++i) {
+    if (!in_progression(terms_[i - 2 * length].pattern, terms_[i - length].pattern,
+                        terms_[i].pattern)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Folder::make_loop(std::size_t length) {
+  const std::size_t begin = terms_.size() - blocks_in_a_loop * length;
+  Term* const blocks[] = {&terms_[begin], &terms_[begin + length], &terms_[begin + 2 * length]};
+  Term term{{}, blocks[0]->start_ns, terms_.back().end_ns};
+  Pattern& loop = term.pattern;
+  loop.count = blocks_in_a_loop;
+  for (std::size_t i = 0; i < length; ++i) {
+    loop.body.push_back(std::move(blocks[0][i].pattern));
+    Pattern& part = loop.body.back();
+    add_step(part, blocks[1][i].pattern);
+    part.add_times(blocks[1][i].pattern);
+    part.add_times(blocks[2][i].pattern);
+  }
+  for (std::size_t i = 1; i < blocks_in_a_loop; ++i) {
+    if (blocks[i - 1]->start_ns == unknown_time || blocks[i]->start_ns == unknown_time) continue;
+    loop.intervals.add(minus(blocks[i]->start_ns, blocks[i - 1]->start_ns));
+  }
+  const int64_t last_start_ns = blocks[2]->start_ns;
+  end_ns_ = term.end_ns;
+  terms_.erase(terms_.begin() + static_cast<std::ptrdiff_t>(begin), terms_.end());
+  keys_.resize(begin);
+  push(std::move(term));
+  follower_ = Follower(terms_.back().pattern, blocks_in_a_loop, last_start_ns);
+  following_ = true;
+  ++generation_;
+}
+
+Signature Folder::finish() {
+  while (following_) close();
+  retire(terms_.size());
+  ++generation_;
+  known_.clear();
+  pattern_bytes_ = 0;
+  last_raw_ = {};
+  return std::exchange(signature_, {});
+}
+
+// Moves the oldest terms to the signature.
+void Folder::retire(std::size_t terms) {
+  for (std::size_t i = 0; i < terms; ++i) {
+    if (terms_[i].pattern.is_loop()) {
+      retire_loop(std::move(terms_[i]));
+    } else {
+      retire_access(terms_[i]);
+    }
+  }
+  terms_.erase(terms_.begin(), terms_.begin() + static_cast<std::ptrdiff_t>(terms));
+  keys_.erase(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(terms));
+}
+
+Part& Folder::append_part(Part::Kind kind, const Term& term) {
+  Part part;
+  part.kind = kind;
+  part.first = signature_.accesses;
+  part.raw_begin = signature_.raw.size();
+  part.start_ns = term.start_ns;
+  signature_.parts.push_back(part);
+  return signature_.parts.back();
+}
+
+void Folder::retire_access(const Term& term) {
+  if (signature_.raw.size() >= limits_.raw_bytes) return lose(term, 1);
+  const bool continues = !signature_.parts.empty() &&
+                         signature_.parts.back().kind == Part::Kind::raw &&
+                         signature_.parts.back().accesses < longest_raw_run;
+  Part& part = continues ? signature_.parts.back() : append_part(Part::Kind::raw, term);
+  if (!continues) last_raw_ = {};
+  const Access access{term.pattern.offset, term.pattern.size, term.pattern.operation};
+  append_raw(signature_.raw, last_raw_, access);
+  last_raw_ = access;
+  ++part.accesses;
+  ++signature_.accesses;
+  part.end_ns = term.end_ns;
+}
+
+void Folder::retire_loop(Term term) {
+  Pattern& pattern = term.pattern;
+  const int64_t position = pattern.first_access().offset;
+  const uint64_t accesses = pattern.accesses();
+  const uint64_t structure = pattern.structure();
+  if (pattern_bytes_ + sizeof(Part) > limits_.pattern_bytes) return lose(term, accesses);
+  pattern.move(minus(0, position));
+  auto [same, end] = known_.equal_range(structure);
+  while (same != end && !signature_.patterns[same->second].same_accesses(pattern)) ++same;
+  if (same == end) {
+    pattern_bytes_ += pattern.memory_bytes();
+    same = known_.emplace(structure, static_cast<uint32_t>(signature_.patterns.size()));
+    signature_.patterns.push_back(std::move(pattern));
+  } else {
+    signature_.patterns[same->second].add_times(pattern);
+  }
+  pattern_bytes_ += sizeof(Part);
+  Part& part = append_part(Part::Kind::pattern, term);
+  part.pattern = same->second;
+  part.accesses = accesses;
+  part.position = position;
+  part.end_ns = term.end_ns;
+  signature_.accesses += accesses;
+  signature_.covered += accesses;
+}
+
+void Folder::lose(const Term& term, uint64_t accesses) {
+  const bool continues =
+      !signature_.parts.empty() && signature_.parts.back().kind == Part::Kind::lost;
+  Part& part = continues ? signature_.parts.back() : append_part(Part::Kind::lost, term);
+  part.accesses += accesses;
+  part.end_ns = term.end_ns;
+  signature_.accesses += accesses;
+  signature_.lost += accesses;
+}
+
+}  // namespace forebay::pattern

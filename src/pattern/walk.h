@@ -1,0 +1,119 @@
+// Steps through the accesses of a loop without unfolding it: a comparison and two additions an
+// access while a body of accesses repeats, a multiplication a loop level where that changes.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "pattern/pattern.h"
+
+namespace forebay::pattern {
+
+class Walk {
+ public:
+  enum class End { at_count, never };
+
+  Walk() = default;  // done
+  // Begins at the first access of an iteration of `loop`, which must outlive the walk unchanged but
+  // for its count and its times.
+  explicit Walk(const Pattern& loop, uint64_t iteration = 0, End end = End::at_count);
+
+  bool done() const { return at_ == slots_.size(); }
+  Access access() const {
+    const Slot& slot = slots_[at_];
+    return {slot.offset, slot.size, slot.operation};
+  }
+  void advance() {
+    Slot& slot = slots_[at_];
+    slot.offset = plus(slot.offset, slot.step.offset);
+    slot.size = plus(slot.size, slot.step.size);
+    if (++at_ == slots_.size()) next_round();
+  }
+  void seek(uint64_t index);  // goes to the access of that number, from 0, or the end
+
+ protected:
+  // A loop that the walk is in; front() of the list is the outermost.
+  struct Frame {
+    const Pattern* loop;
+    uint64_t iteration;
+    uint64_t count;
+    std::size_t item;                   // of the body
+    int64_t started_ns = unknown_time;  // this iteration
+  };
+  // The next access of each place in the body, where that consists of accesses only; else one.
+  struct Slot {
+    int64_t offset;
+    int64_t size;
+    Step step;
+    uint8_t operation;
+  };
+  struct Place {
+    uint64_t iteration;
+    std::size_t item;
+  };
+
+  Place place(std::size_t level) const;
+  std::vector<uint64_t> iterations_down_to(std::size_t levels) const;  // innermost first
+  void descend();
+  void next_item();
+
+  std::vector<Frame> frames_;
+  std::vector<Slot> slots_;
+  std::size_t at_ = 0;
+  uint64_t rounds_left_ = 0;  // of the slots, with the current one
+  bool straight_ = false;  // the innermost body consists of accesses only, the slots are all of it
+
+ private:
+  void next_round() {
+    at_ = 0;
+    if (--rounds_left_ == 0) leave();
+  }
+  void leave();
+  void load(std::size_t first, std::size_t count);
+};
+
+// A walk through the iterations that a loop is predicted to have, while the accesses come in.
+class Follower : public Walk {
+ public:
+  Follower() = default;
+  // The first access expected begins `iteration`; the one before began at `previous_start_ns`.
+  Follower(Pattern& loop, uint64_t iteration, int64_t previous_start_ns);
+
+  bool expects(const Access& access) const {
+    const Slot& slot = slots_[at_];
+    return slot.offset == access.offset && slot.size == access.size &&
+           slot.operation == access.operation;
+  }
+  // The access expected has come.
+  void pass(int64_t start_ns) {
+    if (at_ == 0) begin_round(start_ns);
+    advance();
+  }
+  // Passes all of a loop, if it is what comes next; it may be shorter than the one expected.
+  bool pass_loop(const Pattern& loop, int64_t start_ns);
+
+  uint64_t whole_iterations() const { return place(0).iteration; }
+  // What has come since the last whole iteration.
+  std::vector<Pattern> remainder() const;
+
+ private:
+  // The slots begin a round: as a rule the next iteration of the innermost loop.
+  void begin_round(int64_t start_ns) {
+    Frame& frame = frames_.back();
+    if (straight_ && rounds_left_ != frame.count && frame.started_ns != unknown_time &&
+        start_ns != unknown_time) [[likely]] {
+      add_interval(frame, start_ns);
+    } else {
+      begin_iterations(start_ns);
+    }
+  }
+  static void add_interval(Frame& frame, int64_t start_ns) {
+    // The constructor was given a loop that may be changed.
+    const_cast<Pattern*>(frame.loop)->intervals.add(minus(start_ns, frame.started_ns));
+    frame.started_ns = start_ns;
+  }
+  void begin_iterations(int64_t start_ns);
+};
+
+}  // namespace forebay::pattern
