@@ -15,6 +15,7 @@
 #include "policy/policy.h"
 #include "runtime/recover.h"
 #include "storage/storage.h"
+#include "pattern_binding.h"
 #include "trace_binding.h"
 
 namespace nb = nanobind;
@@ -141,4 +142,5 @@ NB_MODULE(_core, module) {
   module.def("complaint_about", complaint_about, nb::arg("name"), nb::arg("value"),
              "What is wrong with the value of an option, or None.");
   forebay::bind_trace(module);
+  forebay::bind_pattern(module);
 }

@@ -1,0 +1,154 @@
+// forebay._core: signatures of a trace's accesses. A binding only; forebay.signatures says what is
+// here for users.
+#include "pattern_binding.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "pattern/classify.h"
+#include "pattern/notation.h"
+#include "pattern/streams.h"
+#include "trace/routine.h"
+#include "trace/table.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace forebay {
+
+namespace {
+
+using pattern::Signature;
+using pattern::Stream;
+using pattern::Streams;
+
+template <typename Value>
+using Column = nb::ndarray<const Value, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+int64_t time_of(int64_t ns) { return ns == trace::no_time ? pattern::unknown_time : ns; }
+
+// Adds the data accesses of a batch whose place is known; how many have none.
+uint64_t add(Streams& streams, const Column<uint32_t>& process, const Column<int32_t>& file,
+             const Column<uint16_t>& routine, const Column<uint8_t>& operation,
+             const Column<int64_t>& offset, const Column<int64_t>& size,
+             const Column<int64_t>& start_ns, const Column<int64_t>& end_ns) {
+  const std::size_t rows = process.shape(0);
+  for (const std::size_t length :
+       {file.shape(0), routine.shape(0), operation.shape(0), offset.shape(0), size.shape(0),
+        start_ns.shape(0), end_ns.shape(0)}) {
+    if (length != rows) throw nb::value_error("columns of one table are of one length");
+  }
+  const nb::gil_scoped_release release;
+  uint64_t unplaced = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto what = static_cast<trace::Operation>(operation.data()[i]);
+    if (what != trace::Operation::read && what != trace::Operation::write) continue;
+    if (size.data()[i] == 0) continue;
+    if (offset.data()[i] < 0) {
+      ++unplaced;
+      continue;
+    }
+    streams.of(process.data()[i], file.data()[i])
+        .add({offset.data()[i], size.data()[i], static_cast<uint8_t>(routine.data()[i])},
+             time_of(start_ns.data()[i]), time_of(end_ns.data()[i]));
+  }
+  return unplaced;
+}
+
+// (name, whether it writes) of each routine, by number.
+std::vector<pattern::Operation> operations_of(
+    const std::vector<std::pair<std::string, bool>>& routines) {
+  std::vector<pattern::Operation> operations;
+  for (const auto& [name, writes] : routines) operations.push_back({name, writes});
+  return operations;
+}
+
+template <typename Value>
+nb::object array_of(std::vector<Value>&& values) {
+  auto* kept = new std::vector<Value>(std::move(values));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<Value>*>(p); });
+  return nb::ndarray<nb::numpy, Value, nb::ndim<1>>(kept->data(), {kept->size()}, owner).cast();
+}
+
+// The accesses that a signature stands for.
+nb::tuple expand(const Signature& signature) {
+  std::vector<uint8_t> operations;
+  std::vector<int64_t> offsets, sizes;
+  pattern::Cursor cursor(signature);
+  for (pattern::Access access; cursor.next(access);) {
+    operations.push_back(access.operation);
+    offsets.push_back(access.offset);
+    sizes.push_back(access.size);
+  }
+  return nb::make_tuple(array_of(std::move(operations)), array_of(std::move(offsets)),
+                        array_of(std::move(sizes)));
+}
+
+nb::dict classes_of(const pattern::Classes& classes) {
+  nb::dict values;
+  values["direction"] = name_of(classes.direction);
+  values["spatial"] = name_of(classes.spatial);
+  values["dimension"] = classes.dimension;
+  values["backward"] = classes.backward;
+  values["repetitions"] = classes.repetitions;
+  values["magnitude"] = name_of(classes.magnitude);
+  values["sizes"] = name_of(classes.sizes);
+  values["temporal"] = name_of(classes.temporal);
+  return values;
+}
+
+}  // namespace
+
+void bind_pattern(nb::module_& module) {
+  using Routines = std::vector<std::pair<std::string, bool>>;
+  nb::class_<Signature>(module, "Signature", "What one process did to one file.")
+      .def_ro("accesses", &Signature::accesses)
+      .def_ro("covered", &Signature::covered)
+      .def_ro("lost", &Signature::lost)
+      .def_prop_ro("coverage", &Signature::coverage)
+      .def_prop_ro("parts", [](const Signature& s) { return s.parts.size(); })
+      .def_prop_ro("patterns", [](const Signature& s) { return s.patterns.size(); })
+      .def_prop_ro("memory_bytes", &Signature::memory_bytes)
+      .def("expand", expand, "Routine, offset and size of each access, in order.")
+      .def(
+          "trace_signature",
+          [](const Signature& s, const std::string& file, const Routines& routines) {
+            return trace_signature(s, file, operations_of(routines));
+          },
+          "file"_a, "routines"_a, "In Yin's notation, a line a part.")
+      .def(
+          "pattern_signature",
+          [](const Signature& s, const Routines& routines, int64_t page_bytes) {
+            return pattern_signature(classify(s, operations_of(routines), page_bytes));
+          },
+          "routines"_a, "page_bytes"_a)
+      .def(
+          "classes",
+          [](const Signature& s, const Routines& routines, int64_t page_bytes) {
+            return classes_of(classify(s, operations_of(routines), page_bytes));
+          },
+          "routines"_a, "page_bytes"_a);
+  nb::class_<Streams>(module, "Streams", "Folds the accesses of a job into signatures.")
+      .def(nb::init<>())
+      .def("add", add, "process"_a, "file"_a, "routine"_a, "operation"_a, "offset"_a, "size"_a,
+           "start_ns"_a, "end_ns"_a,
+           "Adds the reads and writes among a batch's accesses; how many have no known place.")
+      .def(
+          "finish",
+          [](Streams& streams) {
+            nb::list all;
+            for (Stream& stream : streams.finish())
+              all.append(nb::make_tuple(stream.process, stream.file, std::move(stream.signature)));
+            return all;
+          },
+          "Process, file and signature of each stream.");
+}
+
+}  // namespace forebay

@@ -1,0 +1,16 @@
+#include "pattern/streams.h"
+
+namespace forebay::pattern {
+
+std::vector<Stream> Streams::finish() {
+  std::vector<Stream> streams;
+  streams.reserve(folders_.size());
+  for (auto& [key, folder] : folders_) {
+    streams.push_back({key.first, key.second, folder.finish()});
+  }
+  folders_.clear();
+  latest_ = nullptr;
+  return streams;
+}
+
+}  // namespace forebay::pattern
