@@ -1,0 +1,71 @@
+// Yin's five factors (III.B.1, figure 3): where, how often, how much, when, and which way.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "pattern/signature.h"
+
+namespace forebay::pattern {
+
+// What the numbers of operations stand for, in order.
+struct Operation {
+  std::string name;  // as it is printed
+  bool writes = false;
+};
+using Operations = std::span<const Operation>;
+
+enum class Direction : uint8_t { read, write, read_and_write };
+
+enum class Spatial : uint8_t {
+  single,           // one access
+  contiguous,       // each begins where the one before ended
+  same_place,       // the same bytes again and again
+  fixed_stride,     // equal steps forward
+  negative_stride,  // equal steps backward
+  nested_strided,   // steps of steps, to `dimension` levels
+  random,           // no rule
+  combination,      // several of these
+};
+
+enum class Magnitude : uint8_t { small, medium, large, mixed };  // less than a page, one, more
+enum class Sizes : uint8_t { fixed, patterned, variable };
+enum class Temporal : uint8_t { unknown, fixed, random };
+
+struct Classes {
+  Direction direction = Direction::read;
+  Spatial spatial = Spatial::single;
+  uint32_t dimension = 0;    // levels of steps
+  bool backward = false;     // some step leads toward the beginning of the file
+  uint64_t repetitions = 1;  // 1: a single occurrence
+  Magnitude magnitude = Magnitude::small;
+  Sizes sizes = Sizes::fixed;
+  Temporal temporal = Temporal::unknown;
+
+  bool operator==(const Classes&) const = default;
+};
+
+Classes classify(const Pattern& pattern, Operations operations, int64_t page_bytes);
+
+// Of all that one process did. Spatial and temporal class are those of nearly all accesses (19 in
+// 20); where no class has so many, `random` if most follow no pattern, else `combination`.
+Classes classify(const Signature& signature, Operations operations, int64_t page_bytes);
+
+std::string_view name_of(Direction direction);
+std::string_view name_of(Spatial spatial);
+std::string_view name_of(Magnitude magnitude);
+std::string_view name_of(Sizes sizes);
+std::string_view name_of(Temporal temporal);
+
+// Whether the accesses follow each other without a hole, forward, and how many bytes they are.
+bool is_contiguous(const Pattern& pattern, int64_t& length);
+
+// Whether the parts of a loop's body are alike and at equal distances, and at which (0 for one).
+bool is_even(const Pattern& loop, int64_t& distance);
+
+// Whether all accesses move by one step from iteration to iteration of a loop, and by which.
+bool moves_as_one(const Pattern& loop, int64_t& step);
+
+}  // namespace forebay::pattern

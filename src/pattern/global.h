@@ -1,0 +1,90 @@
+// The global signature of one file (Yin III.B.3): what the processes of a job did together.
+//
+// Patterns of different ranks that differ only in where they begin become one, if their beginnings
+// follow a rule: even steps from rank to rank, or even steps along the rows and columns of a
+// process grid. Ranks are then another dimension of the pattern, and its spatial class is that of
+// the bytes of all ranks: what is strided for each may be contiguous for the job (Yin, figure 4).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pattern/classify.h"
+#include "pattern/signature.h"
+
+namespace forebay::pattern {
+
+struct LocalSignature {
+  uint32_t rank;
+  const Signature* signature;
+};
+
+// Ranks first, first + step, ..., last.
+struct RankRange {
+  uint32_t first = 0;
+  uint32_t last = 0;
+  uint32_t step = 1;
+
+  uint32_t count() const { return (last - first) / step + 1; }
+  bool operator==(const RankRange&) const = default;
+};
+
+// Where the pattern of each rank begins. Its ranks are numbered i = (rank - first_rank) /
+// rank_step; i lies in row i / width and column i % width of a grid, or, if width is 0, in one
+// line:
+//   begin + i * step            or            begin + (i % width) * step + (i / width) * row_step
+struct Base {
+  uint32_t first_rank = 0;
+  uint32_t rank_step = 1;
+  uint32_t width = 0;
+  int64_t begin = 0;
+  int64_t step = 0;
+  int64_t row_step = 0;
+
+  int64_t at(uint32_t rank) const;
+  bool operator==(const Base&) const = default;
+};
+
+struct GlobalPattern {
+  Pattern pattern;  // its first access at offset 0; or one access that follows no pattern locally
+  Base base;
+  std::vector<RankRange> ranks;
+  uint32_t processes = 0;  // how many ranks
+  int64_t start_ns = unknown_time;
+  int64_t end_ns = unknown_time;
+  // Of all ranks together. Several levels of steps are `nested_strided`.
+  Spatial spatial = Spatial::single;
+  uint32_t dimension = 0;
+  bool overlapping = false;  // ranks touch the same bytes
+};
+
+struct GlobalSignature {
+  uint32_t processes = 0;               // that made accesses
+  std::vector<RankRange> ranks;         // which: they share the file
+  std::vector<GlobalPattern> patterns;  // by start
+  uint64_t accesses = 0;
+  uint64_t covered = 0;   // of these, in `patterns` of at least three repetitions or ranks
+  uint64_t unmerged = 0;  // raw accesses of ranks with too many to look at one by one
+  uint64_t lost = 0;
+};
+
+// A rank with more raw accesses than this is taken for random, and these are only counted.
+inline constexpr uint64_t most_raw_accesses = 1024;
+
+GlobalSignature merge(std::span<const LocalSignature> locals);
+
+std::vector<RankRange> ranges_of(std::span<const uint32_t> ascending_ranks);
+
+// "[0-63], 4096*rank + 512", "[0-15], 100*(rank mod 4) + 9000*(rank div 4)".
+std::string notation(const std::vector<RankRange>& ranks);
+std::string notation(const Base& base);
+
+// {processes, <spatial, dimension>, [ranks], base, start, end, local pattern signature}, a line
+// each.
+std::string global_signature(const GlobalSignature& signature, Operations operations,
+                             int64_t page_bytes);
+
+}  // namespace forebay::pattern

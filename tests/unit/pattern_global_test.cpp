@@ -1,0 +1,234 @@
+// What the ranks of a job did, put together: one pattern for all, its places by rank, its bytes.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+
+#include "pattern/global.h"
+#include "pattern_program.h"
+
+namespace forebay::pattern {
+namespace {
+
+using test::AccessList;
+using test::nest;
+
+const std::array<Operation, 2> operations{{{"READ", false}, {"WRITE", true}}};
+constexpr int64_t block = 4096;
+
+// Merges what `accesses(rank)` is for each of the ranks.
+GlobalSignature merged(const std::vector<uint32_t>& ranks,
+                       const std::function<AccessList(uint32_t)>& accesses) {
+  std::vector<Signature> signatures;
+  for (const uint32_t rank : ranks) signatures.push_back(test::fold(accesses(rank)));
+  std::vector<LocalSignature> locals;
+  for (std::size_t i = 0; i < ranks.size(); ++i) locals.push_back({ranks[i], &signatures[i]});
+  return merge(locals);
+}
+
+std::vector<uint32_t> ranks_to(uint32_t count) {
+  std::vector<uint32_t> ranks(count);
+  for (uint32_t i = 0; i < count; ++i) ranks[i] = i;
+  return ranks;
+}
+
+std::string space(const GlobalPattern& pattern) {
+  return std::string(name_of(pattern.spatial)) + " " + std::to_string(pattern.dimension) +
+         (pattern.overlapping ? " overlapping" : "");
+}
+
+// Yin, figure 4: four processes, each strided, the job contiguous.
+TEST(PatternGlobal, StridedLocallyContiguousGlobally) {
+  const GlobalSignature job = merged(ranks_to(4), [](uint32_t rank) {
+    return nest({{100, 4 * block}}, {rank * block, block, 0});
+  });
+  ASSERT_EQ(job.patterns.size(), 1u);
+  EXPECT_EQ(job.processes, 4u);
+  EXPECT_EQ(job.patterns[0].ranks, (std::vector<RankRange>{{0, 3, 1}}));
+  EXPECT_EQ(notation(job.patterns[0].base), "4096*rank + 0");
+  EXPECT_EQ(classify(job.patterns[0].pattern, operations, block).spatial, Spatial::fixed_stride);
+  EXPECT_EQ(space(job.patterns[0]), "contiguous 1");
+  EXPECT_EQ(job.covered, job.accesses);
+  EXPECT_EQ(global_signature(job, operations, block),
+            "{4, <contiguous, 1>, [0-3], 4096*rank + 0, unknown, unknown, "
+            "{read, <fixed stride, 1>, <repeated 100>, <medium, fixed>, <unknown>}}\n");
+}
+
+// A block of a two-dimensional array for each rank of a grid.
+TEST(PatternGlobal, ProcessGrid) {
+  constexpr int64_t width = 3;  // ranks in a row of the grid
+  constexpr int64_t columns = 8;
+  constexpr int64_t rows = 10;
+  constexpr int64_t line = width * columns * 64;  // bytes
+  const GlobalSignature job = merged(ranks_to(12), [](uint32_t rank) {
+    return nest({{rows, line}, {columns, 64}},
+                {500 + rank % width * columns * 64 + rank / width * rows * line, 64, 1});
+  });
+  ASSERT_EQ(job.patterns.size(), 1u);
+  const Base& base = job.patterns[0].base;
+  EXPECT_EQ(base.width, width);
+  EXPECT_EQ(notation(base), "512*(rank mod 3) + 15360*(rank div 3) + 500");
+  EXPECT_EQ(space(job.patterns[0]), "contiguous 1");
+}
+
+TEST(PatternGlobal, BytesOfTheJob) {
+  const auto of = [](uint32_t processes, const std::function<AccessList(uint32_t)>& accesses) {
+    const GlobalSignature job = merged(ranks_to(processes), accesses);
+    EXPECT_EQ(job.patterns.size(), 1u);
+    return space(job.patterns[0]);
+  };
+  EXPECT_EQ(of(4,
+               [](uint32_t) {
+                 return nest({{9, 100}}, {0, 100, 0});
+               }),
+            "contiguous 1 overlapping")
+      << "all read the same";
+  EXPECT_EQ(of(4,
+               [](uint32_t rank) {
+                 return nest({{9, 800}}, {rank * 100, 100, 0});
+               }),
+            "fixed stride 1")
+      << "four blocks that touch, and a hole";
+  EXPECT_EQ(of(4,
+               [](uint32_t rank) {
+                 return nest({{9, 8000}}, {rank * 200, 100, 0});
+               }),
+            "nested strided 2");
+  EXPECT_EQ(of(4,
+               [](uint32_t rank) {
+                 return nest({{9, 800}}, {rank * 200, 100, 0});
+               }),
+            "fixed stride 1");
+  EXPECT_EQ(of(4,
+               [](uint32_t rank) {
+                 return nest({{9, 400}}, {rank * 100, 150, 0});
+               }),
+            "contiguous 1 overlapping");
+  EXPECT_EQ(of(4,
+               [](uint32_t rank) {
+                 return nest({{9, -400}}, {10'000 + rank * 100, 100, 0});
+               }),
+            "contiguous 1")
+      << "backward";
+  EXPECT_EQ(of(8,
+               [](uint32_t rank) {
+                 return AccessList{{rank * 100, 100, 1}};
+               }),
+            "contiguous 1")
+      << "one access each";
+  EXPECT_EQ(of(8,
+               [](uint32_t rank) {
+                 return nest({{5, 8000}}, {rank * 1000, 100, 1});
+               }),
+            "fixed stride 1");
+}
+
+// Every pattern of every rank is in one and only one global pattern, where that says it is.
+void check(const GlobalSignature& job, const std::vector<uint32_t>& ranks,
+           const std::function<AccessList(uint32_t)>& accesses) {
+  std::map<uint32_t, std::multiset<std::pair<int64_t, int64_t>>> found;
+  for (const GlobalPattern& pattern : job.patterns) {
+    uint32_t processes = 0;
+    for (const RankRange& range : pattern.ranks) {
+      for (uint32_t rank = range.first; rank <= range.last; rank += range.step, ++processes) {
+        if (!pattern.pattern.is_loop()) {
+          found[rank].insert({pattern.base.at(rank), pattern.pattern.size});
+          continue;
+        }
+        for (Walk walk(pattern.pattern); !walk.done(); walk.advance()) {
+          found[rank].insert(
+              {plus(walk.access().offset, pattern.base.at(rank)), walk.access().size});
+        }
+      }
+    }
+    EXPECT_EQ(processes, pattern.processes);
+  }
+  for (const uint32_t rank : ranks) {
+    std::multiset<std::pair<int64_t, int64_t>> expected;
+    for (const Access& access : accesses(rank)) expected.insert({access.offset, access.size});
+    EXPECT_EQ(found[rank], expected) << "rank " << rank;
+  }
+}
+
+TEST(PatternGlobal, KeepsWhatEachRankDid) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    std::vector<uint32_t> ranks;
+    for (uint32_t rank = 0; rank < 40; ++rank) {
+      if (random() % 4 != 0) ranks.push_back(rank);
+    }
+    const auto a = static_cast<int64_t>(random() % 5) * 700;
+    const auto c = static_cast<int64_t>(random() % 5) * 9000;
+    const uint32_t width = 1 + static_cast<uint32_t>(random() % 9);
+    const uint64_t special = random() % 60;
+    const auto accesses = [&](uint32_t rank) {
+      AccessList all{{rank * 8, 8, 0}};
+      const int64_t begin = a * (rank % width) + c * (rank / width);
+      test::nest(all, {{4, 100'000}, {5, 300}}, {begin, 200, 1});
+      if (rank == special) all.push_back({123, 45, 0});
+      if (seed % 3 == 0) all.push_back({static_cast<int64_t>((seed + rank) * 7919 % 1000), 5, 1});
+      return all;
+    };
+    check(merged(ranks, accesses), ranks, accesses);
+  }
+}
+
+TEST(PatternGlobal, OneRankThatDoesMoreKeepsTheOthersTogether) {
+  const auto accesses = [](uint32_t rank) {
+    AccessList all;
+    if (rank == 0) all = {{0, 96, 1}, {96, 500, 1}};
+    test::nest(all, {{50, 64 * block}}, {1'000'000 + rank * block, block, 1});
+    return all;
+  };
+  const GlobalSignature job = merged(ranks_to(64), accesses);
+  ASSERT_EQ(job.patterns.size(), 3u);
+  uint32_t most = 0;
+  for (const GlobalPattern& pattern : job.patterns) most = std::max(most, pattern.processes);
+  EXPECT_EQ(most, 64u);
+  check(job, ranks_to(64), accesses);
+}
+
+TEST(PatternGlobal, ARankOutOfLineStandsAlone) {
+  const auto accesses = [](uint32_t rank) {
+    return nest({{50, 1 << 20}}, {rank == 0 ? 77'777 : rank * 1000, 10, 1});
+  };
+  const GlobalSignature job = merged(ranks_to(32), accesses);
+  ASSERT_EQ(job.patterns.size(), 2u);
+  check(job, ranks_to(32), accesses);
+}
+
+TEST(PatternGlobal, EveryFourthRank) {
+  const std::vector<uint32_t> ranks{2, 6, 10, 14, 18};
+  const auto accesses = [](uint32_t rank) {
+    return nest({{50, 500}}, {(rank - 2) / 4 * 101, 10, 1});
+  };
+  const GlobalSignature job = merged(ranks, accesses);
+  ASSERT_EQ(job.patterns.size(), 1u);
+  EXPECT_EQ(notation(job.ranks), "[2-18/4]");
+  EXPECT_EQ(notation(job.patterns[0].base), "101*((rank - 2)/4) + 0");
+  check(job, ranks, accesses);
+}
+
+TEST(PatternGlobal, Ranges) {
+  const std::vector<uint32_t> ranks{0, 1, 2, 3, 7, 20, 24, 28, 40, 90};
+  EXPECT_EQ(notation(ranges_of(ranks)), "[0-3, 7, 20-28/4, 40, 90]");
+}
+
+TEST(PatternGlobal, RandomRanksAreCountedOnly) {
+  const GlobalSignature job = merged(ranks_to(3), [](uint32_t rank) {
+    std::mt19937_64 random(rank);
+    AccessList all;
+    for (int i = 0; i < 5000; ++i) all.push_back({static_cast<int64_t>(random() >> 10), 8, 0});
+    return all;
+  });
+  EXPECT_EQ(job.unmerged, 15'000u);
+  EXPECT_TRUE(job.patterns.empty());
+}
+
+}  // namespace
+}  // namespace forebay::pattern
