@@ -17,6 +17,7 @@ _COMMANDS = {
     "env": "forebay.env",
     "hints": "forebay.hints",
     "recover": "forebay.recover",
+    "convert": "forebay.convert",
     "bench": "forebay.bench",
     "demo": "forebay.bench_demo",
 }

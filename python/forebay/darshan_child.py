@@ -40,7 +40,7 @@ def main(path: str) -> None:
     module = next((name for name in MODULES if name in modules), None)
     if module is None:
         _refuse("it has no DXT records; run the program with DXT_ENABLE_IO_TRACE=1")
-    hosts, records, segments, complete = _read(backend, log, module, modules[module]["idx"])
+    hosts, records, segments, complete = _read(backend, log, modules[module]["idx"])
     if not complete and not records:
         _refuse(f"PyPI's darshan cannot read its {module} records")
     job = backend.log_get_job(log)
@@ -66,9 +66,9 @@ def main(path: str) -> None:
 
 
 def _read(
-    backend: Any, log: Any, module: str, index: int
+    backend: Any, log: Any, index: int
 ) -> tuple[list[str], list[tuple[int, ...]], list[Any], bool]:
-    """Hosts, records, their segments (writes, then reads), and whether that is all of them.
+    """Hosts, records, their segments (writes, then reads), and whether these are all.
 
     As backend.log_get_dxt_record does, which makes an object of each segment (0.4 million a second)
     and takes an error for the end.

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     import pyarrow
 
 __all__ = [
+    "COLUMNS",
     "NO_TIME",
+    "UNKNOWN",
     "Accesses",
     "Open",
     "Operation",
@@ -45,6 +47,35 @@ NO_TIME = _core.no_time
 """Stands in `completed_ns` where nobody saw a request complete."""
 
 ROWS_PER_BATCH = 1 << 18
+
+COLUMNS = (
+    "rank",
+    "process",
+    "thread",
+    "file",
+    "open",
+    "routine",
+    "operation",
+    "collective",
+    "offset",
+    "end",
+    "contiguous",
+    "requested",
+    "transferred",
+    "start_ns",
+    "end_ns",
+    "completed_ns",
+    "folded",
+    "sequence",
+    "view",
+    "position",
+)
+"""The columns of accesses, in their order; docs/tracing.md says what they mean."""
+
+UNKNOWN = {"rank": -1, "file": -1, "open": -1, "view": -1, "offset": -1, "end": -1} | {
+    "completed_ns": NO_TIME
+}
+"""What stands for an unknown value in the columns that may have one."""
 
 Array = NDArray[Any]
 Columns = Mapping[str, Array]
@@ -155,8 +186,8 @@ class Accesses:
 
     def __init__(self, columns: Columns, files: Sequence[str], routines: Sequence[Routine]):
         self._columns = {
-            name: column.view(np.bool_) if name in _BOOLEANS else column
-            for name, column in columns.items()
+            name: columns[name].view(np.bool_) if name in _BOOLEANS else columns[name]
+            for name in COLUMNS
         }
         self._files = files
         self._routines = routines
@@ -164,7 +195,7 @@ class Accesses:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns, in their order."""
-        return tuple(self._columns)
+        return COLUMNS
 
     def __len__(self) -> int:
         return len(self._columns["rank"])

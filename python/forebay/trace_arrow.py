@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from forebay.trace import NO_TIME, Array, Columns, Operation, Routine
-
-_UNKNOWN = {"rank": -1, "file": -1, "open": -1, "view": -1, "offset": -1, "end": -1} | {
-    "completed_ns": NO_TIME
-}
+from forebay.trace import UNKNOWN, Array, Columns, Operation, Routine
 
 
 def arrow_table(columns: Columns, files: Sequence[str], routines: Sequence[Routine]) -> pa.Table:
@@ -33,7 +29,7 @@ def arrow_table(columns: Columns, files: Sequence[str], routines: Sequence[Routi
 
 def _unknown(name: str, column: Array) -> Any:
     """Which entries are unknown, or None when none is: then nothing is copied."""
-    if name not in _UNKNOWN:
+    if name not in UNKNOWN:
         return None
-    mask = column == _UNKNOWN[name]
+    mask = column == UNKNOWN[name]
     return mask if np.any(mask) else None

@@ -78,7 +78,7 @@ def test_a_log_is_known_by_its_first_bytes(tmp_path):
 
 
 def test_without_pydarshan_it_is_named(monkeypatch):
-    monkeypatch.setattr("forebay.darshan_log.find_spec", lambda name: None)
+    monkeypatch.setattr("forebay.darshan_log.find_spec", lambda _: None)
     with pytest.raises(TraceError, match="needs PyPI's darshan: pip install"):
         open_trace(LOGS / "ior_hdf5_4ranks.darshan")
 
