@@ -113,7 +113,7 @@ class Process:
     """How many the job had."""
     pid: int
     clock_offset_ns: int
-    """That its times were moved by, to be those of rank 0's clock."""
+    """From the clock of its node to that of rank 0's node."""
     zero_realtime_ns: int
     """When its time 0 was, in nanoseconds since 1970; 0: unknown."""
     accesses: int

@@ -19,6 +19,8 @@ struct Stream {
 class Streams {
  public:
   explicit Streams(Limits limits = {}) : limits_(limits) {}
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
 
   // The folder of what `process` does to `file`. Quick where it is that of the call before.
   Folder& of(uint32_t process, int32_t file) {

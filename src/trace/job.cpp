@@ -163,6 +163,10 @@ uint32_t Job::add(std::string source, const Outline& outline) {
   process.pid = number_in(info, "pid", -1);
   process.clock_offset_ns = number_in(info, "clock_offset_ns", 0);
   process.zero_realtime_ns = number_in(info, "zero_realtime_ns", 0);
+  if (info.contains("zero_monotonic_ns")) {
+    process.zero_ns = moved(number_in(info, "zero_monotonic_ns", 0), process.clock_offset_ns);
+    zero_ns_ = std::min(zero_ns_.value_or(*process.zero_ns), *process.zero_ns);
+  }
   process.accesses = outline.access_count;
   process.folded = outline.folded;
   process.ended = outline.ended;
@@ -194,12 +198,14 @@ void Job::append(uint32_t process, const AccessBlock& block, const Accesses& acc
   copy(table.transferred, accesses.transferred);
   copy(table.sequence, accesses.sequence);
   copy(table.position, accesses.position);
-  for (const int64_t time : accesses.start_ns)
-    table.start_ns.push_back(moved(time, of.clock_offset_ns));
-  for (const int64_t time : accesses.end_ns)
-    table.end_ns.push_back(moved(time, of.clock_offset_ns));
+  // From the process's time zero to the job's, which is that of the process that began first.
+  const int64_t distance = of.zero_ns ? static_cast<int64_t>(static_cast<uint64_t>(*of.zero_ns) -
+                                                             static_cast<uint64_t>(*zero_ns_))
+                                      : of.clock_offset_ns;
+  for (const int64_t time : accesses.start_ns) table.start_ns.push_back(moved(time, distance));
+  for (const int64_t time : accesses.end_ns) table.end_ns.push_back(moved(time, distance));
   for (const int64_t time : accesses.completed_ns)
-    table.completed_ns.push_back(time == unknown_time ? no_time : moved(time, of.clock_offset_ns));
+    table.completed_ns.push_back(time == unknown_time ? no_time : moved(time, distance));
 
   Lookup opens(numbering.opens), views(numbering.views);
   std::optional<PlaceFinder> finder;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +19,8 @@ struct Process {
   std::string source;  // the trace file
   std::string host;
   int64_t rank = -1, ranks = -1, pid = -1;
-  int64_t clock_offset_ns = 0;  // that its times were moved by to be those of rank 0's clock
+  int64_t clock_offset_ns = 0;     // from its node's clock to that of rank 0's node
+  std::optional<int64_t> zero_ns;  // its time zero, by the clock of rank 0's node
   int64_t zero_realtime_ns = 0;
   uint64_t accesses = 0;  // that the file holds
   uint64_t folded = 0;    // of these, how many have folded times
@@ -75,6 +77,7 @@ class Job {
   uint16_t routine_number(const std::string& name);
 
   std::vector<Process> processes_;
+  std::optional<int64_t> zero_ns_;  // the earliest time zero
   std::vector<Numbering> numberings_;
   std::vector<std::string> files_;
   std::map<std::string, int32_t> file_numbers_;

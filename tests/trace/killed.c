@@ -1,7 +1,8 @@
-// Writes RECORDS records, with a sync after every hundred, and dies by SIGKILL. Arguments: FILE RECORDS.
+// Writes RECORDS records, with a sync after every hundred, and dies by SIGKILL a second later. Arguments: FILE RECORDS.
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
     CHECK_MPI(MPI_File_write_at(file, (MPI_Offset)i * RECORD, record, RECORD, MPI_BYTE,
                                 MPI_STATUS_IGNORE));
   }
+  sleep(1);
   raise(SIGKILL);
   return 0;
 }

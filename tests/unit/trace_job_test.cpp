@@ -107,15 +107,18 @@ Bytes file_of(const ProcessInfo& info, const std::vector<Access>& accesses) {
 
 Table table_of(const std::vector<Bytes>& files, Job& job) {
   Table table;
-  for (const Bytes& bytes : files) {
-    MemorySource source(bytes);
-    Outline outline;
-    EXPECT_TRUE(read_outline(source, outline));
-    const uint32_t process = job.add("a file", outline);
-    for (const AccessBlock& block : outline.blocks) {
+  std::vector<Outline> outlines(files.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    MemorySource source(files[i]);
+    EXPECT_TRUE(read_outline(source, outlines[i]));
+    job.add("a file", outlines[i]);
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    MemorySource source(files[i]);
+    for (const AccessBlock& block : outlines[i].blocks) {
       Accesses accesses;
       EXPECT_EQ(BlockReader().read(source, block, accesses), "");
-      job.append(process, block, accesses, table);
+      job.append(static_cast<uint32_t>(i), block, accesses, table);
     }
   }
   return table;
@@ -163,6 +166,19 @@ TEST(TraceJob, ProcessesAreNumberedThroughout) {
   });
   EXPECT_EQ(columns, 20u);
   EXPECT_EQ(bytes, table_bytes_per_access);
+}
+
+TEST(TraceJob, TimesBeginWithTheFirstProcess) {
+  Access access;
+  access.start_ns = 100;
+  Job job;
+  const Table table = table_of(
+      {file_of({{"rank", "0"}, {"zero_monotonic_ns", "5000"}}, {access}),
+       file_of({{"rank", "1"}, {"zero_monotonic_ns", "905000"}, {"clock_offset_ns", "-899970"}},
+               {access}),
+       file_of({{"rank", "2"}, {"zero_monotonic_ns", "4000"}}, {access})},
+      job);
+  EXPECT_EQ(table.start_ns, (std::vector<int64_t>{1100, 1130, 100}));
 }
 
 TEST(TraceJob, DamageIsCounted) {
