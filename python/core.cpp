@@ -12,10 +12,10 @@
 
 #include "options/options.h"
 #include "page/page_kind.h"
+#include "pattern_binding.h"
 #include "policy/policy.h"
 #include "runtime/recover.h"
 #include "storage/storage.h"
-#include "pattern_binding.h"
 #include "trace_binding.h"
 
 namespace nb = nanobind;

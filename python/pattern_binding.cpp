@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "pattern/classify.h"
+#include "pattern/global.h"
 #include "pattern/notation.h"
 #include "pattern/streams.h"
 #include "trace/routine.h"
@@ -73,7 +74,8 @@ std::vector<pattern::Operation> operations_of(
 template <typename Value>
 nb::object array_of(std::vector<Value>&& values) {
   auto* kept = new std::vector<Value>(std::move(values));
-  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<Value>*>(p); });
+  const nb::capsule owner(kept,
+                          [](void* p) noexcept { delete static_cast<std::vector<Value>*>(p); });
   return nb::ndarray<nb::numpy, Value, nb::ndim<1>>(kept->data(), {kept->size()}, owner).cast();
 }
 
@@ -104,10 +106,51 @@ nb::dict classes_of(const pattern::Classes& classes) {
   return values;
 }
 
+using Routines = std::vector<std::pair<std::string, bool>>;
+
+pattern::GlobalSignature merge_signatures(
+    const std::vector<std::pair<uint32_t, const Signature*>>& of_ranks) {
+  std::vector<pattern::LocalSignature> locals;
+  for (const auto& [rank, signature] : of_ranks) locals.push_back({rank, signature});
+  const nb::gil_scoped_release release;
+  return pattern::merge(locals);
+}
+
+void bind_global(nb::module_& module) {
+  using pattern::GlobalPattern;
+  using pattern::GlobalSignature;
+  nb::class_<GlobalPattern>(module, "GlobalPattern", "A pattern that ranks have in common.")
+      .def_ro("processes", &GlobalPattern::processes)
+      .def_prop_ro("ranks", [](const GlobalPattern& p) { return pattern::notation(p.ranks); })
+      .def_prop_ro("base", [](const GlobalPattern& p) { return pattern::notation(p.base); })
+      .def_prop_ro(
+          "accesses", [](const GlobalPattern& p) { return p.pattern.accesses(); }, "Of one rank.")
+      .def_prop_ro("spatial", [](const GlobalPattern& p) { return name_of(p.spatial); })
+      .def_ro("dimension", &GlobalPattern::dimension)
+      .def_ro("overlapping", &GlobalPattern::overlapping)
+      .def_ro("start_ns", &GlobalPattern::start_ns)
+      .def_ro("end_ns", &GlobalPattern::end_ns);
+  nb::class_<GlobalSignature>(module, "GlobalSignature", "What the ranks did to one file together.")
+      .def_ro("processes", &GlobalSignature::processes)
+      .def_prop_ro("ranks", [](const GlobalSignature& s) { return pattern::notation(s.ranks); })
+      .def_ro("patterns", &GlobalSignature::patterns)
+      .def_ro("accesses", &GlobalSignature::accesses)
+      .def_ro("covered", &GlobalSignature::covered)
+      .def_ro("unmerged", &GlobalSignature::unmerged)
+      .def_ro("lost", &GlobalSignature::lost)
+      .def(
+          "text",
+          [](const GlobalSignature& s, const Routines& routines, int64_t page_bytes) {
+            return global_signature(s, operations_of(routines), page_bytes);
+          },
+          "routines"_a, "page_bytes"_a, "In Yin's notation, a line a pattern.");
+  module.def("merge_signatures", merge_signatures, "of_ranks"_a,
+             "One signature of a file from those of its ranks: pairs of rank and Signature.");
+}
+
 }  // namespace
 
 void bind_pattern(nb::module_& module) {
-  using Routines = std::vector<std::pair<std::string, bool>>;
   nb::class_<Signature>(module, "Signature", "What one process did to one file.")
       .def_ro("accesses", &Signature::accesses)
       .def_ro("covered", &Signature::covered)
@@ -149,6 +192,7 @@ void bind_pattern(nb::module_& module) {
             return all;
           },
           "Process, file and signature of each stream.");
+  bind_global(module);
 }
 
 }  // namespace forebay

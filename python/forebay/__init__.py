@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any
 from forebay._core import version as __version__
 
 if TYPE_CHECKING:
+    from forebay.analysis import analyze
     from forebay.trace import open_trace
 
-__all__ = ["__version__", "open_trace"]
+__all__ = ["__version__", "analyze", "open_trace"]
 
 
 def __getattr__(name: str) -> Any:
     # NumPy takes longer to load than `forebay run` takes to start.
+    if name == "analyze":
+        from forebay.analysis import analyze
+
+        return analyze
     if name == "open_trace":
         from forebay.trace import open_trace
 

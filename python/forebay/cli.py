@@ -14,6 +14,7 @@ import click
 _COMMANDS = {
     "run": "forebay.run",
     "trace": "forebay.tracing",
+    "analyze": "forebay.analyzing",
     "env": "forebay.env",
     "hints": "forebay.hints",
     "recover": "forebay.recover",

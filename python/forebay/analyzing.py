@@ -1,0 +1,150 @@
+"""`forebay analyze`: what a trace tells, for a person at a terminal or as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from forebay.analysis import PAGE_BYTES, Analysis, Counts, FileAnalysis
+from forebay.analysis import analyze as analyze_trace
+from forebay.trace import Trace, TraceError, open_trace
+
+
+@click.command(short_help="Say how a traced job reads and writes.")
+@click.argument("trace", type=click.Path(exists=True, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of tables.")
+@click.option(
+    "--signatures",
+    type=click.IntRange(0),
+    default=8,
+    show_default=True,
+    metavar="N",
+    help="Lines of signatures a file.",
+)
+@click.option("--local", is_flag=True, help="The signatures of each process, too.")
+@click.option(
+    "--page-size",
+    type=click.IntRange(1),
+    default=PAGE_BYTES,
+    show_default=True,
+    metavar="BYTES",
+    help="What request sizes are called small or large against.",
+)
+def analyze(trace: Path, as_json: bool, signatures: int, local: bool, page_size: int) -> None:
+    """Analyze TRACE: what `forebay trace` recorded, or a Darshan log with DXT.
+
+    Prints what was read, written and waited for, the I/O signatures of each file with how much of
+    it they cover, and what could be changed. docs/signatures.md explains the notation.
+    """
+    try:
+        analysis = _analyze(open_trace(trace), page_size)
+    except TraceError as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        json.dump(analysis.to_json(), sys.stdout, indent=1)
+        click.echo()
+        return
+    Report(Console(highlight=False), analysis).print(signatures, local)
+
+
+def _analyze(trace: Trace, page_size: int) -> Analysis:
+    columns = (TextColumn("reading"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=len(trace) or None)
+        return analyze_trace(trace, page_size, lambda count: progress.advance(task, count))
+
+
+class Report:
+    """The analysis as text."""
+
+    def __init__(self, console: Console, analysis: Analysis):
+        self._console = console
+        self._analysis = analysis
+
+    def print(self, signatures: int, local: bool) -> None:
+        """`signatures`: the most lines a file; `local`: those of each process, too."""
+        self._print_losses()
+        one = self._analysis
+        self._line(
+            f"[bold]{escape(one.path)}[/]: {one.processes:,} processes,"
+            f" {one.totals.accesses:,} calls in {one.seconds:.3f} s;"
+            f" in MPI-IO {one.io_seconds:.3f} s a process ({_share(one.io_seconds, one.seconds)})"
+        )
+        self._console.print(self._table())
+        for file in one.files:
+            self._print_signatures(file, signatures, local)
+        self._print_findings()
+
+    def _line(self, text: str) -> None:
+        self._console.print(text, soft_wrap=True)
+
+    def _print_losses(self) -> None:
+        totals = self._analysis.totals
+        for count, what in (
+            (totals.lost, "were made and not recorded"),
+            (totals.damaged, "were recorded and cannot be read"),
+            (totals.folded, "have their times folded into histograms"),
+            (self._analysis.unplaced, "have no known place in their file"),
+        ):
+            if count:
+                self._line(f"[yellow]{count:,} calls {what}[/]")
+        for problem in self._analysis.problems:
+            self._line(f"[yellow]{escape(problem)}[/]")
+
+    def _table(self) -> Table:
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for name in ("writes", "MiB", "s", "reads", "MiB", "s", "other s", "procs", "covered"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("job's bytes", no_wrap=True)
+        table.add_column("file", no_wrap=True)
+        for file in self._analysis.files:
+            table.add_row(
+                *_cells(file.write),
+                *_cells(file.read),
+                f"{file.metadata_seconds + file.sync_seconds:.3f}",
+                f"{file.processes:,}",
+                f"{file.coverage:.0%}",
+                file.spatial.replace("_", " "),
+                escape(Path(file.path).name),
+            )
+        return table
+
+    def _print_signatures(self, file: FileAnalysis, most: int, local: bool) -> None:
+        if not file.locals or most == 0:
+            return
+        self._line(
+            f"\n[bold]{escape(file.path)}[/]: {file.signature.processes:,} processes,"
+            f" {len(file.signature.patterns):,} common patterns that cover"
+            f" {_share(file.signature.covered, file.signature.accesses)}"
+        )
+        self._print_some(file.signature.patterns, most)
+        for one in file.locals if local else ():
+            self._line(f"  rank {one.rank}: {escape(one.pattern)}")
+            self._print_some(one.trace, most)
+
+    def _print_some(self, lines: tuple[str, ...], most: int) -> None:
+        for line in lines[:most]:
+            self._line(f"  {escape(line)}")
+        if len(lines) > most:
+            self._line(f"  ... and {len(lines) - most:,} more")
+
+    def _print_findings(self) -> None:
+        for finding in self._analysis.findings:
+            self._line(f"\n[bold]{escape(finding.title)}[/]")
+            self._line(f"  {escape(finding.evidence)}")
+            self._line(f"  {escape(finding.advice)}")
+
+
+def _cells(counts: Counts) -> tuple[str, str, str]:
+    return f"{counts.calls:,}", f"{counts.transferred / 2**20:,.1f}", f"{counts.seconds:.3f}"
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{part / whole:.0%}" if whole else "0%"
