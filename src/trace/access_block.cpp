@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
+#include <map>
 
 #include "trace/durations.h"
 
@@ -63,7 +63,7 @@ class FileStates {
   }
 
  private:
-  std::unordered_map<uint32_t, FileState> states_;
+  std::map<uint32_t, FileState> states_;  // a hash map's numbers could be chosen to collide
   uint32_t last_file_ = 0;
   FileState* last_ = nullptr;
 };

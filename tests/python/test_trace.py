@@ -152,8 +152,9 @@ def test_arrow_tables_have_names_and_nulls_and_no_copies(trace):
     assert rows[0]["file"] == "/scratch/checkpoint"
     assert (rows[0]["completed_ns"], rows[1]["completed_ns"]) == (8900, None)
     assert table["offset"].null_count == 4  # opens and closes
-    own = trace.accesses["start_ns"]
-    assert table["start_ns"].chunk(0).buffers()[1].address == own.__array_interface__["data"][0]
+    for name in ("start_ns", "rank", "view"):
+        address = trace.accesses[name].__array_interface__["data"][0]
+        assert table[name].chunk(0).buffers()[1].address == address
 
 
 def test_folded_times_are_said_to_be(tmp_path):
