@@ -22,42 +22,54 @@ void add_step(Pattern& first, const Pattern& second) {
 
 Folder::Folder(Limits limits) : limits_(limits), window_(blocks_in_a_loop * limits.look_back) {
   terms_.reserve(2 * window_);
+  offsets_.reserve(2 * window_);
   keys_.reserve(2 * window_);
 }
 
-void Folder::learn(const Access& access, int64_t start_ns, int64_t end_ns) {
-  Term term{{}, start_ns, end_ns};
-  term.pattern.offset = access.offset;
-  term.pattern.size = access.size;
-  term.pattern.operation = access.operation;
-  take(std::move(term));
+Pattern Folder::Term::pattern() && {
+  if (loop) return std::move(*loop);
+  Pattern pattern;
+  pattern.offset = access.offset;
+  pattern.size = access.size;
+  pattern.operation = access.operation;
+  return pattern;
 }
 
-void Folder::take(Term term) {
+void Folder::learn(const Access& access, int64_t start_ns, int64_t end_ns) {
   while (following_) {
-    if (passes(term)) return;
+    if (follower_.expects(access)) {
+      follower_.pass(start_ns);
+      end_ns_ = end_ns;
+      return;
+    }
     close();
   }
-  push(std::move(term));
+  push({access, nullptr, start_ns, end_ns});
   fold();
 }
 
-bool Folder::passes(const Term& term) {
-  if (term.pattern.is_loop()) {
-    if (!follower_.pass_loop(term.pattern, term.start_ns)) return false;
-  } else {
-    const Access access{term.pattern.offset, term.pattern.size, term.pattern.operation};
-    if (!follower_.expects(access)) return false;
-    follower_.pass(term.start_ns);
+// What is left of a loop that was closed, at a time that is not known any more.
+void Folder::take(Pattern pattern, int64_t end_ns) {
+  const Pattern& first = pattern.first_access();
+  const Access access{first.offset, first.size, first.operation};
+  if (!pattern.is_loop()) return learn(access, unknown_time, end_ns);
+  while (following_) {
+    if (follower_.pass_loop(pattern, unknown_time)) {
+      end_ns_ = end_ns;
+      return;
+    }
+    close();
   }
-  end_ns_ = term.end_ns;
-  return true;
+  push({access, std::make_unique<Pattern>(std::move(pattern)), unknown_time, end_ns});
+  fold();
 }
 
-void Folder::push(Term term) {
+void Folder::push(Term&& term) {
   if (terms_.size() == 2 * window_) retire(window_);
-  const Pattern& first = term.pattern.first_access();
-  keys_.push_back({term.pattern.structure(), first.offset, first.size});
+  const Access& first = term.access;
+  const uint64_t structure = term.loop ? term.loop->structure() : first.operation;
+  offsets_.push_back(static_cast<uint64_t>(first.offset));
+  keys_.push_back({first.size, structure});
   terms_.push_back(std::move(term));
 }
 
@@ -68,19 +80,23 @@ void Folder::close() {
   ++generation_;
   Term& loop = terms_.back();
   loop.end_ns = end_ns_;
-  loop.pattern.count = follower_.whole_iterations();
-  keys_.back().structure = loop.pattern.structure();
+  loop.loop->count = follower_.whole_iterations();
+  keys_.back().structure = loop.loop->structure();
   std::vector<Pattern> rest = follower_.remainder();
+  const int64_t end_ns = end_ns_;
   fold();
-  for (Pattern& pattern : rest) take({std::move(pattern), unknown_time, end_ns_});
+  for (Pattern& pattern : rest) take(std::move(pattern), end_ns);
 }
 
 // Looks for three blocks at the end of the stack, the shortest first.
 void Folder::fold() {
   const std::size_t longest =
       std::min<std::size_t>(limits_.look_back, terms_.size() / blocks_in_a_loop);
+  const uint64_t* const last = &offsets_.back();
   for (std::size_t length = 1; length <= longest; ++length) {
-    if (progress(terms_.size() - 1, length) && three_blocks(length)) return make_loop(length);
+    // The offsets of the last access of each block tell, nearly always.
+    if (2 * *(last - length) - *(last - 2 * length) != *last) continue;
+    if (three_blocks(length)) return make_loop(length);
   }
 }
 
@@ -89,19 +105,20 @@ bool Folder::progress(std::size_t last, std::size_t distance) const {
   const Key& c = keys_[last];
   const Key& b = keys_[last - distance];
   const Key& a = keys_[last - 2 * distance];
-  return minus(b.offset, a.offset) == minus(c.offset, b.offset) && b.structure == c.structure &&
-         a.structure == b.structure && minus(b.size, a.size) == minus(c.size, b.size);
+  return 2 * offsets_[last - distance] - offsets_[last - 2 * distance] == offsets_[last] &&
+         b.structure == c.structure && a.structure == b.structure &&
+         minus(b.size, a.size) == minus(c.size, b.size);
 }
 
 bool Folder::three_blocks(std::size_t length) const {
-  for (std::size_t i = 1; i < length; ++i) {
+  for (std::size_t i = 0; i < length; ++i) {
     if (!progress(terms_.size() - 1 - i, length)) return false;
   }
   for (std::size_t i = terms_.size() - length; i < terms_.size(); ++i) {
-    if (!in_progression(terms_[i - 2 * length].pattern, terms_[i - length].pattern,
-                        terms_[i].pattern)) {
-      return false;
-    }
+    const Pattern* const a = terms_[i - 2 * length].loop.get();
+    const Pattern* const b = terms_[i - length].loop.get();
+    const Pattern* const c = terms_[i].loop.get();
+    if (!a != !b || !b != !c || (a && !in_progression(*a, *b, *c))) return false;
   }
   return true;
 }
@@ -109,15 +126,17 @@ bool Folder::three_blocks(std::size_t length) const {
 void Folder::make_loop(std::size_t length) {
   const std::size_t begin = terms_.size() - blocks_in_a_loop * length;
   Term* const blocks[] = {&terms_[begin], &terms_[begin + length], &terms_[begin + 2 * length]};
-  Term term{{}, blocks[0]->start_ns, terms_.back().end_ns};
-  Pattern& loop = term.pattern;
+  Term term{blocks[0]->access, std::make_unique<Pattern>(), blocks[0]->start_ns,
+            terms_.back().end_ns};
+  Pattern& loop = *term.loop;
   loop.count = blocks_in_a_loop;
+  loop.body.reserve(length);
   for (std::size_t i = 0; i < length; ++i) {
-    loop.body.push_back(std::move(blocks[0][i].pattern));
-    Pattern& part = loop.body.back();
-    add_step(part, blocks[1][i].pattern);
-    part.add_times(blocks[1][i].pattern);
-    part.add_times(blocks[2][i].pattern);
+    const Pattern second = std::move(blocks[1][i]).pattern();
+    loop.body.push_back(std::move(blocks[0][i]).pattern());
+    add_step(loop.body.back(), second);
+    loop.body.back().add_times(second);
+    loop.body.back().add_times(std::move(blocks[2][i]).pattern());
   }
   for (std::size_t i = 1; i < blocks_in_a_loop; ++i) {
     if (blocks[i - 1]->start_ns == unknown_time || blocks[i]->start_ns == unknown_time) continue;
@@ -126,9 +145,10 @@ void Folder::make_loop(std::size_t length) {
   const int64_t last_start_ns = blocks[2]->start_ns;
   end_ns_ = term.end_ns;
   terms_.erase(terms_.begin() + static_cast<std::ptrdiff_t>(begin), terms_.end());
+  offsets_.resize(begin);
   keys_.resize(begin);
   push(std::move(term));
-  follower_ = Follower(terms_.back().pattern, blocks_in_a_loop, last_start_ns);
+  follower_ = Follower(*terms_.back().loop, blocks_in_a_loop, last_start_ns);
   following_ = true;
   ++generation_;
 }
@@ -146,13 +166,14 @@ Signature Folder::finish() {
 // Moves the oldest terms to the signature.
 void Folder::retire(std::size_t terms) {
   for (std::size_t i = 0; i < terms; ++i) {
-    if (terms_[i].pattern.is_loop()) {
-      retire_loop(std::move(terms_[i]));
+    if (terms_[i].loop) {
+      retire_loop(terms_[i]);
     } else {
       retire_access(terms_[i]);
     }
   }
   terms_.erase(terms_.begin(), terms_.begin() + static_cast<std::ptrdiff_t>(terms));
+  offsets_.erase(offsets_.begin(), offsets_.begin() + static_cast<std::ptrdiff_t>(terms));
   keys_.erase(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(terms));
 }
 
@@ -173,17 +194,16 @@ void Folder::retire_access(const Term& term) {
                          signature_.parts.back().accesses < longest_raw_run;
   Part& part = continues ? signature_.parts.back() : append_part(Part::Kind::raw, term);
   if (!continues) last_raw_ = {};
-  const Access access{term.pattern.offset, term.pattern.size, term.pattern.operation};
-  append_raw(signature_.raw, last_raw_, access);
-  last_raw_ = access;
+  append_raw(signature_.raw, last_raw_, term.access);
+  last_raw_ = term.access;
   ++part.accesses;
   ++signature_.accesses;
   part.end_ns = term.end_ns;
 }
 
-void Folder::retire_loop(Term term) {
-  Pattern& pattern = term.pattern;
-  const int64_t position = pattern.first_access().offset;
+void Folder::retire_loop(Term& term) {
+  Pattern& pattern = *term.loop;
+  const int64_t position = term.access.offset;
   const uint64_t accesses = pattern.accesses();
   const uint64_t structure = pattern.structure();
   if (pattern_bytes_ + sizeof(Part) > limits_.pattern_bytes) return lose(term, accesses);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -52,22 +53,24 @@ class Folder {
   uint64_t generation() const { return generation_; }
 
  private:
+  // An access or a loop. The loops of terms stay where they are while terms are moved.
   struct Term {
-    Pattern pattern;
+    Access access;  // the first of a loop
+    std::unique_ptr<Pattern> loop;
     int64_t start_ns;
     int64_t end_ns;
+
+    Pattern pattern() &&;
   };
-  // Of a term, what most comparisons need.
+  // Of a term, what comparisons need beside its offset.
   struct Key {
-    uint64_t structure;
-    int64_t offset;
     int64_t size;
+    uint64_t structure;
   };
 
   void learn(const Access& access, int64_t start_ns, int64_t end_ns);
-  void take(Term term);
-  bool passes(const Term& term);
-  void push(Term term);
+  void take(Pattern pattern, int64_t end_ns);
+  void push(Term&& term);
   void close();
   void fold();
   bool progress(std::size_t last, std::size_t distance) const;
@@ -76,15 +79,16 @@ class Folder {
 
   void retire(std::size_t terms);
   void retire_access(const Term& term);
-  void retire_loop(Term term);
+  void retire_loop(Term& term);
   void lose(const Term& term, uint64_t accesses);
   Part& append_part(Part::Kind kind, const Term& term);
 
   const Limits limits_;
   const std::size_t window_;  // terms that three blocks may consist of
   std::vector<Term> terms_;
-  std::vector<Key> keys_;  // of the terms
-  Follower follower_;      // of the last term's loop
+  std::vector<uint64_t> offsets_;  // of the terms, and
+  std::vector<Key> keys_;          // their keys
+  Follower follower_;              // of the last term's loop
   bool following_ = false;
   int64_t end_ns_ = unknown_time;  // of the last access that was predicted
   uint64_t generation_ = 0;

@@ -15,8 +15,13 @@ bool has_only_accesses(const Pattern& loop) {
 
 }  // namespace
 
-Walk::Walk(const Pattern& loop, uint64_t iteration, End end) {
-  frames_.push_back({&loop, iteration, end == End::never ? endless : loop.count, 0});
+Walk::Walk(const Pattern& pattern, uint64_t iteration, End end) {
+  if (!pattern.is_loop()) {
+    slots_.push_back({pattern.offset, pattern.size, {}, pattern.operation});
+    rounds_left_ = 1;
+    return;
+  }
+  frames_.push_back({&pattern, iteration, end == End::never ? endless : pattern.count, 0});
   if (iteration < frames_.back().count) descend();
 }
 
@@ -94,9 +99,9 @@ void Walk::next_item() {
 }
 
 void Walk::seek(uint64_t index) {
-  if (frames_.empty()) return;
-  frames_.resize(1);
-  for (;;) {
+  frames_.resize(std::min<std::size_t>(frames_.size(), 1));
+  if (frames_.empty() && index == 0) return;
+  while (!frames_.empty()) {
     Frame& frame = frames_.back();
     uint64_t each = 0;
     for (const Pattern& part : frame.loop->body) each += part.accesses();

@@ -1,4 +1,4 @@
-// Steps through the accesses of a loop without unfolding it: a comparison and two additions an
+// Steps through the accesses of a pattern without unfolding it: a comparison and two additions an
 // access while a body of accesses repeats, a multiplication a loop level where that changes.
 #pragma once
 
@@ -15,9 +15,9 @@ class Walk {
   enum class End { at_count, never };
 
   Walk() = default;  // done
-  // Begins at the first access of an iteration of `loop`, which must outlive the walk unchanged but
-  // for its count and its times.
-  explicit Walk(const Pattern& loop, uint64_t iteration = 0, End end = End::at_count);
+  // Begins at the first access of an iteration of the pattern, which must outlive the walk
+  // unchanged but for its count and its times.
+  explicit Walk(const Pattern& pattern, uint64_t iteration = 0, End end = End::at_count);
 
   bool done() const { return at_ == slots_.size(); }
   Access access() const {
@@ -30,7 +30,8 @@ class Walk {
     slot.size = plus(slot.size, slot.step.size);
     if (++at_ == slots_.size()) next_round();
   }
-  void seek(uint64_t index);  // goes to the access of that number, from 0, or the end
+  // Goes to the access of that number, counted from 0, or to the end; not back from there.
+  void seek(uint64_t index);
 
  protected:
   // A loop that the walk is in; front() of the list is the outermost.

@@ -135,10 +135,6 @@ void check(const GlobalSignature& job, const std::vector<uint32_t>& ranks,
     uint32_t processes = 0;
     for (const RankRange& range : pattern.ranks) {
       for (uint32_t rank = range.first; rank <= range.last; rank += range.step, ++processes) {
-        if (!pattern.pattern.is_loop()) {
-          found[rank].insert({pattern.base.at(rank), pattern.pattern.size});
-          continue;
-        }
         for (Walk walk(pattern.pattern); !walk.done(); walk.advance()) {
           found[rank].insert(
               {plus(walk.access().offset, pattern.base.at(rank)), walk.access().size});
