@@ -205,7 +205,7 @@ def _file_json(file: FileAnalysis) -> dict[str, Any]:
 def analyze(
     trace: Trace,
     page_bytes: int = PAGE_BYTES,
-    progress: Callable[[int], object] = lambda accesses: None,
+    progress: Callable[[int], object] = lambda _: None,
 ) -> Analysis:
     """Reads the whole trace once.
 

@@ -56,7 +56,10 @@ def analyze(trace: Path, as_json: bool, signatures: int, local: bool, page_size:
 
 def _analyze(trace: Trace, page_size: int) -> Analysis:
     columns = (TextColumn("reading"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    errors = Console(stderr=True)
+    with Progress(
+        *columns, console=errors, transient=True, disable=not errors.is_terminal
+    ) as progress:
         task = progress.add_task("", total=len(trace) or None)
         return analyze_trace(trace, page_size, lambda count: progress.advance(task, count))
 

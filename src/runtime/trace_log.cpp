@@ -34,7 +34,7 @@ namespace {
 constexpr uint32_t chunk_accesses = 2048;
 constexpr uint32_t most_chunks = 256;  // of a thread: 40 MiB, used only as far as the helper lags
 constexpr int64_t most_ticks_unwritten = int64_t{1} << 31;  // about a second
-constexpr std::size_t most_views = 65'536;  // told apart by what they look like
+constexpr std::size_t most_views = 65'536;                  // told apart by what they look like
 constexpr int64_t least_calibration_ns = 10'000'000;
 constexpr int64_t first_calibration_ns = 100'000;
 constexpr std::size_t most_calibrations = 1024;

@@ -1,7 +1,7 @@
-// Calls every MPI-IO routine that a trace records and says what the trace must hold of it: a line for
-// each call, "ROUTINE POSITION REQUESTED MOVED", in data bytes of the view; POSITION is "shared" where
-// the other ranks move the pointer, too. Arguments: FILE. Each rank writes its lines to
-// FILE.expected.RANK.
+// Calls every MPI-IO routine that a trace records and says what the trace must hold of it: a line
+// for each call, "ROUTINE POSITION REQUESTED MOVED", in data bytes of the view; POSITION is
+// "shared" where the other ranks move the pointer, too. Arguments: FILE. Each rank writes its lines
+// to FILE.expected.RANK.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,29 +35,29 @@ static void moved(const char* routine) {
 }
 
 // A data access at a given offset, at the pointer, and the same by request or split.
-#define AT(name, offset)                                                                   \
-  CHECK_MPI(MPI_File_##name(file, offset, buffer, INTS, MPI_INT, MPI_STATUS_IGNORE));      \
+#define AT(name, offset)                                                              \
+  CHECK_MPI(MPI_File_##name(file, offset, buffer, INTS, MPI_INT, MPI_STATUS_IGNORE)); \
   line_at(#name, (long long)(offset) * (long long)sizeof(int), BYTES)
-#define HERE(name)                                                                         \
-  CHECK_MPI(MPI_File_##name(file, buffer, INTS, MPI_INT, MPI_STATUS_IGNORE));              \
+#define HERE(name)                                                            \
+  CHECK_MPI(MPI_File_##name(file, buffer, INTS, MPI_INT, MPI_STATUS_IGNORE)); \
   moved(#name)
-#define I_AT(name, offset)                                                                 \
-  CHECK_MPI(MPI_File_##name(file, offset, buffer, INTS, MPI_INT, &request));               \
-  CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));                                        \
+#define I_AT(name, offset)                                                   \
+  CHECK_MPI(MPI_File_##name(file, offset, buffer, INTS, MPI_INT, &request)); \
+  CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));                          \
   line_at(#name, (long long)(offset) * (long long)sizeof(int), BYTES)
-#define I_HERE(name)                                                                       \
-  CHECK_MPI(MPI_File_##name(file, buffer, INTS, MPI_INT, &request));                       \
-  CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));                                        \
+#define I_HERE(name)                                                 \
+  CHECK_MPI(MPI_File_##name(file, buffer, INTS, MPI_INT, &request)); \
+  CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));                  \
   moved(#name)
-#define SPLIT_AT(name, offset)                                                             \
-  CHECK_MPI(MPI_File_##name##_begin(file, offset, buffer, INTS, MPI_INT));                 \
-  line_at(#name "_begin", (long long)(offset) * (long long)sizeof(int), BYTES);            \
-  CHECK_MPI(MPI_File_##name##_end(file, buffer, MPI_STATUS_IGNORE));                       \
+#define SPLIT_AT(name, offset)                                                  \
+  CHECK_MPI(MPI_File_##name##_begin(file, offset, buffer, INTS, MPI_INT));      \
+  line_at(#name "_begin", (long long)(offset) * (long long)sizeof(int), BYTES); \
+  CHECK_MPI(MPI_File_##name##_end(file, buffer, MPI_STATUS_IGNORE));            \
   line_at(#name "_end", 0, 0)
-#define SPLIT(name)                                                                        \
-  CHECK_MPI(MPI_File_##name##_begin(file, buffer, INTS, MPI_INT));                         \
-  moved(#name "_begin");                                                                   \
-  CHECK_MPI(MPI_File_##name##_end(file, buffer, MPI_STATUS_IGNORE));                       \
+#define SPLIT(name)                                                  \
+  CHECK_MPI(MPI_File_##name##_begin(file, buffer, INTS, MPI_INT));   \
+  moved(#name "_begin");                                             \
+  CHECK_MPI(MPI_File_##name##_end(file, buffer, MPI_STATUS_IGNORE)); \
   line_at(#name "_end", 0, 0)
 
 static void access_everywhere(void) {
@@ -146,8 +146,8 @@ int main(int argc, char** argv) {
   CHECK_MPI(MPI_File_get_size(file, &size));
   const MPI_Offset last = size / (MPI_Offset)sizeof(int) - 1;
   CHECK_MPI(MPI_File_read_at(file, last, buffer, INTS, MPI_INT, MPI_STATUS_IGNORE));
-  fprintf(expected, "MPI_File_read_at %lld %d %d\n", (long long)last * (long long)sizeof(int), BYTES,
-          (int)sizeof(int));
+  fprintf(expected, "MPI_File_read_at %lld %d %d\n", (long long)last * (long long)sizeof(int),
+          BYTES, (int)sizeof(int));
   CHECK_MPI(MPI_File_set_atomicity(file, 1));
   fprintf(expected, "MPI_File_set_atomicity 1 0 0\n");
   AT(write_at, 128);

@@ -1,4 +1,5 @@
-// Writes RECORDS records, with a sync after every hundred, and dies by SIGKILL a second later. Arguments: FILE RECORDS.
+// Writes RECORDS records, with a sync after every hundred, and dies by SIGKILL a second later.
+// Arguments: FILE RECORDS.
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -211,7 +211,7 @@ def test_programs(installation: mpi.Mpi, name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
 def test_clocks_of_nodes_are_compared(installation: mpi.Mpi, tmp_path: Path) -> None:
-    """The second rank is told that it is on another node, whose clock is a thousand seconds ahead."""
+    """The second rank is told of another node, whose clock is a thousand seconds ahead."""
     ahead = ["unshare", "--time", "--monotonic", "1000", "--fork"]
     if mpi.run([*ahead, "true"]).code != 0:
         pytest.skip("no time name spaces here")

@@ -1,5 +1,6 @@
-// THREADS threads of each rank write CALLS records each, one after the other, to places of their own:
-// thread t of rank r the records from (r * THREADS + t) * CALLS on. Arguments: FILE THREADS CALLS.
+// THREADS threads of each rank write CALLS records each, one after the other, to places of their
+// own: thread t of rank r the records from (r * THREADS + t) * CALLS on. Arguments: FILE THREADS
+// CALLS.
 #include <mpi.h>
 #include <pthread.h>
 #include <stdlib.h>

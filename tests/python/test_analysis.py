@@ -1,0 +1,129 @@
+"""What `forebay analyze` says of real Darshan logs and of traces with known answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from forebay.analysis import analyze
+from forebay.analyzing import analyze as command
+from forebay.trace import Operation, open_trace
+from traces import CLOSE, LOGS, OPEN, WRITE_AT, Call, block, process, sample, write_trace
+
+REAL = ("benchmark_write_parallel_384ranks", "mpi-io-test_32ranks", "ior_hdf5_4ranks")
+
+
+def interleaved(folder: Path, ranks: int, records: int, size: int = 300, shift: int = 0) -> Path:
+    """Rank r writes records r, r + ranks, r + 2 ranks ..., a microsecond each."""
+    folder.mkdir()
+    for rank in range(ranks):
+        places = ((i * ranks + rank) * size + shift * (i % 2) for i in range(records))
+        calls = [Call(OPEN, end_ns=1000)]
+        for i, place in enumerate(places):
+            start = 10_000 * (i + 1)
+            calls.append(Call(WRITE_AT, 0, 0, place, size, size, start, start + 1000))
+        calls.append(Call(CLOSE, start_ns=10_000 * (records + 1), end_ns=10_000 * (records + 2)))
+        lines = [*process(rank, ranks), f"file 0 {ranks} 0 5 /scratch/out", *block(calls)]
+        lines.append(f"end {len(calls)} 0")
+        write_trace(folder / f"{rank}-{rank}.trace", lines)
+    return folder
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_signatures_give_back_every_access_of_a_real_log(name: str) -> None:
+    trace = open_trace(LOGS / f"{name}.darshan")
+    analysis = analyze(trace)
+    table = trace.accesses
+    expanded = 0
+    for file in analysis.files:
+        of_file = table["file"] == trace.files.index(file.path)
+        for one in file.locals:
+            rows = of_file & (table["rank"] == one.rank) & (table["requested"] > 0)
+            routines, offsets, sizes = one.signature.expand()
+            assert (routines == table["routine"][rows]).all()
+            assert (offsets == table["offset"][rows]).all()
+            assert (sizes == table["requested"][rows]).all()
+            assert one.lost == 0
+            expanded += len(offsets)
+    assert expanded == (table["requested"] > 0).sum() > 0
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_sums_of_a_real_log_are_those_of_its_table(name: str) -> None:
+    trace = open_trace(LOGS / f"{name}.darshan")
+    analysis = analyze(trace)
+    table = trace.accesses
+    for kind, operation in (("read", Operation.READ), ("write", Operation.WRITE)):
+        rows = table["operation"] == operation
+        counts = [getattr(file, kind) for file in analysis.files]
+        assert sum(one.calls for one in counts) == rows.sum()
+        assert sum(one.transferred for one in counts) == table["transferred"][rows].sum()
+        took = (table["end_ns"] - table["start_ns"])[rows].sum() / 1e9
+        assert sum(one.seconds for one in counts) == pytest.approx(took)
+    assert analysis.seconds == pytest.approx(
+        np.ptp([table["start_ns"].min(), table["end_ns"].max()]) / 1e9
+    )
+
+
+def test_strided_for_each_and_contiguous_for_all(tmp_path: Path) -> None:
+    """Yin's figure 4."""
+    (file,) = analyze(open_trace(interleaved(tmp_path / "t", ranks=4, records=50))).files
+    assert file.processes == 4
+    assert file.coverage == 1
+    assert file.spatial == "contiguous"
+    assert len(file.signature.patterns) == 1
+    assert "[0-3], 300*rank + 0" in file.signature.patterns[0]
+    for one in file.locals:
+        assert "<fixed stride, 1>" in one.pattern
+        assert len(one.trace) == 1
+    assert file.write.median_size == 512
+    assert file.write.size_classes[9] == file.write.calls == 200
+
+
+def test_small_interleaved_writes_are_found(tmp_path: Path) -> None:
+    few = analyze(open_trace(interleaved(tmp_path / "few", ranks=2, records=50)))
+    assert few.findings == ()
+    many = analyze(open_trace(interleaved(tmp_path / "many", ranks=2, records=600)))
+    (finding,) = many.findings
+    assert finding.title == "small interleaved writes of /scratch/out"
+    assert "1,200 of 1,200" in finding.evidence
+    assert "forebay run" in finding.advice
+    large = analyze(open_trace(interleaved(tmp_path / "large", 2, 600, size=1 << 20)))
+    assert large.findings == ()
+
+
+def test_what_is_lost_is_said_first(tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, [str(sample(tmp_path / "t"))])
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("6 calls were made and not recorded")
+
+
+def test_json_holds_what_the_analysis_says(tmp_path: Path) -> None:
+    trace = interleaved(tmp_path / "t", ranks=3, records=20)
+    result = CliRunner().invoke(command, [str(trace), "--json"])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.output)
+    assert told == json.loads(json.dumps(analyze(open_trace(trace)).to_json()))
+    assert (told["accesses"], told["covered"], told["lost"]) == (3 * 22, 60, 0)
+    assert told["files"][0]["write"]["transferred"] == 3 * 20 * 300
+
+
+def test_a_terminal_gets_the_signatures_it_asks_for(tmp_path: Path) -> None:
+    trace = interleaved(tmp_path / "t", ranks=3, records=20)
+    plain = CliRunner().invoke(command, [str(trace)]).output
+    assert "100%" in plain and "300*rank + 0" in plain and "rank 2:" not in plain
+    local = CliRunner().invoke(command, [str(trace), "--local"]).output
+    assert "rank 2: {write, <fixed stride, 1>" in local
+    none = CliRunner().invoke(command, [str(trace), "--signatures", "0"]).output
+    assert "300*rank" not in none
+
+
+def test_bad_input_gets_one_line(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    result = CliRunner().invoke(command, [str(tmp_path / "empty")])
+    assert result.exit_code == 1
+    assert result.output.count("\n") == 1 and str(tmp_path / "empty") in result.output
