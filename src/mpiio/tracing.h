@@ -13,11 +13,11 @@
 namespace forebay::mpiio {
 
 // Those that are recorded. The order is a trace's own business: it holds the names.
-#define FOREBAY_OTHER_TRACED_ROUTINES(X)                                                 \
-  X(File_open)                                                                           \
-  X(File_close)                                                                          \
-  X(File_set_size) X(File_preallocate) X(File_set_view) X(File_seek) X(File_seek_shared) \
-      X(File_set_atomicity) X(File_sync)
+// clang-format off
+#define FOREBAY_OTHER_TRACED_ROUTINES(X) \
+  X(File_open) X(File_close) X(File_set_size) X(File_preallocate) X(File_set_view) X(File_seek) \
+  X(File_seek_shared) X(File_set_atomicity) X(File_sync)
+// clang-format on
 enum class Routine : uint8_t {
 #define FOREBAY_ROUTINE(name) name,
 #define FOREBAY_DATA_ROUTINE(name, op, position, group) File_##name,
