@@ -84,6 +84,7 @@ SUITES = (
     # gcc 12's ThreadSanitizer needs the address space that kernels no longer lay out by default.
     Suite("tsan", FULL, "{tsan} build/tsan/{unit} {threaded}", ("tsan-build",), 2400),
     Suite("mpi", FULL, "{pytest} tests/mpi", ("build",)),
+    Suite("trace", FULL, "{pytest} tests/trace", ("build",)),
     Suite("apps", FULL, "{pytest} tests/apps", ("build",), 1800),
     Suite("crash", FULL, "{pytest} tests/crash tests/faults", ("build",), 3600),
     Suite(

@@ -31,12 +31,16 @@ void adopt(Handle& handle, View&& view, bool foreign) {
 int set_foreign_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype,
                      MPI_Datatype filetype, const char* datarep, MPI_Info info) {
   const Status status = agree_status(handle.own.comm, make_coherent(handle));
+  if (!status.ok()) return raise(handle, status, "committing");  // the view stays as it was
   const int code = true_code(handle, [&] {
     return mpi().File_set_view(handle.file, displacement, etype, filetype, datarep, info);
   });
   View view;
-  const bool accepted =
-      code == MPI_SUCCESS && View::foreign(displacement, etype, filetype, datarep, view);
+  bool accepted = false;
+  const Status kept = within_memory([&] {
+    accepted = code == MPI_SUCCESS && View::foreign(displacement, etype, filetype, datarep, view);
+  });
+  (void)kept;
   if (any_rank(handle.own.comm, !accepted)) {
     if (code != MPI_SUCCESS) return code;
     return raise(handle, MPI_ERR_ARG,
@@ -44,7 +48,7 @@ int set_foreign_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype
                      "\" was refused on another rank or has an empty etype");
   }
   adopt(handle, std::move(view), true);
-  return raise(handle, status, "committing");
+  return MPI_SUCCESS;
 }
 
 bool library_needs_whole_view(const Handle& handle) {

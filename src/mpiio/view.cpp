@@ -15,6 +15,12 @@ bool native(const char* datarep) {
   return std::strcmp(datarep, "native") == 0 || std::strcmp(datarep, "internal") == 0;
 }
 
+// Made once: a view after open takes no memory.
+const LayoutRef& one_byte() {
+  static const LayoutRef layout = Layout::block(1);
+  return layout;
+}
+
 }  // namespace
 
 MPI_Datatype duplicate_type(MPI_Datatype type) {
@@ -24,7 +30,7 @@ MPI_Datatype duplicate_type(MPI_Datatype type) {
   return copy;
 }
 
-View::View() : tiling_{Layout::block(1), 0, 1}, etype_(mpi().byte), filetype_(mpi().byte) {}
+View::View() : tiling_{one_byte(), 0, 1}, etype_(mpi().byte), filetype_(mpi().byte) {}
 
 View::View(View&& other) noexcept : View() { *this = std::move(other); }
 

@@ -1,4 +1,4 @@
-"""Writes traces for tests, from descriptions that tests/traces/write_trace.cpp reads."""
+"""Writes traces for tests, from descriptions that tests/trace/write_trace.cpp reads."""
 
 from __future__ import annotations
 
