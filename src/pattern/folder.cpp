@@ -60,8 +60,17 @@ void Folder::take(Pattern pattern, int64_t end_ns) {
     }
     close();
   }
+  const uint64_t count = pattern.count;
   push({access, std::make_unique<Pattern>(std::move(pattern)), unknown_time, end_ns});
-  fold();
+  follow(count, unknown_time);
+}
+
+// The last term is a loop of so many iterations, and may go on.
+void Folder::follow(uint64_t iterations, int64_t last_start_ns) {
+  follower_ = Follower(*terms_.back().loop, iterations, last_start_ns);
+  following_ = true;
+  ++generation_;
+  end_ns_ = terms_.back().end_ns;
 }
 
 void Folder::push(Term&& term) {
@@ -143,14 +152,11 @@ void Folder::make_loop(std::size_t length) {
     loop.intervals.add(minus(blocks[i]->start_ns, blocks[i - 1]->start_ns));
   }
   const int64_t last_start_ns = blocks[2]->start_ns;
-  end_ns_ = term.end_ns;
   terms_.erase(terms_.begin() + static_cast<std::ptrdiff_t>(begin), terms_.end());
   offsets_.resize(begin);
   keys_.resize(begin);
   push(std::move(term));
-  follower_ = Follower(*terms_.back().loop, blocks_in_a_loop, last_start_ns);
-  following_ = true;
-  ++generation_;
+  follow(blocks_in_a_loop, last_start_ns);
 }
 
 Signature Folder::finish() {

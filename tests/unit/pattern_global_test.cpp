@@ -195,6 +195,7 @@ TEST(PatternGlobal, ARankOutOfLineStandsAlone) {
   };
   const GlobalSignature job = merged(ranks_to(32), accesses);
   ASSERT_EQ(job.patterns.size(), 2u);
+  EXPECT_EQ(std::max(job.patterns[0].processes, job.patterns[1].processes), 31u);
   check(job, ranks_to(32), accesses);
 }
 
