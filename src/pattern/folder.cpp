@@ -48,20 +48,20 @@ void Folder::learn(const Access& access, int64_t start_ns, int64_t end_ns) {
   fold();
 }
 
-// What is left of a loop that was closed, at a time that is not known any more.
-void Folder::take(Pattern pattern, int64_t end_ns) {
+// What is left of a loop that was closed.
+void Folder::take(Pattern pattern, int64_t start_ns, int64_t end_ns) {
   const Pattern& first = pattern.first_access();
   const Access access{first.offset, first.size, first.operation};
-  if (!pattern.is_loop()) return learn(access, unknown_time, end_ns);
+  if (!pattern.is_loop()) return learn(access, start_ns, end_ns);
   while (following_) {
-    if (follower_.pass_loop(pattern, unknown_time)) {
+    if (follower_.pass_loop(pattern, start_ns)) {
       end_ns_ = end_ns;
       return;
     }
     close();
   }
   const uint64_t count = pattern.count;
-  push({access, std::make_unique<Pattern>(std::move(pattern)), unknown_time, end_ns});
+  push({access, std::make_unique<Pattern>(std::move(pattern)), start_ns, end_ns});
   follow(count, unknown_time);
 }
 
@@ -93,8 +93,12 @@ void Folder::close() {
   keys_.back().structure = loop.loop->structure();
   std::vector<Pattern> rest = follower_.remainder();
   const int64_t end_ns = end_ns_;
+  int64_t start_ns = follower_.iteration_start_ns();
   fold();
-  for (Pattern& pattern : rest) take(std::move(pattern), end_ns);
+  for (Pattern& pattern : rest) {
+    take(std::move(pattern), start_ns, end_ns);
+    start_ns = unknown_time;
+  }
 }
 
 // Looks for three blocks at the end of the stack, the shortest first.
@@ -189,6 +193,9 @@ Part& Folder::append_part(Part::Kind kind, const Term& term) {
   part.first = signature_.accesses;
   part.raw_begin = signature_.raw.size();
   part.start_ns = term.start_ns;
+  if (part.start_ns == unknown_time && !signature_.parts.empty()) {
+    part.start_ns = signature_.parts.back().end_ns;
+  }
   signature_.parts.push_back(part);
   return signature_.parts.back();
 }

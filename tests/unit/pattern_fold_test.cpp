@@ -128,6 +128,24 @@ TEST(PatternFold, ANestOfAnyDepthIsOnePattern) {
   }
 }
 
+// But for nests whose accesses are so alike that a loop goes on by chance where it should end.
+TEST(PatternFold, ARandomNestIsOnePattern) {
+  constexpr int nests = 500;
+  int in_one_pattern = 0;
+  for (uint64_t seed = 0; seed < nests; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomProgram program(seed);
+    AccessList accesses;
+    RandomProgram::run(program.loop(4, 3), accesses);
+    const Signature signature = fold(accesses);
+    check(accesses, signature);
+    in_one_pattern += signature.parts.size() == 1 && signature.coverage() == 1.0 ? 1 : 0;
+    EXPECT_LE(signature.parts.size(), 12u) << accesses.size();
+  }
+  RecordProperty("in_one_pattern", in_one_pattern);
+  EXPECT_GE(in_one_pattern, nests * 95 / 100) << in_one_pattern;
+}
+
 TEST(PatternFold, ItsSizeDoesNotDependOnCounts) {
   const auto bytes = [](int64_t count) {
     return fold(nest({{count, 1 << 30}, {count, 1 << 20}, {count, 1 << 10}}, {0, 10, 0}))

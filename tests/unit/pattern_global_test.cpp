@@ -199,6 +199,13 @@ TEST(PatternGlobal, ARankOutOfLineStandsAlone) {
   check(job, ranks_to(32), accesses);
 }
 
+TEST(PatternGlobal, ThreePlacesAreNoGrid) {
+  const auto accesses = [](uint32_t rank) {
+    return nest({{50, 1 << 20}}, {std::array<int64_t, 3>{0, 777, 50}[rank], 10, 1});
+  };
+  EXPECT_EQ(merged(ranks_to(3), accesses).patterns.size(), 2u);
+}
+
 TEST(PatternGlobal, EveryFourthRank) {
   const std::vector<uint32_t> ranks{2, 6, 10, 14, 18};
   const auto accesses = [](uint32_t rank) {
