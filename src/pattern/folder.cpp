@@ -48,20 +48,29 @@ void Folder::learn(const Access& access, int64_t start_ns, int64_t end_ns) {
   fold();
 }
 
-// What is left of a loop that was closed, at a time that is not known any more.
-void Folder::take(Pattern pattern, int64_t end_ns) {
+// What is left of a loop that was closed.
+void Folder::take(Pattern pattern, int64_t start_ns, int64_t end_ns) {
   const Pattern& first = pattern.first_access();
   const Access access{first.offset, first.size, first.operation};
-  if (!pattern.is_loop()) return learn(access, unknown_time, end_ns);
+  if (!pattern.is_loop()) return learn(access, start_ns, end_ns);
   while (following_) {
-    if (follower_.pass_loop(pattern, unknown_time)) {
+    if (follower_.pass_loop(pattern, start_ns)) {
       end_ns_ = end_ns;
       return;
     }
     close();
   }
-  push({access, std::make_unique<Pattern>(std::move(pattern)), unknown_time, end_ns});
-  fold();
+  const uint64_t count = pattern.count;
+  push({access, std::make_unique<Pattern>(std::move(pattern)), start_ns, end_ns});
+  follow(count, unknown_time);
+}
+
+// The last term is a loop of so many iterations, and may go on.
+void Folder::follow(uint64_t iterations, int64_t last_start_ns) {
+  follower_ = Follower(*terms_.back().loop, iterations, last_start_ns);
+  following_ = true;
+  ++generation_;
+  end_ns_ = terms_.back().end_ns;
 }
 
 void Folder::push(Term&& term) {
@@ -84,8 +93,12 @@ void Folder::close() {
   keys_.back().structure = loop.loop->structure();
   std::vector<Pattern> rest = follower_.remainder();
   const int64_t end_ns = end_ns_;
+  int64_t start_ns = follower_.iteration_start_ns();
   fold();
-  for (Pattern& pattern : rest) take(std::move(pattern), end_ns);
+  for (Pattern& pattern : rest) {
+    take(std::move(pattern), start_ns, end_ns);
+    start_ns = unknown_time;
+  }
 }
 
 // Looks for three blocks at the end of the stack, the shortest first.
@@ -143,14 +156,11 @@ void Folder::make_loop(std::size_t length) {
     loop.intervals.add(minus(blocks[i]->start_ns, blocks[i - 1]->start_ns));
   }
   const int64_t last_start_ns = blocks[2]->start_ns;
-  end_ns_ = term.end_ns;
   terms_.erase(terms_.begin() + static_cast<std::ptrdiff_t>(begin), terms_.end());
   offsets_.resize(begin);
   keys_.resize(begin);
   push(std::move(term));
-  follower_ = Follower(*terms_.back().loop, blocks_in_a_loop, last_start_ns);
-  following_ = true;
-  ++generation_;
+  follow(blocks_in_a_loop, last_start_ns);
 }
 
 Signature Folder::finish() {
@@ -183,6 +193,9 @@ Part& Folder::append_part(Part::Kind kind, const Term& term) {
   part.first = signature_.accesses;
   part.raw_begin = signature_.raw.size();
   part.start_ns = term.start_ns;
+  if (part.start_ns == unknown_time && !signature_.parts.empty()) {
+    part.start_ns = signature_.parts.back().end_ns;
+  }
   signature_.parts.push_back(part);
   return signature_.parts.back();
 }

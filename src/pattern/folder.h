@@ -69,8 +69,9 @@ class Folder {
   };
 
   void learn(const Access& access, int64_t start_ns, int64_t end_ns);
-  void take(Pattern pattern, int64_t end_ns);
+  void take(Pattern pattern, int64_t start_ns, int64_t end_ns);
   void push(Term&& term);
+  void follow(uint64_t iterations, int64_t last_start_ns);
   void close();
   void fold();
   bool progress(std::size_t last, std::size_t distance) const;

@@ -51,7 +51,8 @@ class Fit {
 
   // Whether all lie in a grid whose first row is the `width` ranks in line.
   bool grid(std::size_t width) {
-    if (width < 2 || index(width) != width) return false;
+    // With fewer than two rows anything is a grid.
+    if (width < 2 || ranks_.size() < 2 * width || index(width) != width) return false;
     base_.width = static_cast<uint32_t>(width);
     base_.row_step = minus(ranks_[width].position, base_.begin);
     return kept() == ranks_.size();
@@ -226,7 +227,7 @@ void classify_globally(GlobalPattern& pattern, const std::vector<Occurrence>& oc
   std::vector<Level> levels;
   int64_t block = 0;
   if (pattern.processes == 1 && !pattern.pattern.is_loop()) return;  // a single access
-  if (full(pattern) && levels_of(pattern.pattern, levels, block) && block > 0) {
+  if (full(pattern) && levels_of(pattern.pattern, levels, block) && block >= 0) {
     add_rank_levels(pattern, levels);
     if (classify_levels(std::move(levels), block, pattern)) return;
   }

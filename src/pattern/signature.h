@@ -16,6 +16,8 @@
 
 namespace forebay::pattern {
 
+// Where a pattern begins within what broke another one off, its start is not known exactly, and the
+// end of the part before stands for it.
 struct Part {
   enum class Kind : uint8_t { pattern, raw, lost };
 

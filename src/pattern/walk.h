@@ -95,6 +95,7 @@ class Follower : public Walk {
   bool pass_loop(const Pattern& loop, int64_t start_ns);
 
   uint64_t whole_iterations() const { return place(0).iteration; }
+  int64_t iteration_start_ns() const { return frames_.front().started_ns; }
   // What has come since the last whole iteration.
   std::vector<Pattern> remainder() const;
 

@@ -195,7 +195,15 @@ TEST(PatternGlobal, ARankOutOfLineStandsAlone) {
   };
   const GlobalSignature job = merged(ranks_to(32), accesses);
   ASSERT_EQ(job.patterns.size(), 2u);
+  EXPECT_EQ(std::max(job.patterns[0].processes, job.patterns[1].processes), 31u);
   check(job, ranks_to(32), accesses);
+}
+
+TEST(PatternGlobal, ThreePlacesAreNoGrid) {
+  const auto accesses = [](uint32_t rank) {
+    return nest({{50, 1 << 20}}, {std::array<int64_t, 3>{0, 777, 50}[rank], 10, 1});
+  };
+  EXPECT_EQ(merged(ranks_to(3), accesses).patterns.size(), 2u);
 }
 
 TEST(PatternGlobal, EveryFourthRank) {

@@ -64,12 +64,19 @@ class RandomProgram {
       if (below(4) == 0) {
         for (uint64_t i = below(20); i-- > 0;) all.push_back(any_access());
       } else {
-        const Pattern pattern = loop(1 + below(4), 0);
-        std::vector<uint64_t> iterations;
-        run(pattern, iterations, all);
+        run(loop(1 + below(4), 1), all);
       }
     }
     return all;
+  }
+
+  // A loop of loops, `depth` at most, each of which goes round `least_count` times or more.
+  Pattern loop(uint64_t depth, uint64_t least_count) { return loop(depth, least_count, 0); }
+
+  // Independent of Walk: plain recursion.
+  static void run(const Pattern& pattern, AccessList& all) {
+    std::vector<uint64_t> iterations;
+    run(pattern, iterations, all);
   }
 
   uint64_t below(uint64_t limit) { return random_() % limit; }
@@ -92,12 +99,12 @@ class RandomProgram {
   Access any_access() {
     return {any_number(), static_cast<int64_t>(below(5)) * 100, static_cast<uint8_t>(below(3))};
   }
-  Pattern loop(uint64_t depth, std::size_t around) {
+  Pattern loop(uint64_t depth, uint64_t least_count, std::size_t around) {
     Pattern pattern;
-    pattern.count = 1 + below(9);
+    pattern.count = least_count + below(9);
     for (uint64_t i = 0; i < 1 + below(3); ++i) {
       if (depth > 1 && below(2) == 0) {
-        pattern.body.push_back(loop(depth - 1, around + 1));
+        pattern.body.push_back(loop(depth - 1, least_count, around + 1));
         continue;
       }
       Pattern access;
@@ -112,7 +119,6 @@ class RandomProgram {
     }
     return pattern;
   }
-  // Independent of Walk: plain recursion.
   static void run(const Pattern& pattern, std::vector<uint64_t>& iterations, AccessList& all) {
     if (pattern.is_loop()) {
       iterations.insert(iterations.begin(), 0);
