@@ -1,7 +1,9 @@
-"""Configures and builds one variant of the project in build/<variant>: gcc, clang, asan or tsan.
+"""Configures and builds one variant of the project in build/<variant>: gcc, clang, asan, tsan or
+fuzz.
 
 gcc builds everything as the Python package does, tests included, and installs the package. clang
-builds the libraries and the tests once more; asan and tsan the MPI-free ones with sanitizers.
+builds the libraries and the tests once more; asan and tsan the MPI-free ones with sanitizers; fuzz
+the fuzzers of parsers.
 """
 
 import os
@@ -22,6 +24,7 @@ VARIANTS = {
     "gcc": (),
     "clang": (*INTERPOSERS, *CLANG, "-DCMAKE_BUILD_TYPE=Debug"),
     "asan": ("-DCMAKE_BUILD_TYPE=Debug", "-DFOREBAY_SANITIZE=address,undefined"),
+    "fuzz": (*CLANG, "-DFOREBAY_FUZZ=ON", "-DFOREBAY_SANITIZE=address,undefined"),
     "tsan": ("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DFOREBAY_SANITIZE=thread"),
 }
 

@@ -57,6 +57,7 @@ VARIABLES = {
     "gtest": "--gtest_brief=1 --gtest_output=xml:{report}",
     "datatypes": "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     " build/gcc/tests/mpi/forebay_datatype",
+    "fuzz": "-seed=1 -max_len=4096 -timeout=60 -rss_limit_mb=2048 -artifact_prefix=build/reports/",
     "threaded": "--gtest_filter=*ThreadsLoseNoByte*:*ThreadsKeep*:*Concurren*:*Storage*:*Workers*",
     "tsan": f"env TSAN_OPTIONS=suppressions={ROOT / 'tests' / 'tsan.supp'} setarch -R",
 }
@@ -80,6 +81,15 @@ SUITES = (
     Suite("clang", FULL, "{build} clang", ("venvs",), 1800),
     Suite("asan-build", FULL, "{build} asan", ("venvs",), 1800),
     Suite("asan", FULL, "build/asan/{unit}", ("asan-build",), 2400),
+    Suite("fuzz-build", FULL, "{build} fuzz", ("venvs",), 1800),
+    Suite("fuzz", FULL, "build/fuzz/tests/forebay_fuzz_trace {fuzz} -runs=40000", ("fuzz-build",)),
+    Suite(
+        "fuzz-long",
+        LONG,
+        "build/fuzz/tests/forebay_fuzz_trace {fuzz} -max_total_time=7200",
+        ("fuzz-build",),
+        3 * HOUR,
+    ),
     Suite("tsan-build", FULL, "{build} tsan", ("venvs",), 1800),
     # gcc 12's ThreadSanitizer needs the address space that kernels no longer lay out by default.
     Suite("tsan", FULL, "{tsan} build/tsan/{unit} {threaded}", ("tsan-build",), 2400),

@@ -143,9 +143,13 @@ class Walk {
         outline_.folded += folded ? head.count : 0;
         return true;
       }
-      case BlockKind::end:
-        outline_.ended = read_totals(reader, outline_.totals);
-        return outline_.ended;
+      case BlockKind::end: {
+        Totals totals;
+        if (!read_totals(reader, totals)) return false;
+        outline_.totals = totals;
+        outline_.ended = true;
+        return true;
+      }
     }
     return true;  // of a later version: not needed to understand the rest
   }

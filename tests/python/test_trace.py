@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import resource
 import socket
 
@@ -12,12 +13,13 @@ import pytest
 
 import forebay
 from forebay import _core
-from forebay.trace import NO_TIME, Operation, TraceError, open_trace
+from forebay.trace import COLUMNS, NO_TIME, Operation, TraceError, open_trace
 from traces import (
     CLOSE,
     IWRITE,
     OPEN,
     READ_AT_ALL,
+    ROOT,
     ROUTINES,
     WRITE_AT,
     Call,
@@ -262,3 +264,28 @@ def test_memory_follows_the_file_not_what_it_claims(tmp_path):
         patch.setattr("forebay.trace._available_bytes", lambda: 1 << 30)
         with pytest.raises(TraceError, match="26,214,400 accesses take"):
             _ = trace.accesses
+
+
+DOCUMENT = ROOT / "docs" / "tracing.md"
+
+
+def test_the_examples_of_the_document_run(tmp_path, monkeypatch):
+    sample(tmp_path / "run.trace", ranks=4)
+    monkeypatch.chdir(tmp_path)
+    examples = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    assert len(examples) == 3
+    names: dict[str, object] = {}
+    for example in examples:
+        exec(example, names)
+    assert names["busiest"] == 40
+    # Row 17 is a write of rank 1 at data byte 200: the thirteenth block, and half of it.
+    assert (names["offset"], names["length"]) == (place(1, 200), 8)
+
+
+def test_the_document_has_every_column_with_its_type(trace):
+    table = {}
+    for names, kind in re.findall(
+        r"^\| (`[^|]*`) \| (u?int\d+|bool) \|", DOCUMENT.read_text(), re.M
+    ):
+        table |= dict.fromkeys(re.findall(r"`(\w+)`", names), kind)
+    assert table == {name: str(trace.accesses[name].dtype) for name in COLUMNS}

@@ -71,6 +71,22 @@ TEST(TracePlace, WhatLiesNowhereHasNoPlace) {
   }
 }
 
+TEST(TracePlace, WhatEndsBeyond64BitsHasNoPlace) {
+  constexpr int64_t largest = std::numeric_limits<int64_t>::max();
+  const Tiling later{Layout::block(8), 16, 8}, before{Layout::block(8), -100, 8};
+  const Tiling over_and_over{Layout::block(8), 0, 0};
+  const Tiling sparse{Layout::block(8), 0, int64_t{1} << 62};
+  EXPECT_EQ(place_of(later, largest - 36, 20).end, largest);
+  EXPECT_EQ(place_of(later, largest - 20, 20).offset, -1);
+  EXPECT_EQ(place_of(before, 0, 8).offset, -1);
+  EXPECT_EQ(place_of(before, 100, 8).offset, -1);  // told by where the view begins
+  EXPECT_EQ(place_of(over_and_over, largest - 5, 5).offset, 2);
+  EXPECT_EQ(place_of(over_and_over, largest - 5, 10).offset, -1);
+  EXPECT_EQ(place_of(sparse, 8, 8).offset, int64_t{1} << 62);
+  EXPECT_EQ(place_of(sparse, 8, 16).offset, -1);
+  EXPECT_EQ(place_of(sparse, 8, 16).end, -1);
+}
+
 TEST(TraceRoutine, NamesTellWhatRoutinesDo) {
   const auto kind = kind_of_routine;
   using enum Operation;
@@ -207,6 +223,40 @@ TEST(TraceJob, NumbersThatAreNoneAreUnknown) {
   EXPECT_EQ(job.processes()[0].pid, -1);
   EXPECT_EQ(job.processes()[1].rank, -1);
   EXPECT_EQ(job.processes()[1].clock_offset_ns, 0);
+}
+
+TEST(TraceJob, AnEndThatContradictsTheFileIsNotBelieved) {
+  for (const Totals& totals : {Totals{3, 0}, Totals{5, 10}}) {
+    Bytes bytes;
+    Container container;
+    Container::begin(bytes);
+    EXPECT_TRUE(container.accesses(std::vector<Access>(70), 0, Times::exact, bytes));
+    container.end(totals, bytes);
+    Job job;
+    EXPECT_EQ(table_of({bytes}, job).size(), 70u);
+    EXPECT_EQ(job.processes()[0].damaged, 0u);
+    EXPECT_EQ(job.processes()[0].lost, 0u);
+    EXPECT_EQ(job.processes()[0].ended, totals.lost == 0);
+  }
+}
+
+// Wherever the reader looks in pieces.
+TEST(TraceOutline, BlocksAreFoundBehindRubbishOfAnyLength) {
+  for (std::size_t rubbish = 1; rubbish < 600; ++rubbish) {
+    Bytes bytes;
+    Container container;
+    Container::begin(bytes);
+    bytes.resize(bytes.size() + rubbish, std::byte{'F'});
+    container.file({3, 0, 1, false, "/a"}, bytes);
+    container.end({0, 0}, bytes);
+    MemorySource source(bytes);
+    Outline outline;
+    ASSERT_TRUE(read_outline(source, outline));
+    ASSERT_EQ(outline.files.size(), 1u) << rubbish;
+    ASSERT_TRUE(outline.ended);
+    ASSERT_EQ(outline.problems, std::vector<std::string>{"at byte 12: " + std::to_string(rubbish) +
+                                                         " bytes are no block"});
+  }
 }
 
 // Heads that claim long payloads must not make a reader check the same bytes over and over: the
