@@ -80,7 +80,8 @@ class GlobalSignature:
     processes: int
     ranks: str
     patterns: tuple[str, ...]
-    """In Yin's notation, a pattern each."""
+    """In Yin's notation, a pattern each, that with the most accesses first. Those of less than
+    three repetitions or ranks are left out."""
     accesses: int
     covered: int
     """In patterns of at least three repetitions or ranks."""
@@ -328,10 +329,13 @@ class _Describe:
 
     def common(self, signatures: list[tuple[int, _core.Signature]]) -> GlobalSignature:
         merged = _core.merge_signatures(signatures)
+        lines = merged.text(self._routines, self._page_bytes).splitlines()
+        accesses = [pattern.accesses * pattern.processes for pattern in merged.patterns]
+        ordered = sorted(zip(accesses, lines, strict=True), key=lambda pair: -pair[0])
         return GlobalSignature(
             processes=merged.processes,
             ranks=merged.ranks,
-            patterns=tuple(merged.text(self._routines, self._page_bytes).splitlines()),
+            patterns=tuple(line for count, line in ordered if count >= 3),
             accesses=merged.accesses,
             covered=merged.covered,
             spatial=_prevailing(merged),
@@ -391,32 +395,40 @@ _MANY_CALLS = 1000
 
 
 def _findings(files: Sequence[FileAnalysis], trace: Trace) -> list[Finding]:
-    findings = []
+    """What costs the most time comes first."""
+    findings: list[tuple[float, Finding]] = []
     cached = {trace.files[one.file] for one in trace.opens if one.cached}
     for file in files:
         for kind, counts in (("writes", file.write), ("reads", file.read)):
             alone = counts.calls - counts.collective
             if alone >= _MANY_CALLS and counts.median_size <= _SMALL_BYTES:
-                findings.append(_small_calls(file, kind, counts, alone, file.path in cached))
-        if file.syncs > 0 and file.sync_seconds > 0.5 * _seconds(file):
-            findings.append(
-                Finding(
-                    f"most of the time on {file.path} goes into MPI_File_sync",
-                    f"{file.syncs:,} calls, {file.sync_seconds:.3f} s of {_seconds(file):.3f} s",
-                    "sync where other processes must see the bytes, or a crash must not lose them,"
-                    " and nowhere else",
-                )
-            )
-        if file.accesses and file.metadata_seconds > 0.5 * _seconds(file):
-            findings.append(
-                Finding(
-                    f"most of the time on {file.path} goes into opening, closing and setting it up",
-                    f"{file.metadata_calls:,} calls, {file.metadata_seconds:.3f} s of"
-                    f" {_seconds(file):.3f} s, for {file.accesses:,} accesses",
-                    "keep the file open between phases; open it once, by all processes together",
-                )
-            )
-    return findings
+                finding = _small_calls(file, kind, counts, alone, file.path in cached)
+                findings.append((counts.seconds, finding))
+        whole = _seconds(file)
+        if file.syncs > 0 and file.sync_seconds > 0.5 * whole:
+            findings.append((file.sync_seconds, _syncs(file, whole)))
+        if file.accesses and file.metadata_seconds > 0.5 * whole:
+            findings.append((file.metadata_seconds, _metadata(file, whole)))
+    findings.sort(key=lambda weighed: -weighed[0])
+    return [finding for _, finding in findings]
+
+
+def _syncs(file: FileAnalysis, whole: float) -> Finding:
+    return Finding(
+        f"most of the time on {file.path} goes into MPI_File_sync",
+        f"{file.syncs:,} calls, {file.sync_seconds:.3f} s of {whole:.3f} s",
+        "sync where other processes must see the bytes, or a crash must not lose them,"
+        " and nowhere else",
+    )
+
+
+def _metadata(file: FileAnalysis, whole: float) -> Finding:
+    return Finding(
+        f"most of the time on {file.path} goes into opening, closing and setting it up",
+        f"{file.metadata_calls:,} calls, {file.metadata_seconds:.3f} s of {whole:.3f} s,"
+        f" for {file.accesses:,} accesses",
+        "keep the file open between phases; open it once, by all processes together",
+    )
 
 
 def _seconds(file: FileAnalysis) -> float:

@@ -16,6 +16,9 @@ from forebay.analysis import PAGE_BYTES, Analysis, Counts, FileAnalysis
 from forebay.analysis import analyze as analyze_trace
 from forebay.trace import Trace, TraceError, open_trace
 
+_MOST_FINDINGS = 5
+_NOT_A_TERMINAL = 120  # columns
+
 
 @click.command(short_help="Say how a traced job reads and writes.")
 @click.argument("trace", type=click.Path(exists=True, path_type=Path))
@@ -51,7 +54,8 @@ def analyze(trace: Path, as_json: bool, signatures: int, local: bool, page_size:
         json.dump(analysis.to_json(), sys.stdout, indent=1)
         click.echo()
         return
-    Report(Console(highlight=False), analysis).print(signatures, local)
+    width = None if sys.stdout.isatty() else _NOT_A_TERMINAL
+    Report(Console(highlight=False, width=width), analysis).print(signatures, local)
 
 
 def _analyze(trace: Trace, page_size: int) -> Analysis:
@@ -103,18 +107,14 @@ class Report:
 
     def _table(self) -> Table:
         table = Table(box=None, header_style="bold", pad_edge=False)
-        for name in ("writes", "MiB", "s", "reads", "MiB", "s", "other s", "procs", "covered"):
+        for name in ("writes", "MiB", "s", "reads", "MiB", "s", "other s"):
             table.add_column(name, justify="right", no_wrap=True)
-        table.add_column("job's bytes", no_wrap=True)
         table.add_column("file", no_wrap=True)
         for file in self._analysis.files:
             table.add_row(
                 *_cells(file.write),
                 *_cells(file.read),
                 f"{file.metadata_seconds + file.sync_seconds:.3f}",
-                f"{file.processes:,}",
-                f"{file.coverage:.0%}",
-                file.spatial.replace("_", " "),
                 escape(Path(file.path).name),
             )
         return table
@@ -123,9 +123,9 @@ class Report:
         if not file.locals or most == 0:
             return
         self._line(
-            f"\n[bold]{escape(file.path)}[/]: {file.signature.processes:,} processes,"
-            f" {len(file.signature.patterns):,} common patterns that cover"
-            f" {_share(file.signature.covered, file.signature.accesses)}"
+            f"\n[bold]{escape(file.path)}[/]: {file.signature.processes:,} processes, together"
+            f" {file.spatial}; patterns cover {file.coverage:.0%} of the accesses of each, and"
+            f" {_share(file.signature.covered, file.signature.accesses)} of all"
         )
         self._print_some(file.signature.patterns, most)
         for one in file.locals if local else ():
@@ -139,10 +139,13 @@ class Report:
             self._line(f"  ... and {len(lines) - most:,} more")
 
     def _print_findings(self) -> None:
-        for finding in self._analysis.findings:
+        for finding in self._analysis.findings[:_MOST_FINDINGS]:
             self._line(f"\n[bold]{escape(finding.title)}[/]")
             self._line(f"  {escape(finding.evidence)}")
             self._line(f"  {escape(finding.advice)}")
+        if len(self._analysis.findings) > _MOST_FINDINGS:
+            more = len(self._analysis.findings) - _MOST_FINDINGS
+            self._line(f"\n... and {more:,} more (--json has all)")
 
 
 def _cells(counts: Counts) -> tuple[str, str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
 import tempfile
 import time
@@ -54,6 +56,7 @@ def _run_in_directory(command: Sequence[str], environment: dict[str, str]) -> in
         environment["FOREBAY_RUN_DIR"] = str(directory)
         status = run_command(command, environment)
         _report_if_unused(directory)
+        _report_trace(environment)
         return status
     finally:
         _report_saved(directory, environment)
@@ -100,6 +103,21 @@ def _report_saved(directory: Path, environment: dict[str, str]) -> None:
             f"{count:,} bytes that they had written were saved",
             err=True,
         )
+
+
+def _report_trace(environment: dict[str, str]) -> None:
+    if "FOREBAY_TRACE" not in environment:
+        return
+    trace = Path(environment["FOREBAY_TRACE"])
+    processes = sum(1 for _ in trace.glob("*.trace"))
+    if processes:
+        click.echo(
+            f"forebay: {processes:,} {'process' if processes == 1 else 'processes'} traced;"
+            f" look at it with: forebay analyze {shlex.quote(os.path.relpath(trace))}",
+            err=True,
+        )
+    else:
+        click.echo("forebay: no process of this node was traced", err=True)
 
 
 def _report_if_unused(directory: Path) -> None:
