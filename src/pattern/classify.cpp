@@ -57,6 +57,7 @@ Space space_of(const Pattern& pattern) {
   if (!pattern.is_loop()) return {};
   int64_t length = 0;
   if (is_contiguous(pattern, length)) return {Spatial::contiguous, 1, false};
+  if (pattern.count == 1) return {Spatial::random, 0, false};
   Space space;
   std::vector<Space> parts;
   for (const Pattern& part : pattern.body) {
@@ -215,8 +216,9 @@ bool is_contiguous(const Pattern& pattern, int64_t& length) {
     return true;
   }
   int64_t step = 0;
-  if (!parts_are_contiguous(pattern, length) || !moves_as_one(pattern, step) || step != length ||
-      !sizes_stay(pattern)) {
+  if (!parts_are_contiguous(pattern, length)) return false;
+  if (pattern.count == 1) return true;
+  if (!moves_as_one(pattern, step) || step != length || !sizes_stay(pattern)) {
     return false;
   }
   length = times(length, pattern.count);

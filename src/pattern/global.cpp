@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -21,6 +22,7 @@ constexpr uint64_t most_extents = uint64_t{1} << 16;  // looked at one by one
 struct Occurrence {
   uint32_t rank;
   int64_t position;
+  uint64_t index;  // of its first access, in what the rank did
   int64_t start_ns;
   int64_t end_ns;
 };
@@ -184,9 +186,10 @@ bool classify_levels(std::vector<Level> levels, int64_t block, GlobalPattern& pa
 }
 
 // Looks at every extent, where there are few enough.
-void classify_extents(GlobalPattern& pattern, const std::vector<Occurrence>& occurrences) {
+void classify_extents(GlobalPattern& pattern, Occurrences occurrences) {
   const Classes local = classify(pattern.pattern, {}, 1);
-  pattern.spatial = pattern.processes == 1 ? local.spatial : Spatial::combination;
+  const bool as_locally = pattern.processes == 1 || local.spatial == Spatial::random;
+  pattern.spatial = as_locally ? local.spatial : Spatial::combination;
   pattern.dimension = local.dimension;
   pattern.overlapping = false;
   if (pattern.pattern.accesses() > most_extents / pattern.processes) return;
@@ -223,7 +226,7 @@ bool full(const GlobalPattern& pattern) {
          (pattern.base.width == 0 || pattern.processes % pattern.base.width == 0);
 }
 
-void classify_globally(GlobalPattern& pattern, const std::vector<Occurrence>& occurrences) {
+void classify_globally(GlobalPattern& pattern, Occurrences occurrences) {
   std::vector<Level> levels;
   int64_t block = 0;
   if (pattern.processes == 1 && !pattern.pattern.is_loop()) return;  // a single access
@@ -238,6 +241,7 @@ void classify_globally(GlobalPattern& pattern, const std::vector<Occurrence>& oc
 class Merger {
  public:
   void add(const LocalSignature& local) {
+    begin_rank();
     const Signature& signature = *local.signature;
     const uint64_t raw = signature.accesses - signature.covered - signature.lost;
     result_.accesses += signature.accesses;
@@ -247,12 +251,11 @@ class Merger {
     for (const Part& part : signature.parts) {
       if (part.kind == Part::Kind::pattern) {
         add(signature.patterns[part.pattern],
-            {local.rank, part.position, part.start_ns, part.end_ns});
+            {local.rank, part.position, part.first, part.start_ns, part.end_ns});
       } else if (part.kind == Part::Kind::raw && look_at_raw) {
         add_raw(local.rank, signature, part);
       }
     }
-    for (Group& group : groups_) group.of_this_rank = 0;
     ranks_.push_back(local.rank);
   }
 
@@ -263,6 +266,7 @@ class Merger {
     for (const Group& group : groups_) {
       for (const auto& occurrences : group.occurrences) cut(group.pattern, occurrences);
     }
+    for (auto& [ranks, run] : runs_) append_run(run);
     std::stable_sort(
         result_.patterns.begin(), result_.patterns.end(),
         [](const GlobalPattern& a, const GlobalPattern& b) { return a.start_ns < b.start_ns; });
@@ -275,6 +279,15 @@ class Merger {
     std::vector<std::vector<Occurrence>> occurrences;  // the ranks' first ones, their second ones
     std::size_t of_this_rank = 0;
   };
+  // An access that is in no pattern of its ranks.
+  struct RankedAccess {
+    Pattern access;
+    Base base;
+    std::vector<Occurrence> occurrences;
+  };
+  using RunOfRanks = std::vector<RankedAccess>;
+  // Ranks; width, step and row step of where they begin.
+  using RankRule = std::tuple<std::vector<uint32_t>, uint32_t, int64_t, int64_t>;
 
   void add_raw(uint32_t rank, const Signature& signature, const Part& part) {
     Cursor cursor(signature, part.first);
@@ -283,8 +296,12 @@ class Merger {
       Pattern pattern;
       pattern.size = access.size;
       pattern.operation = access.operation;
-      add(pattern, {rank, access.offset, part.start_ns, part.end_ns});
+      add(pattern, {rank, access.offset, part.first + i, part.start_ns, part.end_ns});
     }
+  }
+
+  void begin_rank() {
+    for (Group& group : groups_) group.of_this_rank = 0;
   }
 
   void add(const Pattern& pattern, const Occurrence& occurrence) {
@@ -301,25 +318,54 @@ class Merger {
     group.occurrences[group.of_this_rank++].push_back(occurrence);
   }
 
-  // Into runs of ranks that have a rule each.
+  // Into groups of ranks that have a rule each.
   void cut(const Pattern& pattern, std::vector<Occurrence> occurrences) {
     std::sort(occurrences.begin(), occurrences.end(),
               [](const Occurrence& a, const Occurrence& b) { return a.rank < b.rank; });
-    const Occurrences all(occurrences);
-    for (std::size_t begin = 0; begin < all.size();) {
-      GlobalPattern global;
-      global.pattern = pattern;
-      const std::size_t length = fit(all.subspan(begin), global.base);
-      append(std::move(global), {all.begin() + static_cast<std::ptrdiff_t>(begin),
-                                 all.begin() + static_cast<std::ptrdiff_t>(begin + length)});
-      begin += length;
+    for (Occurrences rest(occurrences); !rest.empty();) {
+      Base base;
+      const std::size_t length = fit(rest, base);
+      const Occurrences group = rest.first(length);
+      if (pattern.is_loop()) {
+        append(pattern, base, group);
+      } else {
+        std::vector<uint32_t> ranks;
+        for (const Occurrence& one : group) ranks.push_back(one.rank);
+        RunOfRanks& run = runs_[{std::move(ranks), base.width, base.step, base.row_step}];
+        run.push_back({pattern, base, {group.begin(), group.end()}});
+      }
+      rest = rest.subspan(length);
     }
   }
 
-  void append(GlobalPattern global, const std::vector<Occurrence>& occurrences) {
-    std::vector<uint32_t> ranks;
+  // Accesses of the same ranks by the same rule, in the order in which the first rank made them.
+  void append_run(RunOfRanks& run) {
+    std::sort(run.begin(), run.end(), [](const RankedAccess& a, const RankedAccess& b) {
+      return a.occurrences.front().index < b.occurrences.front().index;
+    });
+    const RankedAccess& first = run.front();
+    if (run.size() == 1) return append(first.access, first.base, first.occurrences);
+    Pattern pattern;
+    pattern.count = 1;
+    std::vector<Occurrence> occurrences = first.occurrences;
+    for (const RankedAccess& one : run) {
+      pattern.body.push_back(one.access);
+      pattern.body.back().offset = minus(one.base.begin, first.base.begin);
+      pattern.body.back().steps.emplace_back();
+      for (std::size_t i = 0; i < occurrences.size(); ++i) {
+        occurrences[i].end_ns = std::max(occurrences[i].end_ns, one.occurrences[i].end_ns);
+      }
+    }
+    append(pattern, first.base, occurrences);
+  }
+
+  void append(const Pattern& pattern, const Base& base, Occurrences occurrences) {
+    GlobalPattern global;
+    global.pattern = pattern;
+    global.base = base;
     global.start_ns = occurrences.front().start_ns;
     global.end_ns = occurrences.front().end_ns;
+    std::vector<uint32_t> ranks;
     for (const Occurrence& one : occurrences) {
       ranks.push_back(one.rank);
       if (global.start_ns == unknown_time || one.start_ns < global.start_ns) {
@@ -330,13 +376,14 @@ class Merger {
     global.ranks = ranges_of(ranks);
     global.processes = static_cast<uint32_t>(ranks.size());
     classify_globally(global, occurrences);
-    if (global.pattern.is_loop() || global.processes >= fewest_in_line) {
-      result_.covered += global.pattern.accesses() * global.processes;
+    if (pattern.count >= fewest_in_line || global.processes >= fewest_in_line) {
+      result_.covered += pattern.accesses() * global.processes;
     }
     result_.patterns.push_back(std::move(global));
   }
 
   std::vector<Group> groups_;
+  std::map<RankRule, RunOfRanks> runs_;
   std::unordered_multimap<uint64_t, std::size_t> known_;  // groups by structure
   std::vector<uint32_t> ranks_;
   GlobalSignature result_;
@@ -405,8 +452,8 @@ std::string notation(const Base& base) {
            signed_number(minus(base.begin, times(a, base.first_rank)));
   }
   if (!from_zero) {
-    index =
-        "((rank - " + std::to_string(base.first_rank) + ")/" + std::to_string(base.rank_step) + ")";
+    index = "(rank - " + std::to_string(base.first_rank) + ")";
+    if (base.rank_step != 1) index = "(" + index + "/" + std::to_string(base.rank_step) + ")";
   }
   if (base.width == 0) return std::to_string(base.step) + "*" + index + signed_number(base.begin);
   const std::string width = std::to_string(base.width);

@@ -49,7 +49,9 @@ struct Base {
 };
 
 struct GlobalPattern {
-  Pattern pattern;  // its first access at offset 0; or one access that follows no pattern locally
+  // Its first access at offset 0. A loop of one iteration is a run of accesses that follow no
+  // pattern within a rank; an access alone, one of such a run.
+  Pattern pattern;
   Base base;
   std::vector<RankRange> ranks;
   uint32_t processes = 0;  // how many ranks

@@ -182,7 +182,7 @@ TEST(PatternGlobal, OneRankThatDoesMoreKeepsTheOthersTogether) {
     return all;
   };
   const GlobalSignature job = merged(ranks_to(64), accesses);
-  ASSERT_EQ(job.patterns.size(), 3u);
+  ASSERT_EQ(job.patterns.size(), 2u) << "what rank 0 alone did is one run";
   uint32_t most = 0;
   for (const GlobalPattern& pattern : job.patterns) most = std::max(most, pattern.processes);
   EXPECT_EQ(most, 64u);
@@ -197,6 +197,31 @@ TEST(PatternGlobal, ARankOutOfLineStandsAlone) {
   ASSERT_EQ(job.patterns.size(), 2u);
   EXPECT_EQ(std::max(job.patterns[0].processes, job.patterns[1].processes), 31u);
   check(job, ranks_to(32), accesses);
+}
+
+// As a library of formats writes: no rule within a rank, but the same for all of them.
+TEST(PatternGlobal, ARunWithoutARuleMayBeThatOfAllRanks) {
+  const auto accesses = [](uint32_t rank) {
+    std::mt19937_64 random(5);
+    AccessList all;
+    const int64_t begin = rank * int64_t{1000} + rank / 7 * (rank / 7) * 33;
+    for (int i = 0; i < 20; ++i) {
+      all.push_back({begin + i * 1'000'000 + static_cast<int64_t>(random() % 5000), 1000, 1});
+    }
+    if (rank == 30) all.push_back({5, 5, 1});
+    return all;
+  };
+  const GlobalSignature job = merged(ranks_to(35), accesses);
+  check(job, ranks_to(35), accesses);
+  ASSERT_EQ(job.patterns.size(), 5u) << global_signature(job, operations, block);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(job.patterns[i].pattern.body.size(), 20u);
+    EXPECT_EQ(job.patterns[i].processes, i < 3 ? 7u : 14u) << "two rows are a grid";
+    EXPECT_EQ(space(job.patterns[i]), "random 0");
+  }
+  EXPECT_EQ(notation(job.patterns[3].base),
+            "1000*((rank - 21) mod 7) + 7231*((rank - 21) div 7) + 24639");
+  EXPECT_EQ(job.patterns[4].processes, 1u);
 }
 
 TEST(PatternGlobal, ThreePlacesAreNoGrid) {
