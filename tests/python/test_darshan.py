@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import json
 import random
+import subprocess
 from pathlib import Path
 
 import darshan
@@ -132,6 +135,61 @@ def test_strange_numbers_stay_in_their_columns():
     assert columns["offset"].tolist() == [-1, -1, -1]
     assert columns["end"].tolist() == [-1, -1, -1]
     assert columns["operation"].tolist() == [Operation.WRITE, Operation.READ, Operation.WRITE]
+
+
+def archive(**facts: object) -> bytes:
+    """What the child writes of a log of one record."""
+    usual = {"module": "DXT_MPIIO", "ranks": 4, "start_ns": 5, "partial": False, "complete": True}
+    usual |= {"hosts": ["a"], "names": {}}
+    kinds = [(n, "<i8") for n in ("id", "rank", "writes", "reads")]
+    parts = [(n, "<i8") for n in ("offset", "length")] + [(n, "<f8") for n in ("start", "end")]
+    file = io.BytesIO()
+    np.savez(
+        file,
+        facts=np.array(json.dumps(usual | facts)),
+        records=np.array([(255, 3, 1, 0)], kinds),
+        segments=np.array([(0, 8, 0.5, 0.6)], parts),
+    )
+    return file.getvalue()
+
+
+def with_child(monkeypatch, code: int, output: bytes = b"", errors: bytes = b"") -> None:
+    done = subprocess.CompletedProcess([], code, output, errors)
+    monkeypatch.setattr("forebay.darshan_log.subprocess.run", lambda *_, **__: done)
+
+
+def test_what_a_log_lacks_is_said(monkeypatch):
+    path = LOGS / "ior_hdf5_4ranks.darshan"
+    with_child(monkeypatch, 0, archive())
+    trace = open_trace(path)
+    assert (trace.problems, trace.files, len(trace)) == ([], ["file 0xff"], 1)
+    with_child(monkeypatch, 0, archive(partial=True, complete=False, module="DXT_POSIX"))
+    trace = open_trace(path)
+    assert [problem.split(": ")[1] for problem in trace.problems] == [
+        "Darshan's memory was full",
+        "its DXT_POSIX records are damaged after what could be read",
+        "it has no MPI-IO records; these are the accesses of POSIX calls",
+    ]
+    assert not trace.processes[0].ended
+
+
+def test_what_the_child_says_is_handed_on(monkeypatch):
+    path = LOGS / "ior_hdf5_4ranks.darshan"
+    refusals = {
+        (-11, b""): "PyPI's darshan crashed on it (SIGSEGV)",
+        (3, b"Error: Invalid DXT POSIX module version\nPyPI's darshan cannot read it"): (
+            "PyPI's darshan cannot read it (Error: Invalid DXT POSIX module version)"
+        ),
+        (1, b"Traceback ...\nMemoryError: \x1b[2J"): (
+            "PyPI's darshan cannot read it (MemoryError: \\x1b[2J)"
+        ),
+        (1, b""): "PyPI's darshan cannot read it (it says nothing)",
+    }
+    for (code, errors), reason in refusals.items():
+        with_child(monkeypatch, code, errors=errors)
+        with pytest.raises(TraceError) as refusal:
+            open_trace(path)
+        assert str(refusal.value) == f"{path}: {reason}"
 
 
 def test_the_data_is_there():
