@@ -445,6 +445,24 @@ TEST(PatternFold, IntervalsOfThreeLoops) {
   }
 }
 
+// The header that begins the second phase is one that the first phase expects.
+TEST(PatternFold, APartBeginsWithItsFirstAccess) {
+  Folder folder;
+  int64_t now_ns = 0;
+  for (int64_t phase = 0; phase < 2; ++phase) {
+    for (int64_t i = 0; i < 10; ++i) {
+      folder.add({0, 16, 0}, now_ns, now_ns + 10);
+      folder.add({phase * 1'000'000 + i * 64, 64, 0}, now_ns + 50, now_ns + 60);
+      now_ns += 100;
+    }
+  }
+  const Signature signature = folder.finish();
+  ASSERT_EQ(signature.parts.size(), 2u);
+  EXPECT_EQ(signature.parts[1].first, 20u);
+  EXPECT_EQ(signature.parts[1].start_ns, 1000);
+  EXPECT_EQ(signature.parts[1].end_ns, 1960);
+}
+
 TEST(PatternFold, IntervalsAddUp) {
   std::mt19937_64 random(5);
   std::vector<int64_t> values;

@@ -224,6 +224,45 @@ TEST(PatternGlobal, ARunWithoutARuleMayBeThatOfAllRanks) {
   EXPECT_EQ(job.patterns[4].processes, 1u);
 }
 
+TEST(PatternGlobal, ARunHasTheOrderOfTheFirstRank) {
+  const GlobalSignature job = merged({1, 0, 2}, [](uint32_t rank) {
+    const Access a{rank * 1000, 10, 1};
+    const Access b{rank * 1000 + 500, 20, 1};
+    return rank == 1 ? AccessList{b, a} : AccessList{a, b};
+  });
+  ASSERT_EQ(job.patterns.size(), 1u);
+  EXPECT_EQ(job.patterns[0].pattern.body[0].size, 10);
+  EXPECT_EQ(job.patterns[0].base.begin, 0);
+}
+
+TEST(PatternGlobal, RanksInTheHolesOfOthersDoNotOverlap) {
+  const GlobalSignature job = merged(ranks_to(2), [](uint32_t rank) {
+    return nest({{4, 300}}, {rank * 700, 64, 0});
+  });
+  ASSERT_EQ(job.patterns.size(), 1u);
+  EXPECT_EQ(space(job.patterns[0]), "combination 1");
+}
+
+TEST(PatternGlobal, WhatOneRankDidKeepsItsClass) {
+  const GlobalSignature job = merged({5}, [](uint32_t) {
+    AccessList all;
+    for (int64_t i = 0; i < 20; ++i) all.push_back({i * 1000, 100 + i, 0});
+    return all;
+  });
+  ASSERT_EQ(job.patterns.size(), 1u);
+  EXPECT_EQ(space(job.patterns[0]), "fixed stride 1");
+}
+
+TEST(PatternGlobal, ARunThatTouches) {
+  const GlobalSignature job = merged(ranks_to(4), [](uint32_t rank) {
+    const int64_t begin = rank * 743;
+    return AccessList{{begin, 10, 1}, {begin + 10, 700, 1}, {begin + 710, 33, 1}};
+  });
+  ASSERT_EQ(job.patterns.size(), 1u);
+  EXPECT_EQ(classify(job.patterns[0].pattern, operations, block).spatial, Spatial::contiguous);
+  EXPECT_EQ(space(job.patterns[0]), "contiguous 1");
+}
+
 TEST(PatternGlobal, ThreePlacesAreNoGrid) {
   const auto accesses = [](uint32_t rank) {
     return nest({{50, 1 << 20}}, {std::array<int64_t, 3>{0, 777, 50}[rank], 10, 1});
