@@ -48,6 +48,9 @@ def convert(trace: Path, output: Path, name: str | None, force: bool) -> None:
     except ImportError as error:
         message = f"{format_.name} needs pyarrow: pip install 'forebay[arrow]' ({error})"
         raise click.ClickException(message) from error
+    except MemoryError as error:
+        message = f"{one_line(str(trace))}: there is not enough memory"
+        raise click.ClickException(message) from error
     except OSError as error:
         message = f"{one_line(str(output))}: {error.strerror or error}"
         raise click.ClickException(message) from error

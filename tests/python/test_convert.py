@@ -13,8 +13,10 @@ from itertools import pairwise
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 from command import FOREBAY, forebay, outside
+from forebay.convert import convert
 from forebay.formats import FORMATS
 from forebay.trace import COLUMNS, open_trace
 from traces import IWRITE, LOGS, ROUTINES, WRITE_AT, Call, block, calls_of, process, sample
@@ -242,6 +244,16 @@ def test_without_pyarrow_it_is_named(job, tmp_path):
     assert done.returncode == 1
     assert "parquet needs pyarrow: pip install 'forebay[arrow]'" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+    assert names_in(tmp_path) == ["job"]
+
+
+def test_refused_memory_is_answered_in_one_line(job, tmp_path, monkeypatch):
+    def refuse(_):
+        raise MemoryError
+
+    monkeypatch.setattr("forebay.convert.open_trace", refuse)
+    done = CliRunner().invoke(convert, [str(job), "-o", str(tmp_path / "a.csv")])
+    assert (done.exit_code, done.output) == (1, f"Error: {job}: there is not enough memory\n")
     assert names_in(tmp_path) == ["job"]
 
 
