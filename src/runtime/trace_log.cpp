@@ -109,6 +109,7 @@ class TickClock {
   void begin() {
     moments_.clear();
     moments_.push_back(read());
+    latest_ticks_ = moments_.front().ticks;
     while (now_ns() - moments_.front().ns < first_calibration_ns) {
     }
     moments_.push_back(read());
@@ -116,10 +117,18 @@ class TickClock {
   void calibrate() {
     const Moment now = read();
     if (now.ns - moments_.back().ns < least_calibration_ns) return;
+    // Stamps of after the last moment may have been told by the line up to it: the new line begins
+    // where that has led, so that no later stamp is told an earlier time.
+    const Moment told{latest_ticks_, ns(latest_ticks_)};
+    if (told.ticks > moments_.back().ticks) {
+      if (now.ticks <= told.ticks || now.ns < told.ns) return;
+      moments_.push_back(told);
+    }
     moments_.push_back(now);
-    if (moments_.size() > most_calibrations) moments_.pop_front();
+    while (moments_.size() > most_calibrations) moments_.pop_front();
   }
-  int64_t ns(int64_t ticks) const {
+  int64_t ns(int64_t ticks) {
+    latest_ticks_ = std::max(latest_ticks_, ticks);
     auto later = std::upper_bound(moments_.begin() + 1, moments_.end() - 1, ticks,
                                   [](int64_t t, const Moment& moment) { return t < moment.ticks; });
     const Moment& end = *later;
@@ -148,6 +157,7 @@ class TickClock {
     return best;
   }
   std::deque<Moment> moments_;
+  int64_t latest_ticks_ = 0;  // of those that were told a time
 };
 
 class TraceLog {

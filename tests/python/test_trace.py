@@ -273,7 +273,7 @@ def test_the_examples_of_the_document_run(tmp_path, monkeypatch):
     sample(tmp_path / "run.trace", ranks=4)
     monkeypatch.chdir(tmp_path)
     examples = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
-    assert len(examples) == 3
+    assert len(examples) == 4
     names: dict[str, object] = {}
     for example in examples:
         exec(example, names)
