@@ -105,6 +105,8 @@ class FileAnalysis:
     metadata_seconds: float
     syncs: int
     sync_seconds: float
+    end: int
+    """One past the last byte that was asked for."""
     unplaced: int
     """Accesses whose place in the file is unknown."""
     locals: tuple[LocalSignature, ...]
@@ -144,16 +146,30 @@ class Analysis:
     problems: tuple[str, ...]
     totals: Totals
     unplaced: int
-    seconds: float
-    """From the first call's start to the last one's end."""
+    first_ns: int
+    """When the first call began."""
+    last_ns: int
+    """When the last call ended; `first_ns` where no time is known."""
     io_seconds: float
     """In MPI-IO, mean of the processes."""
     files: tuple[FileAnalysis, ...]
     findings: tuple[Finding, ...]
 
     @property
+    def seconds(self) -> float:
+        """From the first call's start to the last one's end."""
+        return (self.last_ns - self.first_ns) / 1e9
+
+    @property
     def covered(self) -> int:
+        """Accesses in patterns of their process."""
         return sum(one.covered for file in self.files for one in file.locals)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what `forebay analyze` prints."""
+        from forebay.analyzing import as_html
+
+        return as_html(self)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values. `accesses` are those read; of these `covered` lie in patterns."""
@@ -185,6 +201,7 @@ def _file_json(file: FileAnalysis) -> dict[str, Any]:
         "metadata_seconds": file.metadata_seconds,
         "syncs": file.syncs,
         "sync_seconds": file.sync_seconds,
+        "end": file.end,
         "unplaced": file.unplaced,
         "spatial": file.spatial,
         "coverage": file.coverage,
@@ -238,7 +255,8 @@ def analyze(
         problems=tuple(trace.problems),
         totals=trace.totals,
         unplaced=int(sums.unplaced.sum()),
-        seconds=sums.seconds,
+        first_ns=sums.first_ns if sums.timed else 0,
+        last_ns=sums.last_ns if sums.timed else 0,
         io_seconds=float(sums.process_ns.sum()) / max(1, len(trace.processes)) / 1e9,
         files=files,
         findings=tuple(_findings(files, trace)),
@@ -259,7 +277,9 @@ class _Sums:
         self.unplaced = np.zeros(files, np.int64)
         self.process_ns = np.zeros(processes, np.int64)
         self._users = np.zeros((files, processes), bool)
-        self._first_ns, self._last_ns = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+        self._ends = np.zeros(files, np.int64)
+        self.timed = False
+        self.first_ns, self.last_ns = int(np.iinfo(np.int64).max), int(np.iinfo(np.int64).min)
 
     def add(self, batch: Accesses) -> None:
         known = batch["file"] >= 0
@@ -280,15 +300,17 @@ class _Sums:
         np.add.at(self.process_ns, batch["process"][timed], took)
         np.add.at(self.ns, rows[timed[known]], took[known[timed]])
         if timed.any():
-            self._first_ns = min(self._first_ns, int(batch["start_ns"][timed].min()))
-            self._last_ns = max(self._last_ns, int(batch["end_ns"][timed].max()))
+            self.timed = True
+            self.first_ns = min(self.first_ns, int(batch["start_ns"][timed].min()))
+            self.last_ns = max(self.last_ns, int(batch["end_ns"][timed].max()))
+        np.maximum.at(self._ends, batch["file"][known], batch["end"][known])
 
     def _count(self, counts: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
         counts += np.bincount(rows, minlength=self._rows)
 
-    @property
-    def seconds(self) -> float:
-        return max(0, self._last_ns - self._first_ns) / 1e9 if self.calls.any() else 0.0
+    def end(self, file: int) -> int:
+        """One past the last byte that was asked for."""
+        return int(self._ends[file])
 
     def users(self, file: int) -> int:
         """How many processes accessed the file."""
@@ -384,6 +406,7 @@ def _file(
         metadata_seconds=sum(one.seconds for one in metadata),
         syncs=syncs.calls,
         sync_seconds=syncs.seconds,
+        end=sums.end(number),
         unplaced=int(sums.unplaced[number]),
         locals=tuple(describe.local(path, rank, signature) for rank, signature in signatures),
         signature=describe.common(signatures),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -47,7 +50,9 @@ def analyze(trace: Path, as_json: bool, signatures: int, local: bool, page_size:
     it they cover, and what could be changed. docs/signatures.md explains the notation.
     """
     try:
-        analysis = _analyze(open_trace(trace), page_size)
+        opened = open_trace(trace)
+        with reading(opened) as progress:
+            analysis = analyze_trace(opened, page_size, progress)
     except TraceError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
@@ -58,14 +63,36 @@ def analyze(trace: Path, as_json: bool, signatures: int, local: bool, page_size:
     Report(Console(highlight=False, width=width), analysis).print(signatures, local)
 
 
-def _analyze(trace: Trace, page_size: int) -> Analysis:
+def as_html(analysis: Analysis) -> str:
+    """The report as an HTML element."""
+    console = Console(record=True, file=io.StringIO(), width=_NOT_A_TERMINAL, highlight=False)
+    Report(console, analysis).print(signatures=8, local=False)
+    return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+
+@contextmanager
+def reading(trace: Trace, times: int = 1) -> Iterator[Callable[[int], None]]:
+    """A progress bar for who reads the trace so many times; is told how many accesses were read."""
     columns = (TextColumn("reading"), BarColumn(), TimeRemainingColumn())
     errors = Console(stderr=True)
     with Progress(
         *columns, console=errors, transient=True, disable=not errors.is_terminal
     ) as progress:
-        task = progress.add_task("", total=len(trace) or None)
-        return analyze_trace(trace, page_size, lambda count: progress.advance(task, count))
+        task = progress.add_task("", total=len(trace) * times or None)
+        yield lambda count: progress.advance(task, count)
+
+
+def losses_of(analysis: Analysis) -> list[str]:
+    """What is missing from the trace, a line each."""
+    totals = analysis.totals
+    counted = (
+        (totals.lost, "were made and not recorded"),
+        (totals.damaged, "were recorded and cannot be read"),
+        (totals.folded, "have their times folded into histograms"),
+        (analysis.unplaced, "have no known place in their file"),
+    )
+    lines = [f"{count:,} calls {what}" for count, what in counted if count]
+    return [*lines, *analysis.problems]
 
 
 class Report:
@@ -93,17 +120,8 @@ class Report:
         self._console.print(text, soft_wrap=True)
 
     def _print_losses(self) -> None:
-        totals = self._analysis.totals
-        for count, what in (
-            (totals.lost, "were made and not recorded"),
-            (totals.damaged, "were recorded and cannot be read"),
-            (totals.folded, "have their times folded into histograms"),
-            (self._analysis.unplaced, "have no known place in their file"),
-        ):
-            if count:
-                self._line(f"[yellow]{count:,} calls {what}[/]")
-        for problem in self._analysis.problems:
-            self._line(f"[yellow]{escape(problem)}[/]")
+        for line in losses_of(self._analysis):
+            self._line(f"[yellow]{escape(line)}[/]")
 
     def _table(self) -> Table:
         table = Table(box=None, header_style="bold", pad_edge=False)

@@ -15,6 +15,7 @@ _COMMANDS = {
     "run": "forebay.run",
     "trace": "forebay.tracing",
     "analyze": "forebay.analyzing",
+    "report": "forebay.report",
     "env": "forebay.env",
     "hints": "forebay.hints",
     "recover": "forebay.recover",

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 import click
 
 from forebay.formats import FORMATS, Format
+from forebay.new_file import check_output, new_file
 from forebay.trace import Accesses, Trace, TraceError, one_line, open_trace
 
 _NAMES = [format_.name for format_ in FORMATS]
@@ -38,10 +34,10 @@ def convert(trace: Path, output: Path, name: str | None, force: bool) -> None:
     damaged is told on standard error. Ends with 1 when nothing could be read.
     """
     format_ = _format(output, name)
-    _check_output(output, trace, force)
+    check_output(output, trace, force)
     try:
         opened = open_trace(trace)
-        with _new_file(output, force) as file:
+        with new_file(output, force) as file:
             format_.write(opened, _shown(opened), file)
     except TraceError as error:
         raise click.ClickException(str(error)) from error
@@ -64,49 +60,6 @@ def _format(output: Path, name: str | None) -> Format:
     raise click.UsageError(
         f"-o {one_line(str(output))}: end it in one of {_ENDINGS}, or give the format by --to"
     )
-
-
-def _check_output(output: Path, trace: Path, force: bool) -> None:
-    try:
-        status = output.stat()
-    except OSError:
-        return  # absent; or else writing says why not
-    name = one_line(str(output))
-    if not stat.S_ISREG(status.st_mode):
-        raise click.UsageError(f"-o {name}: it is no regular file")
-    if not force:
-        raise click.UsageError(f"-o {name}: it exists; --force replaces it")
-    within = output.suffix == ".trace" and output.resolve().parent == trace.resolve()
-    if within or output.resolve() == trace.resolve():
-        raise click.UsageError(f"-o {name}: it is part of the trace")
-
-
-@contextmanager
-def _new_file(output: Path, force: bool) -> Iterator[IO[bytes]]:
-    """A file that appears under its name once it is whole, and not at all otherwise."""
-    unfinished = output.with_name(f".forebay-{os.getpid()}.unfinished")
-    with unfinished.open("xb") as file:
-        try:
-            yield file
-            file.flush()
-            if force:
-                unfinished.replace(output)
-            else:
-                _rename_to_unused(unfinished, output)
-        finally:
-            unfinished.unlink(missing_ok=True)
-
-
-def _rename_to_unused(unfinished: Path, output: Path) -> None:
-    """Renames without replacing a file that was made meanwhile, where links can be made."""
-    try:
-        os.link(unfinished, output)
-    except FileExistsError:
-        raise
-    except OSError:
-        if output.exists():
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
-        unfinished.rename(output)
 
 
 def _shown(trace: Trace) -> Iterator[Accesses]:

@@ -127,3 +127,9 @@ def test_bad_input_gets_one_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, [str(tmp_path / "empty")])
     assert result.exit_code == 1
     assert result.output.count("\n") == 1 and str(tmp_path / "empty") in result.output
+
+
+def test_a_notebook_shows_the_report(tmp_path: Path) -> None:
+    shown = analyze(open_trace(interleaved(tmp_path / "t", ranks=3, records=20)))._repr_html_()
+    assert shown.startswith("<pre>") and shown.rstrip().endswith("</pre>")
+    assert "&lt;fixed stride, 1&gt;" in shown and "<fixed" not in shown

@@ -1,0 +1,196 @@
+"""The figures of a report, as SVG."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, LogNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
+
+from forebay.bins import SIZES, Bins
+
+READ, WRITE = "#2a6fb0", "#c8641b"
+_COLOURS = (READ, WRITE)
+_KINDS = ("read", "write")
+_STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "forebay",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#888888",
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+}
+_WIDTH = 9.2
+"""Inches."""
+
+
+def places_over_time(bins: Bins, file: int) -> str:
+    """Where in a file the accesses begin, over time (Yin, figure of offsets)."""
+    figure, axes = _axes(2.8)
+    extent = (0.0, float(bins.edges_s[-1]), 0.0, float(max(1, bins.ends[file])))
+    for counts, colour in zip(bins.places[file], _COLOURS, strict=True):
+        _heat(axes, counts, extent, colour)
+    axes.yaxis.set_major_formatter(FuncFormatter(_bytes_label))
+    axes.set_ylabel("offset")
+    _time_axis(axes)
+    _legend(axes)
+    return _svg(figure)
+
+
+def sizes_over_time(bins: Bins) -> str:
+    """How long the requests are, over time (Yin, figure of request sizes)."""
+    figure, axes = _axes(2.4)
+    used = np.flatnonzero(bins.sizes.sum(axis=(0, 2)))
+    low, high = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, SIZES)
+    extent = (0.0, float(bins.edges_s[-1]), float(low), float(high))
+    for counts, colour in zip(bins.sizes[:, low:high], _COLOURS, strict=True):
+        _heat(axes, counts, extent, colour)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda power, _: _bytes_label(2.0**power / 2)))
+    axes.yaxis.set_major_locator(MaxNLocator(8, integer=True))
+    axes.set_ylabel("request size")
+    _time_axis(axes)
+    _legend(axes)
+    return _svg(figure)
+
+
+def bandwidth_over_time(bins: Bins) -> str:
+    """Bytes a second of all processes, over time (Yin, figure of bandwidth)."""
+    figure, axes = _axes(2.2)
+    width = np.diff(bins.edges_s)
+    for moved, colour, kind in zip(bins.bytes_moved, _COLOURS, _KINDS, strict=True):
+        axes.stairs(moved / width, bins.edges_s, fill=True, alpha=0.55, color=colour, label=kind)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{_bytes_label(rate)}/s"))
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("bandwidth")
+    _time_axis(axes)
+    _place_legend(axes)
+    return _svg(figure)
+
+
+def busy_processes(bins: Bins) -> str:
+    """Which part of the time each process spends in MPI-IO."""
+    figure, axes = _axes(2.6)
+    whole = np.outer(bins.row_processes, np.diff(bins.edges_s))
+    image = axes.imshow(
+        np.clip(bins.busy_s / whole, 0, 1),
+        aspect="auto",
+        origin="lower",
+        extent=(0, float(bins.edges_s[-1]), -0.5, sum(bins.row_processes) - 0.5),
+        cmap=LinearSegmentedColormap.from_list("busy", ["#ffffff", "#3b7d4f"]),
+        vmin=0,
+        vmax=1,
+        interpolation="nearest",
+    )
+    figure.colorbar(image, ax=axes, format=FuncFormatter(lambda part, _: f"{part:.0%}"), pad=0.01)
+    axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.set_ylabel("process")
+    _time_axis(axes)
+    return _svg(figure)
+
+
+def request_sizes(bins: Bins) -> str:
+    """How many requests have which size."""
+    figure, axes = _axes(2.2)
+    counts = bins.sizes.sum(axis=2)
+    used = np.flatnonzero(counts.sum(axis=0))
+    low, high = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, 1)
+    powers = np.arange(low, high)
+    for number, (kind, colour) in enumerate(zip(_KINDS, _COLOURS, strict=True)):
+        axes.bar(powers + 0.4 * number, counts[number, low:high], 0.4, color=colour, label=kind)
+    axes.set_xticks(powers + 0.2, [f"< {_bytes_label(2.0**power)}" for power in powers])
+    axes.tick_params(axis="x", rotation=45 if high - low > 12 else 0)
+    axes.yaxis.set_major_formatter(EngFormatter())
+    axes.set_ylabel("requests")
+    _place_legend(axes)
+    return _svg(figure)
+
+
+def sharing(bins: Bins, files: list[int], paths: list[str]) -> str:
+    """Which processes move the bytes of which files; `paths` are their labels."""
+    figure, axes = _axes(0.9 + 0.28 * len(paths))
+    moved = bins.shares.sum(axis=2)[files]
+    extent = (-0.5, sum(bins.row_processes) - 0.5, len(paths) - 0.5, -0.5)
+    _heat(axes, moved, extent, "#6a4c93", origin="upper")
+    axes.set_yticks(range(len(paths)), paths)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("process")
+    return _svg(figure)
+
+
+def _axes(height: float) -> tuple[Figure, Axes]:
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+        return figure, figure.add_subplot()
+
+
+def _heat(
+    axes: Axes,
+    counts: np.ndarray[tuple[int, ...], np.dtype[np.generic]],
+    extent: tuple[float, float, float, float],
+    colour: str,
+    origin: str = "lower",
+) -> None:
+    """Darker where there is more; clear where there is nothing."""
+    most = float(counts.max(initial=0))
+    axes.set_xlim(extent[0], extent[1])
+    axes.set_ylim(extent[2], extent[3])
+    if most == 0:
+        return
+    shades = LinearSegmentedColormap.from_list(
+        "shades", [(*_rgb(colour), 0.35), (*_rgb(colour), 1)]
+    )
+    axes.imshow(
+        np.ma.masked_equal(counts, 0),
+        aspect="auto",
+        origin="lower" if origin == "lower" else "upper",
+        extent=extent,
+        cmap=shades,
+        norm=LogNorm(vmin=0.9, vmax=max(most, 1)),
+        interpolation="nearest",
+    )
+
+
+def _rgb(colour: str) -> tuple[float, float, float]:
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return red, green, blue
+
+
+def _legend(axes: Axes) -> None:
+    for kind, colour in zip(_KINDS, _COLOURS, strict=True):
+        axes.plot([], [], "s", color=colour, label=kind)
+    _place_legend(axes)
+
+
+def _place_legend(axes: Axes) -> None:
+    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderpad=0)
+
+
+def _time_axis(axes: Axes) -> None:
+    axes.set_xlabel("seconds")
+
+
+def _bytes_label(amount: float, _: object = None) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if amount < 1024 or unit == "TiB":
+            break
+        amount /= 1024
+    return f"{amount:.3g} {unit}"
+
+
+def _svg(figure: Figure) -> str:
+    """As an element for an HTML page: nothing in it refers to anything outside."""
+    text = io.StringIO()
+    with matplotlib.rc_context(_STYLE):
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :]
+    return re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

@@ -1,0 +1,222 @@
+"""`forebay report`: a trace as one page that needs nothing but a browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from importlib.resources import files as resources
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forebay.analysis import Analysis, FileAnalysis, analyze
+from forebay.analyzing import losses_of, reading
+from forebay.new_file import check_output, new_file
+from forebay.trace import Trace, TraceError, one_line, open_trace
+
+_MOST_FILES = 4
+"""Files with a figure of their own."""
+_MOST_SHARED = 24
+_MOST_SIGNATURES = 20
+
+
+@click.command(short_help="Write a page about a traced job.")
+@click.argument("trace", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="The page, for example job.html.",
+)
+@click.option(
+    "--against",
+    type=click.Path(exists=True, path_type=Path),
+    metavar="TRACE",
+    help="Compare with another run.",
+)
+@click.option("--force", is_flag=True, help="Replace FILE.")
+def report(trace: Path, output: Path, against: Path | None, force: bool) -> None:
+    """Write a page about TRACE: what `forebay trace` recorded, or a Darshan log with DXT.
+
+    One HTML file with all figures in it, which loads nothing and runs no script.
+    """
+    check_output(output, trace, force)
+    try:
+        page = render(open_trace(trace), open_trace(against) if against else None)
+        with new_file(output, force) as file:
+            file.write(page.encode())
+    except TraceError as error:
+        raise click.ClickException(str(error)) from error
+    except ImportError as error:
+        raise click.ClickException(
+            f"{error.name} is missing: pip install 'forebay[report]'"
+        ) from error
+    except OSError as error:
+        raise click.ClickException(f"{one_line(str(output))}: {error.strerror}") from error
+
+
+def render(trace: Trace, against: Trace | None = None) -> str:
+    """The page, as HTML. Raises TraceError as Trace.batches does, ImportError without Jinja2 and
+    Matplotlib."""
+    from jinja2 import Environment
+
+    with reading(trace, 2) as progress:
+        analysis = analyze(trace, progress=progress)
+        figures = _figures(trace, analysis, progress)
+    source = resources("forebay").joinpath("report.html.j2").read_text(encoding="utf-8")
+    template = Environment(autoescape=True).from_string(source)
+    return template.render(
+        name=one_line(Path(analysis.path).name),
+        analysis=analysis,
+        losses=losses_of(analysis),
+        tiles=_tiles(analysis),
+        comparison=None if against is None else _comparison(analysis, against),
+        figures=figures.sections,
+        latencies=figures.latencies,
+        signatures=[_signature(file) for file in analysis.files if file.locals],
+        data=_embedded(analysis),
+    )
+
+
+def _embedded(analysis: Analysis) -> str:
+    """JSON that no browser takes for the end of its element."""
+    text = json.dumps(analysis.to_json())
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _tiles(analysis: Analysis) -> list[dict[str, str]]:
+    written = sum(file.write.transferred for file in analysis.files)
+    read = sum(file.read.transferred for file in analysis.files)
+    values = (
+        ("processes", f"{analysis.processes:,}", "processes"),
+        ("accesses", f"{analysis.totals.accesses:,}", "calls"),
+        ("written", f"{written / 2**20:,.1f} MiB", "written"),
+        ("read", f"{read / 2**20:,.1f} MiB", "read"),
+        ("seconds", f"{analysis.seconds:,.3f} s", "from first to last call"),
+        ("io_seconds", f"{analysis.io_seconds:,.3f} s", "in MPI-IO, a process"),
+    )
+    return [{"key": key, "text": text, "label": label} for key, text, label in values]
+
+
+def _comparison(analysis: Analysis, against: Trace) -> dict[str, Any]:
+    other = analyze(against)
+
+    def sums(one: Analysis) -> Iterator[tuple[str, float, str]]:
+        yield "seconds from first to last call", one.seconds, ",.3f"
+        yield "seconds in MPI-IO, a process", one.io_seconds, ",.3f"
+        for kind in ("write", "read"):
+            counts = [getattr(file, kind) for file in one.files]
+            calls = sum(count.calls for count in counts)
+            moved = sum(count.transferred for count in counts)
+            seconds = sum(count.seconds for count in counts)
+            yield f"{kind}s", calls, ",.0f"
+            yield f"MiB in {kind}s", moved / 2**20, ",.1f"
+            yield f"seconds in {kind}s, all processes", seconds, ",.3f"
+            yield f"bytes a {kind}", moved / calls if calls else 0, ",.0f"
+        yield "seconds opening and the like", sum(f.metadata_seconds for f in one.files), ",.3f"
+        yield "syncs", sum(f.syncs for f in one.files), ",.0f"
+        yield "seconds in syncs", sum(f.sync_seconds for f in one.files), ",.3f"
+
+    rows = []
+    for (label, here, form), (_, there, _) in zip(sums(analysis), sums(other), strict=True):
+        ratio = f"{here / there:.2f}" if there else ""
+        rows.append(
+            {"label": label, "here": f"{here:{form}}", "there": f"{there:{form}}", "ratio": ratio}
+        )
+    return {"name": one_line(str(against.path)), "rows": rows}
+
+
+def _signature(file: FileAnalysis) -> dict[str, Any]:
+    lines = file.signature.patterns
+    share = file.signature.covered / max(1, file.signature.accesses)
+    return {
+        "path": file.path,
+        "summary": f"{file.signature.processes:,} processes, together {file.spatial}; patterns"
+        f" cover {file.coverage:.0%} of the accesses of each, and {share:.0%} of all",
+        "lines": lines[:_MOST_SIGNATURES],
+        "more": f"{len(lines) - _MOST_SIGNATURES:,}" if len(lines) > _MOST_SIGNATURES else "",
+    }
+
+
+class _Figures:
+    """The figures of a page, in their sections."""
+
+    def __init__(self) -> None:
+        self.sections: list[dict[str, Any]] = []
+        self.latencies: list[dict[str, str]] = []
+
+    def add(self, title: str, explanation: str, figures: Sequence[tuple[str, str]]) -> None:
+        """`figures`: a caption, or "", and the SVG, of each."""
+        drawn = [{"caption": caption, "svg": svg} for caption, svg in figures]
+        self.sections.append({"title": title, "explanation": explanation, "figures": drawn})
+
+
+def _figures(trace: Trace, analysis: Analysis, progress: Any) -> _Figures:
+    from forebay import figures
+    from forebay.bins import count_into_bins
+
+    moved = [file.read.transferred + file.write.transferred for file in analysis.files]
+    order = sorted((n for n, count in enumerate(moved) if count), key=lambda n: -moved[n])
+    largest = order[:_MOST_FILES]
+    ends = [analysis.files[number].end for number in largest]
+    bins = count_into_bins(
+        trace, analysis.first_ns, analysis.last_ns, largest, ends, progress=progress
+    )
+    drawn = _Figures()
+    if not order:
+        return drawn
+    drawn.add(
+        "Bandwidth over time",
+        "Bytes a second of all processes, each access spread evenly over its duration.",
+        [("", figures.bandwidth_over_time(bins))],
+    )
+    drawn.add(
+        "Where accesses begin",
+        f"Offsets over time{_of_most(len(order))}. Rising lines: the file is passed through from"
+        " its beginning to its end; a cloud: no order.",
+        [(analysis.files[n].path, figures.places_over_time(bins, n)) for n in largest],
+    )
+    drawn.add(
+        "Request sizes over time",
+        "How many bytes each access moved; darker where there are more.",
+        [("", figures.sizes_over_time(bins))],
+    )
+    drawn.add(
+        "Request sizes",
+        "Accesses by the bytes that they moved.",
+        [("", figures.request_sizes(bins))],
+    )
+    drawn.add(
+        "Processes in MPI-IO",
+        "Which part of the time each process spends in MPI-IO calls. A single dark row: the others"
+        " wait, or leave the work to one.",
+        [("", figures.busy_processes(bins))],
+    )
+    shared = order[:_MOST_SHARED]
+    paths = [one_line(Path(analysis.files[n].path).name) for n in shared]
+    drawn.add(
+        "Who uses which file",
+        "Bytes moved by each process, darker where there are more.",
+        [("", figures.sharing(bins, shared, paths))],
+    )
+    for one in bins.latencies:
+        times = {
+            name: _duration(getattr(one, name)) for name in ("median", "p90", "p99", "longest")
+        }
+        named = {"routine": one.routine, "calls": f"{one.calls:,}", "total": f"{one.total:,.3f}"}
+        drawn.latencies.append(named | times)
+    return drawn
+
+
+def _of_most(files: int) -> str:
+    return f", of the {_MOST_FILES} files with the most bytes" if files > _MOST_FILES else ""
+
+
+def _duration(seconds: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:,.3g} {unit}"
+    return f"{seconds * 1e9:,.0f} ns"

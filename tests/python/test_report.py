@@ -1,0 +1,206 @@
+"""The page of `forebay report`: its numbers, what it shows of hostile names, and that a browser
+shows it without asking anybody for anything."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from forebay.analysis import analyze
+from forebay.bins import TIMES, count_into_bins
+from forebay.report import render, report
+from forebay.trace import Operation, open_trace
+from traces import (
+    LOGS,
+    OPEN,
+    READ_AT_ALL,
+    WRITE_AT,
+    Call,
+    block,
+    process,
+    sample,
+    write_trace,
+)
+
+REAL = ("benchmark_write_parallel_384ranks", "mpi-io-test_32ranks", "ior_hdf5_4ranks")
+CHROMIUM = shutil.which("chromium")
+HOSTILE = "/x/<script>alert('1')</script>&\"'-->"
+
+
+class Page(HTMLParser):
+    """Elements, the values of tiles, and the JSON of a page."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.tiles: dict[str, str] = {}
+        self.json = ""
+        self._within: str | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.elements.append((tag, attributes))
+        self._within = attributes.get("data-value") or attributes.get("id")
+
+    def handle_endtag(self, _tag):
+        self._within = None
+
+    def handle_data(self, data):
+        if self._within == "analysis":
+            self.json += data
+        elif self._within is not None and self._within.isidentifier():
+            self.tiles.setdefault(self._within, data)
+
+
+def hostile(folder: Path) -> Path:
+    folder.mkdir()
+    calls = [Call(OPEN, end_ns=5), Call(WRITE_AT, 0, 0, 0, 10, 10, 10, 20)]
+    lines = [*process(0, 1), f"file 0 1 0 5 {HOSTILE}", *block(calls), "end 2 0"]
+    write_trace(folder / "0-0.trace", lines)
+    return folder
+
+
+def mixed(folder: Path, ranks: int = 5, accesses: int = 300) -> Path:
+    """Reads and writes of any size at any time."""
+    folder.mkdir()
+    draw = np.random.default_rng(1)
+    for rank in range(ranks):
+        calls = [Call(OPEN, end_ns=1000)]
+        start = 2000
+        for _ in range(accesses):
+            size, took = int(draw.integers(1, 1 << 20)), int(draw.integers(1, 50_000))
+            routine = WRITE_AT if draw.random() < 0.5 else READ_AT_ALL
+            place = int(draw.integers(0, 1 << 24))
+            calls.append(Call(routine, 0, 0, place, size, size, start, start + took))
+            start += took + int(draw.integers(0, 20_000))
+        lines = [*process(rank, ranks), f"file 0 {ranks} 0 5 /scratch/out", *block(calls)]
+        write_trace(folder / f"{rank}-0.trace", [*lines, f"end {len(calls)} 0"])
+    return folder
+
+
+def traces(folder: Path) -> list[Path]:
+    logs = [LOGS / f"{name}.darshan" for name in REAL]
+    return [*logs, sample(folder / "sample"), mixed(folder / "mixed"), hostile(folder / "hostile")]
+
+
+def test_bins_hold_what_the_accesses_say(tmp_path):
+    trace = open_trace(mixed(tmp_path / "t"))
+    analysis = analyze(trace)
+    (file,) = analysis.files
+    bins = count_into_bins(trace, analysis.first_ns, analysis.last_ns, [0], [file.end])
+    table = trace.accesses
+    start = (table["start_ns"] - analysis.first_ns) / 1e9
+    end = (table["end_ns"] - analysis.first_ns) / 1e9
+    assert bins.busy_s.sum() == pytest.approx((end - start).sum())
+    edges = bins.edges_s
+    for kind, operation in enumerate((Operation.READ, Operation.WRITE)):
+        rows = table["operation"] == operation
+        moved = table["transferred"][rows]
+        assert bins.bytes_moved[kind].sum() == pytest.approx(moved.sum())
+        assert bins.sizes[kind].sum() == bins.places[0][kind].sum() == rows.sum()
+        assert bins.shares[0, :, kind].sum() == moved.sum()
+        # One bin, the long way.
+        for one in (0, TIMES // 3, TIMES - 1):
+            within = np.minimum(end[rows], edges[one + 1]) - np.maximum(start[rows], edges[one])
+            share = np.maximum(within, 0) / (end[rows] - start[rows])
+            assert bins.bytes_moved[kind, one] == pytest.approx((share * moved).sum(), abs=1e-3)
+    for latencies in bins.latencies:
+        routine = [one.name for one in trace.routines].index(latencies.routine)
+        took = (end - start)[table["routine"] == routine]
+        assert latencies.calls == len(took)
+        assert latencies.longest == took.max()
+        for part, value in ((50, latencies.median), (90, latencies.p90), (99, latencies.p99)):
+            # Of few calls a percentile lies between two of them.
+            below, above = np.percentile(took, part, method="lower"), took.max()
+            assert below / 1.1 <= value <= above
+
+
+@pytest.mark.parametrize("number", range(len(REAL) + 3))
+def test_a_page_holds_the_analysis_and_nothing_from_outside(number, tmp_path):
+    trace = open_trace(traces(tmp_path)[number])
+    text = render(trace)
+    page = Page(text)
+    analysis = analyze(trace)
+    assert json.loads(page.json) == json.loads(json.dumps(analysis.to_json()))
+    assert page.tiles["accesses"] == f"{analysis.totals.accesses:,}"
+    assert page.tiles["processes"] == f"{analysis.processes:,}"
+    written = sum(file.write.transferred for file in analysis.files)
+    assert page.tiles["written"] == f"{written / 2**20:,.1f} MiB"
+    for tag, attributes in page.elements:
+        assert tag not in ("link", "iframe", "object", "embed", "base", "form")
+        assert tag != "script" or attributes == {"type": "application/json", "id": "analysis"}
+        for name, value in attributes.items():
+            assert not name.startswith("on")
+            if name in ("src", "href", "xlink:href", "action", "data"):
+                assert value.startswith(("#", "data:image/")), (tag, name, value[:60])
+    assert "@import" not in text
+    assert not re.search(r"url\((?!#)", text)
+    for problem in analysis.problems:
+        assert html.escape(problem, quote=False) in html.unescape(text) or problem in html.unescape(
+            text
+        )
+
+
+def shown_by_chromium(page: Path) -> tuple[str, str]:
+    """The page's elements after Chromium has shown it, and what it said on the console."""
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+    flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    flags += ["--enable-logging=stderr", f"--user-data-dir={page.parent / 'profile'}"]
+    command = [str(CHROMIUM), *flags, "--dump-dom", page.as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return shown.stdout, "\n".join(re.findall(r".*CONSOLE.*", shown.stderr))
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_a_browser_shows_it(tmp_path):
+    """The page forbids itself whatever is not in it: an attempt would be on the console."""
+    page = tmp_path / "page.html"
+    for path in traces(tmp_path):
+        text = render(open_trace(path))
+        page.write_text(text, encoding="utf-8")
+        elements, console = shown_by_chromium(page)
+        assert console == ""
+        assert Page(elements).tiles == Page(text).tiles
+        assert elements.count("<svg") == text.count("<svg")
+    for attempt in ('<img src="http://example.org/a.png">', "<script>document.title = 1</script>"):
+        page.write_text(text.replace("</body>", f"{attempt}</body>"), encoding="utf-8")
+        assert "Content Security Policy" in shown_by_chromium(page)[1]
+
+
+def test_two_runs_are_compared(tmp_path):
+    one, other = sample(tmp_path / "one", ranks=2), sample(tmp_path / "other", ranks=4)
+    result = CliRunner().invoke(
+        report, [str(one), "-o", str(tmp_path / "page.html"), "--against", str(other)]
+    )
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "page.html").read_text()
+    assert "<td>14</td><td>28</td><td>0.50</td>" in text  # writes: seven a rank
+    assert "Against" not in render(open_trace(one))
+
+
+def test_a_file_that_exists_is_kept(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("mine")
+    trace = str(sample(tmp_path / "t"))
+    refused = CliRunner().invoke(report, [trace, "-o", str(page)])
+    assert refused.exit_code == 2 and page.read_text() == "mine"
+    assert CliRunner().invoke(report, [trace, "-o", str(page), "--force"]).exit_code == 0
+    assert page.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_bad_input_gets_one_line(tmp_path):
+    (tmp_path / "empty").mkdir()
+    page = tmp_path / "page.html"
+    result = CliRunner().invoke(report, [str(tmp_path / "empty"), "-o", str(page)])
+    assert result.exit_code == 1 and not page.exists()
+    assert result.output.count("\n") == 1
