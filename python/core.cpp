@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "conflict_binding.h"
 #include "options/options.h"
 #include "page/page_kind.h"
 #include "pattern_binding.h"
@@ -143,4 +144,5 @@ NB_MODULE(_core, module) {
              "What is wrong with the value of an option, or None.");
   forebay::bind_trace(module);
   forebay::bind_pattern(module);
+  forebay::bind_conflicts(module);
 }

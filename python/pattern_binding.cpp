@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "columns.h"
 #include "pattern/classify.h"
 #include "pattern/global.h"
 #include "pattern/notation.h"
@@ -30,9 +31,6 @@ using pattern::Signature;
 using pattern::Stream;
 using pattern::Streams;
 
-template <typename Value>
-using Column = nb::ndarray<const Value, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 int64_t time_of(int64_t ns) { return ns == trace::no_time ? pattern::unknown_time : ns; }
 
 // Adds the data accesses of a batch whose place is known; how many have none.
@@ -40,12 +38,8 @@ uint64_t add(Streams& streams, const Column<uint32_t>& process, const Column<int
              const Column<uint16_t>& routine, const Column<uint8_t>& operation,
              const Column<int64_t>& offset, const Column<int64_t>& size,
              const Column<int64_t>& start_ns, const Column<int64_t>& end_ns) {
-  const std::size_t rows = process.shape(0);
-  for (const std::size_t length :
-       {file.shape(0), routine.shape(0), operation.shape(0), offset.shape(0), size.shape(0),
-        start_ns.shape(0), end_ns.shape(0)}) {
-    if (length != rows) throw nb::value_error("columns of one table are of one length");
-  }
+  const std::size_t rows =
+      rows_of(process, file, routine, operation, offset, size, start_ns, end_ns);
   const nb::gil_scoped_release release;
   uint64_t unplaced = 0;
   for (std::size_t i = 0; i < rows; ++i) {

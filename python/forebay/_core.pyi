@@ -274,3 +274,66 @@ class GlobalSignature:
     def text(self, routines: list[tuple[str, bool]], page_bytes: int) -> str: ...
 
 def merge_signatures(of_ranks: list[tuple[int, Signature]]) -> GlobalSignature: ...
+
+class FileAccess:
+    """An access, of one run of bytes (src/trace/conflicts.h)."""
+
+    @property
+    def process(self) -> int: ...
+    @property
+    def writes(self) -> bool: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def start_ns(self) -> int: ...
+    @property
+    def end_ns(self) -> int: ...
+
+class Conflict:
+    """Two accesses of different processes to the same bytes."""
+
+    @property
+    def first(self) -> FileAccess: ...
+    @property
+    def second(self) -> FileAccess: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def separation(self) -> int: ...
+
+class Conflicts:
+    """The conflicts of a file, by what keeps them apart."""
+
+    @property
+    def counts(self) -> list[int]: ...
+    @property
+    def bytes(self) -> list[int]: ...
+    @property
+    def examples(self) -> list[Conflict]: ...
+    @property
+    def accesses_left_out(self) -> int: ...
+
+class JobConflicts:
+    """Finds the conflicts of a job's accesses."""
+
+    def __init__(self, most_accesses: int) -> None: ...
+    def add(
+        self,
+        reader: TraceReader | None,
+        file: NDArray[Any],
+        process: NDArray[Any],
+        operation: NDArray[Any],
+        offset: NDArray[Any],
+        end: NDArray[Any],
+        contiguous: NDArray[Any],
+        view: NDArray[Any],
+        position: NDArray[Any],
+        transferred: NDArray[Any],
+        start_ns: NDArray[Any],
+        end_ns: NDArray[Any],
+    ) -> None: ...
+    def finish(self) -> list[tuple[int, Conflicts]]: ...

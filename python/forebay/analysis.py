@@ -10,7 +10,7 @@ One pass over the trace, a batch at a time: memory is bounded by the patterns, n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -24,6 +24,7 @@ __all__ = ["Analysis", "Counts", "FileAnalysis", "Finding", "LocalSignature", "a
 
 PAGE_BYTES = 64 << 10
 _SIZE_CLASSES = 64  # powers of two
+_MOST_CONFLICTING = 4_000_000  # accesses of a file
 _OPERATIONS = len(Operation)
 
 
@@ -92,6 +93,49 @@ class GlobalSignature:
 
 
 @dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two accesses of different processes to the same bytes, one of them a write."""
+
+    offset: int
+    end: int
+    """Of the bytes that both touch."""
+    first_rank: int
+    first: str
+    """`read` or `write`."""
+    first_seconds: tuple[float, float]
+    """From when to when, after the first call's start."""
+    second_rank: int
+    second: str
+    second_seconds: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Conflicts of one kind: pairs of accesses, the bytes that they have in common, and some."""
+
+    pairs: int = 0
+    bytes: int = 0
+    examples: tuple[Conflict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicts:
+    """What keeps conflicting accesses of a file apart, in this run (MPI 4.1, 14.6)."""
+
+    concurrent: Apart = Apart()
+    """Nothing: they overlap in time."""
+    ordered: Apart = Apart()
+    """The first had ended. Enough where writes are visible at once (POSIX)."""
+    synced: Apart = Apart()
+    """A sync or close of the first's process, and after it a sync or open of the second's. Enough
+    for MPI's nonatomic mode."""
+    reopened: Apart = Apart()
+    """The same by closing and opening. Enough for close-to-open consistency."""
+    left_out: int = 0
+    """Accesses that were not looked at, there being too many."""
+
+
+@dataclass(frozen=True, slots=True)
 class FileAnalysis:
     """One file."""
 
@@ -111,6 +155,7 @@ class FileAnalysis:
     """Accesses whose place in the file is unknown."""
     locals: tuple[LocalSignature, ...]
     signature: GlobalSignature
+    conflicts: Conflicts
 
     @property
     def accesses(self) -> int:
@@ -161,6 +206,21 @@ class Analysis:
         return (self.last_ns - self.first_ns) / 1e9
 
     @property
+    def needs(self) -> str:
+        """The consistency without which the job's processes may not see each other's bytes.
+
+        `any`: they share none that any of them writes. `mpi`: these are handed over by sync or
+        close. `posix`: they are not. `none`: no consistency helps, they are accessed at once. All
+        as far as this run shows.
+        """
+        conflicts = [file.conflicts for file in self.files]
+        if any(one.concurrent.pairs for one in conflicts):
+            return "none"
+        if any(one.ordered.pairs for one in conflicts):
+            return "posix"
+        return "mpi" if any(one.synced.pairs or one.reopened.pairs for one in conflicts) else "any"
+
+    @property
     def covered(self) -> int:
         """Accesses in patterns of their process."""
         return sum(one.covered for file in self.files for one in file.locals)
@@ -186,6 +246,7 @@ class Analysis:
             "damaged": self.totals.damaged,
             "seconds": self.seconds,
             "io_seconds": self.io_seconds,
+            "needs": self.needs,
             "files": [_file_json(file) for file in self.files],
             "findings": [asdict(finding) for finding in self.findings],
         }
@@ -206,6 +267,7 @@ def _file_json(file: FileAnalysis) -> dict[str, Any]:
         "spatial": file.spatial,
         "coverage": file.coverage,
         "signature": asdict(file.signature),
+        "conflicts": asdict(file.conflicts),
         "local_signatures": [
             {
                 "rank": one.rank,
@@ -232,20 +294,43 @@ def analyze(
     """
     sums = _Sums(len(trace.files), len(trace.processes))
     streams = _core.Streams()
+    conflicts = _core.JobConflicts(_MOST_CONFLICTING)
     for batch in trace.batches():
         sums.add(batch)
         streams.add(
             *(batch[name] for name in ("process", "file", "routine", "operation", "offset")),
             *(batch[name] for name in ("requested", "start_ns", "end_ns")),
         )
+        conflicts.add(
+            trace.reader,
+            batch["file"],
+            batch["process"],
+            batch["operation"],
+            batch["offset"],
+            batch["end"],
+            batch["contiguous"].view(np.uint8),
+            batch["view"],
+            batch["position"],
+            batch["transferred"],
+            batch["start_ns"],
+            batch["end_ns"],
+        )
         progress(len(batch))
+    in_conflict = dict(conflicts.finish())
     by_file: dict[int, list[tuple[int, _core.Signature]]] = {}
     for process, file, signature in streams.finish():
         rank = trace.processes[process].rank
         by_file.setdefault(file, []).append((rank if rank >= 0 else process, signature))
     describe = _Describe(trace.routines, page_bytes)
     files = tuple(
-        _file(trace.files[number], sums, number, by_file.get(number, []), describe)
+        _file(
+            trace.files[number],
+            sums,
+            number,
+            by_file.get(number, []),
+            describe,
+            _conflicts(trace, in_conflict.get(number), sums.first_ns),
+        )
         for number in range(len(trace.files))
     )
     return Analysis(
@@ -385,6 +470,7 @@ def _file(
     number: int,
     signatures: list[tuple[int, _core.Signature]],
     describe: _Describe,
+    conflicts: Conflicts,
 ) -> FileAnalysis:
     metadata = [
         sums.of(number, operation)
@@ -410,7 +496,40 @@ def _file(
         unplaced=int(sums.unplaced[number]),
         locals=tuple(describe.local(path, rank, signature) for rank, signature in signatures),
         signature=describe.common(signatures),
+        conflicts=conflicts,
     )
+
+
+def _conflicts(trace: Trace, found: _core.Conflicts | None, first_ns: int) -> Conflicts:
+    if found is None:
+        return Conflicts()
+
+    def rank(one: _core.FileAccess) -> int:
+        known = trace.processes[one.process].rank
+        return known if known >= 0 else one.process
+
+    def seconds(one: _core.FileAccess) -> tuple[float, float]:
+        return (one.start_ns - first_ns) / 1e9, (one.end_ns - first_ns) / 1e9
+
+    def apart(kind: int) -> Apart:
+        examples = (
+            Conflict(
+                offset=one.offset,
+                end=one.end,
+                first_rank=rank(one.first),
+                first="write" if one.first.writes else "read",
+                first_seconds=seconds(one.first),
+                second_rank=rank(one.second),
+                second="write" if one.second.writes else "read",
+                second_seconds=seconds(one.second),
+            )
+            for one in found.examples
+            if one.separation == kind
+        )
+        return Apart(found.counts[kind], found.bytes[kind], tuple(examples))
+
+    concurrent, ordered, synced, reopened = (apart(kind) for kind in range(4))
+    return Conflicts(concurrent, ordered, synced, reopened, left_out=found.accesses_left_out)
 
 
 _SMALL_BYTES = 1 << 16
@@ -422,6 +541,7 @@ def _findings(files: Sequence[FileAnalysis], trace: Trace) -> list[Finding]:
     findings: list[tuple[float, Finding]] = []
     cached = {trace.files[one.file] for one in trace.opens if one.cached}
     for file in files:
+        findings += [(_seconds(file), finding) for finding in _shared_bytes(file, trace.kind)]
         for kind, counts in (("writes", file.write), ("reads", file.read)):
             alone = counts.calls - counts.collective
             if alone >= _MANY_CALLS and counts.median_size <= _SMALL_BYTES:
@@ -434,6 +554,34 @@ def _findings(files: Sequence[FileAnalysis], trace: Trace) -> list[Finding]:
             findings.append((file.metadata_seconds, _metadata(file, whole)))
     findings.sort(key=lambda weighed: -weighed[0])
     return [finding for _, finding in findings]
+
+
+def _shared_bytes(file: FileAnalysis, kind: str) -> Iterator[Finding]:
+    untold = "; Darshan logs do not tell of syncs" if kind == "darshan" else ""
+    for apart, title, advice in (
+        (
+            file.conflicts.concurrent,
+            "processes access the same bytes at the same time",
+            "what is read or stays in the file depends on chance: order these accesses",
+        ),
+        (
+            file.conflicts.ordered,
+            "processes access bytes that others wrote, with no sync in between",
+            "right where writes are visible at once (consistency=posix, on one node); for"
+            " consistency=mpi and most file systems add MPI_File_sync, a barrier and MPI_File_sync,"
+            " or close and open",
+        ),
+    ):
+        if apart.pairs:
+            one = apart.examples[0]
+            yield Finding(
+                f"{file.path}: {title}",
+                f"{apart.pairs:,} pairs of accesses, {apart.bytes:,} bytes, such as bytes"
+                f" {one.offset:,} to {one.end - 1:,}: {one.first} of rank {one.first_rank} at"
+                f" {one.first_seconds[0]:.6f} s, {one.second} of rank {one.second_rank} at"
+                f" {one.second_seconds[0]:.6f} s{untold}",
+                advice,
+            )
 
 
 def _syncs(file: FileAnalysis, whole: float) -> Finding:

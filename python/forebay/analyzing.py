@@ -20,6 +20,12 @@ from forebay.analysis import analyze as analyze_trace
 from forebay.trace import Trace, TraceError, open_trace
 
 _MOST_FINDINGS = 5
+_NEEDS = {
+    "any": "No process touches bytes that another writes: every consistency and scope is safe.",
+    "mpi": "Bytes that processes share are handed over by sync or close: consistency=mpi is safe.",
+    "posix": "Processes share bytes without a sync in between: consistency=posix is needed.",
+    "none": "[yellow]Processes access the same bytes at the same time, one of them writing.[/]",
+}
 _NOT_A_TERMINAL = 120  # columns
 
 
@@ -112,6 +118,7 @@ class Report:
             f" in MPI-IO {one.io_seconds:.3f} s a process ({_share(one.io_seconds, one.seconds)})"
         )
         self._console.print(self._table())
+        self._line(_NEEDS[one.needs])
         for file in one.files:
             self._print_signatures(file, signatures, local)
         self._print_findings()

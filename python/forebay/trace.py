@@ -236,6 +236,9 @@ class Source(Protocol):
     def problems(self) -> Sequence[str]: ...
     @property
     def access_count(self) -> int: ...
+    @property
+    def reader(self) -> _core.TraceReader | None:
+        """What knows the views, where there are any."""
 
     def batches(self, rows: int) -> Iterator[Columns]:
         """The accesses, `rows` or some more at a time; all at once for 0."""
@@ -358,6 +361,11 @@ class Trace:
         ValueError when the view has no such bytes.
         """
         return self._source.extents(view, position, data_bytes)
+
+    @property
+    def reader(self) -> _core.TraceReader | None:
+        """For functions of forebay._core that need the views."""
+        return self._source.reader
 
     def _accesses(self, columns: Columns) -> Accesses:
         return Accesses(columns, self.files, self.routines)

@@ -18,35 +18,35 @@ class TraceFiles:
     def __init__(self, path: Path):
         paths = _trace_files(path)
         self._names = [one_line(str(file)) for file in paths]
-        self._reader = _core.TraceReader([os.fsencode(file) for file in paths])
+        self.reader = _core.TraceReader([os.fsencode(file) for file in paths])
         self.problems = [
-            f"{self._names[problem.file]}: {problem.text}" for problem in self._reader.problems
+            f"{self._names[problem.file]}: {problem.text}" for problem in self.reader.problems
         ]
-        self.processes = [_process(process) for process in self._reader.processes]
+        self.processes = [_process(process) for process in self.reader.processes]
         if not self.processes:
             raise TraceError(self.problems[0])
         self.problems += _losses(self.processes)
         if path.is_dir():
             self.problems += _absent_ranks(path, self.processes)
-        self.files = [_text(file) for file in self._reader.files]
+        self.files = [_text(file) for file in self.reader.files]
         self.opens = [
             Open(one.process, one.file, one.number, one.ranks, one.amode, one.cached)
-            for one in self._reader.opens
+            for one in self.reader.opens
         ]
         self.views = [
             View(one.process, one.origin, one.extent_bytes, one.data_bytes, one.contiguous)
-            for one in self._reader.views
+            for one in self.reader.views
         ]
         self.routines = [
             Routine(_text(one.name), Operation(one.operation), one.collective, one.nonblocking)
-            for one in self._reader.routines
+            for one in self.reader.routines
         ]
-        self.access_count = self._reader.access_count
+        self.access_count = self.reader.access_count
         self._bad: dict[tuple[int, int], tuple[int, str]] = {}
 
     def batches(self, rows: int) -> Iterator[Columns]:
         """As forebay.trace.Source says."""
-        stream = _core.AccessStream(self._reader)
+        stream = _core.AccessStream(self.reader)
         while True:
             table, bad = stream.next(rows)
             for block in bad:
@@ -63,7 +63,7 @@ class TraceFiles:
 
     def extents(self, view: int, position: int, data_bytes: int) -> Iterator[tuple[int, int]]:
         """As forebay.trace.Source says."""
-        return self._reader.extents(view, position, data_bytes)
+        return self.reader.extents(view, position, data_bytes)
 
 
 def _trace_files(path: Path) -> list[Path]:

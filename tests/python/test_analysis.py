@@ -12,7 +12,18 @@ from click.testing import CliRunner
 from forebay.analysis import analyze
 from forebay.analyzing import analyze as command
 from forebay.trace import Operation, open_trace
-from traces import CLOSE, LOGS, OPEN, WRITE_AT, Call, block, process, sample, write_trace
+from traces import (
+    CLOSE,
+    LOGS,
+    OPEN,
+    READ_AT_ALL,
+    WRITE_AT,
+    Call,
+    block,
+    process,
+    sample,
+    write_trace,
+)
 
 REAL = ("benchmark_write_parallel_384ranks", "mpi-io-test_32ranks", "ior_hdf5_4ranks")
 
@@ -133,3 +144,47 @@ def test_a_notebook_shows_the_report(tmp_path: Path) -> None:
     shown = analyze(open_trace(interleaved(tmp_path / "t", ranks=3, records=20)))._repr_html_()
     assert shown.startswith("<pre>") and shown.rstrip().endswith("</pre>")
     assert "&lt;fixed stride, 1&gt;" in shown and "<fixed" not in shown
+
+
+def two_ranks(folder: Path, first: list[Call], second: list[Call]) -> Path:
+    folder.mkdir()
+    for rank, calls in enumerate((first, second)):
+        calls = [Call(OPEN, end_ns=100), *calls]
+        lines = [*process(rank, 2), "file 0 2 0 5 /scratch/out", *block(calls)]
+        write_trace(folder / f"{rank}-{rank}.trace", [*lines, f"end {len(calls)} 0"])
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("reopened", "read_at", "needs", "said"),
+    [
+        (True, 5000, "mpi", "consistency=mpi is safe"),
+        (False, 5000, "posix", "consistency=posix is needed"),
+        (False, 1050, "none", "at the same time"),
+        (False, None, "any", "every consistency and scope is safe"),
+    ],
+)
+def test_conflicts_are_judged(
+    tmp_path: Path, reopened: bool, read_at: int | None, needs: str, said: str
+) -> None:
+    write = [Call(WRITE_AT, 0, 0, 0, 100, 100, 1000, 1100)]
+    read = [] if read_at is None else [Call(READ_AT_ALL, 0, 0, 40, 90, 60, read_at, read_at + 9)]
+    if reopened:
+        write.append(Call(CLOSE, start_ns=2000, end_ns=2100))
+        read.insert(0, Call(OPEN, start_ns=3000, end_ns=3100))
+    folder = two_ranks(tmp_path / "t", write, read)
+    analysis = analyze(open_trace(folder))
+    assert analysis.needs == needs
+    conflicts = analysis.files[0].conflicts
+    kinds = (conflicts.concurrent, conflicts.ordered, conflicts.synced, conflicts.reopened)
+    assert sum(one.pairs for one in kinds) == (read_at is not None)
+    assert sum(one.bytes for one in kinds) == (60 if read_at else 0)
+    for one in kinds:
+        for example in one.examples:
+            assert (example.offset, example.end) == (40, 100)
+            assert (example.first_rank, example.first) == (0, "write")
+            assert (example.second_rank, example.second) == (1, "read")
+            assert example.first_seconds == pytest.approx((1e-6, 1.1e-6))
+    printed = CliRunner().invoke(command, [str(folder)]).output
+    assert said in printed
+    assert ("bytes 40 to 99" in printed) == (needs in ("posix", "none"))

@@ -231,3 +231,28 @@ def test_clocks_of_nodes_are_compared(installation: mpi.Mpi, tmp_path: Path) -> 
     opens = [table["routine"] == [one.name for one in trace.routines].index("MPI_File_open")]
     begins, ends = table["start_ns"][opens[0]], table["end_ns"][opens[0]]
     assert begins.max() < ends.min()
+
+
+@pytest.mark.parametrize(
+    ("name", "needs"), [("barrier_visibility", "posix"), ("sync_visibility", "mpi")]
+)
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_what_consistency_a_program_needs(
+    installation: mpi.Mpi, name: str, needs: str, tmp_path: Path
+) -> None:
+    """Programs that other tests run under what they need, and would fail under less."""
+    program = mpi.compile_program(installation, FOLDER.parent / "mpi" / f"{name}.c")
+    command = [str(program), str(tmp_path)]
+    trace = record(installation, 2, command, tmp_path, {"FOREBAY_ENABLE": "false"})
+    assert package.analyze(trace).needs == needs
+
+
+def test_a_view_keeps_interleaved_accesses_apart(tmp_path: Path) -> None:
+    """From their first byte to their last the ranks' writes overlap; their runs do not. Other ranks
+    read them after a sync."""
+    installation = mpi.WHEELS[0]
+    program = mpi.compile_program(installation, PROGRAMS / "tile_io.c")
+    command = [str(program), str(tmp_path), "independent"]
+    trace = record(installation, 4, command, tmp_path, {"FOREBAY_ENABLE": "false"})
+    assert not trace.accesses["contiguous"].all()
+    assert package.analyze(trace).needs == "mpi"

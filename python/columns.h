@@ -1,0 +1,23 @@
+// Columns of a table of accesses that Python hands in, without copying.
+#pragma once
+
+#include <nanobind/ndarray.h>
+
+#include <cstddef>
+
+namespace forebay {
+
+template <typename Value>
+using Column =
+    nanobind::ndarray<const Value, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+
+// The columns' common length; raises ValueError if they have none.
+template <typename First, typename... Others>
+std::size_t rows_of(const First& first, const Others&... others) {
+  const std::size_t rows = first.shape(0);
+  if (((others.shape(0) != rows) || ...))
+    throw nanobind::value_error("columns of one table are of one length");
+  return rows;
+}
+
+}  // namespace forebay

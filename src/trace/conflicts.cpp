@@ -1,0 +1,144 @@
+#include "trace/conflicts.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace forebay::trace {
+
+namespace {
+
+constexpr uint32_t no_access = std::numeric_limits<uint32_t>::max();
+constexpr std::size_t most_examples = 8;  // of each separation
+
+}  // namespace
+
+void ConflictFinder::access(const FileAccess& access) {
+  if (access.end <= access.offset) return;
+  if (accesses_.size() >= std::min<uint64_t>(most_accesses_, no_access))
+    ++left_out_;
+  else
+    accesses_.push_back(access);
+}
+
+void ConflictFinder::sync(uint32_t process, int64_t start_ns, int64_t end_ns) {
+  Process& of = processes_[process];
+  of.closes_and_syncs.push_back({start_ns, end_ns});
+  of.opens_and_syncs.push_back({start_ns, end_ns});
+}
+
+void ConflictFinder::open(uint32_t process, int64_t start_ns, int64_t end_ns) {
+  Process& of = processes_[process];
+  of.opens.push_back({start_ns, end_ns});
+  of.opens_and_syncs.push_back({start_ns, end_ns});
+}
+
+void ConflictFinder::close(uint32_t process, int64_t start_ns, int64_t end_ns) {
+  Process& of = processes_[process];
+  of.closes.push_back({start_ns, end_ns});
+  of.closes_and_syncs.push_back({start_ns, end_ns});
+}
+
+Conflicts ConflictFinder::finish() {
+  const auto by_start = [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; };
+  std::stable_sort(accesses_.begin(), accesses_.end(), by_start);
+  for (auto& [number, process] : processes_) {
+    for (auto* events :
+         {&process.closes, &process.closes_and_syncs, &process.opens, &process.opens_and_syncs})
+      std::stable_sort(events->begin(), events->end(), by_start);
+  }
+  Conflicts found;
+  found.accesses_left_out = left_out_;
+  latest_ = {no_access, no_access};
+  latest_second_ = no_access;
+  for (uint32_t i = 0; i < accesses_.size(); ++i) look(i, found);
+  accesses_.clear();
+  processes_.clear();
+  touched_.clear();
+  left_out_ = 0;
+  return found;
+}
+
+// Where the stretch that begins at `at`, or after it, is; one that reaches over it is cut in two.
+ConflictFinder::Map::iterator ConflictFinder::cut(int64_t at) {
+  auto after = touched_.lower_bound(at);
+  if (after == touched_.begin()) return after;
+  auto before = std::prev(after);
+  if (before->second.end <= at) return after;
+  const Touched rest = before->second;
+  before->second.end = at;
+  return touched_.emplace_hint(after, at, rest);
+}
+
+void ConflictFinder::look(uint32_t number, Conflicts& found) {
+  const FileAccess& access = accesses_[number];
+  auto stretch = cut(access.offset);
+  const auto last = cut(access.end);
+  int64_t at = access.offset;
+  const auto fill_hole = [&](int64_t end) {
+    if (at < end)
+      touched_.emplace(
+          at, Touched{end, access.writes ? number : no_access, access.writes ? no_access : number});
+  };
+  for (; stretch != last; ++stretch) {
+    fill_hole(stretch->first);
+    Touched& touched = stretch->second;
+    at = touched.end;
+    if (touched.write != no_access) conflict(touched.write, number, stretch->first, at, found);
+    if (access.writes) {
+      if (touched.read != no_access) conflict(touched.read, number, stretch->first, at, found);
+      touched.write = number;
+      touched.read = no_access;
+    } else if (touched.read == no_access || accesses_[touched.read].end_ns < access.end_ns) {
+      touched.read = number;
+    }
+  }
+  fill_hole(access.end);
+}
+
+void ConflictFinder::conflict(uint32_t first, uint32_t second, int64_t offset, int64_t end,
+                              Conflicts& found) {
+  const FileAccess& one = accesses_[first];
+  const FileAccess& other = accesses_[second];
+  if (one.process == other.process) return;
+  const Separation apart = separation(one, other);
+  // What was read before cannot change any more.
+  if (!one.writes && apart != Separation::none) return;
+  const auto index = static_cast<std::size_t>(apart);
+  found.bytes[index] += static_cast<uint64_t>(end - offset);
+  if (second != latest_second_) latest_ = {no_access, no_access};
+  latest_second_ = second;
+  if (latest_[one.writes] == first) return;  // another stretch of theirs
+  latest_[one.writes] = first;
+  const uint64_t before = found.counts[index]++;
+  if (before < most_examples) found.examples.push_back({one, other, offset, end, apart});
+}
+
+Separation ConflictFinder::separation(const FileAccess& first, const FileAccess& second) const {
+  if (first.end_ns > second.start_ns) return Separation::none;
+  const auto releaser = processes_.find(first.process);
+  const auto acquirer = processes_.find(second.process);
+  if (releaser == processes_.end() || acquirer == processes_.end()) return Separation::order;
+  const Process& from = releaser->second;
+  const Process& to = acquirer->second;
+  if (handed_over(from.closes, to.opens, first, second)) return Separation::reopened;
+  if (handed_over(from.closes_and_syncs, to.opens_and_syncs, first, second))
+    return Separation::synced;
+  return Separation::order;
+}
+
+// Whether the first's process released the file after its access, and the second's acquired it
+// after that and before its own.
+bool ConflictFinder::handed_over(const std::vector<Event>& releases,
+                                 const std::vector<Event>& acquires, const FileAccess& first,
+                                 const FileAccess& second) {
+  const auto from = [](const std::vector<Event>& events, int64_t ns) {
+    return std::lower_bound(events.begin(), events.end(), ns,
+                            [](const Event& event, int64_t at) { return event.start_ns < at; });
+  };
+  const auto release = from(releases, first.end_ns);
+  if (release == releases.end()) return false;
+  const auto acquire = from(acquires, release->end_ns);
+  return acquire != acquires.end() && acquire->end_ns <= second.start_ns;
+}
+
+}  // namespace forebay::trace
