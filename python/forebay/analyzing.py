@@ -17,7 +17,8 @@ from rich.table import Table
 
 from forebay.analysis import PAGE_BYTES, Analysis, Counts, FileAnalysis
 from forebay.analysis import analyze as analyze_trace
-from forebay.trace import Trace, TraceError, open_trace
+from forebay.new_file import check_output, new_file
+from forebay.trace import Trace, TraceError, one_line, open_trace
 
 _MOST_FINDINGS = 5
 _NEEDS = {
@@ -42,6 +43,13 @@ _NOT_A_TERMINAL = 120  # columns
 )
 @click.option("--local", is_flag=True, help="The signatures of each process, too.")
 @click.option(
+    "--proto",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the signatures to FILE: protocol buffers, or JSON if it ends in .json.",
+)
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@click.option(
     "--page-size",
     type=click.IntRange(1),
     default=PAGE_BYTES,
@@ -49,24 +57,48 @@ _NOT_A_TERMINAL = 120  # columns
     metavar="BYTES",
     help="What request sizes are called small or large against.",
 )
-def analyze(trace: Path, as_json: bool, signatures: int, local: bool, page_size: int) -> None:
+def analyze(
+    trace: Path,
+    as_json: bool,
+    signatures: int,
+    local: bool,
+    proto: Path | None,
+    force: bool,
+    page_size: int,
+) -> None:
     """Analyze TRACE: what `forebay trace` recorded, or a Darshan log with DXT.
 
     Prints what was read, written and waited for, the I/O signatures of each file with how much of
     it they cover, and what could be changed. docs/signatures.md explains the notation.
     """
+    if proto is not None:
+        check_output(proto, trace, force)
     try:
         opened = open_trace(trace)
         with reading(opened) as progress:
             analysis = analyze_trace(opened, page_size, progress)
     except TraceError as error:
         raise click.ClickException(str(error)) from error
+    if proto is not None:
+        _write_signatures(analysis, proto, force)
     if as_json:
         json.dump(analysis.to_json(), sys.stdout, indent=1)
         click.echo()
         return
     width = None if sys.stdout.isatty() else _NOT_A_TERMINAL
     Report(Console(highlight=False, width=width), analysis).print(signatures, local)
+
+
+def _write_signatures(analysis: Analysis, path: Path, force: bool) -> None:
+    from forebay.signatures import write
+
+    try:
+        with new_file(path, force) as file:
+            write(analysis, file, as_json=path.suffix == ".json")
+    except ImportError as error:
+        raise click.ClickException(f"{error.name} is missing: pip install protobuf") from error
+    except OSError as error:
+        raise click.ClickException(f"{one_line(str(path))}: {error.strerror}") from error
 
 
 def as_html(analysis: Analysis) -> str:
