@@ -1,10 +1,12 @@
 // Faults below Forebay on one rank or on all, hundreds of scenarios a launch: each kind of call in
 // turn, its Nth until a run meets none (inject.h).
 //
-//   faulty_ranks FILE storage STRIDE      every storage call of each rank, or one in STRIDE
+//   faulty_ranks FILE storage some|all    every storage call of each rank
 //   faulty_ranks FILE segments RANK HOW   every shared-memory call of RANK (-1: of all); HOW: of
 //                                         inject.h
-//   faulty_ranks FILE memory STRIDE       every allocation of each rank, or one in STRIDE
+//   faulty_ranks FILE memory some|all     every allocation of each rank
+//
+// all: in both scopes, with write-behind and without; some: these take turns from rank to rank.
 //
 // In each run the ranks write interleaved records through a small cache, read, sync, set_size, set
 // views, write in rank order and close with errors returned; then, with the fault gone, they open
@@ -256,13 +258,12 @@ static bool run(const struct scenario* scenario) {
   return met > 0;
 }
 
-// Every so many calls, beginning with another one each time, until there is none.
-static void run_each(struct scenario scenario, long stride) {
-  static long begun = 0;
-  for (scenario.nth = 1 + begun++ % stride; run(&scenario);) scenario.nth += stride;
+// Each call in turn, until there is none.
+static void run_each(struct scenario scenario) {
+  for (scenario.nth = 1; run(&scenario);) ++scenario.nth;
 }
 
-static void storage_faults(long stride) {
+static void storage_faults(bool all) {
   static const struct {
     int calls, error, how;
   } kinds[] = {
@@ -280,16 +281,13 @@ static void storage_faults(long stride) {
       {INJECT_SIZE, EIO, INJECT_FOR_EVER},     {INJECT_OPEN, EIO, INJECT_ONCE},
       {INJECT_OPEN, EIO, INJECT_FOR_EVER},     {INJECT_CLOSE, EIO, INJECT_FOR_EVER},
   };
-  const bool each_variant = ranks <= 2 || stride == 1;
   for (int k = 0; k < (int)(sizeof kinds / sizeof *kinds); ++k) {
-    const bool for_ever = kinds[k].how == INJECT_FOR_EVER || kinds[k].how == INJECT_HALF_FOR_EVER;
     for (int faulty = 0; faulty < ranks; ++faulty) {
       for (int variant = 0; variant < 4; ++variant) {
-        if (!each_variant && variant != (k + faulty) % 4) continue;
-        run_each(
-            (struct scenario){"storage", faulty, kinds[k].calls, 1, kinds[k].error, kinds[k].how,
-                              variant & 1 ? "process" : "node", (variant & 2) != 0, 4096},
-            for_ever && stride > 1 ? stride * 3 : stride);
+        if (!all && variant != (k + faulty) % 4) continue;
+        run_each((struct scenario){"storage", faulty, kinds[k].calls, 1, kinds[k].error,
+                                   kinds[k].how, variant & 1 ? "process" : "node",
+                                   (variant & 2) != 0, 4096});
       }
     }
   }
@@ -317,14 +315,13 @@ static void segment_faults(int faulty, int how) {
   }
 }
 
-static void memory_faults(long stride) {
+static void memory_faults(bool all) {
   for (int faulty = 0; faulty < ranks; ++faulty) {
     for (int variant = 0; variant < 8; ++variant) {
-      const bool for_ever = (variant & 4) != 0;
+      if (!all && (variant + variant / 2 + variant / 4) % ranks != faulty) continue;
       run_each((struct scenario){"memory", faulty, INJECT_ALLOCATION, 1, ENOMEM,
-                                 for_ever ? INJECT_FOR_EVER : INJECT_ONCE,
-                                 variant & 1 ? "process" : "node", (variant & 2) != 0, 4096},
-               for_ever ? stride * 7 : stride);
+                                 variant & 4 ? INJECT_FOR_EVER : INJECT_ONCE,
+                                 variant & 1 ? "process" : "node", (variant & 2) != 0, 4096});
     }
   }
 }
@@ -337,9 +334,9 @@ int main(int argc, char** argv) {
   disarm = (inject_disarm_function*)dlsym(RTLD_DEFAULT, "inject_disarm");
   CHECK(arm != NULL && disarm != NULL && argc >= 3);
   path = argv[1];
-  if (strcmp(argv[2], "storage") == 0) storage_faults(atol(argv[3]));
+  if (strcmp(argv[2], "storage") == 0) storage_faults(strcmp(argv[3], "all") == 0);
   if (strcmp(argv[2], "segments") == 0) segment_faults(atoi(argv[3]), atoi(argv[4]));
-  if (strcmp(argv[2], "memory") == 0) memory_faults(atol(argv[3]));
+  if (strcmp(argv[2], "memory") == 0) memory_faults(strcmp(argv[3], "all") == 0);
   if (rank == 0) printf("%ld runs, %ld faults\n", runs, faults);
   MPI_Finalize();
   return 0;
