@@ -10,50 +10,19 @@ One pass over the trace, a batch at a time: memory is bounded by the patterns, n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from forebay import _core
-from forebay.trace import NO_TIME, Accesses, Operation, Routine, Totals, Trace
+from forebay.conflicts import Conflicts, Finder
+from forebay.findings import Finding, findings_of
+from forebay.sums import Counts, Sums
+from forebay.trace import Operation, Routine, Totals, Trace
 
 __all__ = ["Analysis", "Counts", "FileAnalysis", "Finding", "LocalSignature", "analyze"]
 
 PAGE_BYTES = 64 << 10
-_SIZE_CLASSES = 64  # powers of two
-_MOST_CONFLICTING = 4_000_000  # accesses of a file
-_OPERATIONS = len(Operation)
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Of the calls of one kind."""
-
-    calls: int = 0
-    collective: int = 0
-    """Of these, how many were of collective routines."""
-    requested: int = 0
-    """Bytes."""
-    transferred: int = 0
-    """Bytes."""
-    seconds: float = 0.0
-    """Spent in them, summed over the processes; calls with folded times are left out."""
-    size_classes: tuple[int, ...] = ()
-    """Calls that asked for less than 1, 2, 4, 8 ... bytes and no less than half of it."""
-
-    @property
-    def median_size(self) -> int:
-        """Half of the calls ask for less bytes than this power of two, and none of them for less
-        than half of the others' least."""
-        seen = 0
-        for power, calls in enumerate(self.size_classes):
-            seen += calls
-            if 2 * seen >= self.calls and seen:
-                return 1 << power
-        return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,49 +63,6 @@ class GlobalSignature:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
-    """Two accesses of different processes to the same bytes, one of them a write."""
-
-    offset: int
-    end: int
-    """Of the bytes that both touch."""
-    first_rank: int
-    first: str
-    """`read` or `write`."""
-    first_seconds: tuple[float, float]
-    """From when to when, after the first call's start."""
-    second_rank: int
-    second: str
-    second_seconds: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Apart:
-    """Conflicts of one kind: pairs of accesses, the bytes that they have in common, and some."""
-
-    pairs: int = 0
-    bytes: int = 0
-    examples: tuple[Conflict, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Conflicts:
-    """What keeps conflicting accesses of a file apart, in this run (MPI 4.1, 14.6)."""
-
-    concurrent: Apart = Apart()
-    """Nothing: they overlap in time."""
-    ordered: Apart = Apart()
-    """The first had ended. Enough where writes are visible at once (POSIX)."""
-    synced: Apart = Apart()
-    """A sync or close of the first's process, and after it a sync or open of the second's. Enough
-    for MPI's nonatomic mode."""
-    reopened: Apart = Apart()
-    """The same by closing and opening. Enough for close-to-open consistency."""
-    left_out: int = 0
-    """Accesses that were not looked at, there being too many."""
-
-
-@dataclass(frozen=True, slots=True)
 class FileAnalysis:
     """One file."""
 
@@ -171,15 +97,6 @@ class FileAnalysis:
     @property
     def spatial(self) -> str:
         return self.signature.spatial
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something worth changing."""
-
-    title: str
-    evidence: str
-    advice: str
 
 
 @dataclass(frozen=True)
@@ -303,31 +220,18 @@ def analyze(
     `page_bytes`: what request sizes are called small, medium or large against. `progress` is told
     how many accesses were read, again and again. Raises TraceError as Trace.batches does.
     """
-    sums = _Sums(len(trace.files), len(trace.processes))
+    sums = Sums(len(trace.files), len(trace.processes))
     streams = _core.Streams()
-    conflicts = _core.JobConflicts(_MOST_CONFLICTING)
+    conflicts = Finder(trace)
     for batch in trace.batches():
         sums.add(batch)
         streams.add(
             *(batch[name] for name in ("process", "file", "routine", "operation", "offset")),
             *(batch[name] for name in ("requested", "start_ns", "end_ns")),
         )
-        conflicts.add(
-            trace.reader,
-            batch["file"],
-            batch["process"],
-            batch["operation"],
-            batch["offset"],
-            batch["end"],
-            batch["contiguous"].view(np.uint8),
-            batch["view"],
-            batch["position"],
-            batch["transferred"],
-            batch["start_ns"],
-            batch["end_ns"],
-        )
+        conflicts.add(batch)
         progress(len(batch))
-    in_conflict = dict(conflicts.finish())
+    in_conflict = conflicts.finish(sums.first_ns)
     by_file: dict[int, list[tuple[int, _core.Signature]]] = {}
     for process, file, signature in streams.finish():
         rank = trace.processes[process].rank
@@ -340,7 +244,7 @@ def analyze(
             number,
             by_file.get(number, []),
             describe,
-            _conflicts(trace, in_conflict.get(number), sums.first_ns),
+            in_conflict.get(number, Conflicts()),
         )
         for number in range(len(trace.files))
     )
@@ -356,73 +260,8 @@ def analyze(
         last_ns=sums.last_ns if sums.timed else 0,
         io_seconds=float(sums.process_ns.sum()) / max(1, len(trace.processes)) / 1e9,
         files=files,
-        findings=tuple(_findings(files, trace)),
+        findings=tuple(findings_of(files, trace)),
     )
-
-
-class _Sums:
-    """Counts by file and operation."""
-
-    def __init__(self, files: int, processes: int):
-        self._rows = files * _OPERATIONS
-        self.calls = np.zeros(self._rows, np.int64)
-        self.collective = np.zeros(self._rows, np.int64)
-        self.requested = np.zeros(self._rows, np.int64)
-        self.transferred = np.zeros(self._rows, np.int64)
-        self.ns = np.zeros(self._rows, np.int64)
-        self.sizes = np.zeros((self._rows, _SIZE_CLASSES), np.int64)
-        self.unplaced = np.zeros(files, np.int64)
-        self.process_ns = np.zeros(processes, np.int64)
-        self._users = np.zeros((files, processes), bool)
-        self._ends = np.zeros(files, np.int64)
-        self.timed = False
-        self.first_ns, self.last_ns = int(np.iinfo(np.int64).max), int(np.iinfo(np.int64).min)
-
-    def add(self, batch: Accesses) -> None:
-        known = batch["file"] >= 0
-        rows = batch["file"][known].astype(np.int64) * _OPERATIONS + batch["operation"][known]
-        requested = batch["requested"][known]
-        self._count(self.calls, rows)
-        self._count(self.collective, rows[batch["collective"][known]])
-        np.add.at(self.requested, rows, requested)
-        np.add.at(self.transferred, rows, batch["transferred"][known])
-        classes = np.frexp(np.maximum(requested, 0).astype(np.float64))[1]
-        np.add.at(self.sizes, (rows, np.minimum(classes, _SIZE_CLASSES - 1)), 1)
-        moves = np.isin(batch["operation"], (Operation.READ, Operation.WRITE))
-        nowhere = known & moves & (batch["requested"] > 0) & (batch["offset"] < 0)
-        np.add.at(self.unplaced, batch["file"][nowhere], 1)
-        self._users[batch["file"][known & moves], batch["process"][known & moves]] = True
-        timed = (batch["start_ns"] != NO_TIME) & (batch["end_ns"] != NO_TIME) & ~batch["folded"]
-        took = batch["end_ns"][timed] - batch["start_ns"][timed]
-        np.add.at(self.process_ns, batch["process"][timed], took)
-        np.add.at(self.ns, rows[timed[known]], took[known[timed]])
-        if timed.any():
-            self.timed = True
-            self.first_ns = min(self.first_ns, int(batch["start_ns"][timed].min()))
-            self.last_ns = max(self.last_ns, int(batch["end_ns"][timed].max()))
-        np.maximum.at(self._ends, batch["file"][known], batch["end"][known])
-
-    def _count(self, counts: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
-        counts += np.bincount(rows, minlength=self._rows)
-
-    def end(self, file: int) -> int:
-        """One past the last byte that was asked for."""
-        return int(self._ends[file])
-
-    def users(self, file: int) -> int:
-        """How many processes accessed the file."""
-        return int(self._users[file].sum())
-
-    def of(self, file: int, operation: Operation) -> Counts:
-        row = file * _OPERATIONS + operation
-        return Counts(
-            calls=int(self.calls[row]),
-            collective=int(self.collective[row]),
-            requested=int(self.requested[row]),
-            transferred=int(self.transferred[row]),
-            seconds=float(self.ns[row]) / 1e9,
-            size_classes=tuple(np.trim_zeros(self.sizes[row], "b").tolist()),
-        )
 
 
 class _Describe:
@@ -480,7 +319,7 @@ def _prevailing(merged: _core.GlobalSignature) -> str:
 
 def _file(
     path: str,
-    sums: _Sums,
+    sums: Sums,
     number: int,
     signatures: list[tuple[int, _core.Signature]],
     describe: _Describe,
@@ -511,125 +350,4 @@ def _file(
         locals=tuple(describe.local(path, rank, signature) for rank, signature in signatures),
         signature=describe.common(signatures),
         conflicts=conflicts,
-    )
-
-
-def _conflicts(trace: Trace, found: _core.Conflicts | None, first_ns: int) -> Conflicts:
-    if found is None:
-        return Conflicts()
-
-    def rank(one: _core.FileAccess) -> int:
-        known = trace.processes[one.process].rank
-        return known if known >= 0 else one.process
-
-    def seconds(one: _core.FileAccess) -> tuple[float, float]:
-        return (one.start_ns - first_ns) / 1e9, (one.end_ns - first_ns) / 1e9
-
-    def apart(kind: int) -> Apart:
-        examples = (
-            Conflict(
-                offset=one.offset,
-                end=one.end,
-                first_rank=rank(one.first),
-                first="write" if one.first.writes else "read",
-                first_seconds=seconds(one.first),
-                second_rank=rank(one.second),
-                second="write" if one.second.writes else "read",
-                second_seconds=seconds(one.second),
-            )
-            for one in found.examples
-            if one.separation == kind
-        )
-        return Apart(found.counts[kind], found.bytes[kind], tuple(examples))
-
-    concurrent, ordered, synced, reopened = (apart(kind) for kind in range(4))
-    return Conflicts(concurrent, ordered, synced, reopened, left_out=found.accesses_left_out)
-
-
-_SMALL_BYTES = 1 << 16
-_MANY_CALLS = 1000
-
-
-def _findings(files: Sequence[FileAnalysis], trace: Trace) -> list[Finding]:
-    """What costs the most time comes first."""
-    findings: list[tuple[float, Finding]] = []
-    cached = {trace.files[one.file] for one in trace.opens if one.cached}
-    for file in files:
-        findings += [(_seconds(file), finding) for finding in _shared_bytes(file, trace.kind)]
-        for kind, counts in (("writes", file.write), ("reads", file.read)):
-            alone = counts.calls - counts.collective
-            if alone >= _MANY_CALLS and counts.median_size <= _SMALL_BYTES:
-                finding = _small_calls(file, kind, counts, alone, file.path in cached)
-                findings.append((counts.seconds, finding))
-        whole = _seconds(file)
-        if file.syncs > 0 and file.sync_seconds > 0.5 * whole:
-            findings.append((file.sync_seconds, _syncs(file, whole)))
-        if file.accesses and file.metadata_seconds > 0.5 * whole:
-            findings.append((file.metadata_seconds, _metadata(file, whole)))
-    findings.sort(key=lambda weighed: -weighed[0])
-    return [finding for _, finding in findings]
-
-
-def _shared_bytes(file: FileAnalysis, kind: str) -> Iterator[Finding]:
-    untold = "; Darshan logs do not tell of syncs" if kind == "darshan" else ""
-    for apart, title, advice in (
-        (
-            file.conflicts.concurrent,
-            "processes access the same bytes at the same time",
-            "what is read or stays in the file depends on chance: order these accesses",
-        ),
-        (
-            file.conflicts.ordered,
-            "processes access bytes that others wrote, with no sync in between",
-            "right where writes are visible at once (consistency=posix, on one node); for"
-            " consistency=mpi and most file systems add MPI_File_sync, a barrier and MPI_File_sync,"
-            " or close and open",
-        ),
-    ):
-        if apart.pairs:
-            one = apart.examples[0]
-            yield Finding(
-                f"{file.path}: {title}",
-                f"{apart.pairs:,} pairs of accesses, {apart.bytes:,} bytes, such as bytes"
-                f" {one.offset:,} to {one.end - 1:,}: {one.first} of rank {one.first_rank} at"
-                f" {one.first_seconds[0]:.6f} s, {one.second} of rank {one.second_rank} at"
-                f" {one.second_seconds[0]:.6f} s{untold}",
-                advice,
-            )
-
-
-def _syncs(file: FileAnalysis, whole: float) -> Finding:
-    return Finding(
-        f"most of the time on {file.path} goes into MPI_File_sync",
-        f"{file.syncs:,} calls, {file.sync_seconds:.3f} s of {whole:.3f} s",
-        "sync where other processes must see the bytes, or a crash must not lose them,"
-        " and nowhere else",
-    )
-
-
-def _metadata(file: FileAnalysis, whole: float) -> Finding:
-    return Finding(
-        f"most of the time on {file.path} goes into opening, closing and setting it up",
-        f"{file.metadata_calls:,} calls, {file.metadata_seconds:.3f} s of {whole:.3f} s,"
-        f" for {file.accesses:,} accesses",
-        "keep the file open between phases; open it once, by all processes together",
-    )
-
-
-def _seconds(file: FileAnalysis) -> float:
-    return file.read.seconds + file.write.seconds + file.metadata_seconds + file.sync_seconds
-
-
-def _small_calls(
-    file: FileAnalysis, kind: str, counts: Counts, alone: int, cached: bool
-) -> Finding:
-    interleaved = file.processes > 1 and file.spatial == "contiguous"
-    return Finding(
-        f"{'small interleaved' if interleaved else 'small'} {kind} of {file.path}",
-        f"{alone:,} of {counts.calls:,} are independent, half of them below"
-        f" {counts.median_size:,} bytes, by {file.processes:,} processes",
-        "the cache takes them already (see `forebay run --stats`)"
-        if cached
-        else "`forebay run` makes them few and large; in the program, a file view and collective"
-        " routines (MPI_File_write_all, MPI_File_read_all) do",
     )
