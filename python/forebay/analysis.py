@@ -5,7 +5,8 @@
     for file in analysis.files:
         print(file.path, file.spatial, file.coverage)
 
-One pass over the trace, a batch at a time: memory is bounded by the patterns, not by the accesses.
+One pass over the trace, a batch at a time: memory is bounded by the patterns, and by the four
+million accesses of a file among which conflicts are looked for.
 """
 
 from __future__ import annotations
