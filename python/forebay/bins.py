@@ -112,6 +112,11 @@ class _Ramp:
         return moved.clip(min=0)
 
 
+def _count_cells(counts: Counts, *indices: Counts) -> None:
+    cells = np.ravel_multi_index(indices, counts.shape)
+    counts += np.bincount(cells, minlength=counts.size).reshape(counts.shape)
+
+
 class _Counter:
     def __init__(self, trace: Trace, first_ns: int, last_ns: int, ends: dict[int, int]):
         self._trace = trace
@@ -143,7 +148,7 @@ class _Counter:
         self._moved.add(kind, start[data], end[data], moved)
         when = np.clip(np.searchsorted(self._edges, start[data], "right") - 1, 0, TIMES - 1)
         size = np.minimum(np.frexp(moved)[1], SIZES - 1)
-        np.add.at(self._sizes, (kind, size, when), 1)
+        _count_cells(self._sizes, kind, size, when)
         file = batch["file"][data]
         known = file >= 0
         np.add.at(self._shares, (file[known], rows[data][known], kind[known]), moved[known])
@@ -151,7 +156,7 @@ class _Counter:
             here = (file == number) & (batch["offset"][data] >= 0)
             offset = batch["offset"][data][here].astype(np.float64)
             place = np.minimum(offset * PLACES / max(1, self._ends[number]), PLACES - 1)
-            np.add.at(places, (kind[here], place.astype(np.int64), when[here]), 1)
+            _count_cells(places, kind[here], place.astype(np.int64), when[here])
 
     def _count_latencies(self, routine: Counts, seconds: Amounts) -> None:
         steps = np.log2(np.maximum(seconds * 1e9, 1)) * _STEPS

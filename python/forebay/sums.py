@@ -68,7 +68,8 @@ class Sums:
         np.add.at(self.requested, rows, requested)
         np.add.at(self.transferred, rows, batch["transferred"][known])
         classes = np.frexp(np.maximum(requested, 0).astype(np.float64))[1]
-        np.add.at(self.sizes, (rows, np.minimum(classes, _SIZE_CLASSES - 1)), 1)
+        cells = rows * _SIZE_CLASSES + np.minimum(classes, _SIZE_CLASSES - 1)
+        self.sizes += np.bincount(cells, minlength=self.sizes.size).reshape(self.sizes.shape)
         moves = np.isin(batch["operation"], (Operation.READ, Operation.WRITE))
         nowhere = known & moves & (batch["requested"] > 0) & (batch["offset"] < 0)
         np.add.at(self.unplaced, batch["file"][nowhere], 1)

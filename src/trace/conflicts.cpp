@@ -39,6 +39,46 @@ void ConflictFinder::close(uint32_t process, int64_t start_ns, int64_t end_ns) {
 }
 
 Conflicts ConflictFinder::finish() {
+  Conflicts found;
+  found.accesses_left_out = left_out_;
+  if (shared()) sweep(found);
+  accesses_.clear();
+  processes_.clear();
+  left_out_ = 0;
+  return found;
+}
+
+// Whether there may be any: some access writes, and the stretches from the first to the last byte
+// of each process do not all lie apart.
+bool ConflictFinder::shared() const {
+  if (std::none_of(accesses_.begin(), accesses_.end(), [](const auto& a) { return a.writes; }))
+    return false;
+  struct Range {
+    int64_t begin = std::numeric_limits<int64_t>::max();
+    int64_t end = 0;
+  };
+  std::map<uint32_t, Range> ranges;
+  uint32_t process = no_access;
+  Range* range = nullptr;
+  for (const FileAccess& access : accesses_) {
+    if (range == nullptr || access.process != process) {
+      process = access.process;
+      range = &ranges[process];
+    }
+    range->begin = std::min(range->begin, access.offset);
+    range->end = std::max(range->end, access.end);
+  }
+  std::vector<Range> sorted;
+  for (const auto& [number, one] : ranges) sorted.push_back(one);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    if (sorted[i].begin < sorted[i - 1].end) return true;
+  }
+  return false;
+}
+
+void ConflictFinder::sweep(Conflicts& found) {
   const auto by_start = [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; };
   std::stable_sort(accesses_.begin(), accesses_.end(), by_start);
   for (auto& [number, process] : processes_) {
@@ -46,16 +86,10 @@ Conflicts ConflictFinder::finish() {
          {&process.closes, &process.closes_and_syncs, &process.opens, &process.opens_and_syncs})
       std::stable_sort(events->begin(), events->end(), by_start);
   }
-  Conflicts found;
-  found.accesses_left_out = left_out_;
   latest_ = {no_access, no_access};
   latest_second_ = no_access;
   for (uint32_t i = 0; i < accesses_.size(); ++i) look(i, found);
-  accesses_.clear();
-  processes_.clear();
   touched_.clear();
-  left_out_ = 0;
-  return found;
 }
 
 // Where the stretch that begins at `at`, or after it, is; one that reaches over it is cut in two.

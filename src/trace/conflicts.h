@@ -76,6 +76,8 @@ class ConflictFinder {
   };
   using Map = std::map<int64_t, Touched>;
 
+  bool shared() const;
+  void sweep(Conflicts& found);
   void look(uint32_t number, Conflicts& found);
   void conflict(uint32_t first, uint32_t second, int64_t offset, int64_t end, Conflicts& found);
   Separation separation(const FileAccess& first, const FileAccess& second) const;
