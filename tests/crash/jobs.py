@@ -19,6 +19,8 @@ from harness import forebay, mpi
 WRITER = Path(__file__).resolve().parent / "crash_writer.c"
 MPIS = (mpi.WHEELS[0], mpi.WHEELS[2])
 RECOVERY_SECONDS = 60
+LAUNCH_SECONDS = 5
+NO_SERVER = 213  # Open MPI's code where the PMIx server did not start
 
 # Roomy, and so small that something is always on its way to storage.
 CACHES: tuple[Mapping[str, str], ...] = (
@@ -79,14 +81,35 @@ def processes(prefix: Path, layout: history.Layout) -> list[int]:
 
 
 def start(command: list[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Starts a launcher in a session of its own, and lets nobody hear of it."""
-    return subprocess.Popen(
-        command,
-        env={**os.environ, **environment},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    """Starts a launcher in a session of its own, and lets nobody hear of it.
+
+    Again if it ends without having started anything, as Open MPI's does at times (mpi.run).
+    """
+    for _ in range(mpi.LAUNCHES):
+        launcher = subprocess.Popen(
+            command,
+            env={**os.environ, **environment},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        if not _ended_early(launcher):
+            break
+    return launcher
+
+
+def _ended_early(launcher: subprocess.Popen[bytes]) -> bool:
+    """Waits for the launcher's first child; whether it ends without one for want of its server."""
+    children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
+    patience = time.monotonic() + LAUNCH_SECONDS
+    while time.monotonic() < patience:
+        if launcher.poll() is not None:
+            return launcher.returncode == NO_SERVER
+        with suppress(OSError):
+            if children.read_text():
+                break
+        time.sleep(0.001)
+    return False
 
 
 def end(launcher: subprocess.Popen[bytes]) -> None:
