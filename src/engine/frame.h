@@ -27,6 +27,13 @@ enum class FrameIo : uint32_t {
   filling,     // storage is being read for it; where the tag is odd nobody else may touch it
 };
 
+// The least that a shard needs of a frame.
+struct FrameSlot {
+  PageKey key{};  // key.file == 0: free
+  FrameIndex hash_next = no_frame;
+  uint32_t file_slot = 0;
+};
+
 struct alignas(64) Frame {
   std::atomic<uint64_t> tag{1};
   PageKey key{};                    // key.file == 0: free

@@ -1,28 +1,35 @@
 #include "engine/shard.h"
 
+#include <algorithm>
+
 namespace forebay {
 
 namespace {
 
 constexpr int pages_per_run_log2 = 4;  // neighbouring pages that share a shard
 
-uint64_t mix(uint64_t value) {  // SplitMix64's finaliser
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebull;
-  return value ^ (value >> 31);
-}
+int64_t run_of(int64_t page) { return page >> pages_per_run_log2; }
 
 }  // namespace
 
 uint32_t shard_of(PageKey key, uint32_t shards) {
-  const auto run = static_cast<uint64_t>(key.page) >> pages_per_run_log2;
+  const auto run = static_cast<uint64_t>(run_of(key.page));
   return static_cast<uint32_t>((run + mix(key.file % files_at_once)) % shards);
 }
 
-Shard::Shard(ShardState* state, FrameIndex* buckets, Frame* frames, std::unique_ptr<Policy> policy)
+CommitShape shape_of(std::span<const Extent> dirty_regions, int64_t page_size) {
+  if (dirty_regions.empty()) return {};
+  return {static_cast<uint32_t>(dirty_regions.size()), dirty_regions.front().offset == 0,
+          dirty_regions.back().end() == page_size};
+}
+
+template <typename Slot>
+BasicShard<Slot>::BasicShard(ShardState* state, FrameIndex* buckets, Slot* frames,
+                             std::unique_ptr<Policy> policy)
     : state_(state), buckets_(buckets), frames_(frames), policy_(std::move(policy)) {}
 
-void Shard::reset(FrameIndex first_frame, uint32_t frame_count, uint32_t buckets) {
+template <typename Slot>
+void BasicShard<Slot>::reset(FrameIndex first_frame, uint32_t frame_count, uint32_t buckets) {
   *state_ = ShardState{};
   state_->first_frame = first_frame;
   state_->frame_count = frame_count;
@@ -31,32 +38,75 @@ void Shard::reset(FrameIndex first_frame, uint32_t frame_count, uint32_t buckets
   policy_->reset();
 }
 
-FrameIndex& Shard::bucket(PageKey key) const {
-  const uint64_t hash = mix(key.file * 0x9e3779b97f4a7c15ull + static_cast<uint64_t>(key.page));
-  return buckets_[hash & state_->bucket_mask];
+template <typename Slot>
+FrameIndex& BasicShard<Slot>::bucket(PageKey key) const {
+  return buckets_[hash_of(key) & state_->bucket_mask];
 }
 
-FrameIndex Shard::find(PageKey key) const {
+template <typename Slot>
+FrameIndex BasicShard<Slot>::find(PageKey key) const {
   FrameIndex frame = bucket(key);
   while (frame != no_frame && !(frames_[frame].key == key)) frame = frames_[frame].hash_next;
   return frame;
 }
 
-Acquired Shard::acquire(PageKey key, bool count, const std::function<bool(FrameIndex)>& evictable) {
-  const FrameIndex first = state_->first_frame;
+// A shard's frames as its policy sees them, numbered from its first.
+template <typename Slot>
+class BasicShard<Slot>::Local final : public Candidates {
+ public:
+  Local(const BasicShard& shard, const FrameStates& states)
+      : shard_(shard), states_(states), first_(shard.state_->first_frame) {}
+  bool evictable(FrameIndex frame) const override { return states_.evictable(first_ + frame); }
+  uint32_t commit_cost(FrameIndex frame) const override {
+    return shard_.commit_cost(first_ + frame, states_);
+  }
+
+ private:
+  const BasicShard& shard_;
+  const FrameStates& states_;
+  const FrameIndex first_;
+};
+
+// The frame is committed with the dirty pages around it, as far as they are in this shard for sure.
+template <typename Slot>
+uint32_t BasicShard<Slot>::commit_cost(FrameIndex frame, const FrameStates& states) const {
+  const CommitShape own = states.commit_shape(frame);
+  if (own.requests == 0) return 0;
+  const PageKey key = frames_[frame].key;
+  uint32_t pages = 1;
+  uint32_t requests = own.requests;
+  for (const int direction : {1, -1}) {
+    CommitShape last = own;
+    for (int64_t page = key.page + direction; run_of(page) == run_of(key.page); page += direction) {
+      const FrameIndex neighbour = find({key.file, page});
+      if (neighbour == no_frame) break;
+      const CommitShape shape = states.commit_shape(neighbour);
+      if (shape.requests == 0) break;
+      const bool joined =
+          direction > 0 ? last.at_end && shape.at_start : shape.at_end && last.at_start;
+      requests += shape.requests - (joined ? 1 : 0);
+      ++pages;
+      last = shape;
+    }
+  }
+  return std::max(requests * Candidates::requests_unit / pages, 1u);
+}
+
+template <typename Slot>
+Acquired BasicShard<Slot>::acquire(PageKey key, bool count, const FrameStates& states) {
   if (const FrameIndex frame = find(key); frame != no_frame) {
-    if (count) policy_->hit(frame - first, key);
+    if (count) hit(frame);
     return {Acquire::hit, frame};
   }
   if (state_->free_head != no_frame) return {Acquire::empty, state_->free_head};
   if (state_->usable < state_->frame_count) return {Acquire::grow, no_frame};
-  const FrameIndex victim =
-      policy_->victim(key, [&](FrameIndex local) { return evictable(first + local); });
+  const FrameIndex victim = policy_->victim(key, Local(*this, states));
   if (victim == no_frame) return {Acquire::none, no_frame};
-  return {Acquire::victim, first + victim};
+  return {Acquire::victim, state_->first_frame + victim};
 }
 
-void Shard::add_usable(uint32_t frames) {
+template <typename Slot>
+void BasicShard<Slot>::add_usable(uint32_t frames) {
   for (uint32_t i = frames; i-- > 0;) {  // the lowest index comes off the free list first
     const FrameIndex frame = state_->first_frame + state_->usable + i;
     frames_[frame].hash_next = state_->free_head;
@@ -65,10 +115,14 @@ void Shard::add_usable(uint32_t frames) {
   state_->usable += frames;
 }
 
-void Shard::stop_growing() { state_->frame_count = state_->usable; }
+template <typename Slot>
+void BasicShard<Slot>::stop_growing() {
+  state_->frame_count = state_->usable;
+}
 
-void Shard::link(FrameIndex frame, PageKey key, uint32_t file_slot) {
-  Frame& f = frames_[frame];
+template <typename Slot>
+void BasicShard<Slot>::link(FrameIndex frame, PageKey key, uint32_t file_slot) {
+  Slot& f = frames_[frame];
   f.key = key;
   f.file_slot = file_slot;
   FrameIndex& head = bucket(key);
@@ -77,8 +131,9 @@ void Shard::link(FrameIndex frame, PageKey key, uint32_t file_slot) {
   ++state_->resident;
 }
 
-void Shard::unlink(FrameIndex frame) {
-  Frame& f = frames_[frame];
+template <typename Slot>
+void BasicShard<Slot>::unlink(FrameIndex frame) {
+  Slot& f = frames_[frame];
   FrameIndex* at = &bucket(f.key);
   while (*at != frame) at = &frames_[*at].hash_next;
   *at = f.hash_next;
@@ -86,35 +141,38 @@ void Shard::unlink(FrameIndex frame) {
   --state_->resident;
 }
 
-void Shard::place(FrameIndex frame, PageKey key, uint32_t file_slot) {
+template <typename Slot>
+void BasicShard<Slot>::place(FrameIndex frame, PageKey key, uint32_t file_slot) {
   state_->free_head = frames_[frame].hash_next;
   link(frame, key, file_slot);
   policy_->insert(frame - state_->first_frame, key);
 }
 
-void Shard::replace(FrameIndex frame, PageKey key, uint32_t file_slot) {
-  policy_->evicted(frame - state_->first_frame, frames_[frame].key);
+template <typename Slot>
+void BasicShard<Slot>::replace(FrameIndex frame, PageKey key, uint32_t file_slot) {
+  policy_->replace(frame - state_->first_frame, frames_[frame].key, key);
   unlink(frame);
   link(frame, key, file_slot);
-  policy_->insert(frame - state_->first_frame, key);
 }
 
-void Shard::release(FrameIndex frame) {
-  Frame& f = frames_[frame];
+template <typename Slot>
+void BasicShard<Slot>::release(FrameIndex frame) {
+  Slot& f = frames_[frame];
   policy_->remove(frame - state_->first_frame, f.key);
   unlink(frame);
   f.hash_next = state_->free_head;
   state_->free_head = frame;
 }
 
-void Shard::rebuild() {
+template <typename Slot>
+void BasicShard<Slot>::rebuild() {
   state_->resident = 0;
   state_->free_head = no_frame;
   for (uint32_t b = 0; b <= state_->bucket_mask; ++b) buckets_[b] = no_frame;
   policy_->reset();
   for (uint32_t i = state_->usable; i-- > 0;) {
     const FrameIndex frame = state_->first_frame + i;
-    Frame& f = frames_[frame];
+    Slot& f = frames_[frame];
     if (f.key.file == 0) {
       f.hash_next = state_->free_head;
       state_->free_head = frame;
@@ -124,5 +182,8 @@ void Shard::rebuild() {
     }
   }
 }
+
+template class BasicShard<Frame>;
+template class BasicShard<FrameSlot>;
 
 }  // namespace forebay

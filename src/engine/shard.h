@@ -5,10 +5,11 @@
 // Settlemyer 4.1: fully associative, keyed by file and page number, write-back.
 #pragma once
 
-#include <functional>
 #include <memory>
+#include <span>
 
 #include "engine/frame.h"
+#include "extent/extent.h"
 #include "policy/policy.h"
 
 namespace forebay {
@@ -35,17 +36,48 @@ struct Acquired {
   FrameIndex frame;
 };
 
-class Shard {
+// What must be written to make a page clean.
+struct CommitShape {
+  uint32_t requests = 0;  // contiguous extents; 0: the page is clean
+  bool at_start = false;  // one of them begins with the page
+  bool at_end = false;    // one ends with it
+};
+
+CommitShape shape_of(std::span<const Extent> dirty_regions, int64_t page_size);
+
+// What a driver tells a shard of a frame.
+class FrameStates {
  public:
-  Shard(ShardState* state, FrameIndex* buckets, Frame* frames, std::unique_ptr<Policy> policy);
+  virtual bool evictable(FrameIndex frame) const = 0;  // no I/O is under way
+  virtual CommitShape commit_shape(FrameIndex frame) const = 0;
+
+ protected:
+  ~FrameStates() = default;
+};
+
+// `Slot` is what a driver keeps of a frame: the runtime's Frame, or as little as a FrameSlot.
+template <typename Slot>
+class BasicShard {
+ public:
+  BasicShard(ShardState* state, FrameIndex* buckets, Slot* frames, std::unique_ptr<Policy> policy);
 
   // Makes the shard empty; once, by whoever creates the arena.
   void reset(FrameIndex first_frame, uint32_t frame_count, uint32_t buckets);
 
   FrameIndex find(PageKey key) const;
+  // An access to `key` is to come: its bucket, and, a while later, its frame.
+  void prefetch_bucket(PageKey key) const { __builtin_prefetch(&bucket(key)); }
+  void prefetch_frame(PageKey key) const {
+    if (const FrameIndex frame = bucket(key); frame != no_frame) {
+      __builtin_prefetch(&frames_[frame]);
+      policy_->prefetch(frame - state_->first_frame);
+    }
+  }
   // An access to `key`; `count` false when it continues the previous access of the same rank to the
   // same page, which the policy must not count twice.
-  Acquired acquire(PageKey key, bool count, const std::function<bool(FrameIndex)>& evictable);
+  Acquired acquire(PageKey key, bool count, const FrameStates& states);
+  // An access to the page of `frame`, which is resident.
+  void hit(FrameIndex frame) { policy_->hit(frame - state_->first_frame, frames_[frame].key); }
   void add_usable(uint32_t frames);
   // No more memory is to be had: the shard stays at its present size.
   void stop_growing();
@@ -62,15 +94,20 @@ class Shard {
   const ShardState& state() const { return *state_; }
 
  private:
+  class Local;
+
   FrameIndex& bucket(PageKey key) const;
+  uint32_t commit_cost(FrameIndex frame, const FrameStates& states) const;
   void link(FrameIndex frame, PageKey key, uint32_t file_slot);
   void unlink(FrameIndex frame);
 
   ShardState* state_;
   FrameIndex* buckets_;
-  Frame* frames_;  // the arena's, indexed by FrameIndex
+  Slot* frames_;  // the arena's, indexed by FrameIndex
   std::unique_ptr<Policy> policy_;
 };
+
+using Shard = BasicShard<Frame>;
 
 // Files that are open at the same time have different numbers modulo this.
 inline constexpr uint64_t files_at_once = 1024;

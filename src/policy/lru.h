@@ -1,7 +1,7 @@
-// Least recently used: a doubly linked list of frames by last access, most recent at the head.
+// Least recently used: frames by last access.
 #pragma once
 
-#include "policy/policy.h"
+#include "policy/links.h"
 
 namespace forebay {
 
@@ -10,28 +10,21 @@ class LruPolicy final : public Policy {
   static std::size_t state_bytes(uint32_t frames);
   static std::unique_ptr<Policy> attach(void* state, uint32_t frames);
 
-  LruPolicy(void* state, uint32_t frames) : links_(static_cast<Link*>(state)), frames_(frames) {}
+  LruPolicy(void* state, uint32_t frames) : links_(static_cast<Link*>(state)), ring_(frames) {}
 
-  void reset() override;
-  void hit(FrameIndex frame, PageKey key) override;
-  void insert(FrameIndex frame, PageKey key) override;
-  void remove(FrameIndex frame, PageKey key) override;
-  FrameIndex victim(PageKey incoming, const std::function<bool(FrameIndex)>& evictable) override;
-  void evicted(FrameIndex frame, PageKey key) override;
+  void reset() override { links_.reset(ring_ + 1); }
+  void hit(FrameIndex frame, PageKey) override { links_.move_to_front(ring_, frame); }
+  void insert(FrameIndex frame, PageKey) override { links_.push_front(ring_, frame); }
+  void replace(FrameIndex frame, PageKey, PageKey) override { links_.move_to_front(ring_, frame); }
+  void prefetch(FrameIndex frame) override { links_.prefetch(frame); }
+  void remove(FrameIndex frame, PageKey) override { links_.unlink(frame); }
+  FrameIndex victim(PageKey, const Candidates& candidates) override {
+    return links_.last_evictable(ring_, candidates);
+  }
 
  private:
-  // One a frame, and one more that closes the ring: its `next` is the most recent frame, its
-  // `previous` the least recent one. A frame that is not resident links to itself.
-  struct Link {
-    FrameIndex previous;
-    FrameIndex next;
-  };
-
-  void unlink(FrameIndex frame);
-  void push_front(FrameIndex frame);
-
-  Link* links_;
-  uint32_t frames_;  // also the index of the ring's head
+  Links links_;
+  FrameIndex ring_;  // most recent first
 };
 
 }  // namespace forebay

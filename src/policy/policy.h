@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -22,27 +21,53 @@ struct PageKey {
   bool operator==(const PageKey&) const = default;
 };
 
+inline uint64_t mix(uint64_t value) {  // SplitMix64's finaliser
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebull;
+  return value ^ (value >> 31);
+}
+
+inline uint64_t hash_of(PageKey key) {
+  return mix(key.file * 0x9e3779b97f4a7c15ull + static_cast<uint64_t>(key.page));
+}
+
+// What a driver tells a policy of the frames it may choose from.
+class Candidates {
+ public:
+  // The frame may be given away now.
+  virtual bool evictable(FrameIndex frame) const = 0;
+  // What must be written before the frame can be given away, in requests_unit-ths of a request for
+  // each page that becomes clean with it; 0: nothing.
+  virtual uint32_t commit_cost(FrameIndex frame) const = 0;
+  static constexpr uint32_t requests_unit = 64;
+
+ protected:
+  ~Candidates() = default;
+};
+
 // A view on one shard's policy state; made anew in each process that maps the arena, it keeps
 // nothing of its own. Callers hold the shard's lock.
 //
 // What a driver calls, for an access to a page in
 //   a frame:      hit
-//   no frame:     insert; before it, if no frame is free, victim and evicted
-// victim() may be asked again, for the same page or another, before anything is evicted: it may age
-// the state (move a clock's hand), but learns only from hit() and insert(). insert() finds by its
-// key whether the page is a ghost that has come back.
+//   no frame:     insert, if a frame is free; else victim and replace
+// victim() may be asked again, for the same page or another, before anything is replaced: it may
+// age the state (move a clock's hand), but learns only from hit(), insert() and replace(). These
+// find by the key whether the page is a ghost that has come back.
 class Policy {
  public:
   virtual ~Policy() = default;
   virtual void reset() = 0;                                // no frame is resident, no key known
   virtual void hit(FrameIndex frame, PageKey key) = 0;     // access to a resident page
-  virtual void insert(FrameIndex frame, PageKey key) = 0;  // a missed page came to `frame`
+  virtual void insert(FrameIndex frame, PageKey key) = 0;  // a missed page came to a free frame
+  // The victim's page `old` left the cache, and the missed page `key` came in its place.
+  virtual void replace(FrameIndex frame, PageKey old, PageKey key) = 0;
+  virtual void prefetch(FrameIndex) {}  // an access to the frame's page is likely to follow
   // A resident page left without being evicted (its file was dropped): it becomes no ghost.
   virtual void remove(FrameIndex frame, PageKey key) = 0;
-  // The victim for `incoming`, among resident frames that `evictable` accepts; still resident until
-  // evicted(). no_frame when none is acceptable.
-  virtual FrameIndex victim(PageKey incoming, const std::function<bool(FrameIndex)>& evictable) = 0;
-  virtual void evicted(FrameIndex frame, PageKey key) = 0;  // the victim left the cache
+  // The victim for `incoming`, among resident frames that are evictable; still resident until it is
+  // replaced. no_frame when there is none.
+  virtual FrameIndex victim(PageKey incoming, const Candidates& candidates) = 0;
 };
 
 struct PolicySpec {

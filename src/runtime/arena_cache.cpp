@@ -169,11 +169,17 @@ void ArenaCache::populate(FrameIndex frame) {
                      layout_->page_state_stride);
 }
 
+CommitShape ArenaCache::commit_shape(FrameIndex frame) const {
+  if (frames_[frame].dirty_hint.load(std::memory_order_relaxed) == 0) return {};
+  Regions regions;
+  kind_->dirty(state(frame), page_size(), regions);
+  return shape_of(regions, page_size());
+}
+
 ArenaCache::Got ArenaCache::obtain(const Requester& who, Locked& lock, PageKey key, bool* count,
                                    bool wait, FrameIndex* frame, Status* status) {
   Shard& shard = shards_[shard_of(key, shape_.shards)];
-  const Acquired acquired =
-      shard.acquire(key, *count, [this](FrameIndex f) { return frames_[f].io == FrameIo::idle; });
+  const Acquired acquired = shard.acquire(key, *count, *this);
   *frame = acquired.frame;
   switch (acquired.outcome) {
     case Acquire::hit:
@@ -321,7 +327,7 @@ bool ArenaCache::read_resident(const Requester& who, Extent part, std::byte* mem
   if (frame == no_frame || frames_[frame].closed()) return false;
   if (!kind_->holds(state(frame), page_size(), region)) return false;
   if (count) {
-    shard.acquire(key, true, [](FrameIndex) { return false; });
+    shard.hit(frame);
     ++who.statistics->hits;
   }
   std::memcpy(memory, data(frame) + region.offset, static_cast<std::size_t>(region.length));

@@ -35,7 +35,7 @@ struct Requester {
   Statistics* statistics;
 };
 
-class ArenaCache {
+class ArenaCache final : private FrameStates {
  public:
   // Finds a file's storage for commits of pages that this process has not written itself; nullptr
   // where it may not write that file.
@@ -138,6 +138,8 @@ class ArenaCache {
   void forget_dirty(Frame& frame);
   void begin_io(FrameIndex frame, FrameIo io) const;
   void release_frame(FrameIndex frame);
+  bool evictable(FrameIndex frame) const override { return frames_[frame].io == FrameIo::idle; }
+  CommitShape commit_shape(FrameIndex frame) const override;
   Got obtain(const Requester& who, Locked& lock, PageKey key, bool* count, bool wait,
              FrameIndex* frame, Status* status);
   bool grow(Shard& shard);

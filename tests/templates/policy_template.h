@@ -10,7 +10,8 @@ namespace forebay::templates {
 
 class RandomPolicy final : public Policy {
  public:
-  // (Victims are found by looking; a policy that is used links its frames, as lru.h does.)
+  // (Victims are found by looking; a policy that is used links its frames, as lru.h and links.h
+  // do.)
   //
   // The state is all that lasts, and is shared by the processes that map it: the object itself
   // keeps nothing but where it is.
@@ -30,17 +31,17 @@ class RandomPolicy final : public Policy {
   }
   void hit(FrameIndex, PageKey) override {}
   void insert(FrameIndex frame, PageKey) override { resident_[frame] = true; }
+  void replace(FrameIndex, PageKey, PageKey) override {}
   void remove(FrameIndex frame, PageKey) override { resident_[frame] = false; }
-  FrameIndex victim(PageKey, const std::function<bool(FrameIndex)>& evictable) override {
+  FrameIndex victim(PageKey, const Candidates& candidates) override {
     state_->random = state_->random * 6364136223846793005u + 1442695040888963407u;
     const auto first = static_cast<FrameIndex>((state_->random >> 33) % frames_);
     for (FrameIndex i = 0; i < frames_; ++i) {
       const FrameIndex frame = (first + i) % frames_;
-      if (resident_[frame] && evictable(frame)) return frame;
+      if (resident_[frame] && candidates.evictable(frame)) return frame;
     }
     return no_frame;
   }
-  void evicted(FrameIndex frame, PageKey) override { resident_[frame] = false; }
 
  private:
   struct State {

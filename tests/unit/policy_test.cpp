@@ -15,7 +15,19 @@
 namespace forebay {
 namespace {
 
-const auto any_frame = [](FrameIndex) { return true; };
+// Frames that `accept` accepts, all clean.
+template <typename Accept>
+class Those final : public Candidates {
+ public:
+  explicit Those(Accept accept) : accept_(accept) {}
+  bool evictable(FrameIndex frame) const override { return accept_(frame); }
+  uint32_t commit_cost(FrameIndex) const override { return 0; }
+
+ private:
+  Accept accept_;
+};
+
+const Those any_frame([](FrameIndex) { return true; });
 
 PageKey page(int64_t number) { return {1, number}; }
 
@@ -57,7 +69,7 @@ TEST_P(EveryPolicy, NamesEveryResidentFrameOnce) {
     for (FrameIndex i = 0; i < frames; ++i) {
       const FrameIndex victim = fixture.policy->victim(page(1000), any_frame);
       ASSERT_LT(victim, frames);
-      fixture.policy->evicted(victim, page(victim));
+      fixture.policy->remove(victim, page(victim));
       EXPECT_TRUE(victims.insert(victim).second);
     }
     EXPECT_EQ(fixture.policy->victim(page(1000), any_frame), no_frame);
@@ -76,9 +88,10 @@ TEST_P(EveryPolicy, SkipsWhatCannotBeEvicted) {
   Fixture fixture(GetParam(), 8);
   for (FrameIndex i = 0; i < 8; ++i) fixture.policy->insert(i, page(i));
   for (FrameIndex only = 0; only < 8; ++only) {
-    EXPECT_EQ(fixture.policy->victim(page(9), [only](FrameIndex i) { return i == only; }), only);
+    const Those only_this([only](FrameIndex i) { return i == only; });
+    EXPECT_EQ(fixture.policy->victim(page(9), only_this), only);
   }
-  EXPECT_EQ(fixture.policy->victim(page(9), [](FrameIndex) { return false; }), no_frame);
+  EXPECT_EQ(fixture.policy->victim(page(9), Those([](FrameIndex) { return false; })), no_frame);
 }
 
 // One access to a cache of the fixture's policy, as a driver makes it.
@@ -98,9 +111,10 @@ class Cache {
       frame = fixture_.policy->victim(page(number), any_frame);
       EXPECT_LT(frame, fixture_.frames);
       EXPECT_NE(pages_[frame], -1) << "the victim was not resident";
-      fixture_.policy->evicted(frame, page(pages_[frame]));
+      fixture_.policy->replace(frame, page(pages_[frame]), page(number));
+    } else {
+      fixture_.policy->insert(frame, page(number));
     }
-    fixture_.policy->insert(frame, page(number));
     pages_[frame] = number;
     return false;
   }

@@ -1,0 +1,31 @@
+// Fastest commit first (Settlemyer 7.4.1): of the frames that were not used for the longest time,
+// the one whose page leaves most cheaply: a clean page at once, of dirty ones that which makes most
+// pages clean for a request. A driver that commits the neighbours of a victim with it makes them
+// the next victims.
+#pragma once
+
+#include "policy/links.h"
+
+namespace forebay {
+
+class FcfPolicy final : public Policy {
+ public:
+  static std::size_t state_bytes(uint32_t frames);
+  static std::unique_ptr<Policy> attach(void* state, uint32_t frames);
+
+  FcfPolicy(void* state, uint32_t frames);
+
+  void reset() override { links_.reset(ring_ + 1); }
+  void hit(FrameIndex frame, PageKey) override { links_.move_to_front(ring_, frame); }
+  void insert(FrameIndex frame, PageKey) override { links_.push_front(ring_, frame); }
+  void replace(FrameIndex frame, PageKey, PageKey) override { links_.move_to_front(ring_, frame); }
+  void remove(FrameIndex frame, PageKey) override { links_.unlink(frame); }
+  FrameIndex victim(PageKey incoming, const Candidates& candidates) override;
+
+ private:
+  Links links_;
+  FrameIndex ring_;  // most recent first
+  uint32_t candidates_;
+};
+
+}  // namespace forebay

@@ -1,0 +1,57 @@
+// S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: SOSP 2023): three queues. A page comes to the small one,
+// a tenth of the frames; if it is accessed twice until it comes to that queue's end it moves on to
+// the main one, else it leaves and is a ghost for as long as 0.9 times as many pages leave after
+// it. A ghost that comes back goes to the main queue at once, where pages that were accessed go
+// round.
+#pragma once
+
+#include "policy/ghosts.h"
+
+namespace forebay {
+
+class S3FifoPolicy final : public Policy {
+ public:
+  static std::size_t state_bytes(uint32_t frames);
+  static std::unique_ptr<Policy> attach(void* state, uint32_t frames);
+
+  S3FifoPolicy(void* state, uint32_t frames);
+
+  void reset() override;
+  void hit(FrameIndex frame, PageKey key) override;
+  void insert(FrameIndex frame, PageKey key) override;
+  void replace(FrameIndex frame, PageKey old, PageKey key) override;
+  void prefetch(FrameIndex frame) override { __builtin_prefetch(&pages_[frame]); }
+  void remove(FrameIndex frame, PageKey key) override;
+  FrameIndex victim(PageKey incoming, const Candidates& candidates) override;
+
+ private:
+  enum Queue : uint8_t { small, main };
+  struct State {
+    uint32_t size[2];
+    FrameIndex chosen;  // the victim that was named last, until something becomes of it
+    uint8_t has_evicted;
+    uint8_t padding[3];
+  };
+  struct Page {
+    Queue queue;
+    uint8_t accesses;  // since it came to the queue, at most `most_accesses`
+  };
+
+  static uint32_t small_frames(uint32_t frames) { return frames < 20 ? 1 : frames / 10; }
+  static uint32_t ghosts_for(uint32_t frames) {
+    return static_cast<uint32_t>(uint64_t{frames} * 9 / 10);
+  }
+  FrameIndex ring_of(Queue queue) const { return frames_ + queue; }
+  void push(Queue queue, FrameIndex frame, uint8_t accesses);
+  void unlink(FrameIndex frame);
+  FrameIndex end_of_small(const Candidates& candidates);
+  FrameIndex end_of_main(const Candidates& candidates);
+
+  uint32_t frames_;
+  State* state_;
+  Links links_;  // frames, then the two queues, newest first
+  Ghosts ghosts_;
+  Page* pages_;
+};
+
+}  // namespace forebay
