@@ -16,6 +16,7 @@
 #include "pattern_binding.h"
 #include "policy/policy.h"
 #include "runtime/recover.h"
+#include "sim_binding.h"
 #include "storage/storage.h"
 #include "trace_binding.h"
 
@@ -145,4 +146,5 @@ NB_MODULE(_core, module) {
   forebay::bind_trace(module);
   forebay::bind_pattern(module);
   forebay::bind_conflicts(module);
+  forebay::bind_sim(module);
 }

@@ -1,0 +1,18 @@
+// Belady's MIN: the bound on what any replacement policy can reach. It evicts the page that is
+// touched again last, or never, so it must know the whole sequence. Like a policy it takes in every
+// page that is touched.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "policy/policy.h"
+
+namespace forebay::sim {
+
+// The hits of a cache of each of `frames` pages over all of `touches`. Takes some 40 bytes of
+// memory a touch while it works.
+std::vector<int64_t> min_hits(std::span<const PageKey> touches, std::span<const uint32_t> frames);
+
+}  // namespace forebay::sim

@@ -1,0 +1,45 @@
+// A cache of whole pages in virtual time: told which pages are touched, it counts hits, misses and
+// evictions, by the shards and policies of the runtime. Knows no bytes; a page is in it or not.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/shard.h"
+
+namespace forebay::sim {
+
+class BlockCache final : private FrameStates {
+ public:
+  // At least one frame a shard; frames that cannot be shared out evenly are left out.
+  BlockCache(const PolicySpec& policy, uint32_t frames, uint32_t shards = 1);
+
+  // True: the page was in the cache. It is now.
+  bool access(PageKey key);
+  // The same for many, in order; faster than one by one.
+  void access(std::span<const PageKey> keys);
+
+  int64_t hits() const { return hits_; }
+  int64_t misses() const { return misses_; }
+  int64_t evictions() const { return evictions_; }
+  uint32_t frames() const { return static_cast<uint32_t>(slots_.size()); }
+  // Memory of the cache's own, in bytes.
+  std::size_t state_bytes() const;
+
+ private:
+  bool evictable(FrameIndex) const override { return true; }
+  CommitShape commit_shape(FrameIndex) const override { return {}; }
+  BasicShard<FrameSlot>& shard(PageKey key);
+
+  std::vector<FrameSlot> slots_;
+  std::vector<ShardState> shard_states_;
+  std::vector<FrameIndex> buckets_;
+  std::vector<uint64_t> policy_states_;
+  std::vector<BasicShard<FrameSlot>> shards_;
+  int64_t hits_ = 0;
+  int64_t misses_ = 0;
+  int64_t evictions_ = 0;
+};
+
+}  // namespace forebay::sim
