@@ -172,6 +172,69 @@ TEST_P(EveryPolicy, KeepsALoopThatFits) {
   for (int64_t i = 0; i < 100; ++i) EXPECT_TRUE(cache.access(i % 10));
 }
 
+// Whoever maps an arena after a death makes the policy anew, whatever half-done state it finds.
+TEST_P(EveryPolicy, WorksAfterAResetOfWhateverWasThere) {
+  std::mt19937_64 random(11);
+  Fixture broken(GetParam(), 12);
+  Fixture fresh(GetParam(), 12);
+  for (std::size_t i = 0; i + 1 < broken.state.size(); ++i) broken.state[i] = random();
+  broken.policy->reset();
+  Cache a(broken);
+  Cache b(fresh);
+  for (int i = 0; i < 5000; ++i) {
+    const auto number = static_cast<int64_t>(random() % 30);
+    EXPECT_EQ(a.access(number), b.access(number));
+  }
+}
+
+// Ghosts are bounded: a stream of pages that come once overruns nothing, and what was known of it
+// is forgotten in time.
+TEST_P(EveryPolicy, ForgetsALongScan) {
+  Fixture fixture(GetParam(), 20);
+  Cache cache(fixture);
+  for (int64_t i = 0; i < 20000; ++i) EXPECT_FALSE(cache.access(i));
+  for (FrameIndex i = 0; i < 20; ++i) cache.drop(i);
+  for (int64_t i = 0; i < 20; ++i) EXPECT_FALSE(cache.access(i));
+  for (int64_t i = 0; i < 20; ++i) EXPECT_TRUE(cache.access(i));
+}
+
+// A driver may ask for a victim and then do something else first.
+TEST_P(EveryPolicy, BearsVictimsThatAreNotReplaced) {
+  Fixture fixture(GetParam(), 16);
+  Cache cache(fixture);
+  std::mt19937_64 random(13);
+  for (int i = 0; i < 20000 && !HasFailure(); ++i) {
+    const auto number = static_cast<int64_t>(random() % 64);
+    if (random() % 4 == 0) {
+      const FrameIndex odd = static_cast<FrameIndex>(random() % 16);
+      fixture.policy->victim(page(number), Those([odd](FrameIndex frame) { return frame != odd; }));
+    }
+    if (random() % 16 == 0) cache.drop(static_cast<FrameIndex>(random() % 16));
+    cache.access(number);
+  }
+}
+
+TEST(Fcf, PrefersWhatCommitsFastest) {
+  Fixture fixture(*find_policy("fcf"), 16);  // looks at four of them
+  for (FrameIndex i = 0; i < 16; ++i) fixture.policy->insert(i, page(i));
+  struct Costs final : Candidates {
+    bool evictable(FrameIndex) const override { return true; }
+    uint32_t commit_cost(FrameIndex frame) const override { return cost.at(frame); }
+    std::vector<uint32_t> cost = std::vector<uint32_t>(16, requests_unit);
+  } costs;
+  EXPECT_EQ(fixture.policy->victim(page(99), costs), 0u);
+  costs.cost[2] = Candidates::requests_unit / 8;
+  EXPECT_EQ(fixture.policy->victim(page(99), costs), 2u);
+  costs.cost[3] = 0;
+  EXPECT_EQ(fixture.policy->victim(page(99), costs), 3u);
+  costs.cost[4] = 0;  // was used after the four
+  fixture.policy->hit(3, page(3));
+  costs.cost[2] = Candidates::requests_unit;
+  EXPECT_EQ(fixture.policy->victim(page(99), costs), 4u);
+  costs.cost[4] = 2 * Candidates::requests_unit;
+  EXPECT_EQ(fixture.policy->victim(page(99), costs), 0u);
+}
+
 TEST(Lru, EvictsInOrderOfLastAccess) {
   Fixture fixture(*find_policy("lru"), 32);
   Cache cache(fixture);

@@ -1,0 +1,136 @@
+// The block cache of the simulator, and Belady's bound.
+#include "sim/block_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/belady.h"
+
+namespace forebay {
+namespace {
+
+std::vector<PageKey> pages(const std::vector<int64_t>& numbers) {
+  std::vector<PageKey> keys;
+  for (const int64_t number : numbers) keys.push_back({1, number});
+  return keys;
+}
+
+int64_t hits(const char* policy, uint32_t frames, const std::vector<PageKey>& touches) {
+  sim::BlockCache cache(*find_policy(policy), frames);
+  cache.access(touches);
+  EXPECT_EQ(cache.hits() + cache.misses(), static_cast<int64_t>(touches.size()));
+  return cache.hits();
+}
+
+std::vector<PageKey> random_touches(uint64_t seed, int count, uint64_t pages_touched) {
+  std::mt19937_64 random(seed);
+  std::vector<PageKey> keys;
+  for (int i = 0; i < count; ++i) {
+    const uint64_t number = std::min(random() % pages_touched, random() % pages_touched);
+    keys.push_back({1 + number % 3, static_cast<int64_t>(number)});
+  }
+  return keys;
+}
+
+// By its definition: the cached page whose next touch is the latest goes.
+int64_t min_by_looking(const std::vector<PageKey>& touches, std::size_t frames) {
+  std::vector<PageKey> cached;
+  int64_t found = 0;
+  for (std::size_t i = 0; i < touches.size(); ++i) {
+    if (std::find(cached.begin(), cached.end(), touches[i]) != cached.end()) {
+      ++found;
+      continue;
+    }
+    if (cached.size() == frames) {
+      const auto next = [&](const PageKey& key) {
+        return std::find(touches.begin() + static_cast<std::ptrdiff_t>(i), touches.end(), key);
+      };
+      cached.erase(
+          std::max_element(cached.begin(), cached.end(),
+                           [&](const auto& a, const auto& b) { return next(a) < next(b); }));
+    }
+    cached.push_back(touches[i]);
+  }
+  return found;
+}
+
+TEST(BlockCache, CountsEachTouchOnce) {
+  sim::BlockCache cache(*find_policy("lru"), 2);
+  EXPECT_FALSE(cache.access({1, 1}));
+  EXPECT_FALSE(cache.access({2, 1}));
+  EXPECT_TRUE(cache.access({1, 1}));
+  EXPECT_FALSE(cache.access({1, 2}));
+  EXPECT_FALSE(cache.access({2, 1}));
+  EXPECT_EQ(cache.hits(), 1);
+  EXPECT_EQ(cache.misses(), 4);
+  EXPECT_EQ(cache.evictions(), 2);
+}
+
+TEST(BlockCache, PoliciesDifferWhereTheyShould) {
+  // LFU keeps what was used most, SIEVE's hand passes over it once.
+  const std::vector<PageKey> favourite = pages({1, 1, 1, 2, 2, 3, 1, 1});
+  EXPECT_EQ(hits("lfu", 2, favourite), 5);
+  EXPECT_EQ(hits("sieve", 2, favourite), 4);
+  // A scan drives the loop out of LRU, not out of ARC.
+  std::vector<int64_t> numbers;
+  for (int round = 0; round < 50; ++round) {
+    for (int twice = 0; twice < 2; ++twice) {
+      for (int64_t i = 0; i < 8; ++i) numbers.push_back(i);
+    }
+    for (int64_t i = 0; i < 16; ++i) numbers.push_back(1000 + round * 16 + i);
+  }
+  const std::vector<PageKey> scanned = pages(numbers);
+  EXPECT_EQ(hits("lru", 16, scanned), 400);
+  EXPECT_GT(hits("arc", 16, scanned), 700);
+  EXPECT_GT(hits("s3fifo", 16, scanned), 700);
+}
+
+TEST(BlockCache, ShardsShareTheTouchesOut) {
+  const std::vector<PageKey> touches = random_touches(3, 20000, 4000);
+  sim::BlockCache cache(*find_policy("lru"), 1000, 8);
+  std::map<uint32_t, sim::BlockCache> alone;
+  for (uint32_t s = 0; s < 8; ++s) alone.try_emplace(s, *find_policy("lru"), 125);
+  int64_t sum = 0;
+  for (const PageKey key : touches) sum += alone.at(shard_of(key, 8)).access(key) ? 1 : 0;
+  cache.access(touches);
+  EXPECT_EQ(cache.hits(), sum);
+  EXPECT_EQ(cache.frames(), 1000u);
+}
+
+TEST(BlockCache, PoliciesKeepLittle) {
+  constexpr std::size_t most_bytes = 64;
+  for (const PolicySpec& policy : policies()) {
+    EXPECT_LE(policy.state_bytes(100000), 100000 * most_bytes) << policy.name;
+  }
+}
+
+TEST(Belady, IsTheDefinition) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    const std::vector<PageKey> touches = random_touches(seed, 400, 60);
+    const std::vector<uint32_t> frames{1, 2, 5, 17, 40, 100};
+    const std::vector<int64_t> found = sim::min_hits(touches, frames);
+    for (std::size_t i = 0; i < frames.size(); ++i)
+      EXPECT_EQ(found[i], min_by_looking(touches, frames[i])) << seed << " " << frames[i];
+  }
+}
+
+TEST(Belady, NoPolicyGoesBeyond) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    const std::vector<PageKey> touches = random_touches(seed, 20000, 3000);
+    const std::vector<uint32_t> frames{1, 10, 100, 1000};
+    const std::vector<int64_t> bound = sim::min_hits(touches, frames);
+    for (const PolicySpec& policy : policies()) {
+      for (std::size_t i = 0; i < frames.size(); ++i)
+        EXPECT_LE(hits(policy.name, frames[i], touches), bound[i]) << policy.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace forebay
