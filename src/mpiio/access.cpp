@@ -110,6 +110,8 @@ Status move(Handle& handle, Operation operation, int64_t position, const Buffer&
   if (handle.view.empty())
     return operation == Operation::read ? Status::success() : Status{Code::bad_argument, 0, -1};
   const AtomicAccess alone(handle);
+  const runtime::Turn turn = handle.cached->turn(TracedCall::recording());
+  TracedCall::numbered(turn.sequence());
   if (!handle.view.dense() || buffer.dense == nullptr)
     return move_pieces(handle, operation, position, buffer, moved);
   const int64_t offset = handle.view.origin() + position;

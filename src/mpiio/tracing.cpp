@@ -38,7 +38,9 @@ const char* const routine_names =
 #define FOREBAY_DATA_NAME(name, op, position, group) FOREBAY_NAME(File_##name)
 #define FOREBAY_DATA_NAME_C(name, op, position, group) FOREBAY_NAME(File_##name##_c)
     FOREBAY_OTHER_TRACED_ROUTINES(FOREBAY_NAME) FOREBAY_EVERY_DATA_ROUTINE(FOREBAY_DATA_NAME)
-        FOREBAY_EVERY_DATA_ROUTINE_C(FOREBAY_DATA_NAME_C);
+        FOREBAY_EVERY_DATA_ROUTINE_C(FOREBAY_DATA_NAME_C)
+#define FOREBAY_STEP_NAME(name) "forebay_" #name "\n"
+            FOREBAY_CACHE_STEPS(FOREBAY_STEP_NAME);
 
 // The arguments that the process was started with, divided by blanks.
 std::string command_line() {
@@ -112,6 +114,7 @@ void TracedCall::begin(Routine routine, MPI_File file, int64_t argument) {
   outer_ = current_;
   current_ = this;
   active_ = true;
+  runtime::NumberedSteps::forget();
   access_.start_ns = runtime::trace_ticks();
 }
 
@@ -123,9 +126,26 @@ void TracedCall::end() {
   access_.file = file_->number;
   access_.view = file_->view.load(std::memory_order_relaxed);
   runtime::trace_access(access_);
+  record_steps();
   const auto routine = static_cast<Routine>(access_.routine);
   if (routine == Routine::File_close || routine == Routine::File_sync) runtime::flush_trace();
   if (routine == Routine::File_close) delete file_;
+}
+
+// After the record of the call.
+void TracedCall::record_steps() {
+  for (const runtime::NumberedStep& step : runtime::NumberedSteps::all()) {
+    trace::Access record;
+    record.start_ns = access_.start_ns;
+    record.end_ns = record.completed_ns = access_.end_ns;
+    record.file = access_.file;
+    record.routine = static_cast<uint8_t>(static_cast<std::size_t>(Routine::cache_join) +
+                                          static_cast<std::size_t>(step.step));
+    record.position = step.argument;
+    record.sequence = step.sequence;
+    runtime::trace_access(record);
+  }
+  runtime::NumberedSteps::forget();
 }
 
 void TracedCall::add_file(MPI_Comm comm, const char* name, int amode, MPI_File file) {

@@ -18,12 +18,16 @@ namespace forebay::mpiio {
   X(File_open) X(File_close) X(File_set_size) X(File_preallocate) X(File_set_view) X(File_seek) \
   X(File_seek_shared) X(File_set_atomicity) X(File_sync)
 // clang-format on
+// What is done to a cache within a call and changes what later accesses find, in the order of
+// runtime::CacheStep.
+#define FOREBAY_CACHE_STEPS(X) \
+  X(cache_join) X(cache_leave) X(cache_commit) X(cache_drop_clean) X(cache_truncate) X(cache_resize)
 enum class Routine : uint8_t {
 #define FOREBAY_ROUTINE(name) name,
 #define FOREBAY_DATA_ROUTINE(name, op, position, group) File_##name,
 #define FOREBAY_DATA_ROUTINE_C(name, op, position, group) File_##name##_c,
   FOREBAY_OTHER_TRACED_ROUTINES(FOREBAY_ROUTINE) FOREBAY_EVERY_DATA_ROUTINE(FOREBAY_DATA_ROUTINE)
-      FOREBAY_EVERY_DATA_ROUTINE_C(FOREBAY_DATA_ROUTINE_C)
+      FOREBAY_EVERY_DATA_ROUTINE_C(FOREBAY_DATA_ROUTINE_C) FOREBAY_CACHE_STEPS(FOREBAY_ROUTINE)
 };
 
 struct TracedFile;
@@ -69,6 +73,12 @@ class TracedCall {
     return code;
   }
 
+  // Whether this thread's call is recorded.
+  static bool recording() { return current_ != nullptr; }
+  // Its number among what is done to the node's caches.
+  static void numbered(uint64_t sequence) {
+    if (current_ != nullptr) current_->access_.sequence = sequence;
+  }
   // The access of this thread's call: what it asks for, where it begins in the view's data bytes,
   // and what it has moved.
   static void asked(int64_t bytes) {
@@ -83,6 +93,7 @@ class TracedCall {
  private:
   void begin(Routine routine, MPI_File file, int64_t argument);
   void end();
+  void record_steps();
   void add_file(MPI_Comm comm, const char* name, int amode, MPI_File file);
   void add_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
                 const char* datarep);

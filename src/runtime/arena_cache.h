@@ -70,8 +70,9 @@ class ArenaCache final : private FrameStates {
   bool read_resident(const Requester& who, Extent part, std::byte* memory, bool count,
                      Translation* translation);
   // Reads `wanted` (any number of pages) through the cache; what is missing is fetched, by whole
-  // pages or only around the wanted bytes. *got = bytes before the end of the file.
-  Status read(const Requester& who, Extent wanted, std::byte* memory, bool whole_pages,
+  // pages or only around the wanted bytes. `count`: as above, of the first page; all others are new
+  // accesses. *got = bytes before the end of the file.
+  Status read(const Requester& who, Extent wanted, std::byte* memory, bool whole_pages, bool count,
               int64_t* got);
   // Fetches the absent pages of `range` into frames that can be had without waiting.
   void prefetch(const Requester& who, Extent range);
@@ -111,7 +112,6 @@ class ArenaCache final : private FrameStates {
     int64_t page_start;
     bool fresh;  // closed for everybody else, read in place
   };
-  static constexpr std::size_t most_claims = 256;  // frames in one list of requests
   struct Fetch;
   class Locked;
   class Closed;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "engine/rules.h"
 #include "runtime/arena_lock.h"
 #include "runtime/clock.h"
 #include "runtime/own_change.h"
@@ -54,7 +55,7 @@ Status ArenaCache::commit_frames(const Requester& who, std::vector<FrameIndex> f
                                  uint64_t file, bool wait) {
   Status result;
   CommitPlan plan;
-  Committing claimed(*this, std::min(frames.size(), most_claims));
+  Committing claimed(*this, std::min(frames.size(), std::size_t{most_pages_a_plan}));
   std::vector<FrameIndex> later;
   Regions regions;
   while (!frames.empty()) {
@@ -64,7 +65,7 @@ Status ArenaCache::commit_frames(const Requester& who, std::vector<FrameIndex> f
       plan.clear();
       Storage* storage = nullptr;
       while (next < frames.size() && plan.bytes() < who.commit_size_bytes &&
-             claimed.frames().size() < most_claims) {
+             claimed.frames().size() < std::size_t{most_pages_a_plan}) {
         const FrameIndex f = frames[next++];
         Frame& frame = frames_[f];
         Locked lock(*this, f / shape_.frames_per_shard());
@@ -146,8 +147,7 @@ Status ArenaCache::commit_around(const Requester& who, FrameIndex victim) {
   }
   if (key.file == 0) return {};
   std::vector<FrameIndex> frames{victim};
-  const int64_t most = std::clamp<int64_t>(who.commit_size_bytes / page_size(), 1,
-                                           static_cast<int64_t>(most_claims));
+  const int64_t most = pages_around_victim(who.commit_size_bytes, page_size());
   for (const int64_t direction : {int64_t{1}, int64_t{-1}}) {
     for (int64_t page = key.page + direction; static_cast<int64_t>(frames.size()) < most;
          page += direction) {

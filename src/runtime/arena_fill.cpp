@@ -4,22 +4,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/rules.h"
 #include "runtime/arena_lock.h"
 
 namespace forebay::runtime {
 
-namespace {
-
-constexpr int64_t fetch_unit = 4096;  // a random read fetches whole units
-
-}  // namespace
-
 Status ArenaCache::read(const Requester& who, Extent wanted, std::byte* memory, bool whole_pages,
-                        int64_t* got) {
+                        bool count_first, int64_t* got) {
   *got = 0;
   const int64_t pages = (wanted.end() - 1) / page_size() - wanted.offset / page_size() + 1;
-  const int64_t most_pages =
-      std::min(pages, std::clamp<int64_t>(shape_.frames / 4, 1, static_cast<int64_t>(most_claims)));
+  const int64_t most_pages = std::min(pages, pages_a_fill(shape_.frames));
   Filling claims(*this, most_pages);
   for (int64_t at = wanted.offset; at < wanted.end();) {
     claims.clear();
@@ -30,7 +24,7 @@ Status ArenaCache::read(const Requester& who, Extent wanted, std::byte* memory, 
       const Extent part{at, std::min(wanted.end(), page_start + page_size()) - at};
       const PageKey key = key_of(who, at / page_size());
       const Extent region{part.offset - page_start, part.length};
-      bool count = true;
+      bool count = at != wanted.offset || count_first;
       bool next_page = false;
       while (!next_page) {
         Locked lock(*this, shard_of(key, shape_.shards));
@@ -76,8 +70,7 @@ Status ArenaCache::read(const Requester& who, Extent wanted, std::byte* memory, 
 
 void ArenaCache::prefetch(const Requester& who, Extent range) {
   const int64_t first = range.offset / page_size();
-  const int64_t end =
-      std::min((range.end() - 1) / page_size() + 1, first + static_cast<int64_t>(most_claims));
+  const int64_t end = std::min((range.end() - 1) / page_size() + 1, first + most_pages_a_plan);
   Filling claims(*this, end - first);
   for (int64_t page = first; page < end; ++page) {
     const PageKey key = key_of(who, page);
@@ -124,14 +117,7 @@ std::vector<ArenaCache::Fetch> ArenaCache::plan_fetches(const std::vector<Claim>
   Regions gaps;
   for (const Claim& claim : claims) {
     const Extent page{claim.page_start, page_size()};
-    Extent need = page;
-    const Extent inside = intersect(page, wanted);
-    if (!whole_pages && !inside.empty()) {
-      const int64_t begin = round_down(inside.offset - page.offset, fetch_unit);
-      const int64_t end = std::min(
-          page.length, round_down(inside.end() - page.offset + fetch_unit - 1, fetch_unit));
-      need = {page.offset + begin, end - begin};
-    }
+    const Extent need = fetched_of(page, wanted, whole_pages);
     if (claim.fresh) {
       fetches.push_back({need, data(claim.frame) + (need.offset - page.offset)});
       continue;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 
+#include "engine/rules.h"
 #include "runtime/arena_cache.h"
 #include "runtime/clock.h"
 #include "runtime/file_identity.h"
@@ -85,15 +86,17 @@ inline void CachedFile::raise_end(int64_t end) {
 }
 
 bool CachedFile::bypasses(int64_t length) const {
-  return length >= options_.bypass_bytes || length > arena_->capacity_bytes() / 2 ||
+  return goes_past(length, options_.bypass_bytes, arena_->capacity_bytes()) ||
          file_->write_through.load(std::memory_order_acquire) != 0;
 }
 
-// Whether an access stays on the page of the one before; remembers the page.
+// Whether an access stays on the page of the one before; remembers the page. Only that page may be
+// used without asking the policy.
 bool CachedFile::continues_page(int64_t offset) {
   const int64_t page = offset / arena_->page_size();
   const bool same = page == last_page_;
   last_page_ = page;
+  if (!same) translation_ = {};
   return same;
 }
 
@@ -272,13 +275,13 @@ Status CachedFile::read_pages(Extent extent, std::byte* memory, int64_t* got) {
   }
   // Where nothing is known of what comes next, no more than what is asked for is fetched.
   const bool whole_pages = predictor_ && predictor_->window_bytes() > 0;
-  Status status =
-      within_memory([&] { return arena_->read(who, extent, memory, whole_pages, got); });
+  Status status = within_memory(
+      [&] { return arena_->read(who, extent, memory, whole_pages, !same_page, got); });
   if (status.code == Code::no_memory) {
     tell_of_memory();
     status = read_direct(extent, memory, got);
   }
-  last_page_ = (extent.end() - 1) / page_size;
+  continues_page(extent.end() - 1);
   return status;
 }
 
@@ -330,12 +333,13 @@ void CachedFile::in_background(std::function<void(const Requester&)> work) {
 // that they cannot outrun storage for long.
 Status CachedFile::write_behind() {
   if (!options_.write_behind) return {};
-  const auto bound = static_cast<uint32_t>(options_.dirty_bound * arena_->frames());
+  const DirtyBound bound(options_.dirty_bound, arena_->frames());
   const uint32_t dirty = arena_->dirty_frames();
-  if (dirty <= bound / 2) return {};
-  if (dirty > bound || options_.deterministic) return arena_->commit_some(requester(), bound / 2);
+  if (dirty <= bound.begin()) return {};
+  if (dirty > bound.most() || options_.deterministic)
+    return arena_->commit_some(requester(), bound.begin());
   in_background([this, bound](const Requester& who) {
-    const Status ignored = arena_->commit_some(who, bound / 4);
+    const Status ignored = arena_->commit_some(who, bound.background());
     (void)ignored;
   });
   return {};
@@ -383,7 +387,22 @@ Status CachedFile::size(int64_t* bytes) {
   return status;
 }
 
+Turn CachedFile::turn(bool numbered) {
+  if (options_.deterministic) return Turn(node_->registry(), Numbering::turns);
+  return Turn(node_->registry(), numbered ? Numbering::drawn : Numbering::none);
+}
+
+void CachedFile::note_step(const Turn& turn, CacheStep step, int64_t argument) {
+  if (options_.deterministic) NumberedSteps::note({step, argument, turn.sequence()});
+}
+
 Status CachedFile::commit() {
+  const Turn turn = this->turn(false);
+  note_step(turn, CacheStep::commit, 0);
+  return commit_dirty();
+}
+
+Status CachedFile::commit_dirty() {
   int64_t unstored = file_->unstored_end.load();
   const Status status = within_memory([this] {
     return arena_->commit(requester(), {0, INT64_MAX});
@@ -400,9 +419,15 @@ bool CachedFile::may_be_dirty() const { return arena_->may_be_dirty(); }
 
 Status CachedFile::flush_storage() { return storage_->storage->flush(); }
 
-void CachedFile::drop_clean() { arena_->drop(requester(), {0, INT64_MAX}, false); }
+void CachedFile::drop_clean() {
+  const Turn turn = this->turn(false);
+  note_step(turn, CacheStep::drop_clean, 0);
+  arena_->drop(requester(), {0, INT64_MAX}, false);
+}
 
 void CachedFile::truncate_cache(int64_t bytes) {
+  const Turn turn = this->turn(false);
+  note_step(turn, CacheStep::truncate, bytes);
   arena_->truncate(requester(), bytes);
   Registry& registry = node_->registry();
   const uint32_t seats = registry.seats_in_use.load(std::memory_order_acquire);
@@ -414,7 +439,13 @@ void CachedFile::truncate_cache(int64_t bytes) {
   if (file_->unstored_end.load() > bytes) file_->unstored_end.store(bytes);
 }
 
-void CachedFile::note_own_change() { runtime::note_own_change(*file_, node_->job()); }
+void CachedFile::note_own_change() {
+  runtime::note_own_change(*file_, node_->job());
+  if (!options_.deterministic) return;
+  const Turn turn = this->turn(true);
+  int64_t bytes = 0;
+  if (size(&bytes).ok()) note_step(turn, CacheStep::resize, bytes);
+}
 
 Status CachedFile::set_write_through(bool on) {
   if (on == wants_write_through_) return {};
@@ -424,7 +455,9 @@ Status CachedFile::set_write_through(bool on) {
     return {};
   }
   file_->write_through.fetch_add(1, std::memory_order_acq_rel);
-  const Status status = commit();
+  const Turn turn = this->turn(false);
+  note_step(turn, CacheStep::commit, 0);
+  const Status status = commit_dirty();
   arena_->drop(requester(), {0, INT64_MAX}, false);  // ends all translations too
   return status;
 }

@@ -29,6 +29,7 @@
 #include "extent/status.h"
 #include "options/options.h"
 #include "predict/sequential.h"
+#include "runtime/turn.h"
 #include "storage/storage.h"
 
 namespace forebay::runtime {
@@ -123,6 +124,10 @@ class CachedFile {
   // The MPI library has changed the file by itself.
   void note_own_change();
 
+  // Held during an access, and by what else is done to the cache, where things take turns
+  // (runtime/turn.h). `numbered`: somebody records the access.
+  Turn turn(bool numbered);
+
   // Switches the file between write-back and write-through (every write is in storage before it
   // returns, reads are not kept), for all handles, as long as one of them wants it.
   Status set_write_through(bool on);
@@ -144,6 +149,8 @@ class CachedFile {
   Requester requester(Statistics* statistics);
   Requester requester();
   void in_background(std::function<void(const Requester&)> work);
+  void note_step(const Turn& turn, CacheStep step, int64_t argument);
+  Status commit_dirty();
   Status write_part(Extent part, const std::byte* memory);
   bool write_translated(Extent part, const std::byte* memory);
   bool read_translated(Extent part, std::byte* memory);

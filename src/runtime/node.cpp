@@ -49,6 +49,7 @@ std::unique_ptr<Node> Node::join(const std::string& directory, const std::string
           auto* registry = new (base) Registry;
           registry->lock.init();
           registry->reaping.init();
+          registry->turn.init();
           registry->identity = random_word();
           registry->recoverable = recoverable;
           for (FileEntry& file : registry->files) file.access.init();

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "engine/rules.h"
 #include "runtime/arena_cache.h"
 #include "runtime/cached_file.h"
 #include "runtime/file_identity.h"
@@ -16,8 +17,6 @@
 namespace forebay::runtime {
 
 namespace {
-
-constexpr int64_t share_of_read_ahead = 4;  // at most a quarter of the cache is fetched ahead
 
 template <typename Table, typename Name>
 uint32_t index_of(const Table& table, const Name& matches) {
@@ -125,6 +124,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
     node_->work_for(job->registry());
   }
   Registry& registry = node_->registry();
+  const Turn turn = this->turn(false);
   bool joined = false;
   {
     const RegistryLock lock(registry);
@@ -159,12 +159,16 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   options_.page_size_bytes = effective.page_size;
   options_.page_kind = page_kinds()[effective.page_kind]->name();
   options_.policy = policies()[effective.policy].name;
-  const int64_t window =
-      std::min(options.read_ahead_bytes, arena_->capacity_bytes() / share_of_read_ahead);
+  const int64_t window = read_ahead_window(options.read_ahead_bytes, arena_->capacity_bytes());
   if (mode != OpenMode::write_only && window > 0) {
     predictor_.emplace(window, arena_->page_size());
   }
-  if (joined) drop_clean();
+  if (joined) arena_->drop(requester(), {0, INT64_MAX}, false);
+  if (options_.deterministic) {
+    int64_t bytes = 0;
+    if (const Status known = size(&bytes); !known.ok()) return known;
+    note_step(turn, CacheStep::join, bytes);
+  }
   return {};
 }
 
@@ -175,9 +179,11 @@ Status CachedFile::close(bool discard) {
     node_->helper().cancel(this);
     node_->helper().cancel(&to_fetch_);
   }
+  const Turn turn = this->turn(false);
+  note_step(turn, CacheStep::leave, discard ? 1 : 0);
   Status status;
   if (arena_ != nullptr) {
-    if (!discard) status = commit();
+    if (!discard) status = commit_dirty();
     if (wants_write_through_) file_->write_through.fetch_sub(1);
     const Statistics mine = statistics();
     const Status ignored = within_memory([&] {

@@ -99,10 +99,13 @@ struct alignas(64) SharedWord {
 };
 
 struct Registry {
-  SharedMutex lock;         // guards everything that is not atomic
-  SharedMutex reaping;      // held by who takes the place of dead processes; before `lock`
-  int64_t identity = 0;     // random: no other registry has it
-  bool recoverable = true;  // else what the dead leave is forgotten
+  SharedMutex lock;      // guards everything that is not atomic
+  SharedMutex reaping;   // held by who takes the place of dead processes; before `lock`
+  int64_t identity = 0;  // random: no other registry has it
+  // Alone on a line that others write to.
+  alignas(64) std::atomic<uint64_t> last_sequence{0};
+  SharedMutex turn;                   // held by who has the turn (turn.h)
+  bool recoverable = true;            // else what the dead leave is forgotten
   uint64_t next_file_generation = 1;  // ids of files are never used twice
   uint32_t arenas = 0;
   bool removed = false;                     // the last process has left: join a new registry

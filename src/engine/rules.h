@@ -1,0 +1,57 @@
+// Small decisions about single accesses that the runtime and the simulator of its cache share.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "extent/extent.h"
+
+namespace forebay {
+
+inline constexpr int64_t most_pages_a_plan = 256;  // in one list of requests
+
+// An access goes past the cache where it is large by itself, or would push out half of the cache.
+inline bool goes_past(int64_t length, int64_t bypass_bytes, int64_t capacity_bytes) {
+  return length >= bypass_bytes || length > capacity_bytes / 2;
+}
+
+// So many pages of a read are fetched with one list of requests.
+inline int64_t pages_a_fill(uint32_t frames) {
+  return std::clamp<int64_t>(frames / 4, 1, most_pages_a_plan);
+}
+
+// What is fetched of a page that lacks bytes of `wanted`: all of it, or whole units around them.
+inline Extent fetched_of(Extent page, Extent wanted, bool whole_pages) {
+  constexpr int64_t unit = 4096;
+  const Extent inside = intersect(page, wanted);
+  if (whole_pages || inside.empty()) return page;
+  const int64_t begin = round_down(inside.offset - page.offset, unit);
+  const int64_t end =
+      std::min(page.length, round_down(inside.end() - page.offset + unit - 1, unit));
+  return {page.offset + begin, end - begin};
+}
+
+// So many pages are committed with a victim, itself included, where they are dirty and adjacent
+// (Settlemyer 7.4.1: write more than the victim when that makes one large request).
+inline int64_t pages_around_victim(int64_t commit_size_bytes, int64_t page_size) {
+  return std::clamp<int64_t>(commit_size_bytes / page_size, 1, most_pages_a_plan);
+}
+
+// At most a quarter of the cache is fetched ahead.
+inline int64_t read_ahead_window(int64_t read_ahead_bytes, int64_t capacity_bytes) {
+  return std::min(read_ahead_bytes, capacity_bytes / 4);
+}
+
+// How many frames may be dirty.
+class DirtyBound {
+ public:
+  DirtyBound(double share, uint32_t frames) : most_(static_cast<uint32_t>(share * frames)) {}
+  uint32_t most() const { return most_; }            // beyond it writers commit themselves
+  uint32_t begin() const { return most_ / 2; }       // beyond it write-behind begins
+  uint32_t background() const { return most_ / 4; }  // write-behind in the background ends
+
+ private:
+  uint32_t most_;
+};
+
+}  // namespace forebay
