@@ -192,7 +192,8 @@ Status CachedFile::close(bool discard) {
     (void)ignored;
   }
   const RegistryLock lock(node_->registry());
-  if (!status.ok()) file_->keep_end(seat_->end.load());
+  // Its bytes stay in the cache as long as others have the file open.
+  if (discard || !status.ok()) file_->keep_end(seat_->end.load());
   seat_->file.store(no_entry, std::memory_order_release);
   if (arena_ == nullptr) {
     if (takes_over_) file_->kept.store(1);  // for whoever gets further

@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(Caches, OneTruth,
 
 TEST_P(OneTruth, TheSimulatorCountsWhatTheRuntimeCounts) {
   const auto& [policy, kind] = GetParam();
-  for (uint64_t seed = 0; seed < 12 && !HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < 60 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     Twins twins(policy, kind, random);
