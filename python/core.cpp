@@ -15,6 +15,7 @@
 #include "page/page_kind.h"
 #include "pattern_binding.h"
 #include "policy/policy.h"
+#include "replay_binding.h"
 #include "runtime/recover.h"
 #include "sim_binding.h"
 #include "storage/storage.h"
@@ -147,4 +148,5 @@ NB_MODULE(_core, module) {
   forebay::bind_pattern(module);
   forebay::bind_conflicts(module);
   forebay::bind_sim(module);
+  forebay::bind_replay(module);
 }

@@ -142,6 +142,7 @@ void TracedCall::record_steps() {
     record.routine = static_cast<uint8_t>(static_cast<std::size_t>(Routine::cache_join) +
                                           static_cast<std::size_t>(step.step));
     record.position = step.argument;
+    record.requested = step.reads ? 1 : 0;
     record.sequence = step.sequence;
     runtime::trace_access(record);
   }

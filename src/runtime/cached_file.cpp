@@ -392,8 +392,8 @@ Turn CachedFile::turn(bool numbered) {
   return Turn(node_->registry(), numbered ? Numbering::drawn : Numbering::none);
 }
 
-void CachedFile::note_step(const Turn& turn, CacheStep step, int64_t argument) {
-  if (options_.deterministic) NumberedSteps::note({step, argument, turn.sequence()});
+void CachedFile::note_step(const Turn& turn, CacheStep step, int64_t argument, bool reads) {
+  if (options_.deterministic) NumberedSteps::note({step, argument, reads, turn.sequence()});
 }
 
 Status CachedFile::commit() {

@@ -149,7 +149,7 @@ class CachedFile {
   Requester requester(Statistics* statistics);
   Requester requester();
   void in_background(std::function<void(const Requester&)> work);
-  void note_step(const Turn& turn, CacheStep step, int64_t argument);
+  void note_step(const Turn& turn, CacheStep step, int64_t argument, bool reads = false);
   Status commit_dirty();
   Status write_part(Extent part, const std::byte* memory);
   bool write_translated(Extent part, const std::byte* memory);

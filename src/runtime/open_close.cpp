@@ -167,7 +167,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   if (options_.deterministic) {
     int64_t bytes = 0;
     if (const Status known = size(&bytes); !known.ok()) return known;
-    note_step(turn, CacheStep::join, bytes);
+    note_step(turn, CacheStep::join, bytes, mode != OpenMode::write_only);
   }
   return {};
 }

@@ -36,6 +36,7 @@ enum class CacheStep : uint8_t { join, leave, commit, drop_clean, truncate, resi
 struct NumberedStep {
   CacheStep step;
   int64_t argument;  // join, resize: the file's size; truncate: the new one; leave: 1 to discard
+  bool reads;        // join: the handle can read
   uint64_t sequence;
 };
 

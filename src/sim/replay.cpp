@@ -1,0 +1,174 @@
+#include "sim/replay.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace forebay::sim {
+namespace {
+
+enum class Step : uint8_t {
+  other,
+  read,
+  write,
+  join,
+  leave,
+  commit,
+  drop_clean,
+  truncate,
+  resize,
+};
+
+// What a routine does to a cache. Names as in mpiio/tracing.h.
+Step step_of(const trace::Routine& routine) {
+  static constexpr std::pair<std::string_view, Step> steps[] = {
+      {"forebay_cache_join", Step::join},         {"forebay_cache_leave", Step::leave},
+      {"forebay_cache_commit", Step::commit},     {"forebay_cache_drop_clean", Step::drop_clean},
+      {"forebay_cache_truncate", Step::truncate}, {"forebay_cache_resize", Step::resize},
+  };
+  if (routine.kind.operation == trace::Operation::read) return Step::read;
+  if (routine.kind.operation == trace::Operation::write) return Step::write;
+  for (const auto& [name, step] : steps) {
+    if (routine.name == name) return step;
+  }
+  return Step::other;
+}
+
+class Player {
+ public:
+  Player(const trace::Job& job, const trace::Table& table, const RuntimeSettings& settings)
+      : job_(job), table_(table), cache_(settings) {
+    for (const trace::Routine& routine : job.routines()) steps_.push_back(step_of(routine));
+  }
+
+  // False: the step belongs to a file that nobody had joined.
+  bool play(std::size_t row) {
+    const Step step = steps_[table_.routine[row]];
+    const int64_t argument = table_.position[row];
+    const std::pair<uint32_t, int32_t> who{table_.process[row], table_.open[row]};
+    if (step == Step::join) {
+      const bool reads = table_.requested[row] != 0;
+      handles_[who] = cache_.open(static_cast<uint64_t>(table_.file[row]), reads, argument);
+      return true;
+    }
+    const auto known = handles_.find(who);
+    if (known == handles_.end()) return false;
+    const RuntimeCache::HandleIndex handle = known->second;
+    switch (step) {
+      case Step::leave:
+        cache_.close(handle, argument != 0);
+        handles_.erase(known);
+        break;
+      case Step::commit:
+        cache_.commit(handle);
+        break;
+      case Step::drop_clean:
+        cache_.drop_clean(handle);
+        break;
+      case Step::truncate:
+        cache_.truncate(handle, argument);
+        break;
+      case Step::resize:
+        cache_.resize(handle, argument);
+        break;
+      case Step::read:
+      case Step::write:
+        access(handle, step, row);
+        break;
+      default:
+        break;
+    }
+    return true;
+  }
+
+  const RuntimeCounts& counts() const { return cache_.counts(); }
+
+ private:
+  void access(RuntimeCache::HandleIndex handle, Step step, std::size_t row) {
+    int64_t bytes = table_.requested[row];
+    if (table_.offset[row] < 0 || bytes <= 0) return;
+    if (table_.contiguous[row] != 0) {
+      move(handle, step, {table_.offset[row], bytes});
+      return;
+    }
+    const Tiling& tiling = job_.views()[static_cast<std::size_t>(table_.view[row])].tiling;
+    for (Cursor cursor(tiling, table_.position[row]); bytes > 0;) {
+      const Extent run = cursor.next(bytes);
+      bytes -= run.length;
+      if (!move(handle, step, run)) return;
+    }
+  }
+
+  // False: that was the end of the file.
+  bool move(RuntimeCache::HandleIndex handle, Step step, Extent extent) {
+    if (step == Step::read) return cache_.read(handle, extent) == extent.length;
+    cache_.write(handle, extent);
+    return true;
+  }
+
+  const trace::Job& job_;
+  const trace::Table& table_;
+  RuntimeCache cache_;
+  std::vector<Step> steps_;                                                    // of each routine
+  std::map<std::pair<uint32_t, int32_t>, RuntimeCache::HandleIndex> handles_;  // process and open
+};
+
+struct Numbered {
+  uint64_t sequence;
+  std::size_t row;
+  bool operator<(const Numbered& other) const { return sequence < other.sequence; }
+};
+
+// Why numbers from 1 on, each once, are not what there is; "" if they are.
+std::string gap_in(const std::vector<Numbered>& steps) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const uint64_t expected = i + 1;
+    if (steps[i].sequence == expected) continue;
+    if (steps[i].sequence < expected)
+      return "number " + std::to_string(steps[i].sequence) + " is there twice";
+    return "number " + std::to_string(expected) + " of what was done to it is missing";
+  }
+  return "";
+}
+
+}  // namespace
+
+Replayed replay(const trace::Job& job, const trace::Table& table, const RuntimeSettings& settings,
+                Sharing sharing) {
+  Replayed replayed;
+  std::map<std::string, std::vector<Numbered>> steps_of_cache;
+  std::map<std::string, std::map<uint32_t, bool>> processes_of_cache;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    if (table.sequence[row] == 0) continue;
+    const trace::Process& process = job.processes()[table.process[row]];
+    const std::string& name = sharing == Sharing::node ? process.host : process.source;
+    steps_of_cache[name].push_back({table.sequence[row], row});
+    processes_of_cache[name][table.process[row]] = true;
+  }
+  if (steps_of_cache.empty()) {
+    replayed.problem =
+        "it has no numbers of what was done to caches; record it with FOREBAY_DETERMINISTIC=1";
+    return replayed;
+  }
+  for (auto& [name, steps] : steps_of_cache) {
+    std::sort(steps.begin(), steps.end());
+    Player player(job, table, settings);
+    replayed.problem = gap_in(steps);
+    for (std::size_t i = 0; i < steps.size() && replayed.problem.empty(); ++i) {
+      if (!player.play(steps[i].row))
+        replayed.problem =
+            "number " + std::to_string(steps[i].sequence) + " is of a file that was not opened";
+    }
+    if (!replayed.problem.empty()) {
+      replayed.problem = "the cache of " + name + ": " + replayed.problem +
+                         "; record the trace with FOREBAY_DETERMINISTIC=1";
+      return replayed;
+    }
+    replayed.caches.push_back({name, static_cast<uint32_t>(processes_of_cache[name].size()),
+                               steps.size(), player.counts()});
+  }
+  return replayed;
+}
+
+}  // namespace forebay::sim
