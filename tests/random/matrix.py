@@ -1,11 +1,11 @@
 """The configurations that the random tester runs in, and how to build and start it.
 
-Forebay's configurations cross scope with page kind; page sizes, capacities, replacement policies and
-numbers of ranks are spread over them. Scope `process` and `consistency=mpi` promise only what the MPI standard does.
-Where Forebay passes calls through to the MPI library (atomic mode without a shared arena), that
-library's own bugs show: there atomic mode is left out. `nodes` names the ranks' nodes in turn, as
-if they were on several: each has its cache then, or, by default, none. Plain Open MPI is not run:
-what it gets wrong beyond exclusions.cpp has not been told apart yet.
+Forebay's configurations cross scope with page kind; page sizes, capacities, replacement policies
+and numbers of ranks are spread over them. Scope `process` and `consistency=mpi` promise only what
+the MPI standard does. Where Forebay passes calls through to the MPI library (atomic mode without a
+shared arena), that library's own bugs show: there atomic mode is left out. `nodes` names the ranks'
+nodes in turn, as if they were on several: each has its cache then, or, by default, none. Plain Open
+MPI is not run: what it gets wrong beyond exclusions.cpp has not been told apart yet.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def configurations() -> Iterator[Configuration]:
                 shift = number + turn + ("node", "process", "mpi").index(scope)
                 page, capacity = PAGES[shift % len(PAGES)]
                 settings |= {"FOREBAY_PAGE_SIZE": page, "FOREBAY_CACHE_SIZE": capacity}
-                policy = next(policies)
-                settings |= {"FOREBAY_POLICY": policy}
                 ranks = RANKS[shift // 2 % len(RANKS)]
+                policy = next(policies)
+                settings["FOREBAY_POLICY"] = policy
                 name = f"{installation.name}-{scope}-{kind}-{page}-{policy}-{ranks}"
                 yield Configuration(name, installation, ranks, settings, tuple(options))
         name = installation.name
@@ -102,7 +102,7 @@ def fault_configurations() -> Iterator[Configuration]:
                 "FOREBAY_STEP_ASIDE": "never",
             }
             ranks = RANKS[(number + turn) % 3]
-            name = f"{installation.name}-faults-{scope}-{kind}-{page}-{policy}-{ranks}"
+            name = f"{installation.name}-faults-{scope}-{kind}-{page}-{ranks}"
             yield Configuration(name, installation, ranks, settings, tuple(options), faults=True)
 
 
