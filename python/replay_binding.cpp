@@ -2,15 +2,21 @@
 // everything here stands in the headers it includes.
 #include "replay_binding.h"
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <memory>
+#include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "options/options.h"
 #include "runtime/trace_reader.h"
 #include "sim/replay.h"
 
@@ -25,6 +31,35 @@ using sim::Replayed;
 using sim::ReplayedCache;
 using sim::RuntimeSettings;
 
+Options parse(const std::map<std::string, std::string>& texts) {
+  Options options;
+  std::string complaint;
+  apply_options(
+      options,
+      [&](const OptionSpec& spec) -> std::optional<std::string> {
+        const auto found = texts.find(spec.name);
+        return found == texts.end() ? std::nullopt : std::optional(found->second);
+      },
+      [&](std::string_view line) { complaint = line; });
+  if (!complaint.empty()) throw std::invalid_argument(complaint);
+  return options;
+}
+
+RuntimeSettings settings_of(const Options& options) {
+  RuntimeSettings settings;
+  settings.page_size = options.page_size_bytes;
+  settings.capacity_bytes = options.cache_size_bytes;
+  settings.shards = options.shards;
+  settings.page_kind = find_page_kind(options.page_kind);
+  settings.policy = find_policy(options.policy);
+  settings.bypass_bytes = options.bypass_bytes;
+  settings.read_ahead_bytes = options.read_ahead_bytes;
+  settings.commit_size_bytes = options.commit_size_bytes;
+  settings.dirty_bound = options.dirty_bound;
+  settings.write_behind = options.write_behind;
+  return settings;
+}
+
 // All accesses of a trace, read once, replayed with as many settings as are asked for.
 class Replay {
  public:
@@ -35,10 +70,24 @@ class Replay {
     stream.next(0, table_, bad);
   }
 
-  std::vector<ReplayedCache> run(const RuntimeSettings& settings, bool by_process) const {
+  // Name and text of each, as the first process recorded them.
+  std::map<std::string, std::string> options() const {
+    std::map<std::string, std::string> named;
+    if (reader_->job().processes().empty()) return named;
+    std::istringstream lines(reader_->job().processes().front().options);
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t equals = line.find('=');
+      if (equals != std::string::npos) named[line.substr(0, equals)] = line.substr(equals + 1);
+    }
+    return named;
+  }
+
+  std::vector<ReplayedCache> run(const std::map<std::string, std::string>& changes) const {
+    const Options options = parse(changes);
     const nb::gil_scoped_release release;
-    Replayed replayed = sim::replay(reader_->job(), table_, settings,
-                                    by_process ? sim::Sharing::process : sim::Sharing::node);
+    Replayed replayed =
+        sim::replay(reader_->job(), table_, settings_of(options),
+                    options.scope == Scope::process ? sim::Sharing::process : sim::Sharing::node);
     if (!replayed.problem.empty()) throw std::invalid_argument(replayed.problem);
     return std::move(replayed.caches);
   }
@@ -48,36 +97,9 @@ class Replay {
   trace::Table table_;
 };
 
-void set_policy(RuntimeSettings& settings, const std::string& name) {
-  settings.policy = find_policy(name);
-  if (settings.policy == nullptr) throw std::invalid_argument("there is no policy " + name);
-}
-
-void set_page_kind(RuntimeSettings& settings, const std::string& name) {
-  settings.page_kind = find_page_kind(name);
-  if (settings.page_kind == nullptr) throw std::invalid_argument("there is no page kind " + name);
-}
-
 }  // namespace
 
 void bind_replay(nb::module_& module) {
-  nb::class_<RuntimeSettings>(module, "RuntimeSettings", "Of a cache, as the options say.")
-      .def(
-          "__init__",
-          [](RuntimeSettings* settings, const std::string& policy, const std::string& page_kind) {
-            new (settings) RuntimeSettings;
-            set_policy(*settings, policy);
-            set_page_kind(*settings, page_kind);
-          },
-          "policy"_a, "page_kind"_a)
-      .def_rw("page_size", &RuntimeSettings::page_size)
-      .def_rw("capacity_bytes", &RuntimeSettings::capacity_bytes)
-      .def_rw("shards", &RuntimeSettings::shards)
-      .def_rw("bypass_bytes", &RuntimeSettings::bypass_bytes)
-      .def_rw("read_ahead_bytes", &RuntimeSettings::read_ahead_bytes)
-      .def_rw("commit_size_bytes", &RuntimeSettings::commit_size_bytes)
-      .def_rw("dirty_bound", &RuntimeSettings::dirty_bound)
-      .def_rw("write_behind", &RuntimeSettings::write_behind);
   nb::class_<ReplayedCache>(module, "ReplayedCache", "What one cache counted.")
       .def_ro("name", &ReplayedCache::name)
       .def_ro("processes", &ReplayedCache::processes)
@@ -91,7 +113,8 @@ void bind_replay(nb::module_& module) {
       .def_prop_ro("bypass_bytes", [](const ReplayedCache& c) { return c.counts.bypass_bytes; });
   nb::class_<Replay>(module, "Replay", "The accesses of a trace, to be done again.")
       .def(nb::init<std::shared_ptr<const runtime::TraceReader>>(), "reader"_a)
-      .def("run", &Replay::run, "settings"_a, "by_process"_a);
+      .def("options", &Replay::options)
+      .def("run", &Replay::run, "options"_a);
 }
 
 }  // namespace forebay

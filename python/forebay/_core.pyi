@@ -357,19 +357,6 @@ def simulate_blocks(
 ) -> BlockResult: ...
 def min_block_hits(ids: NDArray[Any], frames: list[int]) -> list[int]: ...
 
-class RuntimeSettings:
-    """Of a cache, as the options of the same names say; sizes in bytes."""
-
-    def __init__(self, policy: str, page_kind: str) -> None: ...
-    page_size: int
-    capacity_bytes: int
-    shards: int
-    bypass_bytes: int
-    read_ahead_bytes: int
-    commit_size_bytes: int
-    dirty_bound: float
-    write_behind: bool
-
 class ReplayedCache:
     """What one cache counted."""
 
@@ -396,4 +383,5 @@ class Replay:
     """The accesses of a trace, to be done again."""
 
     def __init__(self, reader: TraceReader) -> None: ...
-    def run(self, settings: RuntimeSettings, by_process: bool) -> list[ReplayedCache]: ...
+    def options(self) -> dict[str, str]: ...
+    def run(self, options: dict[str, str]) -> list[ReplayedCache]: ...

@@ -59,11 +59,24 @@ std::string host_name() {
   return host.data();
 }
 
+// Those that a file may have of its own, as lines name=value: what they are where its opener does
+// not say otherwise.
+std::string file_options_text(const Options& options) {
+  std::string lines;
+  for (const OptionSpec& spec : option_table()) {
+    if (!spec.per_file) continue;
+    lines += std::string(spec.name) + "=" + option_text(options, spec) + "\n";
+  }
+  return lines;
+}
+
 trace::ProcessInfo describe_process(bool in_world, int64_t clock_offset_ns) {
   trace::ProcessInfo process{{"host", host_name()},
                              {"pid", std::to_string(getpid())},
                              {"command", command_line()},
-                             {"routines", routine_names}};
+                             {"routines", routine_names},
+                             {"options", file_options_text(process_options())},
+                             {"local_ranks", std::to_string(process_options().local_processes)}};
   int initialized = 0, rank = 0, ranks = 1;
   mpi().Initialized(&initialized);
   if (!initialized) return process;  // it has sessions only

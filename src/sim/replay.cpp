@@ -153,7 +153,14 @@ Replayed replay(const trace::Job& job, const trace::Table& table, const RuntimeS
   }
   for (auto& [name, steps] : steps_of_cache) {
     std::sort(steps.begin(), steps.end());
-    Player player(job, table, settings);
+    RuntimeSettings of_cache = settings;
+    const int64_t ranks = job.processes()[table.process[steps.front().row]].local_ranks;
+    if (sharing == Sharing::node &&
+        __builtin_mul_overflow(of_cache.capacity_bytes, ranks, &of_cache.capacity_bytes)) {
+      replayed.problem = "its cache would be larger than 63 bits can say";
+      return replayed;
+    }
+    Player player(job, table, of_cache);
     replayed.problem = gap_in(steps);
     for (std::size_t i = 0; i < steps.size() && replayed.problem.empty(); ++i) {
       if (!player.play(steps[i].row))

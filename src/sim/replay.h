@@ -28,7 +28,8 @@ struct Replayed {
   std::string problem;  // why the trace cannot be replayed; "" if it was
 };
 
-// All of a job's accesses, in any order.
+// All of a job's accesses, in any order. `settings`: the capacity is a process's share; a node's
+// cache has that of all ranks that the job has there.
 Replayed replay(const trace::Job& job, const trace::Table& table, const RuntimeSettings& settings,
                 Sharing sharing);
 

@@ -163,6 +163,8 @@ uint32_t Job::add(std::string source, const Outline& outline) {
   process.pid = number_in(info, "pid", -1);
   process.clock_offset_ns = number_in(info, "clock_offset_ns", 0);
   process.zero_realtime_ns = number_in(info, "zero_realtime_ns", 0);
+  process.options = text_in(info, "options");
+  process.local_ranks = std::max<int64_t>(number_in(info, "local_ranks", 1), 1);
   if (info.contains("zero_monotonic_ns")) {
     process.zero_ns = moved(number_in(info, "zero_monotonic_ns", 0), process.clock_offset_ns);
     zero_ns_ = std::min(zero_ns_.value_or(*process.zero_ns), *process.zero_ns);

@@ -22,6 +22,8 @@ struct Process {
   int64_t clock_offset_ns = 0;     // from its node's clock to that of rank 0's node
   std::optional<int64_t> zero_ns;  // its time zero, by the clock of rank 0's node
   int64_t zero_realtime_ns = 0;
+  std::string options;      // of Forebay, lines name=value
+  int64_t local_ranks = 1;  // of the job on its node
   uint64_t accesses = 0;  // that the file holds
   uint64_t folded = 0;    // of these, how many have folded times
   uint64_t lost = 0;      // that were not recorded, as its end says

@@ -72,13 +72,7 @@ def test_the_simulator_counts_what_the_runtime_counted(
     trace = package.open_trace(tmp_path / "trace")
     assert trace.problems == []
     replay = _core.Replay(trace.reader)
-    simulated = _core.RuntimeSettings(policy, kind)
-    simulated.page_size = page_size
-    simulated.capacity_bytes = capacity * (ranks if scope == "node" else 1)
-    simulated.shards = 2
-    simulated.bypass_bytes = 20000
-    simulated.read_ahead_bytes = 16384
-    caches = replay.run(simulated, by_process=scope == "process")
+    caches = replay.run(replay.options())  # those of the run
     assert len(caches) == (1 if scope == "node" else ranks)
     found = {name: sum(getattr(cache, name) for cache in caches) for name in COUNTERS}
     assert found == {name: counted[name] for name in COUNTERS}
