@@ -84,6 +84,7 @@ def test_random_moments(chunk: int, tmp_path: Path) -> None:
             "FOREBAY_JOB": job,
             "FOREBAY_SCOPE": draw.choice(("node", "process")),
             "FOREBAY_PAGE_KIND": draw.choice(("mask", "tree", "delta")),
+            "FOREBAY_POLICY": draw.choice(("lru", "fifo", "lfu", "arc", "sieve", "s3fifo", "fcf")),
             "FOREBAY_STEP_ASIDE": "never",
             **draw.choice(jobs.CACHES),
         }
