@@ -1,0 +1,59 @@
+#include "sim/access_log.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace forebay::sim {
+
+std::vector<uint32_t> shared_opens(std::span<const trace::Open> opens) {
+  // Of a process: how often it has opened this file with so many ranks.
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> times;
+  // Of a file, number of ranks and how-manieth open: how many processes were met, and the group
+  // that is being filled.
+  struct Filling {
+    uint32_t met = 0;
+    uint32_t group = 0;
+  };
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Filling> filling;
+  std::vector<uint32_t> groups;
+  uint32_t count = 0;
+  for (const trace::Open& open : opens) {
+    const uint32_t ranks = std::max<uint32_t>(open.ranks, 1);
+    const uint32_t time = times[{open.process, open.file, ranks}]++;
+    Filling& current = filling[{open.file, ranks, time}];
+    if (current.met % ranks == 0) current.group = count++;
+    ++current.met;
+    groups.push_back(current.group);
+  }
+  return groups;
+}
+
+bool AccessLog::add(const DataAccess& access) {
+  if (access.bytes <= 0) return true;
+  if (access.view != no_view) {
+    const auto view = static_cast<std::size_t>(access.view);
+    if (monotone_.size() < views_.size()) monotone_.resize(views_.size());
+    if (monotone_[view] == 0) monotone_[view] = views_[view].monotone() ? 1 : 2;
+    if (monotone_[view] == 2) {
+      ++backward_;
+      return true;
+    }
+  }
+  if (accesses_.size() >= most_) return false;
+  accesses_.push_back(access);
+  processes_ = std::max(processes_, access.process + 1);
+  handles_ = std::max(handles_, access.handle + 1);
+  has_collective_ |= access.group != independent;
+  return true;
+}
+
+void AccessLog::sort() {
+  const auto earlier = [](const DataAccess& a, const DataAccess& b) {
+    return a.start_ns < b.start_ns;
+  };
+  if (!std::is_sorted(accesses_.begin(), accesses_.end(), earlier))
+    std::stable_sort(accesses_.begin(), accesses_.end(), earlier);
+}
+
+}  // namespace forebay::sim
