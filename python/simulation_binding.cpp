@@ -1,0 +1,255 @@
+// forebay._core: the simulation of block caches. A binding only; forebay.simulation says what is
+// here for users.
+#include "simulation_binding.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "columns.h"
+#include "policy/policy.h"
+#include "runtime/trace_reader.h"
+#include "sim/access_log.h"
+#include "sim/aggregation.h"
+#include "sim/belady.h"
+#include "sim/block_cache.h"
+#include "sim/block_trace.h"
+#include "sim/touches.h"
+#include "trace/routine.h"
+#include "trace/table.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace forebay {
+
+namespace {
+
+using sim::AccessLog;
+using sim::BlockFormat;
+using sim::DataAccess;
+using trace::Operation;
+
+// Touches of pages in their order.
+struct Touches {
+  std::vector<PageKey> keys;
+  int64_t pages = 0;  // different ones
+};
+
+std::shared_ptr<Touches> touches_of(std::vector<PageKey> keys) {
+  const int64_t pages = sim::distinct_pages(keys);
+  return std::make_shared<Touches>(std::move(keys), pages);
+}
+
+// The data accesses of a job's trace, batch by batch.
+class JobLog {
+ public:
+  // `reader` may be null: then nothing is known of opens and views.
+  JobLog(std::shared_ptr<runtime::TraceReader> reader, uint64_t most_bytes)
+      : reader_(std::move(reader)), log_(most_bytes / bytes_per_access) {
+    if (reader_ == nullptr) return;
+    const trace::Job& job = reader_->job();
+    groups_ = sim::shared_opens(job.opens());
+    std::vector<uint32_t> ranks;
+    for (std::size_t open = 0; open < groups_.size(); ++open) {
+      if (groups_[open] >= ranks.size()) ranks.resize(groups_[open] + 1);
+      ranks[groups_[open]] = std::max<uint32_t>(job.opens()[open].ranks, 1);
+    }
+    log_.set_group_ranks(std::move(ranks));
+    std::vector<Tiling> views;
+    for (const trace::JobView& view : job.views()) views.push_back(view.tiling);
+    log_.set_views(std::move(views));
+  }
+
+  // False: there is no room for so many.
+  bool add(const Column<uint32_t>& process, const Column<int32_t>& file,
+           const Column<int32_t>& open, const Column<uint16_t>& routine,
+           const Column<uint8_t>& operation, const Column<uint8_t>& collective,
+           const Column<int64_t>& offset, const Column<int64_t>& end,
+           const Column<uint8_t>& contiguous, const Column<int32_t>& view,
+           const Column<int64_t>& position, const Column<int64_t>& requested,
+           const Column<int64_t>& start_ns) {
+    const std::size_t rows = rows_of(process, file, open, routine, operation, collective, offset,
+                                     end, contiguous, view, position, requested, start_ns);
+    const nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < rows; ++i) {
+      const auto what = static_cast<Operation>(operation.data()[i]);
+      if (what != Operation::read && what != Operation::write) continue;
+      if (file.data()[i] < 0 || offset.data()[i] < 0 || start_ns.data()[i] == trace::no_time) {
+        ++unplaced_;
+        continue;
+      }
+      DataAccess access;
+      access.start_ns = start_ns.data()[i];
+      access.offset = offset.data()[i];
+      access.end = end.data()[i];
+      access.position = position.data()[i];
+      access.bytes = requested.data()[i];
+      access.view = contiguous.data()[i] != 0 ? sim::no_view : view.data()[i];
+      access.file = static_cast<uint32_t>(file.data()[i]);
+      access.process = process.data()[i];
+      access.handle = handle(access, open.data()[i]);
+      if (collective.data()[i] != 0 && open.data()[i] >= 0)
+        access.group = groups_.at(static_cast<std::size_t>(open.data()[i]));
+      access.routine = routine.data()[i];
+      access.writes = what == Operation::write;
+      if (!log_.add(access)) return false;
+    }
+    return true;
+  }
+
+  AccessLog& log() { return log_; }
+  uint64_t unplaced() const { return unplaced_; }
+
+ private:
+  // A vector that grows holds its old and its new memory for a moment.
+  static constexpr std::size_t bytes_per_access = 3 * sim::log_bytes_per_access;
+
+  uint32_t handle(const DataAccess& access, int32_t open) {
+    if (open >= 0) return static_cast<uint32_t>(open);
+    const auto next = static_cast<uint32_t>(groups_.size() + handles_.size());
+    return handles_.try_emplace({access.process, access.file}, next).first->second;
+  }
+
+  std::shared_ptr<runtime::TraceReader> reader_;
+  AccessLog log_;
+  std::vector<uint32_t> groups_;  // of the opens
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> handles_;  // by process and file, without open
+  uint64_t unplaced_ = 0;
+};
+
+std::shared_ptr<Touches> original(const AccessLog& log, int64_t page_bytes, uint64_t most) {
+  std::vector<PageKey> keys;
+  if (!sim::original_touches(log, page_bytes, most, keys)) return nullptr;
+  return touches_of(std::move(keys));
+}
+
+std::shared_ptr<Touches> aggregated(const AccessLog& log, int64_t page_bytes, uint64_t most,
+                                    uint32_t aggregators, int64_t buffer_bytes,
+                                    int64_t window_ns) {
+  std::vector<PageKey> keys;
+  if (!sim::aggregated_touches(log, page_bytes, {aggregators, buffer_bytes, window_ns}, most, keys))
+    return nullptr;
+  return touches_of(std::move(keys));
+}
+
+// Hits, misses and evictions of a cache of so many frames.
+std::tuple<int64_t, int64_t, int64_t> simulate(const Touches& touches, const std::string& name,
+                                               uint32_t frames) {
+  const PolicySpec* const policy = find_policy(name);
+  if (policy == nullptr) throw nb::value_error("there is no such policy");
+  const nb::gil_scoped_release release;
+  sim::BlockCache cache(*policy, frames);
+  for (const PageKey key : touches.keys) cache.access(key);
+  return {cache.hits(), cache.misses(), cache.evictions()};
+}
+
+nb::tuple columns_of(const Touches& touches) {
+  const std::size_t count = touches.keys.size();
+  auto* const values = new int64_t[2 * count];
+  const nb::capsule owner(values, [](void* p) noexcept { delete[] static_cast<int64_t*>(p); });
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = static_cast<int64_t>(touches.keys[i].file) - 1;
+    values[count + i] = touches.keys[i].page;
+  }
+  using Array = nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>;
+  return nb::make_tuple(Array(values, {count}, owner), Array(values + count, {count}, owner));
+}
+
+class BlockFile {
+ public:
+  BlockFile(const std::string& format, uint64_t most_bytes)
+      : reader_(format == "text" ? BlockFormat::text : BlockFormat::oracle_general, most_bytes) {}
+
+  void feed(nb::bytes bytes) {
+    const std::string_view view(bytes.c_str(), bytes.size());
+    std::string wrong;
+    {
+      const nb::gil_scoped_release release;
+      wrong = reader_.feed(view);
+    }
+    if (!wrong.empty()) throw nb::value_error(wrong.c_str());
+  }
+  void finish() {
+    std::string wrong;
+    {
+      const nb::gil_scoped_release release;
+      wrong = reader_.finish();
+    }
+    if (!wrong.empty()) throw nb::value_error(wrong.c_str());
+  }
+  std::size_t ids() { return reader_.trace().keys.size(); }
+  std::shared_ptr<Touches> touches() {
+    const nb::gil_scoped_release release;
+    return touches_of(std::move(reader_.trace().keys));
+  }
+  AccessLog& log() { return reader_.trace().log; }
+  nb::list files() {
+    nb::list names;
+    for (const std::string& name : reader_.trace().files)
+      names.append(nb::bytes(name.data(), name.size()));
+    return names;
+  }
+
+ private:
+  sim::BlockReader reader_;
+};
+
+}  // namespace
+
+void bind_simulation(nb::module_& module) {
+  module.attr("touch_bytes") = sim::touch_bytes;
+  nb::class_<AccessLog>(module, "AccessLog", "Data accesses that a simulator is fed with.")
+      .def("__len__", [](const AccessLog& log) { return log.accesses().size(); })
+      .def_prop_ro("processes", &AccessLog::processes)
+      .def_prop_ro("has_collective", &AccessLog::has_collective)
+      .def_prop_ro("backward", &AccessLog::backward, "Left out: their views go backwards.");
+  nb::class_<JobLog>(module, "JobLog", "Makes an AccessLog of a job's trace.")
+      .def(
+          "__init__",
+          [](JobLog* self, std::shared_ptr<runtime::TraceReader> reader, uint64_t most_bytes) {
+            new (self) JobLog(std::move(reader), most_bytes);
+          },
+          "reader"_a.none(), "most_bytes"_a)
+      .def("add", &JobLog::add, "process"_a, "file"_a, "open"_a, "routine"_a, "operation"_a,
+           "collective"_a, "offset"_a, "end"_a, "contiguous"_a, "view"_a, "position"_a,
+           "requested"_a, "start_ns"_a, "False: there is no room for so many.")
+      .def("finish", [](JobLog& job) { job.log().sort(); }, nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("log", &JobLog::log, nb::rv_policy::reference_internal)
+      .def_prop_ro("unplaced", &JobLog::unplaced, "Left out: no place or no time is known.");
+  nb::class_<BlockFile>(module, "BlockFile", "Reads a block trace.")
+      .def(nb::init<const std::string&, uint64_t>(), "format"_a, "most_bytes"_a)
+      .def("feed", &BlockFile::feed, "bytes"_a, "Raises ValueError: what is wrong, and where.")
+      .def("finish", &BlockFile::finish)
+      .def_prop_ro("ids", &BlockFile::ids, "How many block ids were read.")
+      .def("touches", &BlockFile::touches, "The touches of these; once.")
+      .def_prop_ro("log", &BlockFile::log, nb::rv_policy::reference_internal)
+      .def_prop_ro("files", &BlockFile::files);
+  nb::class_<Touches>(module, "Touches", "Touches of pages, in their order.")
+      .def("__len__", [](const Touches& touches) { return touches.keys.size(); })
+      .def_ro("pages", &Touches::pages, "How many different ones.")
+      .def("columns", columns_of, "Numbers of files and pages.")
+      .def("simulate", simulate, "policy"_a, "frames"_a, "Hits, misses and evictions.")
+      .def(
+          "min_hits",
+          [](const Touches& touches, const std::vector<uint32_t>& frames) {
+            const nb::gil_scoped_release release;
+            return sim::min_hits(touches.keys, frames);
+          },
+          "frames"_a, "Hits of Belady's MIN, for each size.");
+  module.def("original_touches", original, "log"_a, "page_bytes"_a, "most"_a,
+             nb::call_guard<nb::gil_scoped_release>(), "None: they are more than `most`.");
+  module.def("aggregated_touches", aggregated, "log"_a, "page_bytes"_a, "most"_a, "aggregators"_a,
+             "buffer_bytes"_a, "window_ns"_a, nb::call_guard<nb::gil_scoped_release>(),
+             "None: they are more than `most`.");
+}
+
+}  // namespace forebay
