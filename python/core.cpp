@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -146,6 +147,8 @@ NB_MODULE(_core, module) {
       "Commits (or only lists) what killed processes of this user left on this node.");
   module.def("complaint_about", complaint_about, nb::arg("name"), nb::arg("value"),
              "What is wrong with the value of an option, or None.");
+  module.def("parse_bytes", forebay::parse_bytes, nb::arg("text"),
+             "A number of bytes, as 16MiB; None where it is none.");
   forebay::bind_trace(module);
   forebay::bind_pattern(module);
   forebay::bind_conflicts(module);

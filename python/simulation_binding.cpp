@@ -53,8 +53,9 @@ std::shared_ptr<Touches> touches_of(std::vector<PageKey> keys) {
 class JobLog {
  public:
   // `reader` may be null: then nothing is known of opens and views.
-  JobLog(std::shared_ptr<runtime::TraceReader> reader, uint64_t most_bytes)
-      : reader_(std::move(reader)), log_(most_bytes / bytes_per_access) {
+  JobLog(std::shared_ptr<runtime::TraceReader> reader, uint64_t accesses, uint64_t most_bytes)
+      : reader_(std::move(reader)), log_(most_bytes / sim::log_bytes_per_access) {
+    log_.reserve(accesses);
     if (reader_ == nullptr) return;
     const trace::Job& job = reader_->job();
     groups_ = sim::shared_opens(job.opens());
@@ -110,9 +111,6 @@ class JobLog {
   uint64_t unplaced() const { return unplaced_; }
 
  private:
-  // A vector that grows holds its old and its new memory for a moment.
-  static constexpr std::size_t bytes_per_access = 3 * sim::log_bytes_per_access;
-
   uint32_t handle(const DataAccess& access, int32_t open) {
     if (open >= 0) return static_cast<uint32_t>(open);
     const auto next = static_cast<uint32_t>(groups_.size() + handles_.size());
@@ -121,7 +119,7 @@ class JobLog {
 
   std::shared_ptr<runtime::TraceReader> reader_;
   AccessLog log_;
-  std::vector<uint32_t> groups_;  // of the opens
+  std::vector<uint32_t> groups_;                               // of the opens
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> handles_;  // by process and file, without open
   uint64_t unplaced_ = 0;
 };
@@ -133,8 +131,7 @@ std::shared_ptr<Touches> original(const AccessLog& log, int64_t page_bytes, uint
 }
 
 std::shared_ptr<Touches> aggregated(const AccessLog& log, int64_t page_bytes, uint64_t most,
-                                    uint32_t aggregators, int64_t buffer_bytes,
-                                    int64_t window_ns) {
+                                    uint32_t aggregators, int64_t buffer_bytes, int64_t window_ns) {
   std::vector<PageKey> keys;
   if (!sim::aggregated_touches(log, page_bytes, {aggregators, buffer_bytes, window_ns}, most, keys))
     return nullptr;
@@ -215,14 +212,14 @@ void bind_simulation(nb::module_& module) {
   nb::class_<JobLog>(module, "JobLog", "Makes an AccessLog of a job's trace.")
       .def(
           "__init__",
-          [](JobLog* self, std::shared_ptr<runtime::TraceReader> reader, uint64_t most_bytes) {
-            new (self) JobLog(std::move(reader), most_bytes);
-          },
-          "reader"_a.none(), "most_bytes"_a)
+          [](JobLog* self, std::shared_ptr<runtime::TraceReader> reader, uint64_t accesses,
+             uint64_t most_bytes) { new (self) JobLog(std::move(reader), accesses, most_bytes); },
+          "reader"_a.none(), "accesses"_a, "most_bytes"_a, "For up to so many accesses of a trace.")
       .def("add", &JobLog::add, "process"_a, "file"_a, "open"_a, "routine"_a, "operation"_a,
            "collective"_a, "offset"_a, "end"_a, "contiguous"_a, "view"_a, "position"_a,
            "requested"_a, "start_ns"_a, "False: there is no room for so many.")
-      .def("finish", [](JobLog& job) { job.log().sort(); }, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "finish", [](JobLog& job) { job.log().sort(); }, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("log", &JobLog::log, nb::rv_policy::reference_internal)
       .def_prop_ro("unplaced", &JobLog::unplaced, "Left out: no place or no time is known.");
   nb::class_<BlockFile>(module, "BlockFile", "Reads a block trace.")

@@ -8,9 +8,10 @@ from forebay._core import version as __version__
 
 if TYPE_CHECKING:
     from forebay.analysis import analyze
+    from forebay.simulation import CacheResult, simulate_cache
     from forebay.trace import open_trace
 
-__all__ = ["__version__", "analyze", "open_trace"]
+__all__ = ["CacheResult", "__version__", "analyze", "open_trace", "simulate_cache"]
 
 
 def __getattr__(name: str) -> Any:
@@ -23,4 +24,8 @@ def __getattr__(name: str) -> Any:
         from forebay.trace import open_trace
 
         return open_trace
+    if name in ("CacheResult", "simulate_cache"):
+        from forebay import simulation
+
+        return getattr(simulation, name)
     raise AttributeError(f"module 'forebay' has no attribute '{name}'")

@@ -16,6 +16,8 @@ _COMMANDS = {
     "trace": "forebay.tracing",
     "analyze": "forebay.analyzing",
     "report": "forebay.report",
+    "simulate": "forebay.simulating",
+    "generate": "forebay.generating",
     "env": "forebay.env",
     "hints": "forebay.hints",
     "recover": "forebay.recover",

@@ -18,7 +18,7 @@ from forebay.bins import SIZES, Bins
 READ, WRITE = "#2a6fb0", "#c8641b"
 _COLOURS = (READ, WRITE)
 _KINDS = ("read", "write")
-_STYLE: Any = {
+STYLE: Any = {
     "font.family": "sans-serif",
     "font.size": 9,
     "svg.fonttype": "none",
@@ -39,7 +39,7 @@ def places_over_time(bins: Bins, file: int) -> str:
     extent = (0.0, float(bins.edges_s[-1]), 0.0, float(max(1, bins.ends[file])))
     for counts, colour in zip(bins.places[file], _COLOURS, strict=True):
         _heat(axes, counts, extent, colour)
-    axes.yaxis.set_major_formatter(FuncFormatter(_bytes_label))
+    axes.yaxis.set_major_formatter(FuncFormatter(bytes_label))
     axes.set_ylabel("offset")
     _time_axis(axes)
     _legend(axes)
@@ -54,7 +54,7 @@ def sizes_over_time(bins: Bins) -> str:
     extent = (0.0, float(bins.edges_s[-1]), float(low), float(high))
     for counts, colour in zip(bins.sizes[:, low:high], _COLOURS, strict=True):
         _heat(axes, counts, extent, colour)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda power, _: _bytes_label(2.0**power / 2)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda power, _: bytes_label(2.0**power / 2)))
     axes.yaxis.set_major_locator(MaxNLocator(8, integer=True))
     axes.set_ylabel("request size")
     _time_axis(axes)
@@ -68,7 +68,7 @@ def bandwidth_over_time(bins: Bins) -> str:
     width = np.diff(bins.edges_s)
     for moved, colour, kind in zip(bins.bytes_moved, _COLOURS, _KINDS, strict=True):
         axes.stairs(moved / width, bins.edges_s, fill=True, alpha=0.55, color=colour, label=kind)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{_bytes_label(rate)}/s"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{bytes_label(rate)}/s"))
     axes.set_ylim(bottom=0)
     axes.set_ylabel("bandwidth")
     _time_axis(axes)
@@ -106,7 +106,7 @@ def request_sizes(bins: Bins) -> str:
     powers = np.arange(low, high)
     for number, (kind, colour) in enumerate(zip(_KINDS, _COLOURS, strict=True)):
         axes.bar(powers + 0.4 * number, counts[number, low:high], 0.4, color=colour, label=kind)
-    axes.set_xticks(powers + 0.2, [f"< {_bytes_label(2.0**power)}" for power in powers])
+    axes.set_xticks(powers + 0.2, [f"< {bytes_label(2.0**power)}" for power in powers])
     axes.tick_params(axis="x", rotation=45 if high - low > 12 else 0)
     axes.yaxis.set_major_formatter(EngFormatter())
     axes.set_ylabel("requests")
@@ -127,7 +127,7 @@ def sharing(bins: Bins, files: list[int], paths: list[str]) -> str:
 
 
 def _axes(height: float) -> tuple[Figure, Axes]:
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(_WIDTH, height), layout="constrained")
         return figure, figure.add_subplot()
 
@@ -178,7 +178,8 @@ def _time_axis(axes: Axes) -> None:
     axes.set_xlabel("seconds")
 
 
-def _bytes_label(amount: float, _: object = None) -> str:
+def bytes_label(amount: float, _: object = None) -> str:
+    """As 16 MiB; made for the axes of figures."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if amount < 1024 or unit == "TiB":
             break
@@ -189,7 +190,7 @@ def _bytes_label(amount: float, _: object = None) -> str:
 def _svg(figure: Figure) -> str:
     """As an element for an HTML page: nothing in it refers to anything outside."""
     text = io.StringIO()
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]

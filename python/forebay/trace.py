@@ -340,7 +340,7 @@ class Trace:
         Raises TraceError when there is not so much memory; use `batches` then.
         """
         needed = self._source.access_count * _core.table_bytes_per_access
-        if needed > _available_bytes():
+        if needed > available_bytes():
             raise TraceError(
                 f"{one_line(str(self.path))}: {self._source.access_count:,} accesses take"
                 f" {needed / 1e9:,.1f} GB of memory; read them in batches"
@@ -378,7 +378,7 @@ def open_trace(path: str | os.PathLike[str]) -> Trace:
     `Trace.problems`.
     """
     where = Path(path)
-    if _is_darshan(where):
+    if is_darshan(where):
         from forebay.darshan_log import DarshanLog
 
         return Trace(where, DarshanLog(where))
@@ -395,7 +395,7 @@ def one_line(text: str) -> str:
     return "".join(escaped)
 
 
-def _is_darshan(path: Path) -> bool:
+def is_darshan(path: Path) -> bool:
     """By its name, or by how such logs begin: their version, eight bytes, and a magic number."""
     if not path.is_file():
         return False
@@ -408,7 +408,7 @@ def _is_darshan(path: Path) -> bool:
         return False
 
 
-def _available_bytes() -> int:
+def available_bytes() -> int:
     """Memory that can be taken without hurting others."""
     for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
         if line.startswith("MemAvailable:"):

@@ -3,6 +3,7 @@
 // extents is taken for one that was asked for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -44,6 +45,9 @@ std::vector<uint32_t> shared_opens(std::span<const trace::Open> opens);
 class AccessLog {
  public:
   explicit AccessLog(uint64_t most_accesses) : most_(most_accesses) {}
+
+  // Takes the memory for so many at once, as far as they are allowed.
+  void reserve(uint64_t accesses) { accesses_.reserve(std::min(accesses, most_)); }
 
   // How many processes open groups have (by number of the group); for collective accesses.
   void set_group_ranks(std::vector<uint32_t> ranks) { group_ranks_ = std::move(ranks); }
