@@ -19,8 +19,8 @@
 #include "replay_binding.h"
 #include "runtime/recover.h"
 #include "sim_binding.h"
-#include "simulation_binding.h"
 #include "storage/storage.h"
+#include "touch_binding.h"
 #include "trace_binding.h"
 #include "trace_writing_binding.h"
 
@@ -155,5 +155,6 @@ NB_MODULE(_core, module) {
   forebay::bind_sim(module);
   forebay::bind_replay(module);
   forebay::bind_simulation(module);
+  forebay::bind_touches(module);
   forebay::bind_trace_writing(module);
 }

@@ -1,7 +1,6 @@
 #include "sim/touches.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <optional>
 

@@ -1,6 +1,6 @@
-// forebay._core: the simulation of block caches. A binding only; forebay.simulation says what is
-// here for users.
-#include "simulation_binding.h"
+// forebay._core: traces as touches of pages, and caches that are shown them. A binding only;
+// forebay.simulation says what is here for users.
+#include "touch_binding.h"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -145,7 +145,7 @@ std::tuple<int64_t, int64_t, int64_t> simulate(const Touches& touches, const std
   if (policy == nullptr) throw nb::value_error("there is no such policy");
   const nb::gil_scoped_release release;
   sim::BlockCache cache(*policy, frames);
-  for (const PageKey key : touches.keys) cache.access(key);
+  cache.access(touches.keys);
   return {cache.hits(), cache.misses(), cache.evictions()};
 }
 
@@ -202,7 +202,7 @@ class BlockFile {
 
 }  // namespace
 
-void bind_simulation(nb::module_& module) {
+void bind_touches(nb::module_& module) {
   module.attr("touch_bytes") = sim::touch_bytes;
   nb::class_<AccessLog>(module, "AccessLog", "Data accesses that a simulator is fed with.")
       .def("__len__", [](const AccessLog& log) { return log.accesses().size(); })
