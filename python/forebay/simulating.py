@@ -70,7 +70,21 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
 )
 
 
-@click.group(short_help="Say what caches would do with a trace.")
+class _Group(click.Group):
+    """With a subcommand that is loaded when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), "lu"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "lu":
+            from forebay.simulating_lu import lu
+
+            return lu
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_Group, short_help="Say what caches would do with a trace.")
 def simulate() -> None:
     """Say what caches would do with a trace, by the code that runs inside MPI programs."""
 
@@ -293,15 +307,18 @@ def _draw(results: Sequence[CacheResult], file: IO[bytes], ending: str) -> None:
     draw(results, file, ending)
 
 
-def print_tables(results: Sequence[CacheResult]) -> None:
-    """A table for each trace and page size: a row a policy and awareness, a column a cache size."""
+def print_tables(results: Sequence[CacheResult], name: str | None = None) -> None:
+    """A table for each trace and page size: a row a policy and awareness, a column a cache size.
+
+    `name`: what stands above; none for the trace's.
+    """
     width = None if sys.stdout.isatty() else _NOT_A_TERMINAL
     console = Console(highlight=False, width=width)
     groups: dict[tuple[str, int], list[CacheResult]] = {}
     for result in results:
         groups.setdefault((result.trace, result.page_size), []).append(result)
     for (trace, page_size), group in groups.items():
-        console.print(f"[bold]{escape(one_line(trace))}[/]", soft_wrap=True)
+        console.print(f"[bold]{escape(one_line(name or trace))}[/]", soft_wrap=True)
         for line in _what_was_shown(group, page_size):
             console.print(line, soft_wrap=True)
         console.print(_table(group))
