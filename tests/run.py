@@ -84,6 +84,12 @@ SUITES = (
     Suite("fuzz-build", FULL, "{build} fuzz", ("venvs",), 1800),
     Suite("fuzz", FULL, "build/fuzz/tests/forebay_fuzz_trace {fuzz} -runs=40000", ("fuzz-build",)),
     Suite(
+        "fuzz-blocks",
+        FULL,
+        "build/fuzz/tests/forebay_fuzz_blocks {fuzz} -runs=40000",
+        ("fuzz-build",),
+    ),
+    Suite(
         "fuzz-long",
         LONG,
         "build/fuzz/tests/forebay_fuzz_trace {fuzz} -max_total_time=7200",

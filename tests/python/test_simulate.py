@@ -1,0 +1,373 @@
+"""`forebay simulate` and `forebay generate`: answers found by hand, real logs, and bad input."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import forebay as package
+from command import forebay
+from forebay import _core, workload_traces
+from forebay.simulation import AWARENESS, MIN, POLICIES, simulate_cache
+from forebay.trace import Operation, TraceError, open_trace
+from traces import LOGS, OPEN, READ_AT_ALL, WRITE_AT, Call, block, process, write_trace
+
+PAGE = 4096
+
+
+def simulated(*words: object) -> list[dict[str, Any]]:
+    """The results of `forebay simulate cache --json`."""
+    done = forebay("simulate", "cache", *words, "--json")
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)["results"]
+    assert isinstance(results, list)
+    return results
+
+
+def counts(result: dict[str, Any]) -> tuple[int, int, int]:
+    return result["hits"], result["misses"], result["evictions"]
+
+
+def collective_job(folder: Path) -> Path:
+    """Two ranks, two files: a collective read of 16 pages in turn, then each an own write.
+
+    Rank r reads pages r, r+2, ... r+14 of file 0 by a view, collectively; then writes page 0 of
+    file 1, independently.
+    """
+    folder.mkdir()
+    for rank in range(2):
+        calls = [
+            Call(OPEN, 0, end_ns=10),
+            Call(OPEN, 1, end_ns=20),
+            Call(READ_AT_ALL, 0, 1, 0, 8 * PAGE, 8 * PAGE, 100 + rank, 200),
+            Call(WRITE_AT, 1, 0, 0, PAGE, PAGE, 300 + rank, 400),
+        ]
+        lines = process(rank, 2)
+        lines += ["file 0 2 0 0 shared", "file 1 2 0 0 other"]
+        lines += [f"view 1 {rank * PAGE} {16 * PAGE} 8 {2 * PAGE} {PAGE}"]
+        lines += [*block(calls), f"end {len(calls)} 0"]
+        write_trace(folder / f"{rank}-{rank}.trace", lines)
+    return folder
+
+
+def test_original_and_aggregated_streams_of_a_job(tmp_path: Path) -> None:
+    trace = collective_job(tmp_path / "job")
+    options = ("--page-size", "4KiB", "--cache-size", "64KiB", "--policy", "lru,min")
+    original, best, united, united_best = simulated(trace, *options, "--aggregators", 2)
+    # Each rank its 8 pages, then the same page of the other file: the second time it is there.
+    assert (original["awareness"], original["accesses"], original["pages"]) == ("original", 18, 17)
+    assert counts(original) == (1, 17, 1)
+    assert counts(best) == (1, 17, 1)
+    assert original["aggregators"] is None
+    # Two domains of 8 pages, each in one round; the writes as before.
+    assert (united["awareness"], united["accesses"], united["pages"]) == ("aggregated", 18, 17)
+    assert counts(united) == counts(united_best) == (1, 17, 1)
+    assert united["aggregators"] == 2
+
+
+def test_rounds_of_the_collective_buffer_touch_shared_pages_again(tmp_path: Path) -> None:
+    trace = collective_job(tmp_path / "job")
+    # Pages of two: each rank touches all 8 of them. United they are touched once each.
+    options = ("--page-size", "8KiB", "--cache-size", "16KiB", "--policy", "lru")
+    original, united = simulated(trace, *options)
+    assert original["accesses"] == 8 + 8 + 2
+    assert counts(original) == (1, 17, 15)
+    assert united["accesses"] == 8 + 2
+    assert counts(united) == (1, 9, 7)
+    # One buffer of 6 KiB: rounds end within pages, but one aggregator goes on there.
+    (rounds,) = simulated(
+        trace, *options, "--awareness", "aggregated", "--collective-buffer", "6KiB"
+    )
+    assert counts(rounds) == counts(united)
+    # Two aggregators, one page a round: in turn.
+    (turns,) = simulated(
+        trace, *options, "--awareness", "aggregated", "--collective-buffer", 8192,
+        "--aggregators", 2,
+    )  # fmt: skip
+    assert turns["accesses"] == 10
+
+
+def test_results_have_every_combination_in_order(tmp_path: Path) -> None:
+    trace = collective_job(tmp_path / "job")
+    results = simulated(
+        trace,
+        trace,
+        "--policy",
+        "lru,arc",
+        "--cache-size",
+        "8KiB,64KiB",
+        "--page-size",
+        "4KiB,8KiB",
+    )
+    asked = [
+        (page, awareness, policy, size)
+        for page in (4096, 8192)
+        for awareness in AWARENESS
+        for policy in ("lru", "arc")
+        for size in (8192, 65536)
+    ]
+    keys = ("page_size", "awareness", "policy", "cache_size")
+    assert [tuple(one[key] for key in keys) for one in results] == asked * 2
+    for one in results:
+        assert one["trace"] == str(trace)
+        assert one["hits"] + one["misses"] == one["accesses"]
+        assert math.isclose(one["hit_rate"], one["hits"] / one["accesses"])
+
+
+def test_defaults_are_all_policies_and_nine_sizes_up_to_the_footprint(tmp_path: Path) -> None:
+    workload_traces.mpi_io_test(tmp_path / "test", 4, size=1 << 20, iterations=2)
+    results = simulate_cache(tmp_path / "test")
+    assert {one.policy for one in results} == {*(p.name for p in _core.policies()), MIN}
+    sizes = sorted({one.cache_size for one in results})
+    assert sizes == [1 << power for power in range(16, 24)]  # 8 MiB in pages of 64 KiB
+    assert all(one.hit_rate == 0.5 for one in results if one.cache_size == sizes[-1])
+    for one in results:
+        bound = next(
+            other.hits
+            for other in results
+            if (other.policy, other.awareness, other.cache_size)
+            == (MIN, one.awareness, one.cache_size)
+        )
+        assert one.hits <= bound
+
+
+def test_ids_count_blocks(tmp_path: Path) -> None:
+    trace = tmp_path / "ids.txt"
+    trace.write_text("1\n2\n3\n1\n4\n1\n2\n")
+    lru, fifo, best = simulated(
+        trace, "--policy", "lru,fifo,min", "--cache-size", 3, "--page-size", 1
+    )
+    assert counts(lru) == (2, 5, 2)  # 1 twice; 2 has left for 4
+    assert counts(fifo) == (1, 6, 3)
+    assert counts(best) == (3, 4, 1)
+    assert lru["awareness"] == "original"
+    pages = simulated(trace, "--policy", "lru", "--cache-size", "12KiB", "--page-size", "4KiB")
+    assert counts(pages[0]) == counts(lru)
+
+
+@pytest.mark.parametrize("name", ["w.oracleGeneral", "w.oracleGeneral.bin", "w.bin"])
+def test_oracle_general(tmp_path: Path, name: str) -> None:
+    record = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
+    rows = np.zeros(7, record)
+    rows["time"], rows["id"], rows["next"] = range(7), [1, 2, 3, 1, 4, 1, 2], -1
+    (tmp_path / name).write_bytes(rows.tobytes())
+    options = ["--policy", "lru", "--cache-size", 3]
+    if name == "w.bin":
+        refused = forebay("simulate", "cache", tmp_path / name, *options)
+        assert refused.returncode == 1
+        assert "--format" in refused.stderr
+        options += ["--format", "oracleGeneral"]
+    assert counts(simulated(tmp_path / name, *options)[0]) == (2, 5, 2)
+    (tmp_path / name).write_bytes(rows.tobytes()[:-1])
+    cut = forebay("simulate", "cache", tmp_path / name, *options)
+    assert cut.returncode == 1
+    assert cut.stderr == f"forebay: {tmp_path / name}: byte 144: the last record is cut off:" \
+        " 23 of 24 bytes\n"  # fmt: skip
+
+
+def test_accesses_as_text(tmp_path: Path) -> None:
+    trace = tmp_path / "job.csv"
+    trace.write_text(
+        "time,rank,op,offset,length\n0,0,write,0,4096\n0.01,1,write,8192,4096\n5,0,read,0,8192\n"
+    )
+    original, united = simulated(
+        trace, "--policy", "lru", "--page-size", "4KiB", "--cache-size", "1MiB"
+    )
+    assert counts(original) == (0, 3, 0)  # 0, 2, then 1: process 0 is still on 0
+    assert counts(united) == (2, 3, 0)  # 0, 1, 2, then 0 and 1
+
+
+def test_files_and_figures_are_written(tmp_path: Path) -> None:
+    trace = collective_job(tmp_path / "job")
+    outputs = {ending: tmp_path / f"out.{ending}" for ending in ("csv", "parquet", "svg", "png")}
+    words = ["simulate", "cache", trace, "--policy", "lru,min", "--csv", outputs["csv"]]
+    words += ["--parquet", outputs["parquet"]]
+    done = forebay(*words, "--plot", outputs["svg"])
+    assert done.returncode == 0, done.stderr
+    assert "lru, original" in done.stdout
+    rows = outputs["csv"].read_text().splitlines()
+    assert rows[0].startswith("trace,policy,awareness,page_size,cache_size")
+    import pyarrow.parquet as pq
+
+    assert pq.read_table(outputs["parquet"]).num_rows == len(rows) - 1
+    drawing = outputs["svg"].read_text()
+    for text in ("lru, original", "min, aggregated", "hit rate", "cache size"):
+        assert text in drawing
+    again = forebay(*words)
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+    assert forebay(*words, "--force", "--plot", outputs["png"]).returncode == 0
+    assert outputs["png"].read_bytes().startswith(b"\x89PNG")
+    plain = forebay("simulate", "cache", trace, "--policy", "lru", "--csv")
+    assert plain.stdout.startswith("trace,policy")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--policy", "lru,best"), "'best' is not one of"),
+        (("--cache-size", "12 parsecs"), "is no size"),
+        (("--cache-size", "1KiB", "--page-size", "4KiB"), "has no page"),
+        (("--awareness", "total"), "'total' is not one of original, aggregated"),
+        (("--aggregators", "0"), "0 is not in the range"),
+        (("--plot", "figure.doc"), "end it in .svg"),
+        (("--memory", "64KiB", "--page-size", "1"), "raise --memory"),
+    ],
+)
+def test_mistakes_are_answered_by_one_line(
+    tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    trace = collective_job(tmp_path / "job")
+    done = forebay("simulate", "cache", trace, *words)
+    assert done.returncode in (1, 2)
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.txt", b"1\nx\n", "line 2: 'x' is no block number"),
+        ("a.csv", b"2,1,1\n1,1,1\n", "line 2: time 1 lies before"),
+        ("a.csv", b"0,0,w,0,9223372036854775807\n", "it touches more than"),
+        ("a.txt", b"", "it holds no access"),
+        ("a.oracleGeneral", b"\0" * 23, "byte 0: the last record is cut off"),
+        ("a.oracleGeneral.zst", b"\x28\xb5\x2f\xfd\xff\xff\xff", "compressed data"),
+        ("a.trace", b"FOREBAYT", "a.trace: "),
+        ("a.what", b"??", "neither its beginning nor its name"),
+    ],
+)
+def test_bad_files_are_answered_by_one_line(
+    tmp_path: Path, name: str, content: bytes, said: str
+) -> None:
+    trace = tmp_path / name
+    trace.write_bytes(content)
+    done = forebay("simulate", "cache", trace, "--policy", "lru", "--page-size", 1)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert str(trace) in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_is_absent_is_said(tmp_path: Path) -> None:
+    done = forebay("simulate", "cache", tmp_path / "none.csv")
+    assert done.returncode == 1
+    assert done.stderr == f"forebay: {tmp_path / 'none.csv'}: No such file or directory\n"
+    ids = tmp_path / "ids.txt"
+    ids.write_text("1\n")
+    with pytest.raises(TraceError, match="no processes to aggregate"):
+        simulate_cache(ids, awareness=["aggregated"])
+    with pytest.raises(ValueError, match="there is no policy"):
+        package.simulate_cache(ids, policies=["none"])
+
+
+@pytest.mark.skipif(not LOGS.is_dir(), reason="there are no Darshan logs")
+def test_real_logs() -> None:
+    log = LOGS / "mpi-io-test_32ranks.darshan"
+    done = forebay("simulate", "cache", log, "--policy", "lru,min")
+    assert done.returncode == 0
+    assert "marks no collective calls" in done.stderr
+    # 32 processes write 64 MiB each, then read it: pages are met again once all were touched.
+    assert "original: 65,536 touches of 32,768 pages of 64 KiB, 2 GiB" in done.stdout
+    for name in ("ior_hdf5_4ranks", "benchmark_write_parallel_384ranks"):
+        results = simulate_cache(
+            LOGS / f"{name}.darshan",
+            policies=["lru", MIN],
+            cache_sizes=[1 << 30],
+            page_size=1 << 20,
+        )
+        assert [one.awareness for one in results] == ["original"] * 2 + ["aggregated"] * 2
+        assert results[0].hits <= results[1].hits
+
+
+def test_the_darshan_log_and_the_generated_workload_agree(tmp_path: Path) -> None:
+    log = LOGS / "mpi-io-test_32ranks.darshan"
+    if not log.exists():
+        pytest.skip("there is no such log")
+    workload_traces.mpi_io_test(tmp_path / "made", 32)
+    real, made = open_trace(log).accesses, open_trace(tmp_path / "made").accesses
+    data = made["operation"] <= Operation.WRITE
+    data &= made["operation"] != Operation.OTHER
+
+    def accesses(of: Any, rows: Any) -> set[tuple[int, ...]]:
+        columns = ("rank", "operation", "offset", "end")
+        return set(zip(*(of[name][rows].tolist() for name in columns), strict=True))
+
+    assert accesses(made, data) == accesses(real, slice(None))
+
+
+def test_generated_tiles_cover_the_array_and_overlap(tmp_path: Path) -> None:
+    workload_traces.tile_io(tmp_path / "t", 6, tile=(8, 4), element=2, overlap=(2, 1))
+    trace = open_trace(tmp_path / "t")
+    assert not trace.problems
+    covered: dict[int, int] = {}
+    for row in np.flatnonzero(trace.accesses["operation"] == Operation.WRITE):
+        one = {name: int(trace.accesses[name][row]) for name in ("view", "position", "requested")}
+        assert one["requested"] == 8 * 4 * 2
+        for offset, length in trace.extents(one["view"], one["position"], one["requested"]):
+            assert length == 8 * 2
+            for byte in range(offset, offset + length):
+                covered[byte] = covered.get(byte, 0) + 1
+    # 3 by 2 tiles: 20 elements across, 7 down.
+    assert sorted(covered) == list(range(20 * 7 * 2))
+    assert sum(covered.values()) == 6 * 8 * 4 * 2
+    assert max(covered.values()) == 4  # where four tiles meet
+    reads = np.count_nonzero(trace.accesses["operation"] == Operation.READ)
+    assert reads == 6
+
+
+def test_generated_ior_interleaves_pieces(tmp_path: Path) -> None:
+    workload_traces.ior(tmp_path / "i", 3, transfer=64, piece=16, segments=2)
+    trace = open_trace(tmp_path / "i")
+    rows = np.flatnonzero(
+        (trace.accesses["operation"] == Operation.READ) & (trace.accesses["rank"] == 1)
+    )
+    places = [
+        list(
+            trace.extents(
+                int(trace.accesses["view"][row]),
+                int(trace.accesses["position"][row]),
+                int(trace.accesses["requested"][row]),
+            )
+        )
+        for row in rows
+    ]
+    assert places == [
+        [(16, 16), (64, 16), (112, 16), (160, 16)],
+        [(208, 16), (256, 16), (304, 16), (352, 16)],
+    ]
+
+
+def test_generate_by_command(tmp_path: Path) -> None:
+    for name in ("tile-io", "ior", "mpi-io-test"):
+        assert forebay("generate", name, "-n", 2, "-o", tmp_path / name).returncode == 0
+        assert len(open_trace(tmp_path / name).processes) == 2
+        again = forebay("generate", name, "-n", 2, "-o", tmp_path / name)
+        assert again.returncode == 2
+        assert "it exists" in again.stderr
+    bad = forebay("generate", "tile-io", "-n", 3, "--grid", "2x2", "-o", tmp_path / "bad")
+    assert bad.returncode == 2
+    assert "a grid of 2x2 has no 3 tiles" in bad.stderr
+    assert not (tmp_path / "bad").exists()
+
+
+def test_lu_gains_with_tiles_and_not_where_nothing_is_shared() -> None:
+    done = forebay("simulate", "lu", "-n", 4, "--json")
+    assert done.returncode == 0, done.stderr
+    workloads = {one["workload"]: one for one in json.loads(done.stdout)["workloads"]}
+    tile = workloads["MPI-Tile-IO"]
+    assert len({one["cache_size"] for one in tile["results"]}) == 9
+    assert all(tile["gains"][policy]["gain"] > 0.5 for policy in ("lru", "lfu", "arc"))
+    assert all(abs(gain["gain"]) < 0.05 for gain in workloads["mpi-io-test"]["gains"].values())
+    assert "Lu's gain" in forebay("simulate", "lu", "-n", 2).stdout
+
+
+def test_help_names_every_policy() -> None:
+    text = forebay("simulate", "cache", "--help").stdout
+    assert all(f"\n  {name} " in text for name in POLICIES)
