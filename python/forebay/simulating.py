@@ -349,8 +349,9 @@ def _table(group: Sequence[CacheResult]) -> Table:
     table.add_column("hit rate %")
     for size in sizes:
         table.add_column(shown_size(size), justify="right", no_wrap=True)
+    policies = list(dict.fromkeys(one.policy for one in group))
     for awareness in dict.fromkeys(result.awareness for result in group):
-        policies = list(dict.fromkeys(one.policy for one in group))
+        table.add_row(awareness)
         best = [
             max((rates[awareness, p, size] for p in policies if p != MIN), default=1.0)
             for size in sizes
@@ -361,7 +362,6 @@ def _table(group: Sequence[CacheResult]) -> Table:
                 rate = rates[awareness, policy, size]
                 text = f"{100 * rate:.1f}"
                 cells.append(f"[bold]{text}[/]" if rate == most > 0 and policy != MIN else text)
-            name = f"{policy}, {awareness}"
-            table.add_row(name, *cells, style="dim" if policy == MIN else None)
+            table.add_row(f"  {policy}", *cells, style="dim" if policy == MIN else None)
         table.add_section()
     return table

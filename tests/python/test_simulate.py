@@ -189,7 +189,14 @@ def test_files_and_figures_are_written(tmp_path: Path) -> None:
     words += ["--parquet", outputs["parquet"]]
     done = forebay(*words, "--plot", outputs["svg"])
     assert done.returncode == 0, done.stderr
-    assert "lru, original" in done.stdout
+    shown = done.stdout.splitlines()
+    assert [line.split()[0] for line in shown[4:]] == [
+        "original",
+        "lru",
+        "min",
+        "aggregated",
+        *("lru", "min"),
+    ]
     rows = outputs["csv"].read_text().splitlines()
     assert rows[0].startswith("trace,policy,awareness,page_size,cache_size")
     import pyarrow.parquet as pq
