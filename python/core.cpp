@@ -154,7 +154,6 @@ NB_MODULE(_core, module) {
   forebay::bind_conflicts(module);
   forebay::bind_sim(module);
   forebay::bind_replay(module);
-  forebay::bind_simulation(module);
   forebay::bind_touches(module);
   forebay::bind_trace_writing(module);
 }
