@@ -261,7 +261,7 @@ def test_memory_follows_the_file_not_what_it_claims(tmp_path):
     grown_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown_kib < 400 * 1024
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("forebay.trace._available_bytes", lambda: 1 << 30)
+        patch.setattr("forebay.trace.available_bytes", lambda: 1 << 30)
         with pytest.raises(TraceError, match="26,214,400 accesses take"):
             _ = trace.accesses
 
