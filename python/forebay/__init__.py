@@ -8,10 +8,19 @@ from forebay._core import version as __version__
 
 if TYPE_CHECKING:
     from forebay.analysis import analyze
+    from forebay.simulating_runtime import RuntimeResult, simulate_runtime
     from forebay.simulation import CacheResult, simulate_cache
     from forebay.trace import open_trace
 
-__all__ = ["CacheResult", "__version__", "analyze", "open_trace", "simulate_cache"]
+__all__ = [
+    "CacheResult",
+    "RuntimeResult",
+    "__version__",
+    "analyze",
+    "open_trace",
+    "simulate_cache",
+    "simulate_runtime",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -28,4 +37,8 @@ def __getattr__(name: str) -> Any:
         from forebay import simulation
 
         return getattr(simulation, name)
+    if name in ("RuntimeResult", "simulate_runtime"):
+        from forebay import simulating_runtime
+
+        return getattr(simulating_runtime, name)
     raise AttributeError(f"module 'forebay' has no attribute '{name}'")

@@ -71,16 +71,20 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
 
 
 class _Group(click.Group):
-    """With a subcommand that is loaded when it is called."""
+    """With subcommands that are loaded when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), "lu"]
+        return [*super().list_commands(ctx), "lu", "runtime"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name == "lu":
             from forebay.simulating_lu import lu
 
             return lu
+        if cmd_name == "runtime":
+            from forebay.simulating_runtime import runtime
+
+            return runtime
         return super().get_command(ctx, cmd_name)
 
 

@@ -24,11 +24,11 @@ struct Process {
   int64_t zero_realtime_ns = 0;
   std::string options;      // of Forebay, lines name=value
   int64_t local_ranks = 1;  // of the job on its node
-  uint64_t accesses = 0;  // that the file holds
-  uint64_t folded = 0;    // of these, how many have folded times
-  uint64_t lost = 0;      // that were not recorded, as its end says
-  uint64_t damaged = 0;   // that were recorded and cannot be read, as far as can be known
-  bool ended = false;     // it left in order
+  uint64_t accesses = 0;    // that the file holds
+  uint64_t folded = 0;      // of these, how many have folded times
+  uint64_t lost = 0;        // that were not recorded, as its end says
+  uint64_t damaged = 0;     // that were recorded and cannot be read, as far as can be known
+  bool ended = false;       // it left in order
 };
 
 // One open of a file by one process.

@@ -8,9 +8,11 @@ from itertools import cycle
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import forebay as package
 from forebay import _core
+from forebay.simulating import simulate
 from harness import forebay, mpi
 
 FOLDER = Path(__file__).resolve().parent
@@ -69,12 +71,79 @@ def test_the_simulator_counts_what_the_runtime_counted(
     assert outcome.code == 0, str(outcome)
     counted = json.loads((tmp_path / "statistics.json").read_text())["total"]
 
-    trace = package.open_trace(tmp_path / "trace")
-    assert trace.problems == []
-    replay = _core.Replay(trace.reader)
-    caches = replay.run(replay.options())  # those of the run
-    assert len(caches) == (1 if scope == "node" else ranks)
-    found = {name: sum(getattr(cache, name) for cache in caches) for name in COUNTERS}
+    (result,) = package.simulate_runtime(tmp_path / "trace")
+    assert (result.policy, result.page_kind, result.page_size) == (policy, kind, page_size)
+    assert result.caches == (1 if scope == "node" else ranks)
+    found = {name: getattr(result, name) for name in COUNTERS}
     assert found == {name: counted[name] for name in COUNTERS}
     assert counted["evictions"] > 20
     assert counted["hits"] > 20
+
+
+def test_other_options_are_tried_without_running_again(tmp_path: Path) -> None:
+    """What the simulator says of another policy and size is what a run with them counts."""
+    installation = mpi.WHEELS[0]
+    program = mpi.compile_program(installation, FOLDER / "many_ways.c", [])
+
+    def run(name: str, policy: str, capacity: str) -> dict[str, int]:
+        folder = tmp_path / name
+        folder.mkdir()
+        settings = {
+            "FOREBAY_DETERMINISTIC": "1",
+            "FOREBAY_POLICY": policy,
+            "FOREBAY_PAGE_SIZE": "4KiB",
+            "FOREBAY_CACHE_SIZE": capacity,
+            "FOREBAY_STATS_JSON": str(folder / "statistics.json"),
+            "FOREBAY_TRACE": str(folder / "trace"),
+        }
+        # One rank alone: the other run takes the same way.
+        command = [str(program), str(folder / "file"), "7", "25", "shared"]
+        launch = mpi.launch_command(installation, 1, forebay.preloaded(command, settings))
+        outcome = mpi.run(launch, installation.environment, folder)
+        assert outcome.code == 0, str(outcome)
+        counted: dict[str, int] = json.loads((folder / "statistics.json").read_text())["total"]
+        return counted
+
+    lru = run("lru", "lru", "64KiB")
+    arc = run("arc", "arc", "96KiB")
+    assert lru["hits"] != arc["hits"]
+    words = ["runtime", str(tmp_path / "lru" / "trace"), "--json"]
+    shown = CliRunner().invoke(
+        simulate, [*words, "--policy", "lru,arc", "--cache-size", "64KiB,96KiB"]
+    )
+    assert shown.exit_code == 0, shown.output
+    results = json.loads(shown.stdout)["results"]
+    assert [(one["policy"], one["cache_size"]) for one in results] == [
+        ("lru", 64 << 10),
+        ("lru", 96 << 10),
+        ("arc", 64 << 10),
+        ("arc", 96 << 10),
+    ]
+    for result, counted in ((results[0], lru), (results[3], arc)):
+        assert {name: result[name] for name in COUNTERS} == {
+            name: counted[name] for name in COUNTERS
+        }
+
+
+def test_what_cannot_be_replayed_is_refused_with_one_line(tmp_path: Path) -> None:
+    installation = mpi.WHEELS[0]
+    program = mpi.compile_program(installation, FOLDER / "many_ways.c", [])
+    settings = {"FOREBAY_TRACE": str(tmp_path / "trace")}
+    command = [str(program), str(tmp_path / "file"), "1", "2", "shared"]
+    launch = mpi.launch_command(installation, 2, forebay.preloaded(command, settings))
+    outcome = mpi.run(launch, installation.environment, tmp_path)
+    assert outcome.code == 0, str(outcome)
+    log = FOLDER.parents[2] / "shared" / "data" / "darshan" / "ior_hdf5_4ranks.darshan"
+    trace = tmp_path / "trace"
+    for words, complaint in (
+        ([str(trace)], "FOREBAY_DETERMINISTIC=1"),
+        ([str(log)], "only traces that Forebay recorded"),
+        ([str(tmp_path / "absent")], "absent"),
+        ([str(trace), "--policy", "best"], "best"),
+        ([str(trace), "-o", "cache_size=1TiB", "-o", "page_size=512"], "memory"),
+        ([str(trace), "-o", "page_size=1000"], "multiples of 64"),
+    ):
+        shown = CliRunner().invoke(simulate, ["runtime", *words])
+        assert shown.exit_code != 0
+        assert complaint in shown.output
+        assert "Traceback" not in shown.output
