@@ -1,4 +1,4 @@
-"""`forebay simulate runtime`: what the runtime's own caches count in a run that a trace recorded."""
+"""`forebay simulate runtime`: what the runtime's own caches count, from a trace of the run."""
 
 from __future__ import annotations
 
