@@ -5,6 +5,7 @@
 #include "mpiio/access.h"
 #include "mpiio/atomic_mode.h"
 #include "mpiio/file_view.h"
+#include "mpiio/followed_requests.h"
 #include "mpiio/handle.h"
 #include "mpiio/hints.h"
 #include "mpiio/lifecycle.h"
@@ -139,6 +140,42 @@ FOREBAY_PASS(Register_datarep,
               MPI_Datarep_extent_function* extent_function, void* state),
              (name, read_function, write_function, extent_function, state))
 
+// A routine that may complete requests of the program's: ours are complete from the start, and the
+// MPI library's are followed where the program is traced.
+#define FOREBAY_COMPLETES(name, followed, parameters, arguments) \
+  FOREBAY_EXPORT int MPI_##name parameters {                     \
+    if (none_followed()) return mpi().name arguments;            \
+    return followed arguments;                                   \
+  }
+
+FOREBAY_COMPLETES(Wait, wait_followed, (MPI_Request * request, MPI_Status* status),
+                  (request, status))
+FOREBAY_COMPLETES(Test, test_followed, (MPI_Request * request, int* flag, MPI_Status* status),
+                  (request, flag, status))
+FOREBAY_COMPLETES(Waitany, waitany_followed,
+                  (int count, MPI_Request* requests, int* index, MPI_Status* status),
+                  (count, requests, index, status))
+FOREBAY_COMPLETES(Testany, testany_followed,
+                  (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status),
+                  (count, requests, index, flag, status))
+FOREBAY_COMPLETES(Waitall, waitall_followed,
+                  (int count, MPI_Request* requests, MPI_Status* statuses),
+                  (count, requests, statuses))
+FOREBAY_COMPLETES(Testall, testall_followed,
+                  (int count, MPI_Request* requests, int* flag, MPI_Status* statuses),
+                  (count, requests, flag, statuses))
+FOREBAY_COMPLETES(Waitsome, waitsome_followed,
+                  (int count, MPI_Request* requests, int* completed, int* indices,
+                   MPI_Status* statuses),
+                  (count, requests, completed, indices, statuses))
+FOREBAY_COMPLETES(Testsome, testsome_followed,
+                  (int count, MPI_Request* requests, int* completed, int* indices,
+                   MPI_Status* statuses),
+                  (count, requests, completed, indices, statuses))
+FOREBAY_COMPLETES(Request_get_status, request_get_status_followed,
+                  (MPI_Request request, int* flag, MPI_Status* status), (request, flag, status))
+FOREBAY_COMPLETES(Request_free, request_free_followed, (MPI_Request * request), (request))
+
 // A data access routine. `library`: what is done, by plain(), where the file is the library's
 // alone.
 #define FOREBAY_ACCESS(name, position, group, parameters, arguments, library, act)     \
@@ -164,54 +201,54 @@ FOREBAY_PASS(Register_datarep,
         const_cast<void*>(static_cast<const void*>(buffer)), count, type                       \
   }
 
-#define FOREBAY_BLOCKING_AT_(name, op, position, group, count_type)                            \
-  FOREBAY_ACCESS(                                                                              \
-      File_##name, position, FOREBAY_TOGETHER_##group,                                         \
-      (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count,         \
-       MPI_Datatype type, MPI_Status * status),                                                \
-      (file, offset, buffer, count, type, status),                                             \
-      traced.library_access(file, FOREBAY_CALL_OF(op, position, group, true, offset), &status, \
-                            plain),                                                            \
+#define FOREBAY_BLOCKING_AT_(name, op, position, group, count_type)                           \
+  FOREBAY_ACCESS(                                                                             \
+      File_##name, position, FOREBAY_TOGETHER_##group,                                        \
+      (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count,        \
+       MPI_Datatype type, MPI_Status * status),                                               \
+      (file, offset, buffer, count, type, status),                                            \
+      traced.library_access(file, FOREBAY_CALL_OF(op, position, group, true, offset), status, \
+                            plain),                                                           \
       finish(transfer(*handle, FOREBAY_CALL_OF(op, position, group, true, offset)), status))
-#define FOREBAY_BLOCKING_(name, op, position, group, count_type)                                  \
-  FOREBAY_ACCESS(                                                                                 \
-      File_##name, position, FOREBAY_TOGETHER_##group,                                            \
-      (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type,            \
-       MPI_Status * status),                                                                      \
-      (file, buffer, count, type, status),                                                        \
-      traced.library_access(file, FOREBAY_CALL_OF(op, position, group, true, 0), &status, plain), \
+#define FOREBAY_BLOCKING_(name, op, position, group, count_type)                                 \
+  FOREBAY_ACCESS(                                                                                \
+      File_##name, position, FOREBAY_TOGETHER_##group,                                           \
+      (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type,           \
+       MPI_Status * status),                                                                     \
+      (file, buffer, count, type, status),                                                       \
+      traced.library_access(file, FOREBAY_CALL_OF(op, position, group, true, 0), status, plain), \
       finish(transfer(*handle, FOREBAY_CALL_OF(op, position, group, true, 0)), status))
-#define FOREBAY_NONBLOCKING_AT_(name, op, position, group, count_type)                          \
-  FOREBAY_ACCESS(                                                                               \
-      File_##name, position, FOREBAY_TOGETHER_##group,                                          \
-      (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count,          \
-       MPI_Datatype type, MPI_Request * request),                                               \
-      (file, offset, buffer, count, type, request),                                             \
-      traced.library_access(file, FOREBAY_CALL_OF(op, position, group, false, offset), nullptr, \
-                            plain),                                                             \
+#define FOREBAY_NONBLOCKING_AT_(name, op, position, group, count_type)                           \
+  FOREBAY_ACCESS(                                                                                \
+      File_##name, position, FOREBAY_TOGETHER_##group,                                           \
+      (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count,           \
+       MPI_Datatype type, MPI_Request * request),                                                \
+      (file, offset, buffer, count, type, request),                                              \
+      traced.library_request(file, FOREBAY_CALL_OF(op, position, group, false, offset), request, \
+                             plain),                                                             \
       start_request(*handle, FOREBAY_CALL_OF(op, position, group, false, offset), request))
-#define FOREBAY_NONBLOCKING_(name, op, position, group, count_type)                                \
-  FOREBAY_ACCESS(                                                                                  \
-      File_##name, position, FOREBAY_TOGETHER_##group,                                             \
-      (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type,             \
-       MPI_Request * request),                                                                     \
-      (file, buffer, count, type, request),                                                        \
-      traced.library_access(file, FOREBAY_CALL_OF(op, position, group, false, 0), nullptr, plain), \
-      start_request(*handle, FOREBAY_CALL_OF(op, position, group, false, 0), request))
-#define FOREBAY_BEGIN_AT_(name, op, position, group, count_type)                                  \
+#define FOREBAY_NONBLOCKING_(name, op, position, group, count_type)                               \
   FOREBAY_ACCESS(File_##name, position, FOREBAY_TOGETHER_##group,                                 \
-                 (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count, \
-                  MPI_Datatype type),                                                             \
-                 (file, offset, buffer, count, type),                                             \
-                 traced.library_access(file, FOREBAY_CALL_OF(op, position, group, false, offset), \
-                                       nullptr, plain),                                           \
-                 begin_split(*handle, FOREBAY_CALL_OF(op, position, group, false, offset)))
-#define FOREBAY_BEGIN_(name, op, position, group, count_type)                                      \
-  FOREBAY_ACCESS(                                                                                  \
-      File_##name, position, FOREBAY_TOGETHER_##group,                                             \
-      (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type),            \
-      (file, buffer, count, type),                                                                 \
-      traced.library_access(file, FOREBAY_CALL_OF(op, position, group, false, 0), nullptr, plain), \
+                 (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type, \
+                  MPI_Request * request),                                                         \
+                 (file, buffer, count, type, request),                                            \
+                 traced.library_request(file, FOREBAY_CALL_OF(op, position, group, false, 0),     \
+                                        request, plain),                                          \
+                 start_request(*handle, FOREBAY_CALL_OF(op, position, group, false, 0), request))
+#define FOREBAY_BEGIN_AT_(name, op, position, group, count_type)                              \
+  FOREBAY_ACCESS(                                                                             \
+      File_##name, position, FOREBAY_TOGETHER_##group,                                        \
+      (MPI_File file, MPI_Offset offset, FOREBAY_BUFFER_##op buffer, count_type count,        \
+       MPI_Datatype type),                                                                    \
+      (file, offset, buffer, count, type),                                                    \
+      traced.library_begin(file, FOREBAY_CALL_OF(op, position, group, false, offset), plain), \
+      begin_split(*handle, FOREBAY_CALL_OF(op, position, group, false, offset)))
+#define FOREBAY_BEGIN_(name, op, position, group, count_type)                            \
+  FOREBAY_ACCESS(                                                                        \
+      File_##name, position, FOREBAY_TOGETHER_##group,                                   \
+      (MPI_File file, FOREBAY_BUFFER_##op buffer, count_type count, MPI_Datatype type),  \
+      (file, buffer, count, type),                                                       \
+      traced.library_begin(file, FOREBAY_CALL_OF(op, position, group, false, 0), plain), \
       begin_split(*handle, FOREBAY_CALL_OF(op, position, group, false, 0)))
 
 #define FOREBAY_BLOCKING_AT(name, op, position, group) \
@@ -228,7 +265,7 @@ FOREBAY_PASS(Register_datarep,
 #define FOREBAY_END(name, op, position, group)                                     \
   FOREBAY_ACCESS(File_##name, position, FOREBAY_TOGETHER_##group,                  \
                  (MPI_File file, FOREBAY_BUFFER_##op buffer, MPI_Status * status), \
-                 (file, buffer, status), plain(),                                  \
+                 (file, buffer, status), traced.library_end(status, plain),        \
                  end_split(*handle, Operation::op, Positioning::position, status))
 
 FOREBAY_DATA_ROUTINES(FOREBAY_BLOCKING_AT, FOREBAY_BLOCKING, FOREBAY_NONBLOCKING_AT,
@@ -287,12 +324,18 @@ const forebay_entry_point entry_points[] = {
                                                 FOREBAY_ROW(Register_datarep_c)
                                                     FOREBAY_EVERY_DATA_ROUTINE_C(FOREBAY_DATA_ROW_C)
 #endif
-};
+
+    // Behind the others, as they are not always offered.
+    FOREBAY_ROW(Wait) FOREBAY_ROW(Test) FOREBAY_ROW(Waitany) FOREBAY_ROW(Testany)
+        FOREBAY_ROW(Waitall) FOREBAY_ROW(Testall) FOREBAY_ROW(Waitsome) FOREBAY_ROW(Testsome)
+            FOREBAY_ROW(Request_get_status) FOREBAY_ROW(Request_free)};
+constexpr std::size_t completing = 10;
 
 }  // namespace
 
+// A program that is not traced keeps its MPI library's own routines of completion.
 FOREBAY_EXPORT const forebay_entry_point* forebay_entry_points(size_t* count) {
-  *count = std::size(entry_points);
+  *count = std::size(entry_points) - (to_be_traced() ? 0 : completing);
   return entry_points;
 }
 

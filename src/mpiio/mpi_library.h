@@ -22,7 +22,9 @@
 #define FOREBAY_MPI_FUNCTIONS(X) \
   X(Init) X(Init_thread) X(Finalize) X(Abort) X(Initialized) X(Finalized) X(Query_thread) \
   X(Add_error_class) X(Add_error_code) X(Add_error_string) X(Error_class) X(Error_string) \
-  X(Allreduce) X(Barrier) X(Bcast) X(Gather) X(Iallgather) X(Test) X(Wait) X(Comm_compare) \
+  X(Allreduce) X(Barrier) X(Bcast) X(Gather) X(Iallgather) X(Test) X(Testall) X(Testany) \
+  X(Testsome) X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Request_free) X(Request_get_status) \
+  X(Comm_compare) \
   X(Comm_create_keyval) X(Comm_free) X(Comm_get_attr) X(Comm_group) X(Comm_set_attr) \
   X(Comm_rank) X(Comm_remote_size) X(Comm_set_errhandler) X(Comm_size) X(Comm_split_type) \
   X(Comm_test_inter) X(File_call_errhandler) X(File_close) X(File_create_errhandler) \

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "mpiio/file_map.h"
+#include "mpiio/followed_requests.h"
 #include "mpiio/handle.h"
 #include "mpiio/job.h"
 #include "mpiio/rank_clocks.h"
@@ -25,6 +26,9 @@ struct TracedFile {
   uint32_t number = 0;
   std::atomic<uint32_t> view{0};
   std::atomic<int64_t> etype_bytes{1};
+  // The split access under way, if the library carries it out: its number and the bytes asked for.
+  std::atomic<uint32_t> split{0};
+  std::atomic<int64_t> split_requested{0};
 };
 
 thread_local TracedCall* TracedCall::current_ = nullptr;
@@ -203,20 +207,47 @@ void TracedCall::add_view(MPI_File file, MPI_Offset displacement, MPI_Datatype e
 // Out of the map at once, as the library may give the handle to another file.
 void TracedCall::remove_file(MPI_File file) { (void)traced_files.remove(file).release(); }
 
-void TracedCall::begin_library_access(MPI_File file, const Call& call) {
+void TracedCall::locate(MPI_File file, const Call& call) {
   access_.position =
       library_position(file, call, file_->etype_bytes.load(std::memory_order_relaxed));
 }
 
-void TracedCall::end_library_access(const Call& call, int code, const MPI_Status* status) {
-  if (status == nullptr) access_.completed_ns = trace::unknown_time;
+void TracedCall::end_library_access(const Call& call, int code, const MPI_Status& status) {
   if (code != MPI_SUCCESS || call.type == mpi().datatype_null) return;
   access_.requested = bytes_asked_for(call);
   MPI_Count bytes = 0;
-  if (status == nullptr)
-    access_.transferred = access_.requested;
-  else if (mpi().Get_elements_x(status, mpi().byte, &bytes) == MPI_SUCCESS && bytes > 0)
+  if (mpi().Get_elements_x(&status, mpi().byte, &bytes) == MPI_SUCCESS && bytes > 0)
     access_.transferred = bytes;
+}
+
+void TracedCall::began_request(const Call& call, MPI_Request request) {
+  access_.requested = access_.transferred = bytes_asked_for(call);
+  if (request == mpi().request_null) return;  // nothing is left to complete
+  access_.completed_ns = trace::unknown_time;
+  access_.request = follow_request(request, access_.requested);
+}
+
+void TracedCall::began_split(const Call& call) {
+  access_.requested = access_.transferred = bytes_asked_for(call);
+  access_.completed_ns = trace::unknown_time;
+  access_.request = next_request_number();
+  file_->split_requested.store(access_.requested, std::memory_order_relaxed);
+  file_->split.store(access_.request, std::memory_order_relaxed);
+}
+
+void TracedCall::ended_split(int code, const MPI_Status& status) {
+  const uint32_t number = file_->split.exchange(0, std::memory_order_relaxed);
+  if (number == 0) return;
+  record_completion(number, file_->split_requested.load(std::memory_order_relaxed),
+                    code == MPI_SUCCESS ? &status : nullptr);
+}
+
+bool to_be_traced() {
+  bool asked = false;
+  const Status ignored = within_memory(
+      [&] { asked = !options_from_environment([](std::string_view) {}).trace.empty(); });
+  (void)ignored;
+  return asked;
 }
 
 void begin_tracing(bool in_world) {

@@ -58,19 +58,38 @@ class TracedCall {
     if (active_) remove_file(file);
   }
 
-  // The code of `library_call()`, a data access that the MPI library carries out by itself.
-  // `status` is the variable that holds the user's, which may be MPI_STATUS_IGNORE; null where the
-  // routine has none, as its access may outlast it: then what was asked for counts as moved.
+  // The code of `library_call()`, a data access that the MPI library carries out by itself: in the
+  // call, by a request, or split in two. `status`, which the call uses, may be MPI_STATUS_IGNORE.
+  // What an access that outlasts its call asks for counts as moved until it is complete.
   template <typename LibraryCall>
-  int library_access(MPI_File file, const Call& call, MPI_Status** status,
+  int library_access(MPI_File file, const Call& call, MPI_Status*& status,
                      LibraryCall library_call) {
     if (!active_) return library_call();
-    begin_library_access(file, call);
-    MPI_Status own_status;
-    if (status != nullptr && *status == MPI_STATUS_IGNORE) *status = &own_status;
+    locate(file, call);
+    return with_status(status, library_call,
+                       [&](int code) { end_library_access(call, code, *status); });
+  }
+  template <typename LibraryCall>
+  int library_request(MPI_File file, const Call& call, const MPI_Request* request,
+                      LibraryCall library_call) {
+    if (!active_) return library_call();
+    locate(file, call);
     const int code = library_call();
-    end_library_access(call, code, status == nullptr ? nullptr : *status);
+    if (code == MPI_SUCCESS) began_request(call, *request);
     return code;
+  }
+  template <typename LibraryCall>
+  int library_begin(MPI_File file, const Call& call, LibraryCall library_call) {
+    if (!active_) return library_call();
+    locate(file, call);
+    const int code = library_call();
+    if (code == MPI_SUCCESS) began_split(call);
+    return code;
+  }
+  template <typename LibraryCall>
+  int library_end(MPI_Status*& status, LibraryCall library_call) {
+    if (!active_) return library_call();
+    return with_status(status, library_call, [&](int code) { ended_split(code, *status); });
   }
 
   // Whether this thread's call is recorded.
@@ -98,8 +117,20 @@ class TracedCall {
   void add_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
                 const char* datarep);
   void remove_file(MPI_File file);
-  void begin_library_access(MPI_File file, const Call& call);
-  void end_library_access(const Call& call, int code, const MPI_Status* status);
+  void locate(MPI_File file, const Call& call);
+  void end_library_access(const Call& call, int code, const MPI_Status& status);
+  void began_request(const Call& call, MPI_Request request);
+  void began_split(const Call& call);
+  void ended_split(int code, const MPI_Status& status);
+
+  template <typename LibraryCall, typename Ended>
+  static int with_status(MPI_Status*& status, LibraryCall library_call, Ended ended) {
+    MPI_Status own;
+    if (status == MPI_STATUS_IGNORE) status = &own;
+    const int code = library_call();
+    ended(code);
+    return code;
+  }
 
   [[gnu::tls_model("initial-exec")]] static thread_local TracedCall* current_;
 
@@ -110,6 +141,9 @@ class TracedCall {
     trace::Access access_;
   };
 };
+
+// Whether the environment asks for a trace, as far as it stands already. May be asked at any time.
+bool to_be_traced();
 
 // Begins to record, where the options want it. Called by all ranks of MPI_COMM_WORLD, or, in a
 // program that has none, before its first open.

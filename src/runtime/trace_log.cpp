@@ -39,6 +39,10 @@ constexpr int64_t least_calibration_ns = 10'000'000;
 constexpr int64_t first_calibration_ns = 100'000;
 constexpr std::size_t most_calibrations = 1024;
 
+// Completions travel among a thread's accesses, as ones that move no data in a routine that there
+// is not.
+constexpr uint8_t completion_routine = 0xff;
+
 // Zeros are an empty one.
 struct Chunk {
   uint32_t count;
@@ -173,6 +177,7 @@ class TraceLog {
   void run();
   void drain();
   void drain(ThreadLog& log);
+  std::span<trace::Access> take_completions(std::span<trace::Access> accesses, bool fold);
   void write(const trace::Bytes& bytes);
 
   TraceSettings settings_;
@@ -317,22 +322,43 @@ void TraceLog::drain() {
   for (ThreadLog* log : logs_) drain(*log);
 }
 
+// Writes the completions among them; what is left. Folded times need those only that moved less
+// than was asked for.
+std::span<trace::Access> TraceLog::take_completions(std::span<trace::Access> accesses, bool fold) {
+  const auto first = std::stable_partition(
+      accesses.begin(), accesses.end(),
+      [](const trace::Access& access) { return access.routine != completion_routine; });
+  std::vector<trace::Completion> completions;
+  for (auto entry = first; entry != accesses.end(); ++entry) {
+    const int64_t shortfall = entry->requested;
+    if (!fold || shortfall != 0)
+      completions.push_back({entry->request, clock_.ns(entry->end_ns) - zero_ns_, shortfall});
+  }
+  if (!completions.empty()) {
+    trace::Bytes bytes;
+    container_->completions(completions, bytes);
+    write(bytes);
+  }
+  return accesses.first(static_cast<std::size_t>(first - accesses.begin()));
+}
+
 void TraceLog::drain(ThreadLog& log) {
   while (Chunk* const chunk = log.filled.pop()) {
-    const std::span accesses(chunk->accesses.data(), chunk->count);
+    const bool fold = settings_.times == trace::Times::histogram ||
+                      (settings_.limit_bytes > 0 && written_bytes_ > settings_.limit_bytes);
+    const std::span accesses = take_completions({chunk->accesses.data(), chunk->count}, fold);
     for (trace::Access& access : accesses) {
       access.start_ns = clock_.ns(access.start_ns) - zero_ns_;
       access.end_ns = clock_.ns(access.end_ns) - zero_ns_;
       if (access.completed_ns != trace::unknown_time)
         access.completed_ns = clock_.ns(access.completed_ns) - zero_ns_;
     }
-    const bool fold = settings_.limit_bytes > 0 && written_bytes_ > settings_.limit_bytes;
     trace::Bytes bytes;
     const bool encoded = container_->accesses(
-        accesses, log.number, fold ? trace::Times::histogram : settings_.times, bytes);
+        accesses, log.number, fold ? trace::Times::histogram : trace::Times::exact, bytes);
     if (encoded) write(bytes);
-    if (!encoded || write_error_ != 0) unwritten_ += chunk->count;
-    accesses_ += chunk->count;
+    if (!encoded || write_error_ != 0) unwritten_ += accesses.size();
+    accesses_ += accesses.size();
     chunk->count = 0;
     log.emptied.push(chunk);
   }
@@ -399,13 +425,23 @@ void trace_access(const trace::Access& access) {
   }
   Chunk* const chunk = log->current();
   if (chunk == nullptr) {
-    log->lost.fetch_add(1, std::memory_order_relaxed);
+    if (access.routine != completion_routine) log->lost.fetch_add(1, std::memory_order_relaxed);
     return;
   }
   if (chunk->count == 0) chunk->begin_ticks = access.start_ns;
   chunk->accesses[chunk->count++] = access;
   if (chunk->count == chunk_accesses || access.end_ns - chunk->begin_ticks > most_ticks_unwritten)
     trace_log->hand_over(*log);
+}
+
+void trace_completion(const trace::Completion& completion) {
+  if (!tracing.load(std::memory_order_relaxed)) return;
+  trace::Access entry;
+  entry.routine = completion_routine;
+  entry.request = completion.request;
+  entry.requested = completion.shortfall;
+  entry.start_ns = entry.end_ns = completion.completed_ns;
+  trace_access(entry);
 }
 
 void flush_trace() {

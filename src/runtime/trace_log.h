@@ -50,6 +50,9 @@ uint32_t trace_view(const Tiling& tiling);
 // Records an access of this thread whose times are ticks.
 void trace_access(const trace::Access& access);
 
+// Records that a request of an access recorded before (its `request`) is complete; in ticks.
+void trace_completion(const trace::Completion& completion);
+
 // What this thread has recorded so far goes to the file soon.
 void flush_trace();
 

@@ -12,6 +12,7 @@ void Accesses::push_back(const Access& access, uint32_t of_thread) {
   sequence.push_back(access.sequence);
   file.push_back(access.file);
   view.push_back(access.view);
+  request.push_back(access.request);
   thread.push_back(of_thread);
   routine.push_back(access.routine);
 }
@@ -19,7 +20,7 @@ void Accesses::push_back(const Access& access, uint32_t of_thread) {
 Access Accesses::at(std::size_t index) const {
   return {start_ns[index],  end_ns[index],      completed_ns[index], position[index],
           requested[index], transferred[index], sequence[index],     file[index],
-          view[index],      routine[index]};
+          view[index],      request[index],     routine[index]};
 }
 
 }  // namespace forebay::trace

@@ -28,16 +28,26 @@ struct Access {
   uint32_t file = 0;         // number of the open
   uint32_t view = 0;         // number of the view; 0: all bytes from the beginning of the file; or
                              // unknown
+  uint32_t request = 0;      // number of a request whose completion the trace tells apart, or none
   uint8_t routine = 0;       // index in the trace's table of names
 
   bool operator==(const Access&) const = default;
+};
+
+// The end of an access that outlasted its call, known after its access was recorded.
+struct Completion {
+  uint32_t request = 0;      // the access's
+  int64_t completed_ns = 0;  // since the job's time zero
+  int64_t shortfall = 0;     // data bytes asked for and not moved
+
+  bool operator==(const Completion&) const = default;
 };
 
 // Accesses by columns, as analysis wants them.
 struct Accesses {
   std::vector<int64_t> start_ns, end_ns, completed_ns, position, requested, transferred;
   std::vector<uint64_t> sequence;
-  std::vector<uint32_t> file, view, thread;
+  std::vector<uint32_t> file, view, request, thread;
   std::vector<uint8_t> routine;
 
   std::size_t size() const { return start_ns.size(); }

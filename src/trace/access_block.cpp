@@ -33,7 +33,7 @@ enum Stream : uint8_t {
 constexpr int compression_level = 3;
 constexpr std::size_t most_varint_bytes = 10;
 constexpr std::size_t symbols = 256;
-constexpr uint64_t completed_at_end = 0, completion_unknown = 1, completed_at = 2;
+constexpr uint64_t completed_at_end = 0, completion_unknown = 1, completed_at = 2, told_apart = 3;
 
 // What the next access to a file is expected to be like. Sums wrap: any number can be predicted
 // from any other.
@@ -67,9 +67,6 @@ class FileStates {
   uint32_t last_file_ = 0;
   FileState* last_ = nullptr;
 };
-
-int64_t difference(uint64_t a, uint64_t b) { return static_cast<int64_t>(a - b); }
-uint64_t sum(uint64_t a, int64_t b) { return a + static_cast<uint64_t>(b); }
 
 // Times may run backwards where accesses were put together from several clocks.
 struct TimeColumns {
@@ -187,7 +184,7 @@ bool BlockEncoder::encode(std::span<const Access> accesses, Times times, Bytes& 
   if (accesses.empty()) return true;
   std::array<Bytes, stream_count> streams;
   FileStates states;
-  uint32_t file = 0;
+  uint32_t file = 0, request = 0;
   uint64_t sequence = 0;
   const auto add = [&](Stream stream, int64_t value) {
     ByteWriter(streams[stream]).signed_varint(value);
@@ -202,7 +199,11 @@ bool BlockEncoder::encode(std::span<const Access> accesses, Times times, Bytes& 
     add(shortfalls, difference(static_cast<uint64_t>(access.requested),
                                static_cast<uint64_t>(access.transferred)));
     ByteWriter completion(streams[completions]);
-    if (access.completed_ns == unknown_time) {
+    if (access.request != 0) {
+      completion.varint(told_apart);
+      completion.signed_varint(int64_t{access.request} - request - 1);
+      request = access.request;
+    } else if (access.completed_ns == unknown_time) {
       completion.varint(completion_unknown);
     } else if (access.completed_ns == access.end_ns || times == Times::histogram) {
       completion.varint(completed_at_end);
@@ -301,7 +302,7 @@ std::string BlockDecoder::decode(ByteView bytes, uint32_t count, uint32_t thread
   };
   std::vector<Access> decoded(count);
   FileStates states;
-  uint32_t file = 0;
+  uint32_t file = 0, request = 0;
   uint64_t sequence = 0;
   auto now = static_cast<uint64_t>(first_start);
   for (uint32_t i = 0; i < count; ++i) {
@@ -330,6 +331,11 @@ std::string BlockDecoder::decode(ByteView bytes, uint32_t count, uint32_t thread
         break;
       case completed_at:
         access.completed_ns = static_cast<int64_t>(sum(now, completion_column.next_signed()));
+        break;
+      case told_apart:
+        access.completed_ns = unknown_time;
+        access.request = request =
+            static_cast<uint32_t>(sum(request, completion_column.next_signed()) + 1);
         break;
       default:
         return "the column of completions is wrong";

@@ -14,6 +14,7 @@ enum class BlockKind : uint32_t {
   view = 3,     // one file view
   accesses = 4,
   end = 5,  // the last: what was recorded in all, and what was lost
+  completions = 6,
 };
 
 inline constexpr std::string_view head_magic = "FOREBAYT";

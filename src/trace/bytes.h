@@ -21,6 +21,10 @@ inline int64_t unzigzag(uint64_t value) {
   return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
 }
 
+// Both wrap: any number can be told from any other.
+inline int64_t difference(uint64_t a, uint64_t b) { return static_cast<int64_t>(a - b); }
+inline uint64_t sum(uint64_t a, int64_t b) { return a + static_cast<uint64_t>(b); }
+
 class ByteWriter {
  public:
   explicit ByteWriter(Bytes& bytes) : bytes_(bytes) {}

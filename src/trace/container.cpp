@@ -63,6 +63,20 @@ bool Container::accesses(std::span<const Access> accesses, uint32_t thread, Time
   return true;
 }
 
+void Container::completions(std::span<const Completion> completions, Bytes& bytes) {
+  Bytes payload;
+  ByteWriter writer(payload);
+  Completion before;
+  for (const Completion& completion : completions) {
+    writer.signed_varint(int64_t{completion.request} - before.request - 1);
+    writer.signed_varint(difference(static_cast<uint64_t>(completion.completed_ns),
+                                    static_cast<uint64_t>(before.completed_ns)));
+    writer.signed_varint(completion.shortfall);
+    before = completion;
+  }
+  block(BlockKind::completions, 0, 0, payload, bytes);
+}
+
 void Container::end(const Totals& totals, Bytes& bytes) {
   Bytes payload;
   ByteWriter writer(payload);

@@ -20,6 +20,7 @@ class Container {
   void view(const ViewInfo& info, Bytes& bytes);
   // False: there is no memory.
   bool accesses(std::span<const Access> accesses, uint32_t thread, Times times, Bytes& bytes);
+  void completions(std::span<const Completion> completions, Bytes& bytes);
   void end(const Totals& totals, Bytes& bytes);
 
  private:

@@ -70,7 +70,16 @@ class Lookup {
 
 // Times of damaged or hostile files may be anything.
 int64_t moved(int64_t time_ns, int64_t by_ns) {
-  return static_cast<int64_t>(static_cast<uint64_t>(time_ns) + static_cast<uint64_t>(by_ns));
+  return static_cast<int64_t>(sum(static_cast<uint64_t>(time_ns), by_ns));
+}
+
+// nullptr: it was never told.
+const Completion* completion_of(const std::vector<Completion>& completions, uint32_t request) {
+  if (request == 0 || completions.empty()) return nullptr;
+  const auto found = std::lower_bound(
+      completions.begin(), completions.end(), request,
+      [](const Completion& completion, uint32_t wanted) { return completion.request < wanted; });
+  return found != completions.end() && found->request == request ? &*found : nullptr;
 }
 
 // A view whose facts are not asked for anew with every access.
@@ -150,6 +159,9 @@ uint32_t Job::add(std::string source, const Outline& outline) {
   }
   sort(numbering.opens);
   sort(numbering.views);
+  numbering.completions = outline.completions;
+  std::stable_sort(numbering.completions.begin(), numbering.completions.end(),
+                   [](const auto& a, const auto& b) { return a.request < b.request; });
   for (const std::string& name : words_of(text_in(outline.process, "routines")))
     numbering.routines.push_back(routine_number(name));
   numbering.routines.resize(most_routines, unknown_routine);
@@ -197,7 +209,6 @@ void Job::append(uint32_t process, const AccessBlock& block, const Accesses& acc
   fill(table.thread, block.thread);
   fill(table.folded, block.folded);
   copy(table.requested, accesses.requested);
-  copy(table.transferred, accesses.transferred);
   copy(table.sequence, accesses.sequence);
   copy(table.position, accesses.position);
   // From the process's time zero to the job's, which is that of the process that began first.
@@ -206,8 +217,14 @@ void Job::append(uint32_t process, const AccessBlock& block, const Accesses& acc
                                       : of.clock_offset_ns;
   for (const int64_t time : accesses.start_ns) table.start_ns.push_back(moved(time, distance));
   for (const int64_t time : accesses.end_ns) table.end_ns.push_back(moved(time, distance));
-  for (const int64_t time : accesses.completed_ns)
+  for (std::size_t i = 0; i < count; ++i) {
+    const Completion* const told = completion_of(numbering.completions, accesses.request[i]);
+    const int64_t time = told != nullptr ? told->completed_ns : accesses.completed_ns[i];
+    const int64_t shortfall = told != nullptr ? told->shortfall : 0;
     table.completed_ns.push_back(time == unknown_time ? no_time : moved(time, distance));
+    table.transferred.push_back(difference(static_cast<uint64_t>(accesses.transferred[i]),
+                                           static_cast<uint64_t>(shortfall)));
+  }
 
   Lookup opens(numbering.opens), views(numbering.views);
   std::optional<PlaceFinder> finder;

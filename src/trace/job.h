@@ -73,6 +73,7 @@ class Job {
   using Numbers = std::vector<std::pair<uint32_t, int32_t>>;
   struct Numbering {
     Numbers opens, views;
+    std::vector<Completion> completions;  // by their requests' numbers
     std::vector<uint16_t> routines;
   };
   int32_t file_number(const std::string& path);

@@ -53,6 +53,18 @@ bool read_totals(ByteReader& reader, Totals& totals) {
   return reader.ok() && reader.at_end() && totals.lost <= totals.accesses;
 }
 
+bool read_completions(ByteReader& reader, std::vector<Completion>& completions) {
+  Completion last;
+  while (reader.ok() && !reader.at_end()) {
+    last.request = static_cast<uint32_t>(sum(last.request, reader.signed_varint()) + 1);
+    last.completed_ns =
+        static_cast<int64_t>(sum(static_cast<uint64_t>(last.completed_ns), reader.signed_varint()));
+    last.shortfall = reader.signed_varint();
+    if (reader.ok()) completions.push_back(last);
+  }
+  return reader.ok();
+}
+
 class Walk {
  public:
   Walk(Source& source, Outline& outline) : source_(source), outline_(outline) {}
@@ -143,6 +155,8 @@ class Walk {
         outline_.folded += folded ? head.count : 0;
         return true;
       }
+      case BlockKind::completions:
+        return read_completions(reader, outline_.completions);
       case BlockKind::end: {
         Totals totals;
         if (!read_totals(reader, totals)) return false;

@@ -49,11 +49,12 @@ struct Outline {
   std::vector<FileInfo> files;
   std::vector<ViewInfo> views;
   std::vector<AccessBlock> blocks;
-  uint64_t access_count = 0;  // in the blocks
-  uint64_t folded = 0;        // of these, how many have folded times
-  uint64_t damaged = 0;       // accesses of blocks that cannot be read and whose heads still can
-  Totals totals;              // as the end block says; only counted where there is none
-  bool ended = false;         // with an end block: the process left in order
+  std::vector<Completion> completions;  // of accesses in the blocks
+  uint64_t access_count = 0;            // in the blocks
+  uint64_t folded = 0;                  // of these, how many have folded times
+  uint64_t damaged = 0;  // accesses of blocks that cannot be read and whose heads still can
+  Totals totals;         // as the end block says; only counted where there is none
+  bool ended = false;    // with an end block: the process left in order
   // What is wrong, a sentence each: "at byte 1234: block 17 ...". Of very many the first hundred.
   std::vector<std::string> problems;
   uint64_t problem_count = 0;

@@ -54,14 +54,19 @@ Bytes some_trace(Random& random) {
   }
   for (const Times times : {Times::exact, Times::histogram}) {
     std::vector<Access> accesses(1 + pick(random, 40));
+    std::vector<Completion> completions;
     for (Access& access : accesses) {
       access.view = static_cast<uint32_t>(pick(random, views + 1));
       access.position = static_cast<int64_t>(pick(random, 5000));
       access.requested = access.transferred = static_cast<int64_t>(pick(random, 300));
       access.end_ns = access.completed_ns = static_cast<int64_t>(pick(random, 99));
       access.routine = static_cast<uint8_t>(pick(random, 3));
+      if (pick(random, 3) != 0) continue;
+      access.request = 1 + static_cast<uint32_t>(pick(random, 99));
+      completions.push_back({access.request, access.end_ns + 10, 1});
     }
     container.accesses(accesses, 0, times, bytes);
+    container.completions(completions, bytes);
   }
   container.end({100, 10}, bytes);
   return bytes;

@@ -83,12 +83,26 @@ OTHERS = [
     "call_errhandler",
     "create_errhandler",
 ]
+COMPLETION = [
+    "Wait",
+    "Test",
+    "Waitany",
+    "Testany",
+    "Waitall",
+    "Testall",
+    "Waitsome",
+    "Testsome",
+    "Request_get_status",
+    "Request_free",
+]
 SETUP = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort", "MPI_Register_datarep"}
 
 
 def mpi_names(abi: str) -> set[str]:
-    """The entry points: every file routine of MPI 4.1 except the conversions of handles."""
+    """The entry points: every file routine of MPI 4.1 except the conversions of handles, and those
+    that complete requests."""
     names = SETUP | {f"MPI_File_{name}" for name in (*DATA, *OTHERS)}
+    names |= {f"MPI_{name}" for name in COMPLETION}
     if abi == "openmpi":
         return names
     large = {f"MPI_File_{name}_c" for name in (*DATA, "get_type_extent")}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import forebay as package
-from forebay.trace import Operation, Trace
+from forebay.trace import NO_TIME, Operation, Trace
 from harness import forebay, mpi
 
 FOLDER = Path(__file__).resolve().parent
@@ -35,6 +35,12 @@ def record(
     outcome = mpi.run(launch, installation.environment, folder)
     assert (outcome.code == code) if code is not None else (outcome.code != 0), str(outcome)
     return package.open_trace(folder / "trace")
+
+
+def requests_flags(installation: mpi.Mpi) -> list[str]:
+    """Of requests.c."""
+    short_reads = [] if installation.abi == "openmpi" else ["-DSHORT_READS"]
+    return [*short_reads, "-pthread", "-ldl"]
 
 
 def calls(trace: Trace, rank: int) -> list[tuple[str, int, int, int]]:
@@ -90,6 +96,80 @@ def test_every_routine(installation: mpi.Mpi, cache: str, tmp_path: Path) -> Non
             else:
                 assert position >= 0, name
         assert split["asked"] == split["moved"] == 0
+    # The program has waited for every request and ended every split access.
+    assert (trace.accesses["completed_ns"] >= trace.accesses["end_ns"]).all()
+
+
+@pytest.mark.parametrize("cache", CACHE)
+@pytest.mark.parametrize("installation", mpi.ALL, ids=lambda m: m.name)
+def test_requests_are_followed_to_their_completion(
+    installation: mpi.Mpi, cache: str, tmp_path: Path
+) -> None:
+    if cache == "plain" and installation.name == "mpich-debian":
+        pytest.skip("its own MPI_Testall does not end")
+    program = mpi.compile_program(installation, FOLDER / "requests.c", requests_flags(installation))
+    command = [str(program), str(tmp_path / "file")]
+    trace = record(installation, 2, command, tmp_path, {"FOREBAY_ENABLE": CACHE[cache]})
+    assert trace.problems == []
+    table = trace.accesses
+    for rank in range(2):
+        lines = (tmp_path / f"file.expected.{rank}").read_text().splitlines()
+        expected = [line.split() for line in lines]
+        rows = np.flatnonzero((table["rank"] == rank) & (table["requested"] > 0))
+        assert table["requested"][rows].tolist() == [int(asked) for asked, _, _ in expected]
+        assert table["transferred"][rows].tolist() == [int(moved) for _, moved, _ in expected]
+        completed = table["completed_ns"][rows]
+        given_up = np.array([how == "given-up" for _, _, how in expected])
+        assert ((completed == NO_TIME) == (given_up & (cache == "plain"))).all()
+        known = completed != NO_TIME
+        assert (completed[known] >= table["end_ns"][rows][known]).all()
+        at_once = np.flatnonzero(known & [how == "at-once" for _, _, how in expected])
+        assert len(at_once) >= 5
+        assert (completed[at_once] <= table["start_ns"][rows[at_once] + 1]).all()
+
+
+@pytest.mark.parametrize("installation", mpi.WHEELS[:2], ids=lambda m: m.name)
+def test_requests_of_threads(installation: mpi.Mpi, tmp_path: Path) -> None:
+    """The library gives the handle of a request that is complete to another thread. (Open MPI's
+    nonblocking routines crash in threads.)"""
+    program = mpi.compile_program(installation, FOLDER / "requests.c", requests_flags(installation))
+    command = [str(program), str(tmp_path / "file"), "threads"]
+    trace = record(installation, 1, command, tmp_path, {"FOREBAY_ENABLE": "false"})
+    table = trace.accesses
+    rows = table["operation"] == Operation.READ
+    assert rows.sum() == 4000
+    size = table["requested"][rows]
+    assert (table["transferred"][rows] == size).all()
+    assert (table["completed_ns"][rows] >= table["end_ns"][rows]).all()
+    for thread in set(table["thread"].tolist()):
+        mine = rows & (table["thread"] == thread)
+        assert (table["completed_ns"][mine][:-1] <= table["start_ns"][mine][1:]).all()
+
+
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_a_killed_process_leaves_its_requests(installation: mpi.Mpi, tmp_path: Path) -> None:
+    program = mpi.compile_program(installation, FOLDER / "requests.c", requests_flags(installation))
+    command = [str(program), str(tmp_path / "file"), "killed"]
+    trace = record(installation, 1, command, tmp_path, {"FOREBAY_ENABLE": "false"}, code=None)
+    table = trace.accesses
+    rows = table["operation"] == Operation.READ
+    unknown = table["completed_ns"][rows] == NO_TIME
+    assert unknown.tolist() == [False] * 5 + [True] * 5
+    assert (table["transferred"][rows] == 1).all()
+
+
+@pytest.mark.parametrize("installation", mpi.ALL, ids=lambda m: m.name)
+def test_only_a_traced_program_completes_requests_through_forebay(
+    installation: mpi.Mpi, tmp_path: Path
+) -> None:
+    program = mpi.compile_program(installation, FOLDER / "requests.c", requests_flags(installation))
+    words = [str(program), str(tmp_path / "file"), "routine"]
+    for settings, ours in (({}, False), ({"FOREBAY_TRACE": str(tmp_path / "trace")}, True)):
+        launch = mpi.launch_command(installation, 1, forebay.preloaded(words, settings))
+        outcome = mpi.run(launch, installation.environment, tmp_path)
+        assert outcome.code == 0, str(outcome)
+        library = Path(outcome.output.split()[-1]).name
+        assert library.startswith("libforebay_" if ours else "libmpi"), library
 
 
 def test_a_view_is_kept_as_it_is(tmp_path: Path) -> None:
@@ -198,6 +278,7 @@ def test_programs(installation: mpi.Mpi, name: str, tmp_path: Path) -> None:
         assert run.outcome.code == 0, str(run.outcome)
         traces[cache] = package.open_trace(tmp_path / f"trace-{cache}")
         assert traces[cache].problems == []
+        assert (traces[cache].accesses["completed_ns"] != NO_TIME).all()
         if cache == "cached":
             assert run.statistics is not None
             table = traces[cache].accesses

@@ -100,9 +100,12 @@ TEST(TraceBlock, RandomAccessesComeBack) {
                 random(),
                 static_cast<uint32_t>(random() >> (32 + random() % 32)),
                 static_cast<uint32_t>(random() % 5),
+                0,
                 static_cast<uint8_t>(random())};
       if (random() % 4 == 0) access.completed_ns = unknown_time;
       if (random() % 4 == 0) access.completed_ns = access.end_ns;
+      if (access.completed_ns == unknown_time && random() % 2 == 0)
+        access.request = static_cast<uint32_t>(random() >> (32 + random() % 32));
     }
     EXPECT_EQ(decoded(encoded(accesses), static_cast<uint32_t>(accesses.size())), accesses);
   }

@@ -23,6 +23,9 @@ std::vector<Access> some_accesses(uint32_t count, int64_t start) {
 const ProcessInfo process{{"rank", "3"}, {"host", "a node"}, {"empty", ""}};
 const FileInfo file{1, 9, 4, true, "/a path/of a file"};
 
+const std::vector<Completion> completions{
+    {7, 1'000'000, 0}, {8, 999'000, 12}, {3, 5, -1}, {0xffffffff, unknown_time, INT64_MAX}};
+
 Bytes sample(bool ended) {
   Bytes bytes;
   Container container;
@@ -32,6 +35,7 @@ Bytes sample(bool ended) {
   container.view({1, {Layout::repeat(10, 64, Layout::block(16)), 128, 640}}, bytes);
   EXPECT_TRUE(container.accesses(some_accesses(100, 0), 0, Times::exact, bytes));
   EXPECT_TRUE(container.accesses(some_accesses(50, 1'000'000), 1, Times::histogram, bytes));
+  container.completions(completions, bytes);
   if (ended) container.end({155, 5}, bytes);
   return bytes;
 }
@@ -49,6 +53,7 @@ TEST(TraceContainer, WhatIsWrittenIsRead) {
   ASSERT_EQ(content.accesses.size(), 150u);
   EXPECT_EQ(content.accesses.at(99), some_accesses(100, 0)[99]);
   EXPECT_EQ(content.accesses.thread[100], 1u);
+  EXPECT_EQ(content.completions, completions);
   EXPECT_EQ(content.folded, 50u);
   EXPECT_TRUE(content.ended);
   EXPECT_EQ(content.totals, (Totals{155, 5}));

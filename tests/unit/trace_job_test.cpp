@@ -184,6 +184,35 @@ TEST(TraceJob, ProcessesAreNumberedThroughout) {
   EXPECT_EQ(bytes, table_bytes_per_access);
 }
 
+// Wherever it stands in the file, and of each process its own.
+TEST(TraceJob, RequestsAreCompletedByWhatIsToldApart) {
+  std::vector<Access> accesses(4);
+  for (uint32_t i = 0; i < 4; ++i) {
+    accesses[i].start_ns = accesses[i].end_ns = accesses[i].completed_ns = 100;
+    accesses[i].requested = accesses[i].transferred = 50;
+    if (i > 0) accesses[i].completed_ns = unknown_time;
+    accesses[i].request = i;  // the first has none
+  }
+  std::vector<Bytes> files(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    Container container;
+    Container::begin(files[i]);
+    container.process({{"clock_offset_ns", i == 0 ? "0" : "1000"}}, files[i]);
+    if (i == 0) container.completions(std::vector<Completion>{{3, 700, 50}, {1, 300, 0}}, files[i]);
+    for (const Times times : {Times::exact, Times::histogram})
+      EXPECT_TRUE(container.accesses(accesses, 0, times, files[i]));
+    if (i == 1) container.completions(std::vector<Completion>{{2, 400, 20}}, files[i]);
+  }
+  Job job;
+  const Table table = table_of(files, job);
+  const std::vector<int64_t> first{100, 300, no_time, 700}, second{1100, no_time, 1400, no_time};
+  for (std::size_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(table.completed_ns[i], (i < 8 ? first : second)[i % 4]) << i;
+    const int64_t moved = i < 8 ? (i % 4 == 3 ? 0 : 50) : (i % 4 == 2 ? 30 : 50);
+    EXPECT_EQ(table.transferred[i], moved) << i;
+  }
+}
+
 TEST(TraceJob, TimesBeginWithTheFirstProcess) {
   Access access;
   access.start_ns = 100;

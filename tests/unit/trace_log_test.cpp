@@ -59,6 +59,40 @@ class TraceLogFile : public ::testing::Test {
   fs::path folder_;
 };
 
+// Each in a thread that had nothing else to record.
+TEST_F(TraceLogFile, CompletionsAreToldApart) {
+  for (const trace::Times times : {trace::Times::exact, trace::Times::histogram}) {
+    ASSERT_TRUE(start(times));
+    for (uint32_t i = 1; i <= 3; ++i) {
+      trace::Access access;
+      access.start_ns = access.end_ns = trace_ticks();
+      access.completed_ns = trace::unknown_time;
+      access.request = i;
+      trace_access(access);
+    }
+    std::thread([] {
+      trace_completion({1, trace_ticks(), 0});
+      trace_completion({3, trace_ticks(), 5});
+    }).join();
+    end_trace();
+    const trace::Content found = content();
+    EXPECT_TRUE(found.problems.empty());
+    EXPECT_EQ(found.totals, (trace::Totals{3, 0}));
+    EXPECT_EQ(found.accesses.request, (std::vector<uint32_t>{1, 2, 3}));
+    const bool exact = times == trace::Times::exact;
+    ASSERT_EQ(found.completions.size(), exact ? 2u : 1u);
+    EXPECT_EQ(found.completions.back().request, 3u);
+    EXPECT_EQ(found.completions.back().shortfall, 5);
+    if (exact) {
+      EXPECT_EQ(found.completions[0].request, 1u);
+      EXPECT_GE(found.completions[0].completed_ns, found.accesses.end_ns[2]);
+      EXPECT_GE(found.completions[1].completed_ns, found.completions[0].completed_ns);
+      EXPECT_LT(found.completions[1].completed_ns, int64_t{60} * 1'000'000'000);
+    }
+    fs::remove_all(folder_);
+  }
+}
+
 TEST_F(TraceLogFile, ThreadsKeepTheirOrder) {
   constexpr int threads = 4;
   constexpr int64_t rounds = 40, calls = 500;
