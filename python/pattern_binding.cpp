@@ -34,12 +34,13 @@ using pattern::Streams;
 int64_t time_of(int64_t ns) { return ns == trace::no_time ? pattern::unknown_time : ns; }
 
 // Adds the data accesses of a batch whose place is known; how many have none.
-uint64_t add(Streams& streams, const Column<uint32_t>& process, const Column<int32_t>& file,
-             const Column<uint16_t>& routine, const Column<uint8_t>& operation,
-             const Column<int64_t>& offset, const Column<int64_t>& size,
-             const Column<int64_t>& start_ns, const Column<int64_t>& end_ns) {
+uint64_t add(Streams& streams, const Column<uint32_t>& process, const Column<uint32_t>& thread,
+             const Column<int32_t>& file, const Column<uint16_t>& routine,
+             const Column<uint8_t>& operation, const Column<int64_t>& offset,
+             const Column<int64_t>& size, const Column<int64_t>& start_ns,
+             const Column<int64_t>& end_ns) {
   const std::size_t rows =
-      rows_of(process, file, routine, operation, offset, size, start_ns, end_ns);
+      rows_of(process, thread, file, routine, operation, offset, size, start_ns, end_ns);
   const nb::gil_scoped_release release;
   uint64_t unplaced = 0;
   for (std::size_t i = 0; i < rows; ++i) {
@@ -50,7 +51,7 @@ uint64_t add(Streams& streams, const Column<uint32_t>& process, const Column<int
       ++unplaced;
       continue;
     }
-    streams.of(process.data()[i], file.data()[i])
+    streams.of(process.data()[i], thread.data()[i], file.data()[i])
         .add({offset.data()[i], size.data()[i], static_cast<uint8_t>(routine.data()[i])},
              time_of(start_ns.data()[i]), time_of(end_ns.data()[i]));
   }
@@ -275,14 +276,16 @@ void bind_global(nb::module_& module) {
             return global_signature(s, operations_of(routines), page_bytes);
           },
           "routines"_a, "page_bytes"_a, "In Yin's notation, a line a pattern.");
-  module.def("merge_signatures", merge_signatures, "of_ranks"_a,
-             "One signature of a file from those of its ranks: pairs of rank and Signature.");
+  module.def(
+      "merge_signatures", merge_signatures, "of_ranks"_a,
+      "One signature of a file from those of its ranks, of which any may have several: pairs of "
+      "rank and Signature.");
 }
 
 }  // namespace
 
 void bind_pattern(nb::module_& module) {
-  nb::class_<Signature>(module, "Signature", "What one process did to one file.")
+  nb::class_<Signature>(module, "Signature", "What one thread of a process did to one file.")
       .def_ro("accesses", &Signature::accesses)
       .def_ro("covered", &Signature::covered)
       .def_ro("lost", &Signature::lost)
@@ -291,7 +294,7 @@ void bind_pattern(nb::module_& module) {
       .def_prop_ro("patterns", [](const Signature& s) { return s.patterns.size(); })
       .def_prop_ro("memory_bytes", &Signature::memory_bytes)
       .def("message", nb::overload_cast<const Signature&>(message_of),
-           "The message LocalSignature, as plain values, but for rank and file.")
+           "The message LocalSignature, as plain values, but for rank, thread and file.")
       .def("expand", expand, "Routine, offset and size of each access, in order.")
       .def(
           "trace_signature",
@@ -313,18 +316,19 @@ void bind_pattern(nb::module_& module) {
           "routines"_a, "page_bytes"_a);
   nb::class_<Streams>(module, "Streams", "Folds the accesses of a job into signatures.")
       .def(nb::init<>())
-      .def("add", add, "process"_a, "file"_a, "routine"_a, "operation"_a, "offset"_a, "size"_a,
-           "start_ns"_a, "end_ns"_a,
+      .def("add", add, "process"_a, "thread"_a, "file"_a, "routine"_a, "operation"_a, "offset"_a,
+           "size"_a, "start_ns"_a, "end_ns"_a,
            "Adds the reads and writes among a batch's accesses; how many have no known place.")
       .def(
           "finish",
           [](Streams& streams) {
             nb::list all;
             for (Stream& stream : streams.finish())
-              all.append(nb::make_tuple(stream.process, stream.file, std::move(stream.signature)));
+              all.append(nb::make_tuple(stream.process, stream.thread, stream.file,
+                                        std::move(stream.signature)));
             return all;
           },
-          "Process, file and signature of each stream.");
+          "Process, thread, file and signature of each stream.");
   bind_global(module);
 }
 

@@ -224,6 +224,7 @@ class Streams:
     def add(
         self,
         process: NDArray[Any],
+        thread: NDArray[Any],
         file: NDArray[Any],
         routine: NDArray[Any],
         operation: NDArray[Any],
@@ -232,7 +233,7 @@ class Streams:
         start_ns: NDArray[Any],
         end_ns: NDArray[Any],
     ) -> int: ...
-    def finish(self) -> list[tuple[int, int, Signature]]: ...
+    def finish(self) -> list[tuple[int, int, int, Signature]]: ...
 
 class GlobalPattern:
     """A pattern that ranks have in common (src/pattern/global.h)."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from forebay import _core
 from forebay.conflicts import Conflicts, Finder
@@ -28,10 +28,12 @@ PAGE_BYTES = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class LocalSignature:
-    """What one process did to a file (Yin III.B)."""
+    """What one thread of a process did to a file (Yin III.B)."""
 
     rank: int
     """Of the process; its number in the trace where that is unknown."""
+    thread: int
+    """Of the process, in the order in which they first did I/O."""
     accesses: int
     covered: int
     """Accesses in patterns of at least three repetitions."""
@@ -91,7 +93,7 @@ class FileAnalysis:
 
     @property
     def coverage(self) -> float:
-        """Part of the accesses that lie in patterns of the processes; 1 where there are none."""
+        """Part of the accesses that lie in patterns of the threads; 1 where there are none."""
         accesses = sum(one.accesses for one in self.locals)
         return sum(one.covered for one in self.locals) / accesses if accesses else 1.0
 
@@ -143,7 +145,7 @@ class Analysis:
 
     @property
     def covered(self) -> int:
-        """Accesses in patterns of their process."""
+        """Accesses in patterns of their thread."""
         return sum(one.covered for file in self.files for one in file.locals)
 
     def _repr_html_(self) -> str:
@@ -200,6 +202,7 @@ def _file_json(file: FileAnalysis) -> dict[str, Any]:
         "local_signatures": [
             {
                 "rank": one.rank,
+                "thread": one.thread,
                 "accesses": one.accesses,
                 "covered": one.covered,
                 "lost": one.lost,
@@ -227,16 +230,17 @@ def analyze(
     for batch in trace.batches():
         sums.add(batch)
         streams.add(
-            *(batch[name] for name in ("process", "file", "routine", "operation", "offset")),
-            *(batch[name] for name in ("requested", "start_ns", "end_ns")),
+            *(batch[name] for name in ("process", "thread", "file", "routine", "operation")),
+            *(batch[name] for name in ("offset", "requested", "start_ns", "end_ns")),
         )
         conflicts.add(batch)
         progress(len(batch))
     in_conflict = conflicts.finish(sums.first_ns)
-    by_file: dict[int, list[tuple[int, _core.Signature]]] = {}
-    for process, file, signature in streams.finish():
+    by_file: dict[int, list[_Stream]] = {}
+    for process, thread, file, signature in streams.finish():
         rank = trace.processes[process].rank
-        by_file.setdefault(file, []).append((rank if rank >= 0 else process, signature))
+        stream = _Stream(rank if rank >= 0 else process, thread, signature)
+        by_file.setdefault(file, []).append(stream)
     describe = _Describe(trace.routines, page_bytes)
     files = tuple(
         _file(
@@ -265,6 +269,12 @@ def analyze(
     )
 
 
+class _Stream(NamedTuple):
+    rank: int
+    thread: int
+    signature: _core.Signature
+
+
 class _Describe:
     """Signatures as text."""
 
@@ -276,9 +286,11 @@ class _Describe:
         self.operations = tuple(self._routines)
         self._page_bytes = page_bytes
 
-    def local(self, path: str, rank: int, signature: _core.Signature) -> LocalSignature:
+    def local(self, path: str, stream: _Stream) -> LocalSignature:
+        signature = stream.signature
         return LocalSignature(
-            rank=rank,
+            rank=stream.rank,
+            thread=stream.thread,
             accesses=signature.accesses,
             covered=signature.covered,
             lost=signature.lost,
@@ -287,8 +299,8 @@ class _Describe:
             signature=signature,
         )
 
-    def common(self, signatures: list[tuple[int, _core.Signature]]) -> GlobalSignature:
-        merged = _core.merge_signatures(signatures)
+    def common(self, streams: list[_Stream]) -> GlobalSignature:
+        merged = _core.merge_signatures([(one.rank, one.signature) for one in streams])
         lines = merged.text(self._routines, self._page_bytes).splitlines()
         accesses = [pattern.accesses * pattern.processes for pattern in merged.patterns]
         ordered = sorted(zip(accesses, lines, strict=True), key=lambda pair: -pair[0])
@@ -322,7 +334,7 @@ def _file(
     path: str,
     sums: Sums,
     number: int,
-    signatures: list[tuple[int, _core.Signature]],
+    streams: list[_Stream],
     describe: _Describe,
     conflicts: Conflicts,
 ) -> FileAnalysis:
@@ -348,7 +360,7 @@ def _file(
         sync_seconds=syncs.seconds,
         end=sums.end(number),
         unplaced=int(sums.unplaced[number]),
-        locals=tuple(describe.local(path, rank, signature) for rank, signature in signatures),
-        signature=describe.common(signatures),
+        locals=tuple(describe.local(path, stream) for stream in streams),
+        signature=describe.common(streams),
         conflicts=conflicts,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -185,8 +186,10 @@ class Report:
             f" {_share(file.signature.covered, file.signature.accesses)} of all"
         )
         self._print_some(file.signature.patterns, most)
+        threads = Counter(one.rank for one in file.locals)
         for one in file.locals if local else ():
-            self._line(f"  rank {one.rank}: {escape(one.pattern)}")
+            thread = f", thread {one.thread}" if threads[one.rank] > 1 else ""
+            self._line(f"  rank {one.rank}{thread}: {escape(one.pattern)}")
             self._print_some(one.trace, most)
 
     def _print_some(self, lines: tuple[str, ...], most: int) -> None:

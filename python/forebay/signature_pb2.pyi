@@ -121,7 +121,7 @@ class Part(_message.Message):
     def __init__(self, accesses: _Optional[int] = ..., pattern: _Optional[_Union[PatternPart, _Mapping]] = ..., raw: _Optional[_Union[RawPart, _Mapping]] = ..., lost: _Optional[bool] = ..., start_ns: _Optional[int] = ..., end_ns: _Optional[int] = ...) -> None: ...
 
 class LocalSignature(_message.Message):
-    __slots__ = ("rank", "file", "patterns", "parts", "accesses", "covered", "lost")
+    __slots__ = ("rank", "file", "patterns", "parts", "accesses", "covered", "lost", "thread")
     RANK_FIELD_NUMBER: _ClassVar[int]
     FILE_FIELD_NUMBER: _ClassVar[int]
     PATTERNS_FIELD_NUMBER: _ClassVar[int]
@@ -129,6 +129,7 @@ class LocalSignature(_message.Message):
     ACCESSES_FIELD_NUMBER: _ClassVar[int]
     COVERED_FIELD_NUMBER: _ClassVar[int]
     LOST_FIELD_NUMBER: _ClassVar[int]
+    THREAD_FIELD_NUMBER: _ClassVar[int]
     rank: int
     file: str
     patterns: _containers.RepeatedCompositeFieldContainer[Pattern]
@@ -136,7 +137,8 @@ class LocalSignature(_message.Message):
     accesses: int
     covered: int
     lost: int
-    def __init__(self, rank: _Optional[int] = ..., file: _Optional[str] = ..., patterns: _Optional[_Iterable[_Union[Pattern, _Mapping]]] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., accesses: _Optional[int] = ..., covered: _Optional[int] = ..., lost: _Optional[int] = ...) -> None: ...
+    thread: int
+    def __init__(self, rank: _Optional[int] = ..., file: _Optional[str] = ..., patterns: _Optional[_Iterable[_Union[Pattern, _Mapping]]] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., accesses: _Optional[int] = ..., covered: _Optional[int] = ..., lost: _Optional[int] = ..., thread: _Optional[int] = ...) -> None: ...
 
 class RankRange(_message.Message):
     __slots__ = ("first", "last", "step")

@@ -36,7 +36,12 @@ def message_of(analysis: Analysis) -> dict[str, Any]:
         "version": VERSION,
         "operations": [{"name": name, "writes": writes} for name, writes in analysis.operations],
         "locals": [
-            {"rank": one.rank, "file": file.path, **one.signature.message()}
+            {
+                "rank": one.rank,
+                "thread": one.thread,
+                "file": file.path,
+                **one.signature.message(),
+            }
             for file in analysis.files
             for one in file.locals
         ],

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -21,8 +22,9 @@ constexpr uint64_t most_extents = uint64_t{1} << 16;  // looked at one by one
 // One rank's occurrence of a pattern.
 struct Occurrence {
   uint32_t rank;
+  uint32_t thread;  // how manieth of the rank's signatures
   int64_t position;
-  uint64_t index;  // of its first access, in what the rank did
+  uint64_t index;  // of its first access, in that signature
   int64_t start_ns;
   int64_t end_ns;
 };
@@ -237,11 +239,19 @@ void classify_globally(GlobalPattern& pattern, Occurrences occurrences) {
   classify_extents(pattern, occurrences);
 }
 
+// Where a signature begins. Threads are numbered as chance has it; by their beginnings those of
+// different ranks that do the same are the how manieth that they are.
+int64_t first_offset(const Signature& signature) {
+  Access access;
+  return Cursor(signature).next(access) ? access.offset : std::numeric_limits<int64_t>::max();
+}
+
 // Patterns of all ranks by what they are and, where a rank has one several times, the how manieth.
 class Merger {
  public:
+  // Those of one rank follow each other.
   void add(const LocalSignature& local) {
-    begin_rank();
+    begin(local.rank);
     const Signature& signature = *local.signature;
     const uint64_t raw = signature.accesses - signature.covered - signature.lost;
     result_.accesses += signature.accesses;
@@ -251,16 +261,14 @@ class Merger {
     for (const Part& part : signature.parts) {
       if (part.kind == Part::Kind::pattern) {
         add(signature.patterns[part.pattern],
-            {local.rank, part.position, part.first, part.start_ns, part.end_ns});
+            {local.rank, thread_, part.position, part.first, part.start_ns, part.end_ns});
       } else if (part.kind == Part::Kind::raw && look_at_raw) {
         add_raw(local.rank, signature, part);
       }
     }
-    ranks_.push_back(local.rank);
   }
 
   GlobalSignature result() {
-    std::sort(ranks_.begin(), ranks_.end());
     result_.processes = static_cast<uint32_t>(ranks_.size());
     result_.ranks = ranges_of(ranks_);
     for (const Group& group : groups_) {
@@ -286,8 +294,8 @@ class Merger {
     std::vector<Occurrence> occurrences;
   };
   using RunOfRanks = std::vector<RankedAccess>;
-  // Ranks; width, step and row step of where they begin.
-  using RankRule = std::tuple<std::vector<uint32_t>, uint32_t, int64_t, int64_t>;
+  // Ranks; thread of the first; width, step and row step of where they begin.
+  using RankRule = std::tuple<std::vector<uint32_t>, uint32_t, uint32_t, int64_t, int64_t>;
 
   void add_raw(uint32_t rank, const Signature& signature, const Part& part) {
     Cursor cursor(signature, part.first);
@@ -296,12 +304,18 @@ class Merger {
       Pattern pattern;
       pattern.size = access.size;
       pattern.operation = access.operation;
-      add(pattern, {rank, access.offset, part.first + i, part.start_ns, part.end_ns});
+      add(pattern, {rank, thread_, access.offset, part.first + i, part.start_ns, part.end_ns});
     }
   }
 
-  void begin_rank() {
+  void begin(uint32_t rank) {
+    if (!ranks_.empty() && ranks_.back() == rank) {
+      ++thread_;
+      return;
+    }
     for (Group& group : groups_) group.of_this_rank = 0;
+    ranks_.push_back(rank);
+    thread_ = 0;
   }
 
   void add(const Pattern& pattern, const Occurrence& occurrence) {
@@ -331,7 +345,8 @@ class Merger {
       } else {
         std::vector<uint32_t> ranks;
         for (const Occurrence& one : group) ranks.push_back(one.rank);
-        RunOfRanks& run = runs_[{std::move(ranks), base.width, base.step, base.row_step}];
+        RunOfRanks& run =
+            runs_[{std::move(ranks), group.front().thread, base.width, base.step, base.row_step}];
         run.push_back({pattern, base, {group.begin(), group.end()}});
       }
       rest = rest.subspan(length);
@@ -386,6 +401,7 @@ class Merger {
   std::map<RankRule, RunOfRanks> runs_;
   std::unordered_multimap<uint64_t, std::size_t> known_;  // groups by structure
   std::vector<uint32_t> ranks_;
+  uint32_t thread_ = 0;
   GlobalSignature result_;
 };
 
@@ -409,8 +425,18 @@ int64_t Base::at(uint32_t rank) const {
 }
 
 GlobalSignature merge(std::span<const LocalSignature> locals) {
+  struct Placed {
+    LocalSignature local;
+    int64_t first_offset;
+  };
+  std::vector<Placed> placed;
+  for (const LocalSignature& local : locals)
+    placed.push_back({local, first_offset(*local.signature)});
+  std::stable_sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) {
+    return std::tie(a.local.rank, a.first_offset) < std::tie(b.local.rank, b.first_offset);
+  });
   Merger merger;
-  for (const LocalSignature& local : locals) merger.add(local);
+  for (const Placed& one : placed) merger.add(one.local);
   return merger.result();
 }
 

@@ -17,6 +17,7 @@
 
 namespace forebay::pattern {
 
+// A rank may have several, of its threads.
 struct LocalSignature {
   uint32_t rank;
   const Signature* signature;
@@ -69,11 +70,12 @@ struct GlobalSignature {
   std::vector<GlobalPattern> patterns;  // by start
   uint64_t accesses = 0;
   uint64_t covered = 0;   // of these, in `patterns` of at least three repetitions or ranks
-  uint64_t unmerged = 0;  // raw accesses of ranks with too many to look at one by one
+  uint64_t unmerged = 0;  // raw accesses of signatures with too many to look at one by one
   uint64_t lost = 0;
 };
 
-// A rank with more raw accesses than this is taken for random, and these are only counted.
+// A local signature with more raw accesses than this is taken for random, and these are only
+// counted.
 inline constexpr uint64_t most_raw_accesses = 1024;
 
 GlobalSignature merge(std::span<const LocalSignature> locals);

@@ -1,4 +1,4 @@
-// The local trace signature of one stream of accesses (Yin III.B): what one process did to one
+// The local trace signature of one stream of accesses (Yin III.B): what one thread did to one
 // file, exactly, in as little room as its regularity allows.
 //
 // The sequence is cut into parts: a pattern at some place, a run of accesses that follow no pattern

@@ -6,7 +6,8 @@ std::vector<Stream> Streams::finish() {
   std::vector<Stream> streams;
   streams.reserve(folders_.size());
   for (auto& [key, folder] : folders_) {
-    streams.push_back({key.first, key.second, folder.finish()});
+    const auto [process, thread, file] = key;
+    streams.push_back({process, thread, file, folder.finish()});
   }
   folders_.clear();
   latest_ = nullptr;

@@ -1,9 +1,10 @@
-// The signatures of a job: one for each process and file, folded side by side.
+// The signatures of a job: one for each thread and file, folded side by side. Threads of a process
+// are streams of their own, as their accesses come in an order that means nothing.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "pattern/folder.h"
@@ -12,6 +13,7 @@ namespace forebay::pattern {
 
 struct Stream {
   uint32_t process = 0;
+  uint32_t thread = 0;  // of the process
   int32_t file = 0;
   Signature signature;
 };
@@ -22,25 +24,26 @@ class Streams {
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
 
-  // The folder of what `process` does to `file`. Quick where it is that of the call before.
-  Folder& of(uint32_t process, int32_t file) {
-    if (latest_ == nullptr || latest_process_ != process || latest_file_ != file) {
-      latest_ = &folders_.try_emplace({process, file}, limits_).first->second;
-      latest_process_ = process;
-      latest_file_ = file;
+  // The folder of what a thread of `process` does to `file`. Quick where it is that of the call
+  // before.
+  Folder& of(uint32_t process, uint32_t thread, int32_t file) {
+    const Key key{process, thread, file};
+    if (latest_ == nullptr || latest_key_ != key) {
+      latest_ = &folders_.try_emplace(key, limits_).first->second;
+      latest_key_ = key;
     }
     return *latest_;
   }
 
-  // All signatures, by process and then by file. There are no streams afterwards.
+  // All signatures, by process, thread and file. There are no streams afterwards.
   std::vector<Stream> finish();
 
  private:
+  using Key = std::tuple<uint32_t, uint32_t, int32_t>;
   Limits limits_;
-  std::map<std::pair<uint32_t, int32_t>, Folder> folders_;
+  std::map<Key, Folder> folders_;
   Folder* latest_ = nullptr;
-  uint32_t latest_process_ = 0;
-  int32_t latest_file_ = 0;
+  Key latest_key_;
 };
 
 }  // namespace forebay::pattern

@@ -54,6 +54,7 @@ def test_signatures_give_back_every_access_of_a_real_log(name: str) -> None:
         of_file = table["file"] == trace.files.index(file.path)
         for one in file.locals:
             rows = of_file & (table["rank"] == one.rank) & (table["requested"] > 0)
+            rows &= table["thread"] == one.thread
             routines, offsets, sizes = one.signature.expand()
             assert (routines == table["routine"][rows]).all()
             assert (offsets == table["offset"][rows]).all()
@@ -93,6 +94,34 @@ def test_strided_for_each_and_contiguous_for_all(tmp_path: Path) -> None:
         assert len(one.trace) == 1
     assert file.write.median_size == 512
     assert file.write.size_classes[9] == file.write.calls == 200
+
+
+def test_threads_that_read_halves_of_a_file_are_two_patterns(tmp_path: Path) -> None:
+    size, turns, counts, begins = 4096, 30, (3, 2), (0, 3 * 30)  # records
+    lines = [*process(0, 1), "file 0 1 0 5 /scratch/in", *block([Call(OPEN, end_ns=10)])]
+    for turn in range(turns):
+        for thread in (0, 1):
+            first = begins[thread] + turn * counts[thread]
+            records = range(first, first + counts[thread])
+            calls = [
+                Call(READ_AT_ALL, 0, 0, i * size, size, size, 1000 * i, 1000 * i + 9)
+                for i in records
+            ]
+            lines += block(calls, thread=thread)
+    (tmp_path / "t").mkdir()
+    write_trace(tmp_path / "t" / "0-0.trace", [*lines, f"end {turns * sum(counts) + 1} 0"])
+    analysis = analyze(open_trace(tmp_path / "t"))
+    assert analysis.problems == ()
+    (file,) = analysis.files
+    assert [(one.thread, one.accesses, len(one.trace)) for one in file.locals] == [
+        (0, turns * 3, 1),
+        (1, turns * 2, 1),
+    ]
+    assert file.processes == file.signature.processes == 1
+    assert file.coverage == 1 and file.signature.covered == turns * sum(counts)
+    assert file.spatial == "contiguous" and len(file.signature.patterns) == 2
+    result = CliRunner().invoke(command, [str(tmp_path / "t"), "--local"])
+    assert "rank 0, thread 1: {read, <contiguous, 1>" in result.output
 
 
 def test_small_interleaved_writes_are_found(tmp_path: Path) -> None:

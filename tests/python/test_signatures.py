@@ -37,6 +37,7 @@ def test_files_of_signatures_give_back_every_access(name, ending, tmp_path):
     told = 0
     for local in signatures.locals:
         rows = (table["rank"] == local.rank) & (table["requested"] > 0) & (table["offset"] >= 0)
+        rows &= table["thread"] == local.thread
         rows &= table["file"] == trace.files.index(local.file)
         columns = [table[column][rows].tolist() for column in ("routine", "offset", "requested")]
         assert list(accesses_of(local)) == list(zip(*columns, strict=True))

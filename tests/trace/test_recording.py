@@ -211,6 +211,13 @@ def test_threads(cache: str, tmp_path: Path) -> None:
         starts = table["start_ns"][mine]
         assert (table["end_ns"][mine] >= starts).all()
         assert (starts > 0).all()
+    # Each thread is a pattern of its own, however their calls mix.
+    (file,) = package.analyze(trace).files
+    writers = zip(table["rank"][writes], table["thread"][writes], strict=True)
+    assert len(file.locals) == len(set(writers))
+    assert file.coverage == 1
+    assert file.signature.processes == 2
+    assert all("<contiguous, 1>" in one.pattern for one in file.locals)
 
 
 @pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "pattern/global.h"
+#include "pattern/streams.h"
 #include "pattern_program.h"
 
 namespace forebay::pattern {
@@ -39,6 +40,66 @@ std::vector<uint32_t> ranks_to(uint32_t count) {
 std::string space(const GlobalPattern& pattern) {
   return std::string(name_of(pattern.spatial)) + " " + std::to_string(pattern.dimension) +
          (pattern.overlapping ? " overlapping" : "");
+}
+
+// Each rank has two threads, which read the halves of its part, and whose numbers are by chance.
+TEST(PatternGlobal, ThreadsOfRanksAreLikeEachOther) {
+  constexpr int64_t half = 100 * block;
+  std::vector<Signature> signatures;
+  std::vector<LocalSignature> locals;
+  for (uint32_t rank = 0; rank < 5; ++rank) {
+    for (uint32_t thread = 0; thread < 2; ++thread) {
+      const int64_t begin = (2 * rank + (thread + rank) % 2) * half;
+      AccessList accesses = nest({{100, block}}, {begin, block, 0});
+      accesses.push_back({int64_t{1} << 30, block, 1});  // once: all threads the same
+      accesses.push_back({(int64_t{1} << 31) + begin, 7, 1});
+      signatures.push_back(test::fold(accesses));
+    }
+  }
+  // Not in the order of the ranks, either.
+  for (std::size_t i = signatures.size(); i-- > 0;)
+    locals.push_back({static_cast<uint32_t>(i / 2), &signatures[i]});
+  const GlobalSignature job = merge(locals);
+  EXPECT_EQ(job.processes, 5u);
+  EXPECT_EQ(job.ranks, (std::vector<RankRange>{{0, 4, 1}}));
+  EXPECT_EQ(job.accesses, 1020u);
+  EXPECT_EQ(job.covered, job.accesses);
+  std::set<std::string> bases;
+  for (const GlobalPattern& pattern : job.patterns) {
+    EXPECT_EQ(pattern.processes, 5u);
+    if (pattern.pattern.accesses() == 100) bases.insert(notation(pattern.base));
+  }
+  EXPECT_EQ(bases, (std::set<std::string>{"819200*rank + 0", "819200*rank + 409600"}));
+}
+
+// Their accesses come as chance has it.
+TEST(PatternStreams, ThreadsOfOneProcessAreTwoPatterns) {
+  std::mt19937 random(1);
+  Streams streams;
+  std::array<int64_t, 2> next{0, 500 * block};
+  for (int i = 0; i < 1000;) {
+    const uint32_t thread = random() % 2;
+    if (next[thread] == (thread + 1) * 500 * block) continue;
+    streams.of(7, thread, 3).add({next[thread], block, 0}, i, i + 1);
+    next[thread] += block;
+    ++i;
+  }
+  const std::vector<Stream> found = streams.finish();
+  ASSERT_EQ(found.size(), 2u);
+  std::vector<LocalSignature> locals;
+  for (uint32_t thread = 0; thread < 2; ++thread) {
+    EXPECT_EQ(found[thread].process, 7u);
+    EXPECT_EQ(found[thread].thread, thread);
+    EXPECT_EQ(found[thread].file, 3);
+    EXPECT_EQ(found[thread].signature.parts.size(), 1u);
+    EXPECT_EQ(found[thread].signature.covered, 500u);
+    locals.push_back({7, &found[thread].signature});
+  }
+  const GlobalSignature job = merge(locals);
+  EXPECT_EQ(job.processes, 1u);
+  EXPECT_EQ(job.covered, 1000u);
+  ASSERT_EQ(job.patterns.size(), 2u);
+  for (const GlobalPattern& pattern : job.patterns) EXPECT_EQ(space(pattern), "contiguous 1");
 }
 
 // Yin, figure 4: four processes, each strided, the job contiguous.
