@@ -18,6 +18,7 @@
 #include "mpiio/job.h"
 #include "mpiio/rank_clocks.h"
 #include "mpiio/view.h"
+#include "runtime/clock.h"
 
 namespace forebay::mpiio {
 
@@ -271,8 +272,10 @@ void finish_tracing(bool in_world) {
   trace::ProcessInfo more;
   if (in_world) {
     const int64_t offset = clock_offset();
-    const Status ignored =
-        within_memory([&] { more["clock_offset_at_end_ns"] = std::to_string(offset); });
+    const Status ignored = within_memory([&] {
+      more["clock_offset_at_end_ns"] = std::to_string(offset);
+      more["compared_monotonic_ns"] = std::to_string(runtime::now_ns());
+    });
     (void)ignored;
   }
   runtime::end_trace(more);

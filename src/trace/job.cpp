@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 namespace forebay::trace {
@@ -71,6 +72,30 @@ class Lookup {
 // Times of damaged or hostile files may be anything.
 int64_t moved(int64_t time_ns, int64_t by_ns) {
   return static_cast<int64_t>(sum(static_cast<uint64_t>(time_ns), by_ns));
+}
+
+// When the clocks were compared a second time, and what their offset had grown by until then. A
+// clock that has drifted by more than it has run is not believed.
+void read_drift(const ProcessInfo& info, Process& process) {
+  if (!info.contains("clock_offset_at_end_ns") || !info.contains("compared_monotonic_ns")) return;
+  const auto since = [&](const char* name, int64_t before) {
+    return difference(static_cast<uint64_t>(number_in(info, name, before)),
+                      static_cast<uint64_t>(before));
+  };
+  const int64_t compared = since("compared_monotonic_ns", number_in(info, "zero_monotonic_ns", 0));
+  const int64_t drift = since("clock_offset_at_end_ns", process.clock_offset_ns);
+  if (drift <= -compared || drift >= compared) return;
+  process.clock_drift_ns = drift;
+  process.compared_ns = compared;
+}
+
+// A process's time, less what its clock has drifted by at that time: evenly from the first
+// comparison, about at its time zero, to the second.
+int64_t without_drift(const Process& process, int64_t time_ns) {
+  if (process.clock_drift_ns == 0) return time_ns;
+  const double share = static_cast<double>(time_ns) / static_cast<double>(process.compared_ns);
+  const double drift = std::clamp(share, 0.0, 1.0) * static_cast<double>(process.clock_drift_ns);
+  return moved(time_ns, std::llround(drift));
 }
 
 // nullptr: it was never told.
@@ -181,6 +206,7 @@ uint32_t Job::add(std::string source, const Outline& outline) {
     process.zero_ns = moved(number_in(info, "zero_monotonic_ns", 0), process.clock_offset_ns);
     zero_ns_ = std::min(zero_ns_.value_or(*process.zero_ns), *process.zero_ns);
   }
+  read_drift(info, process);
   process.accesses = outline.access_count;
   process.folded = outline.folded;
   process.ended = outline.ended;
@@ -215,13 +241,14 @@ void Job::append(uint32_t process, const AccessBlock& block, const Accesses& acc
   const int64_t distance = of.zero_ns ? static_cast<int64_t>(static_cast<uint64_t>(*of.zero_ns) -
                                                              static_cast<uint64_t>(*zero_ns_))
                                       : of.clock_offset_ns;
-  for (const int64_t time : accesses.start_ns) table.start_ns.push_back(moved(time, distance));
-  for (const int64_t time : accesses.end_ns) table.end_ns.push_back(moved(time, distance));
+  const auto of_job = [&](int64_t time) { return moved(without_drift(of, time), distance); };
+  for (const int64_t time : accesses.start_ns) table.start_ns.push_back(of_job(time));
+  for (const int64_t time : accesses.end_ns) table.end_ns.push_back(of_job(time));
   for (std::size_t i = 0; i < count; ++i) {
     const Completion* const told = completion_of(numbering.completions, accesses.request[i]);
     const int64_t time = told != nullptr ? told->completed_ns : accesses.completed_ns[i];
     const int64_t shortfall = told != nullptr ? told->shortfall : 0;
-    table.completed_ns.push_back(time == unknown_time ? no_time : moved(time, distance));
+    table.completed_ns.push_back(time == unknown_time ? no_time : of_job(time));
     table.transferred.push_back(difference(static_cast<uint64_t>(accesses.transferred[i]),
                                            static_cast<uint64_t>(shortfall)));
   }

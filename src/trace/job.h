@@ -21,6 +21,9 @@ struct Process {
   int64_t rank = -1, ranks = -1, pid = -1;
   int64_t clock_offset_ns = 0;     // from its node's clock to that of rank 0's node
   std::optional<int64_t> zero_ns;  // its time zero, by the clock of rank 0's node
+  // What the offset has grown by when the clocks were compared again, and when, since time zero.
+  int64_t clock_drift_ns = 0;
+  int64_t compared_ns = 0;
   int64_t zero_realtime_ns = 0;
   std::string options;      // of Forebay, lines name=value
   int64_t local_ranks = 1;  // of the job on its node

@@ -226,6 +226,30 @@ TEST(TraceJob, TimesBeginWithTheFirstProcess) {
   EXPECT_EQ(table.start_ns, (std::vector<int64_t>{1100, 1130, 100}));
 }
 
+TEST(TraceJob, ClocksDriftEvenlyFromOneComparisonToTheOther) {
+  std::vector<Access> accesses(5);
+  const std::vector<int64_t> times{-10, 0, 500'000, 1'000'000, 2'000'000};
+  for (std::size_t i = 0; i < 5; ++i) accesses[i].start_ns = times[i];
+  accesses[2].completed_ns = 250'000;
+  accesses[2].end_ns = 750'000;
+  const ProcessInfo first{{"zero_monotonic_ns", "1000"}, {"clock_offset_ns", "0"}};
+  ProcessInfo second{{"zero_monotonic_ns", "7000000"}, {"clock_offset_ns", "-6999000"}};
+  const auto starts = [&](const std::vector<std::pair<std::string, std::string>>& more) {
+    for (const auto& [name, value] : more) second[name] = value;
+    Job job;
+    const Table table = table_of({file_of(first, {}), file_of(second, accesses)}, job);
+    return table;
+  };
+  EXPECT_EQ(starts({{"clock_offset_at_end_ns", "-6999400"}}).start_ns, times);  // but not when
+  const Table drifted = starts({{"compared_monotonic_ns", "8000000"}});
+  EXPECT_EQ(drifted.start_ns, (std::vector<int64_t>{-10, 0, 499'800, 999'600, 1'999'600}));
+  EXPECT_EQ(drifted.end_ns[2], 749'700);
+  EXPECT_EQ(drifted.completed_ns[2], 249'900);
+  for (const char* absurd : {"-7999000", "9223372036854775807", "-9223372036854775808"})
+    EXPECT_EQ(starts({{"clock_offset_at_end_ns", absurd}}).start_ns, times) << absurd;
+  EXPECT_EQ(starts({{"compared_monotonic_ns", "7000000"}}).start_ns, times);
+}
+
 TEST(TraceJob, DamageIsCounted) {
   Bytes bytes = file_of({{"rank", "0"}}, std::vector<Access>(70));
   const Bytes whole = bytes;
