@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -32,6 +33,10 @@ std::atomic<bool> tracing{false};
 namespace {
 
 constexpr uint32_t chunk_accesses = 2048;
+// The helper puts so many together for a block, which is the smaller for it, unless the first is
+// older than this.
+constexpr std::size_t most_held = 8;
+constexpr int64_t longest_held_ns = 500'000'000;
 constexpr uint32_t most_chunks = 256;  // of a thread: 40 MiB, used only as far as the helper lags
 constexpr int64_t most_ticks_unwritten = int64_t{1} << 31;  // about a second
 constexpr std::size_t most_views = 65'536;                  // told apart by what they look like
@@ -79,11 +84,16 @@ struct ThreadLog {
   uint32_t number = 0;
   std::atomic<bool> taken{true};
   std::atomic<uint64_t> lost{0};
-  Chunk* filling = nullptr;  // the thread's
-  ChunkQueue filled;         // to the helper
-  ChunkQueue emptied;        // and back
-  uint32_t touched = 0;      // chunks that were ever used
-  Chunk* chunks;             // memory that costs nothing until it is touched
+  std::atomic<bool> flushed{false};  // what is filled is to be written
+  Chunk* filling = nullptr;          // the thread's
+  ChunkQueue filled;                 // to the helper
+  ChunkQueue emptied;                // and back
+  uint32_t touched = 0;              // chunks that were ever used
+  Chunk* chunks;                     // memory that costs nothing until it is touched
+  // The helper's: chunks in nanoseconds and without completions that it will put together.
+  std::array<Chunk*, most_held> held{};
+  std::size_t held_count = 0;
+  int64_t held_since_ns = 0;
 
   static ThreadLog* create(uint32_t number) {
     void* const memory = mmap(nullptr, most_chunks * sizeof(Chunk), PROT_READ | PROT_WRITE,
@@ -166,18 +176,26 @@ class TickClock {
 
 class TraceLog {
  public:
+  TraceLog() { sem_init(&work_, 0, 0); }
   bool start(const TraceSettings& settings);
   uint32_t file(trace::FileInfo info);
   uint32_t view(const Tiling& tiling);
   ThreadLog* log_of_thread();
   void hand_over(ThreadLog& log);
+  void flush(ThreadLog& log);
   void end(const trace::ProcessInfo& more);
 
  private:
   void run();
+  void wait_for_work();
   void drain();
   void drain(ThreadLog& log);
-  std::span<trace::Access> take_completions(std::span<trace::Access> accesses, bool fold);
+  void take_completions(Chunk& chunk);
+  void write_held(ThreadLog& log);
+  bool folds() const {
+    return settings_.times == trace::Times::histogram ||
+           (settings_.limit_bytes > 0 && written_bytes_ > settings_.limit_bytes);
+  }
   void write(const trace::Bytes& bytes);
 
   TraceSettings settings_;
@@ -196,7 +214,9 @@ class TraceLog {
   uint64_t unwritten_ = 0;
   TickClock clock_;
   std::thread helper_;
-  std::atomic<uint32_t> work_{0};
+  std::vector<trace::Access> together_;  // what becomes a block
+  bool holding_ = false;                 // some log holds chunks
+  sem_t work_;
   std::atomic<bool> stop_{false};
 };
 
@@ -303,65 +323,101 @@ ThreadLog* TraceLog::log_of_thread() {
 
 void TraceLog::hand_over(ThreadLog& log) {
   log.filled.push(std::exchange(log.filling, nullptr));
-  work_.fetch_add(1, std::memory_order_release);
-  work_.notify_one();
+  sem_post(&work_);
+}
+
+void TraceLog::flush(ThreadLog& log) {
+  if (log.filling != nullptr) log.filled.push(std::exchange(log.filling, nullptr));
+  log.flushed.store(true, std::memory_order_release);  // after what it is about
+  sem_post(&work_);
 }
 
 void TraceLog::run() {
   pthread_setname_np(pthread_self(), "forebay-trace");
-  for (uint32_t seen = 0; !stop_.load(std::memory_order_acquire);) {
-    work_.wait(seen, std::memory_order_acquire);
-    seen = work_.load(std::memory_order_acquire);
+  while (!stop_.load(std::memory_order_acquire)) {
+    wait_for_work();
     drain();
+  }
+}
+
+// Not longer than chunks may be held, where any are.
+void TraceLog::wait_for_work() {
+  timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += longest_held_ns;
+  until.tv_sec += until.tv_nsec / 1'000'000'000;
+  until.tv_nsec %= 1'000'000'000;
+  while ((holding_ ? sem_timedwait(&work_, &until) : sem_wait(&work_)) != 0 && errno == EINTR) {
+  }
+  while (sem_trywait(&work_) == 0) {
   }
 }
 
 void TraceLog::drain() {
   const std::lock_guard guard(mutex_);
   clock_.calibrate();
-  for (ThreadLog* log : logs_) drain(*log);
+  holding_ = false;
+  for (ThreadLog* log : logs_) {
+    drain(*log);
+    holding_ |= log->held_count > 0;
+  }
 }
 
-// Writes the completions among them; what is left. Folded times need those only that moved less
-// than was asked for.
-std::span<trace::Access> TraceLog::take_completions(std::span<trace::Access> accesses, bool fold) {
+// Writes the completions among the accesses, and leaves the others. Folded times need those only
+// that moved less than was asked for.
+void TraceLog::take_completions(Chunk& chunk) {
+  const auto begin = chunk.accesses.begin(), end = begin + chunk.count;
   const auto first = std::stable_partition(
-      accesses.begin(), accesses.end(),
-      [](const trace::Access& access) { return access.routine != completion_routine; });
+      begin, end, [](const trace::Access& access) { return access.routine != completion_routine; });
+  chunk.count = static_cast<uint32_t>(first - begin);
   std::vector<trace::Completion> completions;
-  for (auto entry = first; entry != accesses.end(); ++entry) {
+  for (auto entry = first; entry != end; ++entry) {
     const int64_t shortfall = entry->requested;
-    if (!fold || shortfall != 0)
+    if (!folds() || shortfall != 0)
       completions.push_back({entry->request, clock_.ns(entry->end_ns) - zero_ns_, shortfall});
   }
-  if (!completions.empty()) {
-    trace::Bytes bytes;
-    container_->completions(completions, bytes);
-    write(bytes);
-  }
-  return accesses.first(static_cast<std::size_t>(first - accesses.begin()));
+  if (completions.empty()) return;
+  trace::Bytes bytes;
+  container_->completions(completions, bytes);
+  write(bytes);
 }
 
 void TraceLog::drain(ThreadLog& log) {
+  const bool flushed = log.flushed.exchange(false, std::memory_order_acquire);
+  bool whole = true;
   while (Chunk* const chunk = log.filled.pop()) {
-    const bool fold = settings_.times == trace::Times::histogram ||
-                      (settings_.limit_bytes > 0 && written_bytes_ > settings_.limit_bytes);
-    const std::span accesses = take_completions({chunk->accesses.data(), chunk->count}, fold);
-    for (trace::Access& access : accesses) {
+    whole = chunk->count == chunk_accesses;
+    take_completions(*chunk);
+    for (trace::Access& access : std::span(chunk->accesses.data(), chunk->count)) {
       access.start_ns = clock_.ns(access.start_ns) - zero_ns_;
       access.end_ns = clock_.ns(access.end_ns) - zero_ns_;
       if (access.completed_ns != trace::unknown_time)
         access.completed_ns = clock_.ns(access.completed_ns) - zero_ns_;
     }
-    trace::Bytes bytes;
-    const bool encoded = container_->accesses(
-        accesses, log.number, fold ? trace::Times::histogram : trace::Times::exact, bytes);
-    if (encoded) write(bytes);
-    if (!encoded || write_error_ != 0) unwritten_ += accesses.size();
-    accesses_ += accesses.size();
+    if (log.held_count == 0) log.held_since_ns = now_ns();
+    log.held[log.held_count++] = chunk;
+    if (log.held_count == most_held) write_held(log);
+  }
+  if (log.held_count == 0) return;
+  const bool old = now_ns() - log.held_since_ns >= longest_held_ns;
+  if (flushed || !whole || old || stop_.load(std::memory_order_relaxed)) write_held(log);
+}
+
+void TraceLog::write_held(ThreadLog& log) {
+  together_.clear();
+  for (Chunk* const chunk : std::span(log.held.data(), log.held_count)) {
+    const std::span accesses(chunk->accesses.data(), chunk->count);
+    together_.insert(together_.end(), accesses.begin(), accesses.end());
     chunk->count = 0;
     log.emptied.push(chunk);
   }
+  log.held_count = 0;
+  trace::Bytes bytes;
+  const bool encoded = container_->accesses(
+      together_, log.number, folds() ? trace::Times::histogram : trace::Times::exact, bytes);
+  if (encoded) write(bytes);
+  if (!encoded || write_error_ != 0) unwritten_ += together_.size();
+  accesses_ += together_.size();
 }
 
 // After a failure nothing more is written: a block that follows half a one would only confuse.
@@ -383,8 +439,7 @@ void TraceLog::end(const trace::ProcessInfo& more) {
     if (log->filling != nullptr) hand_over(*log);
   }
   stop_.store(true, std::memory_order_release);
-  work_.fetch_add(1, std::memory_order_release);
-  work_.notify_one();
+  sem_post(&work_);
   helper_.join();
   drain();
   uint64_t lost = unwritten_;
@@ -446,7 +501,7 @@ void trace_completion(const trace::Completion& completion) {
 
 void flush_trace() {
   ThreadLog* log = thread_log;
-  if (log != nullptr && log->filling != nullptr) trace_log->hand_over(*log);
+  if (log != nullptr) trace_log->flush(*log);
 }
 
 void end_trace(const trace::ProcessInfo& more) {

@@ -201,6 +201,15 @@ TEST_F(TraceLogFile, AProcessThatIsKilledLeavesWhatWasFlushed) {
   EXPECT_EQ(found.accesses.size(), 5000u);
 }
 
+// The helper holds whole chunks back for larger blocks, but not until more come.
+TEST_F(TraceLogFile, WholeChunksAreWrittenSoon) {
+  ASSERT_TRUE(start());
+  record(0, 0, 2 * 2048);
+  for (int wait = 0; wait < 6000 && content().accesses.size() < 2 * 2048; ++wait)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(content().accesses.size(), 2u * 2048);
+}
+
 TEST_F(TraceLogFile, ALinkInItsPlaceIsNotFollowed) {
   fs::create_directory(folder_);
   const fs::path target = folder_.string() + "-target";
