@@ -11,6 +11,7 @@ from rich.console import Console
 from forebay.bench_mpi import find_mpi
 from forebay.bench_run import WORKLOADS, Bench
 from forebay.bench_table import report_table
+from forebay.bench_trace import TraceBench, trace_table
 
 
 def _parse_options(
@@ -22,15 +23,18 @@ def _parse_options(
     return {name: value for name, _, value in pairs}
 
 
+_TRACE = "trace"
+_MEANINGS = {workload.name: workload.meaning for workload in WORKLOADS.values()}
+_MEANINGS[_TRACE] = "what the traces of three loops take: bytes a call, time of MPI_Finalize"
 _HELP = "Workloads:\n\n\b\n" + "\n".join(
-    f"{workload.name:<13} {workload.meaning}" for workload in WORKLOADS.values()
+    f"{name:<13} {meaning}" for name, meaning in _MEANINGS.items()
 )
 
 
 @click.command(
     epilog=_HELP, short_help="Compare a workload with and without Forebay on your own storage."
 )
-@click.argument("workload", type=click.Choice(list(WORKLOADS)))
+@click.argument("workload", type=click.Choice(list(_MEANINGS)))
 @click.option(
     "--dir",
     "directory",
@@ -92,8 +96,19 @@ def bench(
     """Run WORKLOAD plain and through Forebay, interleaved, on the same directory.
 
     Shows medians, the ratio pair by pair, and the requests each side hands to the file system. The
-    data is verified on both sides.
+    data is verified on both sides. `trace` shows what traces take instead.
     """
+    if workload == _TRACE:
+        if options or baseline:
+            raise click.UsageError("`trace` takes no options of Forebay")
+        traces = TraceBench(find_mpi(mpi, mpicc), directory, ranks, repeat, count)
+        with Console(stderr=True).status("compiling") as status:
+            found = traces.run(status.update)
+        if as_json:
+            click.echo(json.dumps(found.as_json(), indent=2))
+        else:
+            Console().print(trace_table(found))
+        return
     comparison = Bench(
         workload=WORKLOADS[workload],
         mpi=find_mpi(mpi, mpicc),

@@ -18,6 +18,7 @@ from rich.console import Console
 from forebay.bench_mpi import Mpi, find_mpi
 from forebay.bench_run import WORKLOADS, Bench, Figure, Report, run_command
 from forebay.bench_table import report_table, times_computation
+from forebay.bench_trace import TraceBench, trace_table
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -85,6 +86,19 @@ def test_a_baseline_runs_through_forebay(mpi: Mpi, tmp_path: Path) -> None:
     assert 0 < requests["forebay"]["write"] < 90
 
 
+def test_traces_are_measured(mpi: Mpi, tmp_path: Path) -> None:
+    found = TraceBench(mpi, tmp_path, ranks=2, repeat=1, count=1280).run()
+    assert [loop.loop for loop in found.loops] == ["strided", "nested", "random"]
+    for loop in found.loops:
+        assert loop.calls == 2 * (1280 + 2)
+        assert 0 < loop.bytes_per_call["histogram"] < loop.bytes_per_call["exact"] < 10
+        assert loop.finalize_ms["plain"] > 0
+    console = Console(file=io.StringIO(), width=120)
+    console.print(trace_table(found))
+    assert "2,564" in console.file.getvalue()  # type: ignore[attr-defined]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_computation_is_compared_pair_by_pair() -> None:
     figures = [
         Figure("read", "s", [0.4, 0.8], [0.15, 0.2]),
@@ -102,7 +116,9 @@ def test_workloads_verify_their_own_data(name: str, mpi: Mpi, tmp_path: Path) ->
     files.mkdir()
     arguments = [program, "--dir", str(files), "--count", "7", "--repeat", "2"]
     output = run_command(mpi.command(3, arguments), mpi.environment(3), 60)
-    rows = [json.loads(line) for line in output.splitlines()]
+    lines = output.splitlines()
+    assert sum(line.startswith("finalize ") for line in lines) == 3
+    rows = [json.loads(line) for line in lines if line.startswith("{")]
     assert [row["repetition"] for row in rows] == [0, 1]
     assert all(row["verified"] for row in rows)
     assert rows[0]["hash"] == rows[1]["hash"]

@@ -40,6 +40,7 @@ struct repetition {
 
 static int workload_rank, workload_ranks;
 static const char* workload_dir = ".";
+static const char* workload_variant = "";
 static unsigned char* workload_pattern;
 
 static inline void workload_fail(const char* what, const char* path, int mpi_error) {
@@ -67,11 +68,13 @@ static inline unsigned char* workload_bytes(long long offset) {
   return workload_pattern + offset % PATTERN_PERIOD;
 }
 
-static inline double thread_cpu_seconds(void) {
+static inline double seconds_of(clockid_t clock) {
   struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  clock_gettime(clock, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
+
+static inline double thread_cpu_seconds(void) { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 
 // A phase lasts from one barrier to the next, so a rank that is scheduled late counts; its
 // processor time is the rank's own, without the waiting. Time between phase_end and the next
@@ -195,8 +198,9 @@ static inline void print_repetition(const char* workload, struct repetition* r, 
 }
 
 // Arguments: --dir DIR, --repeat N (repetitions, each on fresh files), --count N (how much; what is
-// counted is the workload's), --keep (files stay), --no-file-check (files are not read back, so
-// that a request counter sees the workload alone).
+// counted is the workload's), --variant NAME (of workloads that have several), --keep (files stay),
+// --no-file-check (files are not read back, so that a request counter sees the workload alone).
+// Each rank's last line is "finalize SECONDS".
 static inline int workload_main(int argc, char** argv, const char* workload,
                                 void (*run)(struct repetition*)) {
   int repeat = 1, keep = 0, file_check = 1;
@@ -213,6 +217,8 @@ static inline int workload_main(int argc, char** argv, const char* workload,
       workload_dir = argv[++i];
     } else if (i + 1 < argc && strcmp(argv[i], "--repeat") == 0) {
       repeat = atoi(argv[++i]);
+    } else if (i + 1 < argc && strcmp(argv[i], "--variant") == 0) {
+      workload_variant = argv[++i];
     } else if (i + 1 < argc && strcmp(argv[i], "--count") == 0) {
       count = atoll(argv[++i]);
     } else {
@@ -235,6 +241,9 @@ static inline int workload_main(int argc, char** argv, const char* workload,
     free(r);
   }
   free(workload_pattern);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = seconds_of(CLOCK_MONOTONIC);
   MPI_Finalize();
+  printf("finalize %.9f\n", seconds_of(CLOCK_MONOTONIC) - begin);
   return 0;
 }
