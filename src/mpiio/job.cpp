@@ -85,6 +85,13 @@ int64_t hash_text(const std::string& text) {
   return static_cast<int64_t>(hash);
 }
 
+bool first_on_node() {
+  for (const char* name : {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
+    if (const char* const text = std::getenv(name)) return std::strtoll(text, nullptr, 10) == 0;
+  }
+  return true;
+}
+
 int64_t node_identity() {
   static const int64_t identity = hash_text(node_name(process_options()));
   return identity;

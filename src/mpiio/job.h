@@ -13,6 +13,9 @@ namespace forebay::mpiio {
 // The process's options, read from the environment at first use; `job` holds the secret once known.
 const Options& process_options();
 
+// Whether the launcher calls this process the first on its node, or says nothing of that.
+bool first_on_node();
+
 // Equal for processes of one node, and hardly otherwise (FOREBAY_NODE names another, for tests).
 int64_t node_identity();
 

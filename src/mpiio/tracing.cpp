@@ -262,6 +262,7 @@ void begin_tracing(bool in_world) {
     settings.times = options.trace_times;
     settings.limit_bytes = options.trace_limit_bytes;
     settings.process = describe_process(in_world, clock_offset_ns);
+    settings.speaks = first_on_node();
     if (runtime::start_trace(settings)) end_at_exit();
   });
   if (!had_memory.ok()) std::fputs("forebay: nothing is traced: there is no memory\n", stderr);

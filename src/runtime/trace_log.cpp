@@ -239,10 +239,15 @@ void complain(const std::string& path, int error) {
   std::fprintf(stderr, "forebay: nothing is traced: %s: %s\n", path.c_str(), std::strerror(error));
 }
 
+// Whether no file can be made in the directory.
+bool of_directory(int error) {
+  return error == EACCES || error == EROFS || error == ENOTDIR || error == ENOENT;
+}
+
 bool TraceLog::start(const TraceSettings& settings) {
   settings_ = settings;
   if (mkdir(settings.directory.c_str(), 0700) != 0 && errno != EEXIST) {
-    complain(settings.directory, errno);
+    if (settings.speaks) complain(settings.directory, errno);
     return false;
   }
   const auto rank = settings.process.find("rank");
@@ -250,7 +255,10 @@ bool TraceLog::start(const TraceSettings& settings) {
           std::to_string(getpid()) + ".trace";
   descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor_ < 0) {
-    complain(path_, errno);
+    if (!of_directory(errno))
+      complain(path_, errno);
+    else if (settings.speaks)
+      complain(settings.directory, errno);
     return false;
   }
   // What an earlier recording left, but for the threads' logs: they know theirs.

@@ -13,8 +13,10 @@ from types import ModuleType
 
 import click
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
+from forebay.bench import bench as command
 from forebay.bench_mpi import Mpi, find_mpi
 from forebay.bench_run import WORKLOADS, Bench, Figure, Report, run_command
 from forebay.bench_table import report_table, times_computation
@@ -97,6 +99,13 @@ def test_traces_are_measured(mpi: Mpi, tmp_path: Path) -> None:
     console.print(trace_table(found))
     assert "2,564" in console.file.getvalue()  # type: ignore[attr-defined]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_traces_take_no_options(tmp_path: Path) -> None:
+    words = ["trace", "--dir", str(tmp_path), "-o", "scope=node"]
+    result = CliRunner().invoke(command, words)
+    assert result.exit_code == 2
+    assert "`trace` takes no options of Forebay" in result.output
 
 
 def test_computation_is_compared_pair_by_pair() -> None:

@@ -249,6 +249,20 @@ def test_beyond_the_limit_times_are_folded(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("installation", mpi.ALL, ids=lambda m: m.name)
+def test_an_unusable_folder_is_said_once(installation: mpi.Mpi, tmp_path: Path) -> None:
+    program = mpi.compile_program(installation, FOLDER / "threads.c", ["-pthread"])
+    words = [str(program), str(tmp_path / "file"), "1", "10"]
+    (tmp_path / "no folder").touch()
+    for folder in ("no folder", "no folder/below", "missing/below"):
+        settings = {"FOREBAY_TRACE": str(tmp_path / folder)}
+        launch = mpi.launch_command(installation, 3, forebay.preloaded(words, settings))
+        outcome = mpi.run(launch, installation.environment, tmp_path)
+        assert outcome.code == 0, str(outcome)
+        lines = [line for line in outcome.errors.splitlines() if "nothing is traced" in line]
+        assert len(lines) == 1 and str(tmp_path / folder) in lines[0], str(outcome)
+
+
 def summary(trace: Trace) -> dict[str, tuple[int, int, int]]:
     """Calls and bytes by routine."""
     table = trace.accesses
