@@ -1,6 +1,7 @@
 #include "trace/conflicts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace forebay::trace {
@@ -8,16 +9,47 @@ namespace forebay::trace {
 namespace {
 
 constexpr uint32_t no_access = std::numeric_limits<uint32_t>::max();
+constexpr std::size_t piece = 1 << 14;
 constexpr std::size_t most_examples = 8;  // of each separation
+constexpr std::size_t most_sets = 1024;   // of processes that share bytes
 
 }  // namespace
 
-void ConflictFinder::access(const FileAccess& access) {
-  if (access.end <= access.offset) return;
-  if (accesses_.size() >= std::min<uint64_t>(most_accesses_, no_access))
-    ++left_out_;
-  else
-    accesses_.push_back(access);
+bool ConflictFinder::access(const FileAccess& access) {
+  if (access.end <= access.offset) return true;
+  if (told_count_ < std::min<uint64_t>(most_accesses_, no_access)) {
+    if (told_count_++ % piece == 0) told_.emplace_back().reserve(piece);
+    told_.back().push_back(access);
+    writes_ = writes_ || access.writes;
+    return true;
+  }
+  if (access.continued && left_out_ == 0) cut_ = true;
+  ++left_out_;
+  return false;
+}
+
+void ConflictFinder::merge(ConflictFinder&& other) {
+  bool kept = true;
+  for (const std::vector<FileAccess>& part : other.told_) {
+    for (const FileAccess& one : part) {
+      if (kept || !one.continued) kept = access(one);
+    }
+  }
+  // What was cut is counted there, too.
+  if (other.cut_ && !kept) --left_out_;
+  if (kept) cut_ = other.cut_;
+  left_out_ += other.left_out_;
+  for (auto& [number, process] : other.processes_) {
+    Process& of = processes_[number];
+    const auto append = [](std::vector<Event>& events, const std::vector<Event>& more) {
+      events.insert(events.end(), more.begin(), more.end());
+    };
+    append(of.closes, process.closes);
+    append(of.closes_and_syncs, process.closes_and_syncs);
+    append(of.opens, process.opens);
+    append(of.opens_and_syncs, process.opens_and_syncs);
+  }
+  other = ConflictFinder(most_accesses_);
 }
 
 void ConflictFinder::sync(uint32_t process, int64_t start_ns, int64_t end_ns) {
@@ -41,41 +73,40 @@ void ConflictFinder::close(uint32_t process, int64_t start_ns, int64_t end_ns) {
 Conflicts ConflictFinder::finish() {
   Conflicts found;
   found.accesses_left_out = left_out_;
-  if (shared()) sweep(found);
-  accesses_.clear();
-  processes_.clear();
-  left_out_ = 0;
+  std::map<uint32_t, std::vector<ByteRange>> touched;
+  std::vector<ByteRange>* ranges = nullptr;
+  uint32_t process = no_access;
+  for (const std::vector<FileAccess>& part : told_) {
+    for (const FileAccess& access : part) {
+      if (ranges == nullptr || access.process != process) ranges = &touched[access.process];
+      process = access.process;
+      if (!ranges->empty() && ranges->back().end == access.offset)
+        ranges->back().end = access.end;
+      else
+        ranges->push_back({access.offset, access.end});
+    }
+  }
+  found.sharing = sharing_of(std::move(touched), most_sets);
+  if (writes_ && found.sharing.bytes > 0) {
+    keep_shared(found.sharing.ranges);
+    sweep(found);
+  }
+  *this = ConflictFinder(most_accesses_);
   return found;
 }
 
-// Whether there may be any: some access writes, and the stretches from the first to the last byte
-// of each process do not all lie apart.
-bool ConflictFinder::shared() const {
-  if (std::none_of(accesses_.begin(), accesses_.end(), [](const auto& a) { return a.writes; }))
-    return false;
-  struct Range {
-    int64_t begin = std::numeric_limits<int64_t>::max();
-    int64_t end = 0;
+// Accesses to bytes that no other process touches conflict with none.
+void ConflictFinder::keep_shared(const std::vector<ByteRange>& ranges) {
+  const auto shared = [&](const FileAccess& access) {
+    const auto after =
+        std::upper_bound(ranges.begin(), ranges.end(), access.offset,
+                         [](int64_t offset, const ByteRange& range) { return offset < range.end; });
+    return after != ranges.end() && after->begin < access.end;
   };
-  std::map<uint32_t, Range> ranges;
-  uint32_t process = no_access;
-  Range* range = nullptr;
-  for (const FileAccess& access : accesses_) {
-    if (range == nullptr || access.process != process) {
-      process = access.process;
-      range = &ranges[process];
-    }
-    range->begin = std::min(range->begin, access.offset);
-    range->end = std::max(range->end, access.end);
+  for (std::vector<FileAccess>& part : told_) {
+    std::copy_if(part.begin(), part.end(), std::back_inserter(accesses_), shared);
+    part = {};
   }
-  std::vector<Range> sorted;
-  for (const auto& [number, one] : ranges) sorted.push_back(one);
-  std::sort(sorted.begin(), sorted.end(),
-            [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  for (std::size_t i = 1; i < sorted.size(); ++i) {
-    if (sorted[i].begin < sorted[i - 1].end) return true;
-  }
-  return false;
 }
 
 void ConflictFinder::sweep(Conflicts& found) {

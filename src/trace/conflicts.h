@@ -8,8 +8,9 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <span>
 #include <vector>
+
+#include "trace/sharing.h"
 
 namespace forebay::trace {
 
@@ -26,6 +27,7 @@ inline constexpr std::size_t separations = 4;
 struct FileAccess {
   uint32_t process = 0;
   bool writes = false;
+  bool continued = false;  // another run of the access before
   int64_t offset = 0;
   int64_t end = 0;  // one past the last byte
   int64_t start_ns = 0;
@@ -44,17 +46,23 @@ struct Conflicts {
   std::array<uint64_t, separations> bytes{};
   std::vector<Conflict> examples;  // the first few of each separation
   uint64_t accesses_left_out = 0;  // for want of room
+  Sharing sharing;                 // of those that were not left out, reads too
 };
 
 class ConflictFinder {
  public:
-  // At most so many accesses are kept: some 100 bytes each.
+  // At most so many runs of bytes are kept, some 60 bytes each; then, as they come, accesses are
+  // left out.
   explicit ConflictFinder(uint64_t most) : most_accesses_(most) {}
 
-  void access(const FileAccess& access);
+  // False: it is left out. Further runs of the same access then need not be told.
+  bool access(const FileAccess& access);
   void sync(uint32_t process, int64_t start_ns, int64_t end_ns);
   void open(uint32_t process, int64_t start_ns, int64_t end_ns);
   void close(uint32_t process, int64_t start_ns, int64_t end_ns);
+
+  // Takes what was told to another, as if it had been told here.
+  void merge(ConflictFinder&& other);
 
   // Of all that was told. There is nothing afterwards.
   Conflicts finish();
@@ -76,7 +84,7 @@ class ConflictFinder {
   };
   using Map = std::map<int64_t, Touched>;
 
-  bool shared() const;
+  void keep_shared(const std::vector<ByteRange>& ranges);
   void sweep(Conflicts& found);
   void look(uint32_t number, Conflicts& found);
   void conflict(uint32_t first, uint32_t second, int64_t offset, int64_t end, Conflicts& found);
@@ -85,8 +93,12 @@ class ConflictFinder {
                           const FileAccess& first, const FileAccess& second);
   Map::iterator cut(int64_t at);
 
-  const uint64_t most_accesses_;
-  std::vector<FileAccess> accesses_;
+  uint64_t most_accesses_;
+  std::vector<std::vector<FileAccess>> told_;  // pieces, so that none is copied as they grow
+  uint64_t told_count_ = 0;
+  std::vector<FileAccess> accesses_;  // of them, those that may conflict
+  bool writes_ = false;               // some access
+  bool cut_ = false;                  // the last that is kept has further runs that were left out
   std::map<uint32_t, Process> processes_;
   Map touched_;
   std::array<uint32_t, 2> latest_{};  // first accesses of the conflict found last: read, written

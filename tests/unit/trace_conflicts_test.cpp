@@ -13,10 +13,10 @@ namespace {
 constexpr uint64_t plenty = 1 << 20;
 
 FileAccess write_of(uint32_t process, int64_t offset, int64_t end, int64_t at) {
-  return {process, true, offset, end, at, at + 5};
+  return {process, true, false, offset, end, at, at + 5};
 }
 FileAccess read_of(uint32_t process, int64_t offset, int64_t end, int64_t at) {
-  return {process, false, offset, end, at, at + 5};
+  return {process, false, false, offset, end, at, at + 5};
 }
 uint64_t count(const Conflicts& conflicts, Separation separation) {
   return conflicts.counts[static_cast<std::size_t>(separation)];
@@ -102,6 +102,35 @@ TEST(TraceConflicts, WithoutRoomAccessesAreLeftOutAndCounted) {
   EXPECT_EQ(count(found, Separation::order), 1u);
 }
 
+TEST(TraceConflicts, PartsPutTogetherAreTheWhole) {
+  std::mt19937 draw(5);
+  const auto below = [&](int64_t limit) { return static_cast<int64_t>(draw() % limit); };
+  for (int job = 0; job < 300; ++job) {
+    const auto most = static_cast<uint64_t>(1 + below(40));
+    ConflictFinder whole(most), together(most);
+    for (uint32_t process = 0; process < 4; ++process) {
+      ConflictFinder part(most);
+      part.open(process, process, process + 1);
+      whole.open(process, process, process + 1);
+      for (int64_t i = below(8); i > 0; --i) {
+        FileAccess access = write_of(process, below(50), 50 + below(50), 10 * i);
+        bool in_part = true, in_whole = true;
+        for (int64_t run = 1 + below(3); run > 0; --run) {  // as who tells of them does
+          in_part = in_part && part.access(access);
+          in_whole = in_whole && whole.access(access);
+          access.continued = true;
+        }
+      }
+      together.merge(std::move(part));
+    }
+    const Conflicts expected = whole.finish(), found = together.finish();
+    EXPECT_EQ(found.accesses_left_out, expected.accesses_left_out) << job;
+    EXPECT_EQ(found.counts, expected.counts);
+    EXPECT_EQ(found.bytes, expected.bytes);
+    EXPECT_EQ(found.sharing.bytes, expected.sharing.bytes);
+  }
+}
+
 // Byte by byte: for each access the last write before it, and whether an earlier read still runs.
 TEST(TraceConflicts, RandomJobsAgainstEveryByte) {
   std::mt19937 draw(7);
@@ -110,7 +139,7 @@ TEST(TraceConflicts, RandomJobsAgainstEveryByte) {
     std::vector<FileAccess> accesses;
     for (int i = 0; i < 40; ++i) {
       const int64_t offset = below(60), start = 10 * i;
-      accesses.push_back({static_cast<uint32_t>(below(3)), below(2) == 0, offset,
+      accesses.push_back({static_cast<uint32_t>(below(3)), below(2) == 0, false, offset,
                           offset + 1 + below(20), start, start + 1 + below(25)});
     }
     uint64_t bytes[2] = {0, 0};  // of pairs that overlap in time, and of others
