@@ -4,12 +4,26 @@
 #include <nanobind/ndarray.h>
 
 #include <cstddef>
+#include <span>
 
 namespace forebay {
 
 template <typename Value>
 using Column =
     nanobind::ndarray<const Value, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+
+// Numbers of any shape that are added to.
+template <typename Value>
+using Sums = nanobind::ndarray<Value, nanobind::c_contig, nanobind::device::cpu>;
+
+template <typename Value>
+std::span<const Value> span_of(const Column<Value>& column) {
+  return {column.data(), column.size()};
+}
+template <typename Value>
+std::span<Value> span_of(const Sums<Value>& sums) {
+  return {sums.data(), sums.size()};
+}
 
 // The columns' common length; raises ValueError if they have none.
 template <typename First, typename... Others>

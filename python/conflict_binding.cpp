@@ -3,6 +3,7 @@
 #include "conflict_binding.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,10 +11,11 @@
 #include <vector>
 
 #include "columns.h"
-#include "runtime/trace_reader.h"
 #include "trace/conflicts.h"
+#include "trace/job.h"
 #include "trace/routine.h"
 #include "trace/table.h"
+#include "views.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -27,28 +29,46 @@ using trace::ConflictFinder;
 using trace::Conflicts;
 using trace::FileAccess;
 using trace::Operation;
+using trace::SharedBytes;
+using trace::Sharing;
 
-// Of a job: a finder for each file. An access of several runs is several, as far as the views of
-// `reader` (which may be null) tell.
+// Of a job: a finder for each file. An access of several runs is several, as far as `views`
+// (which may be null) tell.
 class JobConflicts {
  public:
   explicit JobConflicts(uint64_t most) : most_accesses_(most) {}
 
-  void add(const runtime::TraceReader* reader, const Column<int32_t>& file,
-           const Column<uint32_t>& process, const Column<uint8_t>& operation,
-           const Column<int64_t>& offset, const Column<int64_t>& end,
-           const Column<uint8_t>& contiguous, const Column<int32_t>& view,
-           const Column<int64_t>& position, const Column<int64_t>& transferred,
-           const Column<int64_t>& start_ns, const Column<int64_t>& end_ns) {
+  void add(const Views* views, const Column<int32_t>& file, const Column<uint32_t>& process,
+           const Column<uint8_t>& operation, const Column<int64_t>& offset,
+           const Column<int64_t>& end, const Column<uint8_t>& contiguous,
+           const Column<int32_t>& view, const Column<int64_t>& position,
+           const Column<int64_t>& transferred, const Column<int64_t>& start_ns,
+           const Column<int64_t>& end_ns) {
     const std::size_t rows = rows_of(file, process, operation, offset, end, contiguous, view,
                                      position, transferred, start_ns, end_ns);
+    const auto files = span_of(file);
+    const auto processes = span_of(process);
+    const auto operations = span_of(operation);
+    const auto offsets = span_of(offset);
+    const auto range_ends = span_of(end);
+    const auto contiguity = span_of(contiguous);
+    const auto view_numbers = span_of(view);
+    const auto positions = span_of(position);
+    const auto moved = span_of(transferred);
+    const auto starts = span_of(start_ns);
+    const auto ended = span_of(end_ns);
     const nb::gil_scoped_release release;
+    ConflictFinder* latest = nullptr;
+    int32_t latest_file = -1;
     for (std::size_t i = 0; i < rows; ++i) {
-      if (file.data()[i] < 0 || start_ns.data()[i] == trace::no_time) continue;
-      ConflictFinder& finder = finders_.try_emplace(file.data()[i], most_accesses_).first->second;
-      const uint32_t who = process.data()[i];
-      const int64_t begins = start_ns.data()[i], ends = end_ns.data()[i];
-      switch (const auto what = static_cast<Operation>(operation.data()[i])) {
+      if (files[i] < 0 || starts[i] == trace::no_time) continue;
+      if (latest == nullptr || files[i] != latest_file)
+        latest = &finders_.try_emplace(files[i], most_accesses_).first->second;
+      latest_file = files[i];
+      ConflictFinder& finder = *latest;
+      const uint32_t who = processes[i];
+      const int64_t begins = starts[i], ends = ended[i];
+      switch (const auto what = static_cast<Operation>(operations[i])) {
         case Operation::sync:
           finder.sync(who, begins, ends);
           break;
@@ -60,14 +80,17 @@ class JobConflicts {
           break;
         case Operation::read:
         case Operation::write: {
-          if (offset.data()[i] < 0 || transferred.data()[i] <= 0) break;
-          FileAccess access{who, what == Operation::write, offset.data()[i], end.data()[i], begins,
-                            ends};
-          if (contiguous.data()[i] != 0 || reader == nullptr)
+          if (offsets[i] < 0 || moved[i] <= 0) break;
+          FileAccess access{.process = who,
+                            .writes = what == Operation::write,
+                            .offset = offsets[i],
+                            .end = range_ends[i],
+                            .start_ns = begins,
+                            .end_ns = ends};
+          if (contiguity[i] != 0 || views == nullptr)
             finder.access(access);
           else
-            add_runs(finder, *reader, view.data()[i], position.data()[i], transferred.data()[i],
-                     access);
+            add_runs(finder, *views, view_numbers[i], positions[i], moved[i], access);
           break;
         }
         default:
@@ -76,26 +99,34 @@ class JobConflicts {
     }
   }
 
-  nb::list finish() {
-    nb::list all;
-    for (auto& [file, finder] : finders_) all.append(nb::make_tuple(file, finder.finish()));
+  void merge(JobConflicts& other) {
+    const nb::gil_scoped_release release;
+    for (auto& [file, finder] : other.finders_)
+      finders_.try_emplace(file, most_accesses_).first->second.merge(std::move(finder));
+    other.finders_.clear();
+  }
+
+  std::vector<std::pair<int32_t, Conflicts>> finish() {
+    const nb::gil_scoped_release release;
+    std::vector<std::pair<int32_t, Conflicts>> all;
+    for (auto& [file, finder] : finders_) all.emplace_back(file, finder.finish());
     finders_.clear();
     return all;
   }
 
  private:
-  static void add_runs(ConflictFinder& finder, const runtime::TraceReader& reader, int32_t view,
-                       int64_t position, int64_t bytes, FileAccess access) {
-    const auto& views = reader.job().views();
-    if (view < 0 || static_cast<std::size_t>(view) >= views.size()) return;
-    const Tiling& tiling = views[static_cast<std::size_t>(view)].tiling;
+  static void add_runs(ConflictFinder& finder, const Views& views, int32_t view, int64_t position,
+                       int64_t bytes, FileAccess access) {
+    if (view < 0 || static_cast<std::size_t>(view) >= views.tilings.size()) return;
+    const Tiling& tiling = views.tilings[static_cast<std::size_t>(view)];
     if (trace::place_of(tiling, position, bytes).offset < 0) return;
     for (Cursor cursor(tiling, position); bytes > 0;) {
       const Extent run = cursor.next(bytes);
       bytes -= run.length;
       access.offset = run.offset;
       access.end = run.offset + run.length;
-      finder.access(access);
+      if (!finder.access(access)) return;
+      access.continued = true;
     }
   }
 
@@ -119,18 +150,30 @@ void bind_conflicts(nb::module_& module) {
       .def_ro("offset", &Conflict::offset)
       .def_ro("end", &Conflict::end)
       .def_prop_ro("separation", [](const Conflict& c) { return static_cast<int>(c.separation); });
+  nb::class_<SharedBytes>(module, "SharedBytes", "Bytes that a set of processes touches.")
+      .def_ro("processes", &SharedBytes::processes)
+      .def_ro("bytes", &SharedBytes::bytes)
+      .def_ro("ranges", &SharedBytes::ranges)
+      .def_prop_ro("begin", [](const SharedBytes& s) { return s.within.begin; })
+      .def_prop_ro("end", [](const SharedBytes& s) { return s.within.end; });
+  nb::class_<Sharing>(module, "Sharing", "The bytes that processes of a file share.")
+      .def_ro("sets", &Sharing::sets)
+      .def_ro("bytes", &Sharing::bytes)
+      .def_ro("left_out", &Sharing::left_out);
   nb::class_<Conflicts>(module, "Conflicts", "The conflicts of a file, by what keeps them apart.")
       .def_prop_ro("counts",
                    [](const Conflicts& c) { return std::vector(c.counts.begin(), c.counts.end()); })
       .def_prop_ro("bytes",
                    [](const Conflicts& c) { return std::vector(c.bytes.begin(), c.bytes.end()); })
       .def_ro("examples", &Conflicts::examples)
-      .def_ro("accesses_left_out", &Conflicts::accesses_left_out);
+      .def_ro("accesses_left_out", &Conflicts::accesses_left_out)
+      .def_ro("sharing", &Conflicts::sharing);
   nb::class_<JobConflicts>(module, "JobConflicts", "Finds the conflicts of a job's accesses.")
       .def(nb::init<uint64_t>(), "most_accesses"_a)
-      .def("add", &JobConflicts::add, "reader"_a.none(), "file"_a, "process"_a, "operation"_a,
+      .def("add", &JobConflicts::add, "views"_a.none(), "file"_a, "process"_a, "operation"_a,
            "offset"_a, "end"_a, "contiguous"_a, "view"_a, "position"_a, "transferred"_a,
            "start_ns"_a, "end_ns"_a)
+      .def("merge", &JobConflicts::merge, "other"_a, "Takes what was added to another.")
       .def("finish", &JobConflicts::finish, "File and conflicts, of each.");
 }
 

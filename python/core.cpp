@@ -21,6 +21,7 @@
 #include "sim_binding.h"
 #include "storage/storage.h"
 #include "touch_binding.h"
+#include "sums_binding.h"
 #include "trace_binding.h"
 #include "trace_writing_binding.h"
 
@@ -156,4 +157,5 @@ NB_MODULE(_core, module) {
   forebay::bind_replay(module);
   forebay::bind_touches(module);
   forebay::bind_trace_writing(module);
+  forebay::bind_sums(module);
 }

@@ -9,10 +9,13 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
 #include <memory>
 #include <utility>
 
 #include "runtime/trace_reader.h"
+#include "trace/layout_code.h"
+#include "views.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -57,15 +60,48 @@ class Extents {
   int64_t left_;
 };
 
-std::unique_ptr<Extents> extents_of(const TraceReader& reader, int64_t view, int64_t position,
+std::unique_ptr<Extents> extents_of(const Views& views, int64_t view, int64_t position,
                                     int64_t bytes) {
-  const auto& views = reader.job().views();
-  if (view < 0 || static_cast<std::size_t>(view) >= views.size())
+  if (view < 0 || static_cast<std::size_t>(view) >= views.tilings.size())
     throw nb::index_error("there is no such view");
-  const Tiling& tiling = views[static_cast<std::size_t>(view)].tiling;
+  const Tiling& tiling = views.tilings[static_cast<std::size_t>(view)];
   if (trace::place_of(tiling, position, bytes).offset < 0)
     throw nb::value_error("the view has no such bytes");
   return std::make_unique<Extents>(tiling, position, bytes);
+}
+
+Views views_of(const TraceReader& reader) {
+  Views views;
+  for (const trace::JobView& view : reader.job().views()) views.tilings.push_back(view.tiling);
+  return views;
+}
+
+nb::list encoded(const Views& views) {
+  nb::list all;
+  for (const Tiling& tiling : views.tilings) {
+    trace::Bytes bytes;
+    trace::ByteWriter writer(bytes);
+    LayoutCode::write(tiling, writer);
+    all.append(nb::bytes(bytes.data(), bytes.size()));
+  }
+  return all;
+}
+
+Views decoded(const std::vector<nb::bytes>& all) {
+  Views views;
+  for (const nb::bytes& one : all) {
+    trace::ByteReader reader({static_cast<const std::byte*>(one.data()), one.size()});
+    views.tilings.push_back(LayoutCode::read_tiling(reader));
+    if (views.tilings.back().layout == nullptr || !reader.at_end())
+      throw nb::value_error("that is no view");
+  }
+  return views;
+}
+
+// As forebay.trace.View has them.
+nb::tuple facts_of(const Tiling& tiling) {
+  return nb::make_tuple(tiling.origin, tiling.extent_bytes, tiling.layout->size(),
+                        tiling.contiguous());
 }
 
 void bind_rows(nb::module_& module) {
@@ -89,12 +125,6 @@ void bind_rows(nb::module_& module) {
       .def_ro("ranks", &trace::Open::ranks)
       .def_ro("amode", &trace::Open::amode)
       .def_ro("cached", &trace::Open::cached);
-  nb::class_<trace::JobView>(module, "TraceView")
-      .def_ro("process", &trace::JobView::process)
-      .def_prop_ro("origin", [](const trace::JobView& v) { return v.tiling.origin; })
-      .def_prop_ro("extent_bytes", [](const trace::JobView& v) { return v.tiling.extent_bytes; })
-      .def_prop_ro("data_bytes", [](const trace::JobView& v) { return v.tiling.layout->size(); })
-      .def_prop_ro("contiguous", [](const trace::JobView& v) { return v.tiling.contiguous(); });
   nb::class_<trace::Routine>(module, "TraceRoutine")
       .def_prop_ro("name", [](const trace::Routine& r) { return bytes_of(r.name); })
       .def_prop_ro("operation",
@@ -116,6 +146,7 @@ void bind_rows(nb::module_& module) {
 void bind_trace(nb::module_& module) {
   bind_rows(module);
   nb::class_<trace::Table>(module, "TraceTable", "Accesses by columns.")
+      .def(nb::init<>())
       .def("__len__", &trace::Table::size)
       .def(
           "columns",
@@ -124,6 +155,23 @@ void bind_trace(nb::module_& module) {
   nb::class_<Extents>(module, "Extents", "Offset and length of each run of an access.")
       .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
       .def("__next__", &Extents::next);
+  nb::class_<Views>(module, "Views", "File views, by number.")
+      .def(
+          "__init__",
+          [](Views* self, const std::vector<nb::bytes>& all) { new (self) Views(decoded(all)); },
+          "encoded"_a, "ValueError: some are no views.")
+      .def("__len__", [](const Views& views) { return views.tilings.size(); })
+      .def("encoded", encoded, "As bytes, as trace files have them, each.")
+      .def(
+          "facts",
+          [](const Views& views) {
+            nb::list all;
+            for (const Tiling& tiling : views.tilings) all.append(facts_of(tiling));
+            return all;
+          },
+          "Origin, bytes of a copy and of data in it, and whether it is one run, of each.")
+      .def("extents", extents_of, "view"_a, "position"_a, "data_bytes"_a,
+           "The runs of so many data bytes of a view.");
   nb::class_<TraceReader>(module, "TraceReader", "The trace files of a job.")
       .def(nb::new_([](const std::vector<nb::bytes>& names) {
              std::vector<std::string> paths;
@@ -134,7 +182,14 @@ void bind_trace(nb::module_& module) {
            "paths"_a)
       .def_prop_ro("processes", [](const TraceReader& r) { return r.job().processes(); })
       .def_prop_ro("opens", [](const TraceReader& r) { return r.job().opens(); })
-      .def_prop_ro("views", [](const TraceReader& r) { return r.job().views(); })
+      .def_prop_ro("views", views_of)
+      .def_prop_ro("view_processes",
+                   [](const TraceReader& r) {
+                     std::vector<uint32_t> processes;
+                     for (const trace::JobView& view : r.job().views())
+                       processes.push_back(view.process);
+                     return processes;
+                   })
       .def_prop_ro("routines", [](const TraceReader& r) { return r.job().routines(); })
       .def_prop_ro("files",
                    [](const TraceReader& r) {
@@ -143,16 +198,13 @@ void bind_trace(nb::module_& module) {
                      return paths;
                    })
       .def_prop_ro("problems", &TraceReader::problems)
-      .def_prop_ro("access_count", &TraceReader::access_count)
-      .def("extents", extents_of, "view"_a, "position"_a, "data_bytes"_a,
-           "The runs of so many data bytes of a view.");
+      .def_prop_ro("access_count", &TraceReader::access_count);
   nb::class_<AccessStream>(module, "AccessStream", "A trace's accesses, batch by batch.")
       .def(
           "__init__",
-          [](AccessStream* self, std::shared_ptr<TraceReader> reader) {
-            new (self) AccessStream(std::move(reader));
-          },
-          "reader"_a)
+          [](AccessStream* self, std::shared_ptr<TraceReader> reader, uint32_t first,
+             uint32_t end) { new (self) AccessStream(std::move(reader), first, end); },
+          "reader"_a, "first_process"_a = 0, "end_process"_a = std::numeric_limits<uint32_t>::max())
       .def(
           "next",
           [](AccessStream& stream, std::size_t count) {

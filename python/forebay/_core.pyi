@@ -111,19 +111,14 @@ class TraceOpen:
     @property
     def cached(self) -> bool: ...
 
-class TraceView:
-    """A file view."""
+class Views:
+    """File views, by number."""
 
-    @property
-    def process(self) -> int: ...
-    @property
-    def origin(self) -> int: ...
-    @property
-    def extent_bytes(self) -> int: ...
-    @property
-    def data_bytes(self) -> int: ...
-    @property
-    def contiguous(self) -> bool: ...
+    def __init__(self, encoded: list[bytes]) -> None: ...
+    def __len__(self) -> int: ...
+    def encoded(self) -> list[bytes]: ...
+    def facts(self) -> list[tuple[int, int, int, bool]]: ...
+    def extents(self, view: int, position: int, data_bytes: int) -> Extents: ...
 
 class TraceRoutine:
     """An MPI-IO routine."""
@@ -166,7 +161,9 @@ class TraceReader:
     @property
     def opens(self) -> list[TraceOpen]: ...
     @property
-    def views(self) -> list[TraceView]: ...
+    def views(self) -> Views: ...
+    @property
+    def view_processes(self) -> list[int]: ...
     @property
     def routines(self) -> list[TraceRoutine]: ...
     @property
@@ -175,7 +172,6 @@ class TraceReader:
     def problems(self) -> list[TraceProblem]: ...
     @property
     def access_count(self) -> int: ...
-    def extents(self, view: int, position: int, data_bytes: int) -> Extents: ...
 
 class Extents:
     """Offset and length of each run of an access."""
@@ -186,13 +182,16 @@ class Extents:
 class TraceTable:
     """Accesses by columns."""
 
+    def __init__(self) -> None: ...
     def __len__(self) -> int: ...
     def columns(self) -> dict[str, NDArray[Any]]: ...
 
 class AccessStream:
     """A trace's accesses, batch by batch."""
 
-    def __init__(self, reader: TraceReader) -> None: ...
+    def __init__(
+        self, reader: TraceReader, first_process: int = 0, end_process: int = ...
+    ) -> None: ...
     def next(self, count: int) -> tuple[TraceTable, list[BadBlock]]: ...
 
 class Signature:
@@ -309,6 +308,30 @@ class Conflict:
     @property
     def separation(self) -> int: ...
 
+class SharedBytes:
+    """Bytes that a set of processes touches (src/trace/sharing.h)."""
+
+    @property
+    def processes(self) -> list[int]: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def ranges(self) -> int: ...
+    @property
+    def begin(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+class Sharing:
+    """The bytes that processes of a file share."""
+
+    @property
+    def sets(self) -> list[SharedBytes]: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def left_out(self) -> int: ...
+
 class Conflicts:
     """The conflicts of a file, by what keeps them apart."""
 
@@ -320,6 +343,8 @@ class Conflicts:
     def examples(self) -> list[Conflict]: ...
     @property
     def accesses_left_out(self) -> int: ...
+    @property
+    def sharing(self) -> Sharing: ...
 
 class JobConflicts:
     """Finds the conflicts of a job's accesses."""
@@ -327,7 +352,7 @@ class JobConflicts:
     def __init__(self, most_accesses: int) -> None: ...
     def add(
         self,
-        reader: TraceReader | None,
+        views: Views | None,
         file: NDArray[Any],
         process: NDArray[Any],
         operation: NDArray[Any],
@@ -340,6 +365,7 @@ class JobConflicts:
         start_ns: NDArray[Any],
         end_ns: NDArray[Any],
     ) -> None: ...
+    def merge(self, other: JobConflicts) -> None: ...
     def finish(self) -> list[tuple[int, Conflicts]]: ...
 
 class BlockResult:
@@ -480,3 +506,28 @@ class TraceWriter:
         end_ns: NDArray[Any],
     ) -> None: ...
     def finish(self) -> bytes: ...
+
+def add_sums(
+    file: NDArray[Any],
+    process: NDArray[Any],
+    operation: NDArray[Any],
+    collective: NDArray[Any],
+    folded: NDArray[Any],
+    offset: NDArray[Any],
+    end: NDArray[Any],
+    requested: NDArray[Any],
+    transferred: NDArray[Any],
+    start_ns: NDArray[Any],
+    end_ns: NDArray[Any],
+    calls: NDArray[Any],
+    in_collective: NDArray[Any],
+    asked: NDArray[Any],
+    moved: NDArray[Any],
+    ns: NDArray[Any],
+    sizes: NDArray[Any],
+    ends: NDArray[Any],
+    unplaced: NDArray[Any],
+    process_ns: NDArray[Any],
+    users: NDArray[Any],
+    first_last_ns: NDArray[Any],
+) -> None: ...

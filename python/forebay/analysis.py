@@ -16,8 +16,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from forebay import _core
-from forebay.conflicts import Conflicts, Finder
+from forebay.conflicts import Conflicts, Sharing
 from forebay.findings import Finding, findings_of
+from forebay.folding import Fold, cores, fold
 from forebay.sums import Counts, Sums
 from forebay.trace import Operation, Routine, Totals, Trace
 
@@ -86,6 +87,7 @@ class FileAnalysis:
     locals: tuple[LocalSignature, ...]
     signature: GlobalSignature
     conflicts: Conflicts
+    sharing: Sharing
 
     @property
     def accesses(self) -> int:
@@ -199,6 +201,11 @@ def _file_json(file: FileAnalysis) -> dict[str, Any]:
             "overlapping": file.signature.overlapping,
         },
         "conflicts": asdict(file.conflicts),
+        "sharing": {
+            "bytes": file.sharing.bytes,
+            "left_out": file.sharing.left_out,
+            "sets": [_without(asdict(one), "numbers") for one in file.sharing.sets],
+        },
         "local_signatures": [
             {
                 "rank": one.rank,
@@ -214,30 +221,31 @@ def _file_json(file: FileAnalysis) -> dict[str, Any]:
     }
 
 
+def _without(row: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key != name}
+
+
 def analyze(
     trace: Trace,
     page_bytes: int = PAGE_BYTES,
     progress: Callable[[int], object] = lambda _: None,
+    jobs: int | None = None,
 ) -> Analysis:
     """Reads the whole trace once.
 
     `page_bytes`: what request sizes are called small, medium or large against. `progress` is told
-    how many accesses were read, again and again. Raises TraceError as Trace.batches does.
+    how many accesses were read, again and again, by any thread. `jobs`: threads that read, each
+    processes of its own; None: one for each core. Raises TraceError as Trace.batches does.
     """
-    sums = Sums(len(trace.files), len(trace.processes))
-    streams = _core.Streams()
-    conflicts = Finder(trace)
-    for batch in trace.batches():
-        sums.add(batch)
-        streams.add(
-            *(batch[name] for name in ("process", "thread", "file", "routine", "operation")),
-            *(batch[name] for name in ("offset", "requested", "start_ns", "end_ns")),
-        )
-        conflicts.add(batch)
-        progress(len(batch))
-    in_conflict = conflicts.finish(sums.first_ns)
+    everyone = range(len(trace.processes))
+    return _analysis(trace, fold(trace, everyone, jobs or cores(), progress), page_bytes)
+
+
+def _analysis(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
+    sums = folded.sums
+    shared = folded.conflicts.finish(sums.first_ns)
     by_file: dict[int, list[_Stream]] = {}
-    for process, thread, file, signature in streams.finish():
+    for process, thread, file, signature in folded.signatures:
         rank = trace.processes[process].rank
         stream = _Stream(rank if rank >= 0 else process, thread, signature)
         by_file.setdefault(file, []).append(stream)
@@ -249,7 +257,7 @@ def analyze(
             number,
             by_file.get(number, []),
             describe,
-            in_conflict.get(number, Conflicts()),
+            shared.get(number, (Conflicts(), Sharing())),
         )
         for number in range(len(trace.files))
     )
@@ -336,7 +344,7 @@ def _file(
     number: int,
     streams: list[_Stream],
     describe: _Describe,
-    conflicts: Conflicts,
+    shared: tuple[Conflicts, Sharing],
 ) -> FileAnalysis:
     metadata = [
         sums.of(number, operation)
@@ -362,5 +370,6 @@ def _file(
         unplaced=int(sums.unplaced[number]),
         locals=tuple(describe.local(path, stream) for stream in streams),
         signature=describe.common(streams),
-        conflicts=conflicts,
+        conflicts=shared[0],
+        sharing=shared[1],
     )

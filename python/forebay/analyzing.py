@@ -51,6 +51,12 @@ _NOT_A_TERMINAL = 120  # columns
 )
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Threads that read.  [default: as many as there are cores to run on]",
+)
+@click.option(
     "--page-size",
     type=click.IntRange(1),
     default=PAGE_BYTES,
@@ -65,9 +71,11 @@ def analyze(
     local: bool,
     proto: Path | None,
     force: bool,
+    jobs: int | None,
     page_size: int,
 ) -> None:
-    """Analyze TRACE: what `forebay trace` recorded, or a Darshan log with DXT.
+    """Analyze TRACE: what `forebay trace` recorded, a Darshan log with DXT, or a Parquet file that
+    `forebay convert` made of one.
 
     Prints what was read, written and waited for, the I/O signatures of each file with how much of
     it they cover, and what could be changed. docs/signatures.md explains the notation.
@@ -77,7 +85,7 @@ def analyze(
     try:
         opened = open_trace(trace)
         with reading(opened) as progress:
-            analysis = analyze_trace(opened, page_size, progress)
+            analysis = analyze_trace(opened, page_size, progress, jobs)
     except TraceError as error:
         raise click.ClickException(str(error)) from error
     if proto is not None:

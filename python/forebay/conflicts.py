@@ -1,10 +1,10 @@
-"""Conflicting accesses: of different processes, to the same bytes, one of them a write."""
+"""Bytes that several processes touch; and conflicting accesses: of different processes, to the same
+bytes, one of them a write."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from forebay import _core
 from forebay.trace import Accesses, Trace
@@ -55,8 +55,42 @@ class Conflicts:
     """Accesses that were not looked at, there being too many."""
 
 
+@dataclass(frozen=True, slots=True)
+class SharedBytes:
+    """Bytes that all of these processes touch, and no other."""
+
+    processes: int
+    ranks: str
+    """Theirs, as ranges."""
+    bytes: int
+    ranges: int
+    """In how many pieces."""
+    begin: int
+    end: int
+    """Between these offsets, with other bytes among them where there are several ranges."""
+    numbers: tuple[int, ...] = field(repr=False)
+    """The processes, as the trace counts them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Who touches the same bytes of a file, whether reading or writing."""
+
+    bytes: int = 0
+    """That more than one process touches."""
+    left_out: int = 0
+    """Of these, of sets of processes that are not listed, there being more than 1,024."""
+    sets: tuple[SharedBytes, ...] = ()
+    """Those with the most bytes first."""
+
+
 class Finder:
-    """Finds the conflicts in each file of a trace."""
+    """Finds what processes share in each file of a trace."""
+
+    COLUMNS = (
+        *("file", "process", "operation", "offset", "end", "contiguous", "view", "position"),
+        *("transferred", "start_ns", "end_ns"),
+    )
 
     def __init__(self, trace: Trace):
         self._trace = trace
@@ -64,33 +98,21 @@ class Finder:
 
     def add(self, batch: Accesses) -> None:
         """Takes a batch in."""
-        self._found.add(
-            self._trace.reader,
-            batch["file"],
-            batch["process"],
-            batch["operation"],
-            batch["offset"],
-            batch["end"],
-            batch["contiguous"].view(np.uint8),
-            batch["view"],
-            batch["position"],
-            batch["transferred"],
-            batch["start_ns"],
-            batch["end_ns"],
-        )
+        self._found.add(self._trace.view_layouts, *batch.as_numbers(self.COLUMNS))
 
-    def finish(self, first_ns: int) -> dict[int, Conflicts]:
+    def merge(self, other: Finder) -> None:
+        """Takes in what later processes did."""
+        self._found.merge(other._found)
+
+    def finish(self, first_ns: int) -> dict[int, tuple[Conflicts, Sharing]]:
         """By file. `first_ns`: when the first call began."""
         return {
-            file: _conflicts(self._trace, found, first_ns) for file, found in self._found.finish()
+            file: (_conflicts(self._trace, found, first_ns), _sharing(self._trace, found.sharing))
+            for file, found in self._found.finish()
         }
 
 
 def _conflicts(trace: Trace, found: _core.Conflicts, first_ns: int) -> Conflicts:
-    def rank(one: _core.FileAccess) -> int:
-        known = trace.processes[one.process].rank
-        return known if known >= 0 else one.process
-
     def seconds(one: _core.FileAccess) -> tuple[float, float]:
         return (one.start_ns - first_ns) / 1e9, (one.end_ns - first_ns) / 1e9
 
@@ -99,10 +121,10 @@ def _conflicts(trace: Trace, found: _core.Conflicts, first_ns: int) -> Conflicts
             Conflict(
                 offset=one.offset,
                 end=one.end,
-                first_rank=rank(one.first),
+                first_rank=_rank(trace, one.first.process),
                 first="write" if one.first.writes else "read",
                 first_seconds=seconds(one.first),
-                second_rank=rank(one.second),
+                second_rank=_rank(trace, one.second.process),
                 second="write" if one.second.writes else "read",
                 second_seconds=seconds(one.second),
             )
@@ -113,3 +135,36 @@ def _conflicts(trace: Trace, found: _core.Conflicts, first_ns: int) -> Conflicts
 
     concurrent, ordered, synced, reopened = (apart(kind) for kind in range(4))
     return Conflicts(concurrent, ordered, synced, reopened, left_out=found.accesses_left_out)
+
+
+def _sharing(trace: Trace, found: _core.Sharing) -> Sharing:
+    return Sharing(
+        bytes=found.bytes,
+        left_out=found.left_out,
+        sets=tuple(
+            SharedBytes(
+                processes=len(one.processes),
+                ranks=_ranges(sorted(_rank(trace, process) for process in one.processes)),
+                bytes=one.bytes,
+                ranges=one.ranges,
+                begin=one.begin,
+                end=one.end,
+                numbers=tuple(one.processes),
+            )
+            for one in found.sets
+        ),
+    )
+
+
+def _rank(trace: Trace, process: int) -> int:
+    """Of a process; its number in the trace where that is unknown."""
+    known = trace.processes[process].rank
+    return known if known >= 0 else process
+
+
+def _ranges(ranks: Sequence[int]) -> str:
+    """Ascending numbers as `0-3, 7`."""
+    starts = [i for i in range(len(ranks)) if i == 0 or ranks[i] > ranks[i - 1] + 1]
+    ends = [*(start - 1 for start in starts[1:]), len(ranks) - 1]
+    pairs = ((ranks[start], ranks[end]) for start, end in zip(starts, ends, strict=True))
+    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in pairs)

@@ -11,24 +11,25 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from forebay import _core
 from forebay.darshan_child import REFUSED
 from forebay.trace import Columns, Open, Operation, Process, Routine, TraceError, View, one_line
 
 _READ, _WRITE = 0, 1  # indices of the routines
+_ALL_BYTES = _core.TraceReader([]).views
 
 
 class DarshanLog:
     """A log, all of it in memory."""
 
     kind = "darshan"
-    reader = None
 
     def __init__(self, path: Path):
         self._name = one_line(str(path))
@@ -43,6 +44,7 @@ class DarshanLog:
         ]
         self.opens: list[Open] = []
         self.views = [View(0, 0, 1, 1, True)]
+        self.view_layouts = _ALL_BYTES
         ids = np.unique(records["id"])
         self.files = [facts["names"].get(str(number), f"file {number:#x}") for number in ids]
         ranks, of_record = np.unique(records["rank"], return_inverse=True)
@@ -82,26 +84,25 @@ class DarshanLog:
             problems.append("it has no MPI-IO records; these are the accesses of POSIX calls")
         return [f"{self._name}: {problem}" for problem in problems]
 
-    def batches(self, rows: int) -> Iterator[Columns]:
+    def batches(
+        self, rows: int, processes: range | None, columns: Sequence[str]
+    ) -> Iterator[Columns]:
         """As forebay.trace.Source says."""
+        del columns  # there they are
         if rows == 0:
             yield self._columns
             return
-        for begin in range(0, self.access_count, rows):
-            part = slice(begin, begin + rows)
+        first, end = 0, self.access_count
+        if processes is not None:
+            bounds = np.searchsorted(self._columns["process"], (processes.start, processes.stop))
+            first, end = bounds.tolist()
+        for begin in range(first, end, rows):
+            part = slice(begin, min(begin + rows, end))
             yield {name: column[part] for name, column in self._columns.items()}
 
     def bad_blocks(self) -> Mapping[tuple[int, int], tuple[int, str]]:
         """As forebay.trace.Source says."""
         return {}
-
-    def extents(self, view: int, position: int, data_bytes: int) -> Iterator[tuple[int, int]]:
-        """As forebay.trace.Source says: all bytes are the only view."""
-        if view != 0:
-            raise IndexError("there is no such view")
-        if position < 0 or data_bytes < 0:
-            raise ValueError("the view has no such bytes")
-        return iter([(position, data_bytes)] if data_bytes else [])
 
 
 def _columns(records: Any, segments: Any, ids: Any, process_of_record: Any) -> Columns:

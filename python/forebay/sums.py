@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forebay.trace import NO_TIME, Accesses, Operation
+from forebay import _core
+from forebay.trace import Accesses, Operation
+
+COLUMNS = (
+    *("file", "process", "operation", "collective", "folded", "offset", "end", "requested"),
+    *("transferred", "start_ns", "end_ns"),
+)
+"""Of a trace, that sums are made of."""
 
 _SIZE_CLASSES = 64  # powers of two
 _OPERATIONS = len(Operation)
@@ -45,47 +53,49 @@ class Sums:
     """Counts by file and operation."""
 
     def __init__(self, files: int, processes: int):
-        self._rows = files * _OPERATIONS
-        self.calls = np.zeros(self._rows, np.int64)
-        self.collective = np.zeros(self._rows, np.int64)
-        self.requested = np.zeros(self._rows, np.int64)
-        self.transferred = np.zeros(self._rows, np.int64)
-        self.ns = np.zeros(self._rows, np.int64)
-        self.sizes = np.zeros((self._rows, _SIZE_CLASSES), np.int64)
-        self.unplaced = np.zeros(files, np.int64)
+        rows = files * _OPERATIONS
+        self.calls, self.collective, self.requested, self.transferred, self.ns = (
+            np.zeros(rows, np.int64) for _ in range(5)
+        )
+        self.sizes = np.zeros((rows, _SIZE_CLASSES), np.int64)
+        self._ends, self.unplaced = np.zeros((2, files), np.int64)
         self.process_ns = np.zeros(processes, np.int64)
-        self._users = np.zeros((files, processes), bool)
-        self._ends = np.zeros(files, np.int64)
-        self.timed = False
-        self.first_ns, self.last_ns = int(np.iinfo(np.int64).max), int(np.iinfo(np.int64).min)
+        self._users = np.zeros((files, processes), np.uint8)
+        limits = np.iinfo(np.int64)
+        self._first_last_ns = np.array([limits.max, limits.min])
+        self._tables: list[NDArray[Any]] = [
+            *(self.calls, self.collective, self.requested, self.transferred, self.ns, self.sizes),
+            *(self._ends, self.unplaced, self.process_ns, self._users, self._first_last_ns),
+        ]
 
     def add(self, batch: Accesses) -> None:
-        known = batch["file"] >= 0
-        rows = batch["file"][known].astype(np.int64) * _OPERATIONS + batch["operation"][known]
-        requested = batch["requested"][known]
-        self._count(self.calls, rows)
-        self._count(self.collective, rows[batch["collective"][known]])
-        np.add.at(self.requested, rows, requested)
-        np.add.at(self.transferred, rows, batch["transferred"][known])
-        classes = np.frexp(np.maximum(requested, 0).astype(np.float64))[1]
-        cells = rows * _SIZE_CLASSES + np.minimum(classes, _SIZE_CLASSES - 1)
-        self.sizes += np.bincount(cells, minlength=self.sizes.size).reshape(self.sizes.shape)
-        moves = np.isin(batch["operation"], (Operation.READ, Operation.WRITE))
-        nowhere = known & moves & (batch["requested"] > 0) & (batch["offset"] < 0)
-        np.add.at(self.unplaced, batch["file"][nowhere], 1)
-        self._users[batch["file"][known & moves], batch["process"][known & moves]] = True
-        timed = (batch["start_ns"] != NO_TIME) & (batch["end_ns"] != NO_TIME) & ~batch["folded"]
-        took = batch["end_ns"][timed] - batch["start_ns"][timed]
-        np.add.at(self.process_ns, batch["process"][timed], took)
-        np.add.at(self.ns, rows[timed[known]], took[known[timed]])
-        if timed.any():
-            self.timed = True
-            self.first_ns = min(self.first_ns, int(batch["start_ns"][timed].min()))
-            self.last_ns = max(self.last_ns, int(batch["end_ns"][timed].max()))
-        np.maximum.at(self._ends, batch["file"][known], batch["end"][known])
+        """Takes a batch in. Raises IndexError where it names what the trace does not have."""
+        _core.add_sums(*batch.as_numbers(COLUMNS), *self._tables)
 
-    def _count(self, counts: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
-        counts += np.bincount(rows, minlength=self._rows)
+    def merge(self, other: Sums) -> None:
+        """Adds what another part of the trace came to."""
+        for mine, theirs in zip(self._tables, other._tables, strict=True):
+            if mine is self._ends or mine is self._users:
+                np.maximum(mine, theirs, out=mine)
+            elif mine is not self._first_last_ns:
+                mine += theirs
+        self._first_last_ns[0] = min(self._first_last_ns[0], other._first_last_ns[0])
+        self._first_last_ns[1] = max(self._first_last_ns[1], other._first_last_ns[1])
+
+    @property
+    def timed(self) -> bool:
+        """Whether the time of any call is known."""
+        return self.first_ns <= self.last_ns
+
+    @property
+    def first_ns(self) -> int:
+        """When the first call began."""
+        return int(self._first_last_ns[0])
+
+    @property
+    def last_ns(self) -> int:
+        """When the last call ended."""
+        return int(self._first_last_ns[1])
 
     def end(self, file: int) -> int:
         """One past the last byte that was asked for."""

@@ -1,7 +1,7 @@
 """Traces for analysis: who accessed which bytes of which file, when, by which routine.
 
     import forebay
-    trace = forebay.open_trace("run.trace")       # or one file of it, or a Darshan log with DXT
+    trace = forebay.open_trace("run.trace")       # or one file of it, a Darshan log, a Parquet file
     trace.accesses["offset"].max()                # NumPy arrays, without a copy
     trace.accesses.to_arrow()                     # pyarrow.Table
     for batch in trace.batches():                 # of a trace larger than memory
@@ -80,7 +80,8 @@ UNKNOWN = {"rank": -1, "file": -1, "open": -1, "view": -1, "offset": -1, "end": 
 Array = NDArray[Any]
 Columns = Mapping[str, Array]
 
-_BOOLEANS = ("collective", "contiguous", "folded")
+BOOLEANS = ("collective", "contiguous", "folded")
+"""Columns of true and false."""
 
 
 class TraceError(Exception):
@@ -186,8 +187,8 @@ class Accesses:
 
     def __init__(self, columns: Columns, files: Sequence[str], routines: Sequence[Routine]):
         self._columns = {
-            name: columns[name].view(np.bool_) if name in _BOOLEANS else columns[name]
-            for name in COLUMNS
+            name: columns[name].view(np.bool_) if name in BOOLEANS else columns[name]
+            for name in columns
         }
         self._files = files
         self._routines = routines
@@ -195,13 +196,18 @@ class Accesses:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns, in their order."""
-        return COLUMNS
+        return tuple(self._columns)
 
     def __len__(self) -> int:
-        return len(self._columns["rank"])
+        return len(next(iter(self._columns.values())))
 
     def __getitem__(self, name: str) -> Array:
         return self._columns[name]
+
+    def as_numbers(self, names: Sequence[str]) -> list[Array]:
+        """Columns as functions of forebay._core take them: true and false as 1 and 0."""
+        columns = (self._columns[name] for name in names)
+        return [column.view(np.uint8) if column.dtype == bool else column for column in columns]
 
     def __repr__(self) -> str:
         return f"<{len(self):,} accesses: {', '.join(self._columns)}>"
@@ -237,17 +243,18 @@ class Source(Protocol):
     @property
     def access_count(self) -> int: ...
     @property
-    def reader(self) -> _core.TraceReader | None:
-        """What knows the views, where there are any."""
+    def view_layouts(self) -> _core.Views:
+        """What `views` tells of, exactly."""
 
-    def batches(self, rows: int) -> Iterator[Columns]:
-        """The accesses, `rows` or some more at a time; all at once for 0."""
+    def batches(
+        self, rows: int, processes: range | None, columns: Sequence[str]
+    ) -> Iterator[Columns]:
+        """The accesses, `rows` or some more at a time; all at once for 0. Of these processes (None:
+        all), and at least these columns. Any number of them may go on at the same time."""
 
     def bad_blocks(self) -> Mapping[tuple[int, int], tuple[int, str]]:
-        """Accesses in, and what is wrong with, blocks that batches() could not read."""
-
-    def extents(self, view: int, position: int, data_bytes: int) -> Iterator[tuple[int, int]]:
-        """Offset and length of each run of data bytes of a view."""
+        """By process and number: accesses in, and what is wrong with, blocks that batches() could
+        not read."""
 
 
 class Trace:
@@ -263,7 +270,7 @@ class Trace:
 
     @property
     def kind(self) -> str:
-        """Where it is from: `forebay` or `darshan`."""
+        """Where it is from, before it was converted: `forebay` or `darshan`."""
         return self._source.kind
 
     @property
@@ -345,14 +352,28 @@ class Trace:
                 f"{one_line(str(self.path))}: {self._source.access_count:,} accesses take"
                 f" {needed / 1e9:,.1f} GB of memory; read them in batches"
             )
-        return self._accesses(next(self._source.batches(0)))
+        return self._accesses(next(self._source.batches(0, None, COLUMNS)))
 
-    def batches(self, rows: int = ROWS_PER_BATCH) -> Iterator[Accesses]:
-        """The accesses in the same order, about `rows` at a time (at most 65,535 more)."""
+    def batches(
+        self,
+        rows: int = ROWS_PER_BATCH,
+        processes: range | None = None,
+        columns: Sequence[str] = COLUMNS,
+    ) -> Iterator[Accesses]:
+        """The accesses in the same order, about `rows` at a time (at most 65,535 more).
+
+        `processes`: only what these did, by their index. `columns`: only these, which costs less
+        where the trace is a Parquet file. Raises TraceError where it turns out to be damaged.
+        """
         if rows < 1:
             raise ValueError("a batch has at least one row")
-        for columns in self._source.batches(rows):
-            yield self._accesses(columns)
+        for read in self._source.batches(rows, processes, columns):
+            yield self._accesses({name: read[name] for name in columns})
+
+    def bad_blocks(self) -> Mapping[tuple[int, int], tuple[int, str]]:
+        """By process and number: accesses in, and what is wrong with, blocks that `batches` or
+        `accesses` could not read."""
+        return self._source.bad_blocks()
 
     def extents(self, view: int, position: int, data_bytes: int) -> Iterator[tuple[int, int]]:
         """Where an access lies: offset and length in bytes of each run, in their order.
@@ -360,19 +381,20 @@ class Trace:
         The arguments are its columns `view`, `position` and `requested` (or `transferred`). Raises
         ValueError when the view has no such bytes.
         """
-        return self._source.extents(view, position, data_bytes)
+        return self._source.view_layouts.extents(view, position, data_bytes)
 
     @property
-    def reader(self) -> _core.TraceReader | None:
+    def view_layouts(self) -> _core.Views:
         """For functions of forebay._core that need the views."""
-        return self._source.reader
+        return self._source.view_layouts
 
     def _accesses(self, columns: Columns) -> Accesses:
         return Accesses(columns, self.files, self.routines)
 
 
 def open_trace(path: str | os.PathLike[str]) -> Trace:
-    """Opens a folder of trace files, one file of it, or a Darshan log with DXT.
+    """Opens a folder of trace files, one file of it, a Darshan log with DXT, or what `forebay
+    convert` wrote as Parquet.
 
     Raises TraceError where nothing can be read. What is wrong with the rest is in
     `Trace.problems`.
@@ -382,6 +404,15 @@ def open_trace(path: str | os.PathLike[str]) -> Trace:
         from forebay.darshan_log import DarshanLog
 
         return Trace(where, DarshanLog(where))
+    if _is_parquet(where):
+        try:
+            from forebay.parquet_trace import ParquetTrace
+        except ImportError as error:
+            raise TraceError(
+                f"{one_line(str(where))}: reading Parquet needs pyarrow: pip install"
+                f" 'forebay[arrow]' ({error})"
+            ) from error
+        return Trace(where, ParquetTrace(where))
     from forebay.trace_files import TraceFiles
 
     return Trace(where, TraceFiles(where))
@@ -399,13 +430,20 @@ def is_darshan(path: Path) -> bool:
     """By its name, or by how such logs begin: their version, eight bytes, and a magic number."""
     if not path.is_file():
         return False
-    if path.suffix == ".darshan":
-        return True
+    return path.suffix == ".darshan" or _beginning(path, 16)[8:] == (6567223).to_bytes(8, "little")
+
+
+def _is_parquet(path: Path) -> bool:
+    """By its name, or by how such files begin."""
+    return path.is_file() and (path.suffix == ".parquet" or _beginning(path, 4) == b"PAR1")
+
+
+def _beginning(path: Path, count: int) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(16)[8:] == (6567223).to_bytes(8, "little")
+            return file.read(count)
     except OSError:
-        return False
+        return b""
 
 
 def available_bytes() -> int:

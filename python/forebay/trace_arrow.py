@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from forebay.trace import UNKNOWN, Array, Columns, Operation, Routine
+from forebay import _core
+from forebay.trace import BOOLEANS, COLUMNS, UNKNOWN, Array, Columns, Operation, Routine
 
 
 def arrow_table(columns: Columns, files: Sequence[str], routines: Sequence[Routine]) -> pa.Table:
@@ -25,6 +26,13 @@ def arrow_table(columns: Columns, files: Sequence[str], routines: Sequence[Routi
             array = pa.DictionaryArray.from_arrays(array, pa.array(names[name], pa.string()))
         arrays[name] = array
     return pa.table(arrays)
+
+
+def column_types() -> dict[str, pa.DataType]:
+    """Of each column of such a table."""
+    empty = _core.TraceTable().columns()
+    named = {name: empty[name].view(bool) if name in BOOLEANS else empty[name] for name in COLUMNS}
+    return {field.name: field.type for field in arrow_table(named, (), ()).schema}
 
 
 def _unknown(name: str, column: Array) -> Any:

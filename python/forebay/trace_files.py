@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from forebay import _core
@@ -18,35 +18,38 @@ class TraceFiles:
     def __init__(self, path: Path):
         paths = _trace_files(path)
         self._names = [one_line(str(file)) for file in paths]
-        self.reader = _core.TraceReader([os.fsencode(file) for file in paths])
+        self._reader = _core.TraceReader([os.fsencode(file) for file in paths])
         self.problems = [
-            f"{self._names[problem.file]}: {problem.text}" for problem in self.reader.problems
+            f"{self._names[problem.file]}: {problem.text}" for problem in self._reader.problems
         ]
-        self.processes = [_process(process) for process in self.reader.processes]
+        self.processes = [_process(process) for process in self._reader.processes]
         if not self.processes:
             raise TraceError(self.problems[0])
         self.problems += _losses(self.processes)
         if path.is_dir():
             self.problems += _absent_ranks(path, self.processes)
-        self.files = [_text(file) for file in self.reader.files]
+        self.files = [_text(file) for file in self._reader.files]
         self.opens = [
             Open(one.process, one.file, one.number, one.ranks, one.amode, one.cached)
-            for one in self.reader.opens
+            for one in self._reader.opens
         ]
-        self.views = [
-            View(one.process, one.origin, one.extent_bytes, one.data_bytes, one.contiguous)
-            for one in self.reader.views
-        ]
+        self.view_layouts = self._reader.views
+        facts = zip(self._reader.view_processes, self.view_layouts.facts(), strict=True)
+        self.views = [View(process, *of_view) for process, of_view in facts]
         self.routines = [
             Routine(_text(one.name), Operation(one.operation), one.collective, one.nonblocking)
-            for one in self.reader.routines
+            for one in self._reader.routines
         ]
-        self.access_count = self.reader.access_count
+        self.access_count = self._reader.access_count
         self._bad: dict[tuple[int, int], tuple[int, str]] = {}
 
-    def batches(self, rows: int) -> Iterator[Columns]:
+    def batches(
+        self, rows: int, processes: range | None, columns: Sequence[str]
+    ) -> Iterator[Columns]:
         """As forebay.trace.Source says."""
-        stream = _core.AccessStream(self.reader)
+        del columns  # a block is read as a whole
+        wanted = range(len(self.processes)) if processes is None else processes
+        stream = _core.AccessStream(self._reader, wanted.start, wanted.stop)
         while True:
             table, bad = stream.next(rows)
             for block in bad:
@@ -60,10 +63,6 @@ class TraceFiles:
     def bad_blocks(self) -> Mapping[tuple[int, int], tuple[int, str]]:
         """As forebay.trace.Source says."""
         return self._bad
-
-    def extents(self, view: int, position: int, data_bytes: int) -> Iterator[tuple[int, int]]:
-        """As forebay.trace.Source says."""
-        return self.reader.extents(view, position, data_bytes)
 
 
 def _trace_files(path: Path) -> list[Path]:

@@ -74,15 +74,17 @@ TraceReader::TraceReader(const std::vector<std::string>& paths) {
   }
 }
 
-AccessStream::AccessStream(std::shared_ptr<const TraceReader> reader)
-    : reader_(std::move(reader)) {}
+AccessStream::AccessStream(std::shared_ptr<const TraceReader> reader, uint32_t first, uint32_t end)
+    : reader_(std::move(reader)),
+      process_(first),
+      end_process_(static_cast<uint32_t>(std::min<std::size_t>(end, reader_->processes_.size()))) {}
 AccessStream::~AccessStream() = default;
 
 bool AccessStream::next(std::size_t count, trace::Table& table, std::vector<BadBlock>& bad) {
   const auto& processes = reader_->processes_;
   const std::size_t before = table.size();
   if (count == 0) table.reserve(before + reader_->access_count());
-  while (process_ < processes.size() && (count == 0 || table.size() - before < count)) {
+  while (process_ < end_process_ && (count == 0 || table.size() - before < count)) {
     if (block_ < processes[process_].blocks.size()) {
       read_block(table, bad);
       continue;

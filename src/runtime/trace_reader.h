@@ -48,7 +48,8 @@ struct BadBlock {
 
 class AccessStream {
  public:
-  explicit AccessStream(std::shared_ptr<const TraceReader> reader);
+  // Of the processes from `first` on, before `end`.
+  AccessStream(std::shared_ptr<const TraceReader> reader, uint32_t first, uint32_t end);
   ~AccessStream();
   AccessStream(const AccessStream&) = delete;
   AccessStream& operator=(const AccessStream&) = delete;
@@ -61,7 +62,8 @@ class AccessStream {
   void read_block(trace::Table& table, std::vector<BadBlock>& bad);
 
   std::shared_ptr<const TraceReader> reader_;
-  uint32_t process_ = 0;
+  uint32_t process_;
+  uint32_t end_process_;
   std::size_t block_ = 0;
   std::unique_ptr<trace::Source> source_;  // of the process, once it was needed
   trace::BlockReader blocks_;

@@ -45,9 +45,7 @@ void Container::view(const ViewInfo& info, Bytes& bytes) {
   Bytes payload;
   ByteWriter writer(payload);
   writer.varint(info.number);
-  writer.signed_varint(info.tiling.origin);
-  writer.signed_varint(info.tiling.extent_bytes);
-  LayoutCode::write(*info.tiling.layout, writer);
+  LayoutCode::write(info.tiling, writer);
   block(BlockKind::view, 0, 0, payload, bytes);
 }
 

@@ -110,4 +110,19 @@ LayoutRef LayoutCode::read(ByteReader& reader, int level) {
   return nullptr;
 }
 
+void LayoutCode::write(const Tiling& tiling, ByteWriter& writer) {
+  writer.signed_varint(tiling.origin);
+  writer.signed_varint(tiling.extent_bytes);
+  write(*tiling.layout, writer);
+}
+
+Tiling LayoutCode::read_tiling(ByteReader& reader) {
+  Tiling tiling;
+  tiling.origin = reader.signed_varint();
+  tiling.extent_bytes = reader.signed_varint();
+  tiling.layout = read(reader);
+  if (!reader.ok()) tiling.layout = nullptr;
+  return tiling;
+}
+
 }  // namespace forebay

@@ -41,10 +41,8 @@ bool read_file(ByteReader& reader, FileInfo& info) {
 
 bool read_view(ByteReader& reader, ViewInfo& info) {
   info.number = static_cast<uint32_t>(reader.varint());
-  info.tiling.origin = reader.signed_varint();
-  info.tiling.extent_bytes = reader.signed_varint();
-  info.tiling.layout = LayoutCode::read(reader);
-  return info.tiling.layout != nullptr && reader.ok() && reader.at_end();
+  info.tiling = LayoutCode::read_tiling(reader);
+  return info.tiling.layout != nullptr && reader.at_end();
 }
 
 bool read_totals(ByteReader& reader, Totals& totals) {

@@ -1,0 +1,112 @@
+"""One pass over a trace, by threads side by side: each reads processes of its own, and what they
+come to is put together in the order of the processes, so that it does not depend on their number.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+from forebay import _core, sums
+from forebay.conflicts import Finder
+from forebay.sums import Sums
+from forebay.trace import ROWS_PER_BATCH, Trace
+
+_SIGNATURE_COLUMNS = (
+    *("process", "thread", "file", "routine", "operation"),
+    *("offset", "requested", "start_ns", "end_ns"),
+)
+_COLUMNS = tuple(dict.fromkeys((*sums.COLUMNS, *_SIGNATURE_COLUMNS, *Finder.COLUMNS)))
+
+Progress = Callable[[int], object]
+
+
+class Fold:
+    """What an analysis is made of, of some processes of a trace."""
+
+    def __init__(self, trace: Trace):
+        self.sums = Sums(len(trace.files), len(trace.processes))
+        self.conflicts = Finder(trace)
+        self.signatures: list[tuple[int, int, int, _core.Signature]] = []
+        """Process, thread, file and signature of each stream, by process first."""
+
+    def merge(self, other: Fold) -> None:
+        """Takes in what later processes come to."""
+        self.sums.merge(other.sums)
+        self.conflicts.merge(other.conflicts)
+        self.signatures += other.signatures
+
+
+def cores() -> int:
+    """That this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
+def fold(trace: Trace, processes: range, jobs: int, progress: Progress) -> Fold:
+    """Reads what these processes did, once, by so many threads at most.
+
+    `progress` is told how many accesses were read, by any of the threads. Raises TraceError as
+    Trace.batches does.
+    """
+    parts = parts_of(trace, processes, jobs)
+    stopped = False
+
+    def of_part(part: range) -> Fold:
+        nonlocal stopped
+        try:
+            return _fold_part(trace, part, counted)
+        except BaseException:
+            stopped = True
+            raise
+
+    def counted(count: int) -> None:
+        if stopped:
+            raise InterruptedError
+        progress(count)
+
+    if len(parts) < 2:
+        return _fold_part(trace, processes, progress)
+    with ThreadPoolExecutor(len(parts)) as pool:
+        futures = [pool.submit(of_part, part) for part in parts]
+        try:
+            for future in futures:
+                future.exception()
+        except BaseException:
+            stopped = True
+            raise
+    for future in futures:
+        if future.exception() and not isinstance(future.exception(), InterruptedError):
+            future.result()
+    first, *others = (future.result() for future in futures)
+    for other in others:
+        first.merge(other)
+    return first
+
+
+def parts_of(trace: Trace, processes: range, count: int) -> list[range]:
+    """At most so many stretches of the processes, with about as many accesses each, and not less
+    than half a batch."""
+    accesses = [trace.processes[process].accesses for process in processes]
+    count = min(count, 2 * sum(accesses) // ROWS_PER_BATCH, len(processes))
+    ends: list[int] = []
+    seen = 0
+    for process, of_process in zip(processes, accesses, strict=True):
+        seen += of_process
+        if seen * count >= sum(accesses) * (len(ends) + 1) and len(ends) + 1 < count:
+            ends.append(process + 1)
+    bounds = [processes.start, *ends, processes.stop]
+    return [range(first, end) for first, end in pairwise(bounds) if first < end]
+
+
+def _fold_part(trace: Trace, processes: range, progress: Progress) -> Fold:
+    folded = Fold(trace)
+    streams = _core.Streams()
+    for batch in trace.batches(processes=processes, columns=_COLUMNS):
+        folded.sums.add(batch)
+        streams.add(*(batch[name] for name in _SIGNATURE_COLUMNS))
+        folded.conflicts.add(batch)
+        progress(len(batch))
+    folded.signatures = streams.finish()
+    return folded

@@ -1,0 +1,231 @@
+"""Parquet files of `forebay convert` as a source of `forebay.trace.Trace`."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from forebay import _core
+from forebay.trace import (
+    UNKNOWN,
+    Array,
+    Columns,
+    Open,
+    Operation,
+    Process,
+    Routine,
+    TraceError,
+    View,
+    one_line,
+)
+from forebay.trace_arrow import column_types
+
+_ROWS_AT_ONCE = 1 << 18
+_NAMES = ("file", "routine", "operation")
+
+
+class ParquetTrace:
+    """A file, its accesses left where they are."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._name = one_line(str(path))
+        with self._told():
+            self._metadata = pq.read_metadata(path)
+            schema = self._metadata.schema.to_arrow_schema()
+        about = (self._metadata.metadata or {}).get(b"forebay")
+        if about is None:
+            raise TraceError(f"{self._name}: no trace: `forebay convert` did not write it")
+        types = column_types()
+        self._dtypes = {name: _dtype(name, kind) for name, kind in types.items()}
+        for name, wanted in types.items():
+            index = schema.get_field_index(name)
+            if index < 0 or not _same_type(schema.field(index).type, wanted):
+                raise TraceError(f"{self._name}: its column `{name}` is missing or not {wanted}")
+        try:
+            self._take(json.loads(about))
+        except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+            raise TraceError(f"{self._name}: its metadata makes no sense") from error
+        self._numbers = {
+            "file": {name: number for number, name in enumerate(self.files)},
+            "routine": {routine.name: number for number, routine in enumerate(self.routines)},
+            "operation": {operation.name.lower(): int(operation) for operation in Operation},
+        }
+        self._limits = {
+            "process": (0, len(self.processes)),
+            "open": (-1, len(self.opens)),
+            "view": (-1, len(self.views)),
+        }
+
+    def _take(self, about: Any) -> None:
+        self.kind = _made(str, about["kind"])
+        self.problems = [one_line(_made(str, problem)) for problem in about["problems"]]
+        self.processes = [_row(Process, process) for process in about["processes"]]
+        self.files = [_made(str, file) for file in about["files"]]
+        self.opens = [_row(Open, one) for one in about["opens"]]
+        self.routines = [
+            _row(Routine, one | {"operation": Operation(one["operation"])})
+            for one in about["routines"]
+        ]
+        self.view_layouts = _core.Views([base64.b64decode(one) for one in about["views"]])
+        facts = self.view_layouts.facts()
+        self.views = [
+            View(_made(int, process), *of_view)
+            for process, of_view in zip(about["view_processes"], facts, strict=True)
+        ]
+        self.access_count = self._metadata.num_rows
+        if self.access_count and not self.processes:
+            raise ValueError("accesses without processes")
+
+    def batches(
+        self, rows: int, processes: range | None, columns: Sequence[str]
+    ) -> Iterator[Columns]:
+        """As forebay.trace.Source says."""
+        if rows == 0:
+            parts = list(self._batches(_ROWS_AT_ONCE, processes, columns))
+            if parts:
+                yield {name: np.concatenate([part[name] for part in parts]) for name in columns}
+            else:
+                yield {name: np.empty(0, self._dtypes[name]) for name in columns}
+            return
+        yield from self._batches(rows, processes, columns)
+
+    def _batches(
+        self, rows: int, processes: range | None, columns: Sequence[str]
+    ) -> Iterator[Columns]:
+        names = list(dict.fromkeys([*columns, "process"]))
+        with self._told(), pq.ParquetFile(self._path) as file:
+            for group in range(self._metadata.num_row_groups):
+                least, most = self._processes_of(group)
+                if processes and (least >= processes.stop or most < processes.start):
+                    continue
+                batches = file.iter_batches(
+                    min(rows, _ROWS_AT_ONCE), row_groups=[group], columns=names, use_threads=False
+                )
+                for batch in batches:
+                    read = {name: self._column(name, batch.column(name)) for name in names}
+                    process = read["process"]
+                    if len(process) == 0:
+                        continue
+                    if process.min() < least or process.max() > most:
+                        raise TraceError(f"{self._name}: row group {group}: its statistics lie")
+                    if processes is not None:
+                        wanted = (process >= processes.start) & (process < processes.stop)
+                        if not wanted.all():
+                            read = {name: column[wanted] for name, column in read.items()}
+                    yield {name: read[name] for name in columns}
+
+    def _processes_of(self, group: int) -> tuple[int, int]:
+        """The least and the most process number in a row group, as its statistics say."""
+        whole = self._metadata.row_group(group)
+        statistics = whole.column(self._metadata.schema.names.index("process")).statistics
+        if statistics is None or not statistics.has_min_max:
+            return 0, len(self.processes)
+        return statistics.min, statistics.max
+
+    def _column(self, name: str, column: Any) -> Array:
+        if name in _NAMES:
+            return self._numbers_of(name, column)
+        if column.null_count:
+            if name not in UNKNOWN:
+                raise TraceError(f"{self._name}: its column `{name}` lacks values")
+            column = column.fill_null(UNKNOWN[name])
+        array: Array = column.to_numpy(zero_copy_only=False)
+        if array.dtype == bool:
+            array = array.view(np.uint8)
+        if name in self._limits and len(array):
+            least, end = self._limits[name]
+            if array.min() < least or array.max() >= end:
+                raise TraceError(
+                    f"{self._name}: its column `{name}` names what the metadata does not have"
+                )
+        return array
+
+    def _numbers_of(self, name: str, column: Any) -> Array:
+        """The numbers that the names of a dictionary stand for."""
+        known = self._numbers[name]
+        numbers = []
+        for one in column.dictionary.to_pylist():
+            if one not in known:
+                raise TraceError(
+                    f"{self._name}: its column `{name}` names what the metadata does not have"
+                )
+            numbers.append(known[one])
+        indices = column.indices
+        if indices.null_count:
+            if name not in UNKNOWN:
+                raise TraceError(f"{self._name}: its column `{name}` lacks values")
+            indices = indices.fill_null(len(numbers))
+        numbers.append(UNKNOWN.get(name, 0))
+        table = np.array(numbers, self._dtypes[name])
+        if len(numbers) == 2 and not column.null_count:
+            return np.full(len(column), table[0])
+        array: Array = np.take(table, indices.to_numpy(zero_copy_only=False))
+        return array
+
+    def bad_blocks(self) -> Mapping[tuple[int, int], tuple[int, str]]:
+        """As forebay.trace.Source says."""
+        return {}
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What pyarrow says, as a TraceError."""
+        try:
+            yield
+        except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError) as error:
+            reason = one_line(str(error).strip().split("\n")[0]) or "not enough memory"
+            raise TraceError(f"{self._name}: cannot be read as Parquet: {reason}") from error
+
+
+def about(trace: Any) -> dict[str, Any]:
+    """What is not about a single access, once all of these were read: plain values."""
+    from dataclasses import asdict
+
+    processes = [asdict(process) for process in trace.processes]
+    for (process, _), (accesses, _) in trace.bad_blocks().items():
+        processes[process]["damaged"] += accesses
+    return {
+        "kind": trace.kind,
+        "totals": asdict(trace.totals),
+        "problems": trace.problems,
+        "processes": processes,
+        "files": list(trace.files),
+        "opens": [asdict(one) for one in trace.opens],
+        "routines": [asdict(one) for one in trace.routines],
+        "view_processes": [view.process for view in trace.views],
+        "views": [base64.b64encode(one).decode() for one in trace.view_layouts.encoded()],
+    }
+
+
+def _same_type(found: Any, wanted: Any) -> bool:
+    if pa.types.is_dictionary(wanted):
+        return bool(pa.types.is_dictionary(found) and pa.types.is_string(found.value_type))
+    return bool(found == wanted)
+
+
+def _dtype(name: str, kind: Any) -> Any:
+    if name in _NAMES:
+        return kind.index_type.to_pandas_dtype()
+    return np.uint8 if pa.types.is_boolean(kind) else kind.to_pandas_dtype()
+
+
+def _made(kind: type, value: Any) -> Any:
+    if type(value) is not kind:
+        raise TypeError(kind)
+    return value
+
+
+def _row(kind: Any, values: Mapping[str, Any]) -> Any:
+    """A row of a table of the trace, its values of the types that it declares."""
+    for name, declared in kind.__annotations__.items():
+        if declared in ("int", "bool", "str"):
+            _made({"int": int, "bool": bool, "str": str}[declared], values[name])
+    return kind(**values)
