@@ -5,9 +5,12 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <map>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "columns.h"
@@ -106,6 +109,26 @@ class JobConflicts {
     other.finders_.clear();
   }
 
+  // File and bytes of each finder.
+  nb::tuple state() const {
+    nb::list all;
+    for (const auto& [file, finder] : finders_) {
+      trace::Bytes bytes;
+      trace::ByteWriter writer(bytes);
+      finder.write(writer);
+      all.append(nb::make_tuple(file, nb::bytes(bytes.data(), bytes.size())));
+    }
+    return nb::make_tuple(most_accesses_, all);
+  }
+
+  void set_state(const std::vector<std::pair<int32_t, nb::bytes>>& all) {
+    for (const auto& [file, bytes] : all) {
+      trace::ByteReader reader({static_cast<const std::byte*>(bytes.data()), bytes.size()});
+      if (!finders_.try_emplace(file, most_accesses_).first->second.read(reader))
+        throw nb::value_error("these are no accesses");
+    }
+  }
+
   std::vector<std::pair<int32_t, Conflicts>> finish() {
     const nb::gil_scoped_release release;
     std::vector<std::pair<int32_t, Conflicts>> all;
@@ -173,6 +196,13 @@ void bind_conflicts(nb::module_& module) {
       .def("add", &JobConflicts::add, "views"_a.none(), "file"_a, "process"_a, "operation"_a,
            "offset"_a, "end"_a, "contiguous"_a, "view"_a, "position"_a, "transferred"_a,
            "start_ns"_a, "end_ns"_a)
+      .def("__getstate__", &JobConflicts::state)
+      .def("__setstate__",
+           [](JobConflicts& self,
+              const std::tuple<uint64_t, std::vector<std::pair<int32_t, nb::bytes>>>& state) {
+             new (&self) JobConflicts(std::get<0>(state));
+             self.set_state(std::get<1>(state));
+           })
       .def("merge", &JobConflicts::merge, "other"_a, "Takes what was added to another.")
       .def("finish", &JobConflicts::finish, "File and conflicts, of each.");
 }

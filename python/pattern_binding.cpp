@@ -16,6 +16,7 @@
 #include "pattern/classify.h"
 #include "pattern/global.h"
 #include "pattern/notation.h"
+#include "pattern/signature_code.h"
 #include "pattern/streams.h"
 #include "trace/routine.h"
 #include "trace/table.h"
@@ -293,6 +294,19 @@ void bind_pattern(nb::module_& module) {
       .def_prop_ro("parts", [](const Signature& s) { return s.parts.size(); })
       .def_prop_ro("patterns", [](const Signature& s) { return s.patterns.size(); })
       .def_prop_ro("memory_bytes", &Signature::memory_bytes)
+      .def("__getstate__",
+           [](const Signature& s) {
+             trace::Bytes bytes;
+             trace::ByteWriter writer(bytes);
+             pattern::write(s, writer);
+             return nb::bytes(bytes.data(), bytes.size());
+           })
+      .def("__setstate__",
+           [](Signature& s, const nb::bytes& bytes) {
+             new (&s) Signature();
+             trace::ByteReader reader({static_cast<const std::byte*>(bytes.data()), bytes.size()});
+             if (!pattern::read(reader, s)) throw nb::value_error("that is no signature");
+           })
       .def("message", nb::overload_cast<const Signature&>(message_of),
            "The message LocalSignature, as plain values, but for rank, thread and file.")
       .def("expand", expand, "Routine, offset and size of each access, in order.")

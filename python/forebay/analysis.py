@@ -238,12 +238,13 @@ def analyze(
     processes of its own; None: one for each core. Raises TraceError as Trace.batches does.
     """
     everyone = range(len(trace.processes))
-    return _analysis(trace, fold(trace, everyone, jobs or cores(), progress), page_bytes)
+    return analysis_of(trace, fold(trace, everyone, jobs or cores(), progress), page_bytes)
 
 
-def _analysis(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
+def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
+    """Of a trace that was read."""
     sums = folded.sums
-    shared = folded.conflicts.finish(sums.first_ns)
+    shared = folded.conflicts.finish(trace, sums.first_ns)
     by_file: dict[int, list[_Stream]] = {}
     for process, thread, file, signature in folded.signatures:
         rank = trace.processes[process].rank

@@ -7,7 +7,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
@@ -16,9 +16,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from forebay.analysis import PAGE_BYTES, Analysis, Counts, FileAnalysis
-from forebay.analysis import analyze as analyze_trace
+from forebay.analysis import PAGE_BYTES, Analysis, Counts, FileAnalysis, analysis_of
 from forebay.new_file import check_output, new_file
+from forebay.ranks import Ranks
 from forebay.trace import Trace, TraceError, one_line, open_trace
 
 _MOST_FINDINGS = 5
@@ -49,6 +49,12 @@ _NOT_A_TERMINAL = 120  # columns
     metavar="FILE",
     help="Write the signatures to FILE: protocol buffers, or JSON if it ends in .json.",
 )
+@click.option(
+    "--parquet",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write what is said of each file to FILE, as a Parquet table.",
+)
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @click.option(
     "--jobs",
@@ -70,6 +76,7 @@ def analyze(
     signatures: int,
     local: bool,
     proto: Path | None,
+    parquet: Path | None,
     force: bool,
     jobs: int | None,
     page_size: int,
@@ -79,17 +86,31 @@ def analyze(
 
     Prints what was read, written and waited for, the I/O signatures of each file with how much of
     it they cover, and what could be changed. docs/signatures.md explains the notation.
+
+    `mpiexec -n N forebay analyze TRACE` shares the reading out among ranks; rank 0 prints.
     """
-    if proto is not None:
-        check_output(proto, trace, force)
+    outputs = [output for output in (proto, parquet) if output is not None]
+
+    def opened() -> Trace:
+        for output in outputs:
+            check_output(output, trace, force)
+        return open_trace(trace)
+
+    ranks = Ranks()
     try:
-        opened = open_trace(trace)
-        with reading(opened) as progress:
-            analysis = analyze_trace(opened, page_size, progress, jobs)
+        with ExitStack() as shown:
+            folded = ranks.fold(
+                opened, jobs, lambda trace: shown.enter_context(reading(trace, 1 / ranks.size))
+            )
+        if folded is None:
+            return
+        analysis = analysis_of(*folded, page_size)
     except TraceError as error:
         raise click.ClickException(str(error)) from error
     if proto is not None:
         _write_signatures(analysis, proto, force)
+    if parquet is not None:
+        _write_table(analysis, parquet, force)
     if as_json:
         json.dump(analysis.to_json(), sys.stdout, indent=1)
         click.echo()
@@ -110,6 +131,19 @@ def _write_signatures(analysis: Analysis, path: Path, force: bool) -> None:
         raise click.ClickException(f"{one_line(str(path))}: {error.strerror}") from error
 
 
+def _write_table(analysis: Analysis, path: Path, force: bool) -> None:
+    try:
+        from forebay.analysis_table import write
+    except ImportError as error:
+        message = f"--parquet needs pyarrow: pip install 'forebay[arrow]' ({error})"
+        raise click.ClickException(message) from error
+    try:
+        with new_file(path, force) as file:
+            write(analysis, file)
+    except OSError as error:
+        raise click.ClickException(f"{one_line(str(path))}: {error.strerror}") from error
+
+
 def as_html(analysis: Analysis) -> str:
     """The report as an HTML element."""
     console = Console(record=True, file=io.StringIO(), width=_NOT_A_TERMINAL, highlight=False)
@@ -118,14 +152,14 @@ def as_html(analysis: Analysis) -> str:
 
 
 @contextmanager
-def reading(trace: Trace, times: int = 1) -> Iterator[Callable[[int], None]]:
+def reading(trace: Trace, times: float = 1) -> Iterator[Callable[[int], None]]:
     """A progress bar for who reads the trace so many times; is told how many accesses were read."""
     columns = (TextColumn("reading"), BarColumn(), TimeRemainingColumn())
     errors = Console(stderr=True)
     with Progress(
         *columns, console=errors, transient=True, disable=not errors.is_terminal
     ) as progress:
-        task = progress.add_task("", total=len(trace) * times or None)
+        task = progress.add_task("", total=int(len(trace) * times) or None)
         yield lambda count: progress.advance(task, count)
 
 

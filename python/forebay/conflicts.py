@@ -92,22 +92,21 @@ class Finder:
         *("transferred", "start_ns", "end_ns"),
     )
 
-    def __init__(self, trace: Trace):
-        self._trace = trace
+    def __init__(self) -> None:
         self._found = _core.JobConflicts(_MOST_ACCESSES)
 
-    def add(self, batch: Accesses) -> None:
-        """Takes a batch in."""
-        self._found.add(self._trace.view_layouts, *batch.as_numbers(self.COLUMNS))
+    def add(self, trace: Trace, batch: Accesses) -> None:
+        """Takes a batch of the trace in."""
+        self._found.add(trace.view_layouts, *batch.as_numbers(self.COLUMNS))
 
     def merge(self, other: Finder) -> None:
         """Takes in what later processes did."""
         self._found.merge(other._found)
 
-    def finish(self, first_ns: int) -> dict[int, tuple[Conflicts, Sharing]]:
+    def finish(self, trace: Trace, first_ns: int) -> dict[int, tuple[Conflicts, Sharing]]:
         """By file. `first_ns`: when the first call began."""
         return {
-            file: (_conflicts(self._trace, found, first_ns), _sharing(self._trace, found.sharing))
+            file: (_conflicts(trace, found, first_ns), _sharing(trace, found.sharing))
             for file, found in self._found.finish()
         }
 

@@ -28,7 +28,7 @@ class Fold:
 
     def __init__(self, trace: Trace):
         self.sums = Sums(len(trace.files), len(trace.processes))
-        self.conflicts = Finder(trace)
+        self.conflicts = Finder()
         self.signatures: list[tuple[int, int, int, _core.Signature]] = []
         """Process, thread, file and signature of each stream, by process first."""
 
@@ -85,11 +85,12 @@ def fold(trace: Trace, processes: range, jobs: int, progress: Progress) -> Fold:
     return first
 
 
-def parts_of(trace: Trace, processes: range, count: int) -> list[range]:
-    """At most so many stretches of the processes, with about as many accesses each, and not less
-    than half a batch."""
+def parts_of(trace: Trace, processes: range, count: int, least: int | None = None) -> list[range]:
+    """At most so many stretches of the processes, with about as many accesses each: on average at
+    least so many, or half a batch."""
+    least = ROWS_PER_BATCH // 2 if least is None else least
     accesses = [trace.processes[process].accesses for process in processes]
-    count = min(count, 2 * sum(accesses) // ROWS_PER_BATCH, len(processes))
+    count = min(count, sum(accesses) // max(1, least), len(processes))
     ends: list[int] = []
     seen = 0
     for process, of_process in zip(processes, accesses, strict=True):
@@ -106,7 +107,7 @@ def _fold_part(trace: Trace, processes: range, progress: Progress) -> Fold:
     for batch in trace.batches(processes=processes, columns=_COLUMNS):
         folded.sums.add(batch)
         streams.add(*(batch[name] for name in _SIGNATURE_COLUMNS))
-        folded.conflicts.add(batch)
+        folded.conflicts.add(trace, batch)
         progress(len(batch))
     folded.signatures = streams.finish()
     return folded

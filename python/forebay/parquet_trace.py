@@ -105,7 +105,7 @@ class ParquetTrace:
         with self._told(), pq.ParquetFile(self._path) as file:
             for group in range(self._metadata.num_row_groups):
                 least, most = self._processes_of(group)
-                if processes and (least >= processes.stop or most < processes.start):
+                if processes is not None and _apart(processes, least, most):
                     continue
                 batches = file.iter_batches(
                     min(rows, _ROWS_AT_ONCE), row_groups=[group], columns=names, use_threads=False
@@ -183,6 +183,10 @@ class ParquetTrace:
         except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError) as error:
             reason = one_line(str(error).strip().split("\n")[0]) or "not enough memory"
             raise TraceError(f"{self._name}: cannot be read as Parquet: {reason}") from error
+
+
+def _apart(processes: range, least: int, most: int) -> bool:
+    return least >= processes.stop or most < processes.start
 
 
 def about(trace: Any) -> dict[str, Any]:

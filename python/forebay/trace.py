@@ -267,6 +267,7 @@ class Trace:
     def __init__(self, path: Path, source: Source):
         self.path = path
         self._source = source
+        self._met_elsewhere: dict[tuple[int, int], tuple[int, str]] = {}
 
     @property
     def kind(self) -> str:
@@ -304,13 +305,13 @@ class Trace:
 
         Blocks are looked into when their accesses are read: the list may grow then.
         """
-        found = [problem for _, problem in self._source.bad_blocks().values()]
+        found = [problem for _, (_, problem) in sorted(self.bad_blocks().items())]
         return [*self._source.problems, *found]
 
     @property
     def totals(self) -> Totals:
         """What can be read and what not; as `problems`, final once all accesses have been read."""
-        bad = sum(count for count, _ in self._source.bad_blocks().values())
+        bad = sum(count for count, _ in self.bad_blocks().values())
         processes = self.processes
         return Totals(
             accesses=self._source.access_count - bad,
@@ -373,7 +374,11 @@ class Trace:
     def bad_blocks(self) -> Mapping[tuple[int, int], tuple[int, str]]:
         """By process and number: accesses in, and what is wrong with, blocks that `batches` or
         `accesses` could not read."""
-        return self._source.bad_blocks()
+        return {**self._source.bad_blocks(), **self._met_elsewhere}
+
+    def add_bad_blocks(self, blocks: Mapping[tuple[int, int], tuple[int, str]]) -> None:
+        """Takes in which blocks another process could not read of the same trace."""
+        self._met_elsewhere |= blocks
 
     def extents(self, view: int, position: int, data_bytes: int) -> Iterator[tuple[int, int]]:
         """Where an access lies: offset and length in bytes of each run, in their order.

@@ -13,6 +13,14 @@ constexpr std::size_t piece = 1 << 14;
 constexpr std::size_t most_examples = 8;  // of each separation
 constexpr std::size_t most_sets = 1024;   // of processes that share bytes
 
+// Times of damaged files may be anything.
+int64_t minus(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+int64_t plus(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
 }  // namespace
 
 bool ConflictFinder::access(const FileAccess& access) {
@@ -68,6 +76,64 @@ void ConflictFinder::close(uint32_t process, int64_t start_ns, int64_t end_ns) {
   Process& of = processes_[process];
   of.closes.push_back({start_ns, end_ns});
   of.closes_and_syncs.push_back({start_ns, end_ns});
+}
+
+void ConflictFinder::write(ByteWriter& writer) const {
+  writer.varint(told_count_);
+  FileAccess before;
+  for (const std::vector<FileAccess>& part : told_) {
+    for (const FileAccess& one : part) {
+      writer.u8(static_cast<uint8_t>((one.writes ? 1 : 0) | (one.continued ? 2 : 0)));
+      writer.varint(one.process);
+      writer.signed_varint(minus(one.offset, before.end));
+      writer.signed_varint(minus(one.end, one.offset));
+      writer.signed_varint(minus(one.start_ns, before.start_ns));
+      writer.signed_varint(minus(one.end_ns, one.start_ns));
+      before = one;
+    }
+  }
+  writer.u8(cut_ ? 1 : 0);
+  writer.varint(left_out_);
+  writer.varint(processes_.size());
+  for (const auto& [number, process] : processes_) {
+    writer.varint(number);
+    for (const auto* events :
+         {&process.closes, &process.closes_and_syncs, &process.opens, &process.opens_and_syncs}) {
+      writer.varint(events->size());
+      for (const Event& event : *events) {
+        writer.signed_varint(event.start_ns);
+        writer.signed_varint(event.end_ns);
+      }
+    }
+  }
+}
+
+bool ConflictFinder::read(ByteReader& reader) {
+  FileAccess before;
+  for (uint64_t count = reader.varint(); count > 0 && reader.ok(); --count) {
+    const uint8_t flags = reader.u8();
+    FileAccess one{.writes = (flags & 1) != 0, .continued = (flags & 2) != 0};
+    one.process = static_cast<uint32_t>(reader.varint());
+    one.offset = plus(before.end, reader.signed_varint());
+    one.end = plus(one.offset, reader.signed_varint());
+    one.start_ns = plus(before.start_ns, reader.signed_varint());
+    one.end_ns = plus(one.start_ns, reader.signed_varint());
+    access(one);
+    before = one;
+  }
+  cut_ = reader.u8() != 0;
+  left_out_ = reader.varint();
+  for (uint64_t count = reader.varint(); count > 0 && reader.ok(); --count) {
+    Process& process = processes_[static_cast<uint32_t>(reader.varint())];
+    for (auto* events :
+         {&process.closes, &process.closes_and_syncs, &process.opens, &process.opens_and_syncs}) {
+      for (uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
+        const int64_t start = reader.signed_varint();
+        events->push_back({start, reader.signed_varint()});
+      }
+    }
+  }
+  return reader.ok() && reader.at_end();
 }
 
 Conflicts ConflictFinder::finish() {

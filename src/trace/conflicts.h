@@ -10,6 +10,7 @@
 #include <map>
 #include <vector>
 
+#include "trace/bytes.h"
 #include "trace/sharing.h"
 
 namespace forebay::trace {
@@ -63,6 +64,10 @@ class ConflictFinder {
 
   // Takes what was told to another, as if it had been told here.
   void merge(ConflictFinder&& other);
+
+  // What was told as bytes, and back into a finder that was told nothing. False: they are none.
+  void write(ByteWriter& writer) const;
+  bool read(ByteReader& reader);
 
   // Of all that was told. There is nothing afterwards.
   Conflicts finish();

@@ -121,7 +121,13 @@ TEST(TraceConflicts, PartsPutTogetherAreTheWhole) {
           access.continued = true;
         }
       }
-      together.merge(std::move(part));
+      Bytes bytes;
+      ByteWriter writer(bytes);
+      part.write(writer);
+      ByteReader reader(bytes);
+      ConflictFinder carried(most);
+      ASSERT_TRUE(carried.read(reader));
+      together.merge(std::move(carried));
     }
     const Conflicts expected = whole.finish(), found = together.finish();
     EXPECT_EQ(found.accesses_left_out, expected.accesses_left_out) << job;

@@ -1,0 +1,95 @@
+"""`mpiexec -n N forebay analyze TRACE`: the same as without a launcher, told once."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command import FOREBAY, outside
+from forebay.analysis import analyze
+from forebay.signatures import message_of
+from forebay.trace import open_trace
+from harness import mpi
+from test_folding import busy
+from test_parquet_trace import damaged
+from traces import LOGS
+
+(MPICH,) = (one for one in mpi.WHEELS if one.name.startswith("mpich"))
+
+
+def by_ranks(ranks: int, folder: Path, *arguments: str) -> mpi.Outcome:
+    program = [*FOREBAY, "analyze", *arguments]
+    command = mpi.launch_command(MPICH, ranks, program)
+    return mpi.run(command, {**outside(), **MPICH.environment}, folder)
+
+
+@pytest.mark.parametrize("name", ["busy", "damaged", "log"])
+def test_ranks_come_to_the_same(name: str, tmp_path: Path) -> None:
+    sources = {"busy": busy, "damaged": damaged, "log": lambda _: LOGS / "ior_hdf5_4ranks.darshan"}
+    trace = str(sources[name](tmp_path / "t"))
+    outcome = by_ranks(
+        2, tmp_path, trace, "--json", "--proto", "job.json", "--parquet", "job.table"
+    )
+    assert outcome.code == 0, str(outcome)
+    alone = analyze(open_trace(trace), jobs=1)
+    assert json.loads(outcome.output) == json.loads(json.dumps(alone.to_json()))
+    told = json.loads((tmp_path / "job.json").read_text())
+    assert told == json.loads(json.dumps(message_of(alone)))
+    assert (tmp_path / "job.table").read_bytes()[:4] == b"PAR1"
+
+
+def test_more_ranks_than_processes(tmp_path: Path) -> None:
+    outcome = by_ranks(3, tmp_path, str(LOGS / "ior_hdf5_4ranks.darshan"))
+    assert outcome.code == 0, str(outcome)
+    assert outcome.output.count("4 processes, ") >= 1
+    assert outcome.output.count("calls in") == 1
+
+
+def test_a_mistake_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    outcome = by_ranks(2, tmp_path, "empty")
+    assert outcome.code != 0
+    assert outcome.errors.count("no trace is in this folder") == 1
+    (tmp_path / "there").touch()
+    outcome = by_ranks(2, tmp_path, str(busy(tmp_path / "t")), "--proto", "there")
+    assert outcome.code != 0
+    assert outcome.errors.count("--force replaces it") == 1
+    assert (tmp_path / "there").read_bytes() == b""
+
+
+def test_without_a_launcher_no_mpi_is_loaded(tmp_path: Path) -> None:
+    program = (
+        "import sys; from click.testing import CliRunner; from forebay.analyzing import analyze\n"
+        "assert CliRunner().invoke(analyze, sys.argv[1:]).exit_code == 0\n"
+        "assert 'mpi4py' not in sys.modules"
+    )
+    command = [sys.executable, "-c", program, str(busy(tmp_path / "t"))]
+    subprocess.run(command, env=outside(), check=True, timeout=60)
+
+
+def test_without_mpi4py_a_line_says_so(tmp_path: Path) -> None:
+    (tmp_path / "mpi4py.py").write_text("raise ImportError('not here')")
+    environment = {**outside(), "PMI_RANK": "0", "PYTHONPATH": str(tmp_path)}
+    command = [*FOREBAY, "analyze", str(busy(tmp_path / "t"))]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "forebay[mpi]" in done.stderr
+
+
+def test_signatures_survive_the_way(tmp_path: Path) -> None:
+    for path in (busy(tmp_path / "t"), LOGS / "mpi-io-test_32ranks.darshan"):
+        for file in analyze(open_trace(path)).files:
+            for one in file.locals:
+                again = pickle.loads(pickle.dumps(one.signature))
+                assert again.message() == one.signature.message()
+                assert all(
+                    (a == b).all()
+                    for a, b in zip(again.expand(), one.signature.expand(), strict=True)
+                )
