@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "activity_binding.h"
 #include "conflict_binding.h"
 #include "options/options.h"
 #include "page/page_kind.h"
@@ -158,4 +159,5 @@ NB_MODULE(_core, module) {
   forebay::bind_touches(module);
   forebay::bind_trace_writing(module);
   forebay::bind_sums(module);
+  forebay::bind_activity(module);
 }

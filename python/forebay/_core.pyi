@@ -531,3 +531,19 @@ def add_sums(
     users: NDArray[Any],
     first_last_ns: NDArray[Any],
 ) -> None: ...
+
+class Activity:
+    """When files were read and written (src/trace/activity.h)."""
+
+    def __init__(self) -> None: ...
+    def add(
+        self,
+        file: NDArray[Any],
+        operation: NDArray[Any],
+        folded: NDArray[Any],
+        transferred: NDArray[Any],
+        start_ns: NDArray[Any],
+        end_ns: NDArray[Any],
+    ) -> None: ...
+    def merge(self, other: Activity) -> None: ...
+    def stretches(self, pause_ns: int) -> list[tuple[int, bool, int, int, int, int]]: ...

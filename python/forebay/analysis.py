@@ -19,6 +19,7 @@ from forebay import _core
 from forebay.conflicts import Conflicts, Sharing
 from forebay.findings import Finding, findings_of
 from forebay.folding import Fold, cores, fold
+from forebay.phases import Phase, phases_of
 from forebay.sums import Counts, Sums
 from forebay.trace import Operation, Routine, Totals, Trace
 
@@ -122,6 +123,7 @@ class Analysis:
     """When the last call ended; `first_ns` where no time is known."""
     io_seconds: float
     """In MPI-IO, mean of the processes."""
+    phases: tuple[Phase, ...]
     files: tuple[FileAnalysis, ...]
     findings: tuple[Finding, ...]
 
@@ -172,6 +174,7 @@ class Analysis:
             "seconds": self.seconds,
             "io_seconds": self.io_seconds,
             "needs": self.needs,
+            "phases": [asdict(phase) for phase in self.phases],
             "files": [_file_json(file) for file in self.files],
             "findings": [asdict(finding) for finding in self.findings],
         }
@@ -262,6 +265,7 @@ def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
         )
         for number in range(len(trace.files))
     )
+    first_ns, last_ns = (sums.first_ns, sums.last_ns) if sums.timed else (0, 0)
     return Analysis(
         path=str(trace.path),
         kind=trace.kind,
@@ -270,9 +274,10 @@ def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
         operations=describe.operations,
         totals=trace.totals,
         unplaced=int(sums.unplaced.sum()),
-        first_ns=sums.first_ns if sums.timed else 0,
-        last_ns=sums.last_ns if sums.timed else 0,
+        first_ns=first_ns,
+        last_ns=last_ns,
         io_seconds=float(sums.process_ns.sum()) / max(1, len(trace.processes)) / 1e9,
+        phases=phases_of(folded.activity, trace.files, first_ns, last_ns),
         files=files,
         findings=tuple(findings_of(files, trace)),
     )

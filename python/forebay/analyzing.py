@@ -18,10 +18,13 @@ from rich.table import Table
 
 from forebay.analysis import PAGE_BYTES, Analysis, Counts, FileAnalysis, analysis_of
 from forebay.new_file import check_output, new_file
+from forebay.phases import Phase
 from forebay.ranks import Ranks
 from forebay.trace import Trace, TraceError, one_line, open_trace
 
 _MOST_FINDINGS = 5
+_MOST_PHASES = 8
+_MOST_NAMES = 3  # of files in a phase
 _NEEDS = {
     "any": "No process touches bytes that another writes: every consistency and scope is safe.",
     "mpi": "Bytes that processes share are handed over by sync or close: consistency=mpi is safe.",
@@ -176,6 +179,21 @@ def losses_of(analysis: Analysis) -> list[str]:
     return [*lines, *analysis.problems]
 
 
+def phase_cells(number: int, phase: Phase) -> tuple[str, ...]:
+    """A row of a table of phases."""
+    paths = dict.fromkeys(Path(one.path).name for one in phase.stretches)
+    more = f" and {len(paths) - _MOST_NAMES:,} more" if len(paths) > _MOST_NAMES else ""
+    return (
+        f"{number:,}",
+        f"{phase.start:.3f}",
+        f"{phase.end:.3f}",
+        f"{phase.accesses:,}",
+        f"{phase.bytes / 2**20:,.1f}",
+        phase.what,
+        escape(", ".join(list(paths)[:_MOST_NAMES]) + more),
+    )
+
+
 class Report:
     """The analysis as text."""
 
@@ -194,6 +212,7 @@ class Report:
         )
         self._console.print(self._table())
         self._line(_NEEDS[one.needs])
+        self._print_phases()
         for file in one.files:
             self._print_signatures(file, signatures, local)
         self._print_findings()
@@ -218,6 +237,22 @@ class Report:
                 escape(Path(file.path).name),
             )
         return table
+
+    def _print_phases(self) -> None:
+        """Where there are several."""
+        phases = self._analysis.phases
+        if len(phases) < 2:
+            return
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for name in ("phase", "from s", "to s", "accesses", "MiB"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("", no_wrap=True)
+        table.add_column("files", no_wrap=True)
+        for number, phase in enumerate(phases[:_MOST_PHASES], 1):
+            table.add_row(*phase_cells(number, phase))
+        self._console.print(table)
+        if len(phases) > _MOST_PHASES:
+            self._line(f"... and {len(phases) - _MOST_PHASES:,} more phases (--json has all)")
 
     def _print_signatures(self, file: FileAnalysis, most: int, local: bool) -> None:
         if not file.locals or most == 0:

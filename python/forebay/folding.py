@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-from forebay import _core, sums
+from forebay import _core, phases, sums
 from forebay.conflicts import Finder
 from forebay.sums import Sums
 from forebay.trace import ROWS_PER_BATCH, Trace
@@ -29,6 +29,7 @@ class Fold:
     def __init__(self, trace: Trace):
         self.sums = Sums(len(trace.files), len(trace.processes))
         self.conflicts = Finder()
+        self.activity = _core.Activity()
         self.signatures: list[tuple[int, int, int, _core.Signature]] = []
         """Process, thread, file and signature of each stream, by process first."""
 
@@ -36,6 +37,7 @@ class Fold:
         """Takes in what later processes come to."""
         self.sums.merge(other.sums)
         self.conflicts.merge(other.conflicts)
+        self.activity.merge(other.activity)
         self.signatures += other.signatures
 
 
@@ -108,6 +110,7 @@ def _fold_part(trace: Trace, processes: range, progress: Progress) -> Fold:
         folded.sums.add(batch)
         streams.add(*(batch[name] for name in _SIGNATURE_COLUMNS))
         folded.conflicts.add(trace, batch)
+        folded.activity.add(*batch.as_numbers(phases.COLUMNS))
         progress(len(batch))
     folded.signatures = streams.finish()
     return folded

@@ -217,3 +217,62 @@ def test_conflicts_are_judged(
     printed = CliRunner().invoke(command, [str(folder)]).output
     assert said in printed
     assert ("bytes 40 to 99" in printed) == (needs in ("posix", "none"))
+
+
+def phased(folder: Path) -> Path:
+    """Two ranks write a file for 2 s, do nothing for 6 s, write it and read another for 1 s, then
+    write a third at once, and as that ends the second again for a short time."""
+    folder.mkdir()
+    s = 1_000_000_000
+    for rank in range(2):
+        calls = []
+        for file, routine, begin, end in (
+            (0, WRITE_AT, 0, 2 * s),
+            (0, WRITE_AT, 8 * s, 9 * s),
+            (1, READ_AT_ALL, 8 * s, 9 * s),
+            (2, WRITE_AT, 9 * s, 10 * s),
+        ):
+            step = (end - begin) // 100
+            for i in range(100):
+                start = begin + i * step + 1000 * rank
+                calls.append(Call(routine, file, 0, 10 * i, 10, 10, start, start + step // 2))
+        lines = [*process(rank, 2), *(f"file {n} 2 0 5 /scratch/f{n}" for n in range(3))]
+        write_trace(folder / f"{rank}-{rank}.trace", [*lines, *block(calls), "end 400 0"])
+    return folder
+
+
+def test_phases_are_told(tmp_path: Path) -> None:
+    folder = phased(tmp_path / "t")
+    analysis = analyze(open_trace(folder))
+    found = [(one.what, {Path(s.path).name for s in one.stretches}) for one in analysis.phases]
+    assert found == [("write", {"f0"}), ("read, write", {"f0", "f1"}), ("write", {"f2"})]
+    bounds = [(phase.start, phase.end) for phase in analysis.phases]
+    assert np.ravel(bounds) == pytest.approx([0, 2, 8, 9, 9, 10], abs=0.02)
+    assert [phase.accesses for phase in analysis.phases] == [200, 400, 200]
+    assert [phase.bytes for phase in analysis.phases] == [2000, 4000, 2000]
+    printed = CliRunner().invoke(command, [str(folder)]).output
+    assert "phase  from s" in printed and "read, write  f0, f1" in printed
+    steady = CliRunner().invoke(command, [str(interleaved(tmp_path / "one", 2, 50))]).output
+    assert "from s" not in steady
+
+
+def test_shared_bytes_are_told(tmp_path: Path) -> None:
+    """Neighbours share a halo of 50 bytes; all read a header."""
+    folder = tmp_path / "t"
+    folder.mkdir()
+    for rank in range(4):
+        calls = [
+            Call(READ_AT_ALL, 0, 0, 0, 64, 64, 0, 10),
+            Call(WRITE_AT, 0, 0, 1000 + 1000 * rank, 1050, 1050, 100, 200),
+        ]
+        lines = [*process(rank, 4), "file 0 4 0 5 /scratch/out", *block(calls), "end 2 0"]
+        write_trace(folder / f"{rank}-{rank}.trace", lines)
+    (file,) = analyze(open_trace(folder)).files
+    assert file.sharing.bytes == 64 + 3 * 50
+    told = [(one.ranks, one.bytes, one.begin, one.end) for one in file.sharing.sets]
+    assert told == [
+        ("0-3", 64, 0, 64),
+        ("0-1", 50, 2000, 2050),
+        ("1-2", 50, 3000, 3050),
+        ("2-3", 50, 4000, 4050),
+    ]

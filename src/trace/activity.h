@@ -1,0 +1,69 @@
+// When files were read and written: the stretches of time in which accesses of one kind follow each
+// other without a pause. Time is kept in steps, at most 1024, that grow with the job; so memory
+// does not depend on the accesses, and parts of a job can be put together in any order.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "trace/bytes.h"
+
+namespace forebay::trace {
+
+// What was done to one file, reading or writing.
+struct Stretch {
+  int32_t file = 0;
+  bool writes = false;
+  int64_t start_ns = 0;  // of its first access
+  int64_t end_ns = 0;    // of the last of its accesses to end
+  uint64_t accesses = 0;
+  uint64_t bytes = 0;
+};
+
+class Activity {
+ public:
+  // One access, from `start_ns` to `end_ns`; times in any order.
+  void add(int32_t file, bool writes, int64_t start_ns, int64_t end_ns, int64_t bytes);
+  void merge(const Activity& other);
+
+  void write(ByteWriter& writer) const;
+  bool read(ByteReader& reader);  // into one that was told nothing. False: these bytes are none
+
+  // Parted where for so long, or a step, no access to the file of that kind goes on. By start.
+  std::vector<Stretch> stretches(int64_t pause_ns) const;
+
+ private:
+  static constexpr int64_t most_steps = 1024;
+
+  struct Key {
+    int32_t file;
+    bool writes;
+    auto operator<=>(const Key&) const = default;
+  };
+  // Of the accesses that begin, and those that end, within a step.
+  struct Cell {
+    uint64_t begun = 0, ended = 0, bytes = 0;
+    int64_t first_ns = std::numeric_limits<int64_t>::max();
+    int64_t last_ns = std::numeric_limits<int64_t>::min();
+
+    void add(const Cell& other);
+  };
+  using Cells = std::map<int64_t, Cell>;  // by step
+
+  void make_room(int64_t first_ns, int64_t last_ns);
+  void double_steps();
+  Cell& cell(Key key, int64_t step);
+
+  std::map<Key, Cells> cells_;
+  int shift_ = 0;  // a step is 2^shift nanoseconds
+  int64_t first_ns_ = std::numeric_limits<int64_t>::max();
+  int64_t last_ns_ = std::numeric_limits<int64_t>::min();
+  // The cell of the access before, where most accesses go, too.
+  Key latest_key_{-1, false};
+  int64_t latest_step_ = 0;
+  Cell* latest_ = nullptr;
+};
+
+}  // namespace forebay::trace

@@ -1,0 +1,80 @@
+// Stretches of activity with known answers, and of parts put together in any way.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <tuple>
+
+#include "trace/activity.h"
+
+namespace forebay::trace {
+namespace {
+
+std::vector<std::tuple<int32_t, bool, int64_t, int64_t, uint64_t, uint64_t>> rows(
+    const Activity& activity, int64_t pause_ns) {
+  std::vector<std::tuple<int32_t, bool, int64_t, int64_t, uint64_t, uint64_t>> all;
+  for (const Stretch& one : activity.stretches(pause_ns))
+    all.emplace_back(one.file, one.writes, one.start_ns, one.end_ns, one.accesses, one.bytes);
+  return all;
+}
+
+TEST(TraceActivity, APausePartsStretches) {
+  constexpr int64_t ms = 1'000'000;
+  Activity activity;
+  // In no order: two bursts of writes, one read that lasts from the first to the second.
+  for (int64_t i = 9; i >= 0; --i) {
+    activity.add(0, true, 500 * ms + i * ms, 500 * ms + i * ms + 100, 10);
+    activity.add(0, true, i * ms, i * ms + 100, 10);
+  }
+  activity.add(0, false, 5 * ms, 505 * ms, 7);
+  activity.add(1, true, 999 * ms, 1000 * ms, 1);
+  const auto found = rows(activity, 50 * ms);
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[0], std::make_tuple(0, true, 0, 9 * ms + 100, 10, 100));
+  EXPECT_EQ(found[1], std::make_tuple(0, false, 5 * ms, 505 * ms, 1, 7));
+  EXPECT_EQ(found[2], std::make_tuple(0, true, 500 * ms, 509 * ms + 100, 10, 100));
+  EXPECT_EQ(found[3], std::make_tuple(1, true, 999 * ms, 1000 * ms, 1, 1));
+  EXPECT_EQ(rows(activity, 600 * ms).size(), 3u);
+}
+
+TEST(TraceActivity, ExtremeTimesFit) {
+  constexpr int64_t least = std::numeric_limits<int64_t>::min() + 1;
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  Activity activity;
+  activity.add(0, true, least, least, 1);
+  activity.add(0, true, most, least, 1);  // a clock that ran backwards
+  activity.add(0, true, -5, most, 1);
+  EXPECT_EQ(rows(activity, 0).front(), std::make_tuple(0, true, least, least, 1, 1));
+}
+
+TEST(TraceActivity, PartsPutTogetherAreTheWhole) {
+  std::mt19937_64 draw(11);
+  const auto below = [&](int64_t limit) { return static_cast<int64_t>(draw() % limit); };
+  for (int job = 0; job < 200; ++job) {
+    const int64_t scale = int64_t{1} << below(45);
+    Activity whole;
+    std::vector<Activity> parts(4);
+    for (int i = 0; i < 60; ++i) {
+      const int64_t start = below(1000) * scale - 300 * scale, bytes = below(100);
+      const auto file = static_cast<int32_t>(below(3));
+      const bool writes = below(2) == 0;
+      const int64_t end = start + below(20) * scale;
+      whole.add(file, writes, start, end, bytes);
+      parts[below(4)].add(file, writes, start, end, bytes);
+    }
+    Activity together;
+    for (const Activity& part : parts) {
+      Bytes bytes;
+      ByteWriter writer(bytes);
+      part.write(writer);
+      Activity carried;
+      ByteReader reader(bytes);
+      ASSERT_TRUE(carried.read(reader));
+      together.merge(carried);
+    }
+    for (const int64_t pause : {int64_t{0}, 10 * scale, 100 * scale})
+      EXPECT_EQ(rows(together, pause), rows(whole, pause));
+  }
+}
+
+}  // namespace
+}  // namespace forebay::trace
