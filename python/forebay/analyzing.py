@@ -190,7 +190,7 @@ def phase_cells(number: int, phase: Phase) -> tuple[str, ...]:
         f"{phase.accesses:,}",
         f"{phase.bytes / 2**20:,.1f}",
         phase.what,
-        escape(", ".join(list(paths)[:_MOST_NAMES]) + more),
+        ", ".join(list(paths)[:_MOST_NAMES]) + more,
     )
 
 
@@ -249,7 +249,7 @@ class Report:
         table.add_column("", no_wrap=True)
         table.add_column("files", no_wrap=True)
         for number, phase in enumerate(phases[:_MOST_PHASES], 1):
-            table.add_row(*phase_cells(number, phase))
+            table.add_row(*(escape(cell) for cell in phase_cells(number, phase)))
         self._console.print(table)
         if len(phases) > _MOST_PHASES:
             self._line(f"... and {len(phases) - _MOST_PHASES:,} more phases (--json has all)")

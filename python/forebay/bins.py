@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forebay.conflicts import Sharing
 from forebay.trace import NO_TIME, Accesses, Operation, Trace
 
-__all__ = ["Bins", "Latencies", "count_into_bins"]
+__all__ = ["Bins", "Latencies", "count_into_bins", "overlaps"]
 
 TIMES = 240
 PLACES = 120
@@ -21,6 +22,12 @@ SIZES = 48
 _STEPS = 8
 _LATENCIES = 64 * _STEPS
 """Eighths of a power of two of nanoseconds."""
+
+_ROWS_AT_ONCE = 1 << 16
+_COLUMNS = (
+    *("process", "file", "routine", "operation", "offset", "transferred"),
+    *("start_ns", "end_ns", "folded"),
+)
 
 Counts = NDArray[np.int64]
 Amounts = NDArray[np.float64]
@@ -77,10 +84,23 @@ def count_into_bins(
     places are wanted, by their numbers, and `ends` their lengths in bytes.
     """
     counter = _Counter(trace, first_ns, last_ns, dict(zip(files, ends, strict=True)))
-    for batch in trace.batches():
+    for batch in trace.batches(_ROWS_AT_ONCE, columns=_COLUMNS):
         counter.add(batch)
         progress(len(batch))
     return counter.bins()
+
+
+def overlaps(sharing: Iterable[Sharing], row_processes: Sequence[int]) -> Amounts:
+    """(rows, rows): bytes that a process of the one row shares with one of the other, summed over
+    files and pairs of processes. Rows stand for so many processes each, in their order."""
+    row_of = np.repeat(np.arange(len(row_processes)), row_processes)
+    shared = np.zeros((len(row_processes), len(row_processes)))
+    for of_file in sharing:
+        for one in of_file.sets:
+            members = np.bincount(row_of[list(one.numbers)], minlength=len(row_processes))
+            pairs = np.outer(members, members) - np.diag(members)  # none with itself
+            shared += float(one.bytes) * pairs
+    return shared
 
 
 class _Ramp:

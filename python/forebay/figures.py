@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib
@@ -13,7 +14,7 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
 
-from forebay.bins import SIZES, Bins
+from forebay.bins import SIZES, Amounts, Bins
 
 READ, WRITE = "#2a6fb0", "#c8641b"
 _COLOURS = (READ, WRITE)
@@ -99,15 +100,18 @@ def busy_processes(bins: Bins) -> str:
 
 def request_sizes(bins: Bins) -> str:
     """How many requests have which size."""
-    figure, axes = _axes(2.2)
     counts = bins.sizes.sum(axis=2)
     used = np.flatnonzero(counts.sum(axis=0))
     low, high = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, 1)
+    many = high - low > 12
+    figure, axes = _axes(2.4 if many else 2.2, below=0.65 if many else 0.45)
     powers = np.arange(low, high)
     for number, (kind, colour) in enumerate(zip(_KINDS, _COLOURS, strict=True)):
         axes.bar(powers + 0.4 * number, counts[number, low:high], 0.4, color=colour, label=kind)
     axes.set_xticks(powers + 0.2, [f"< {bytes_label(2.0**power)}" for power in powers])
     axes.tick_params(axis="x", rotation=45 if high - low > 12 else 0)
+    axes.set_xticks(powers + 0.2, [f"< {_bytes_label(2.0**power)}" for power in powers])
+    axes.tick_params(axis="x", rotation=45 if many else 0)
     axes.yaxis.set_major_formatter(EngFormatter())
     axes.set_ylabel("requests")
     _place_legend(axes)
@@ -116,7 +120,8 @@ def request_sizes(bins: Bins) -> str:
 
 def sharing(bins: Bins, files: list[int], paths: list[str]) -> str:
     """Which processes move the bytes of which files; `paths` are their labels."""
-    figure, axes = _axes(0.9 + 0.28 * len(paths))
+    longest = max((len(path) for path in paths), default=0)
+    figure, axes = _axes(0.9 + 0.28 * len(paths), min(0.3 + 0.075 * longest, _WIDTH / 2))
     moved = bins.shares.sum(axis=2)[files]
     extent = (-0.5, sum(bins.row_processes) - 0.5, len(paths) - 0.5, -0.5)
     _heat(axes, moved, extent, "#6a4c93", origin="upper")
@@ -130,6 +135,29 @@ def _axes(height: float) -> tuple[Figure, Axes]:
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(_WIDTH, height), layout="constrained")
         return figure, figure.add_subplot()
+def overlaps(shared: Amounts, row_processes: Sequence[int]) -> str:
+    """How many bytes processes share with one another, as `forebay.bins.overlaps` counts them."""
+    figure, axes = _axes(3.6)
+    processes = sum(row_processes)
+    extent = (-0.5, processes - 0.5, -0.5, processes - 0.5)
+    _heat(axes, shared, extent, "#6a4c93")
+    axes.set_box_aspect(1)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("process")
+    axes.set_ylabel("process")
+    return _svg(figure)
+
+
+def _axes(height: float, left: float = 1.05, below: float = 0.45) -> tuple[Figure, Axes]:
+    """With room for labels, so many inches on these sides. To find out how much they need takes as
+    long as drawing."""
+    above, right = 0.3, 0.1
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(_WIDTH, height))
+        place = (left / _WIDTH, below / height)
+        size = (1 - (left + right) / _WIDTH, 1 - (below + above) / height)
+        return figure, figure.add_axes((*place, *size))
 
 
 def _heat(

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from importlib.resources import files as resources
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import click
 
 from forebay.analysis import Analysis, FileAnalysis, analyze
-from forebay.analyzing import losses_of, reading
+from forebay.analyzing import losses_of, phase_cells, reading
 from forebay.new_file import check_output, new_file
 from forebay.trace import Trace, TraceError, one_line, open_trace
 
 _MOST_FILES = 4
 """Files with a figure of their own."""
 _MOST_SHARED = 24
+_MOST_SETS = 8
+_MOST_PHASES = 40
 _MOST_SIGNATURES = 20
 
 
@@ -63,6 +67,9 @@ def render(trace: Trace, against: Trace | None = None) -> str:
     Matplotlib."""
     from jinja2 import Environment
 
+    # Matplotlib takes as long to load as 800,000 accesses to be read.
+    loading = Thread(target=import_module, args=("forebay.figures",))
+    loading.start()
     with reading(trace, 2) as progress:
         analysis = analyze(trace, progress=progress)
         figures = _figures(trace, analysis, progress)
@@ -74,6 +81,8 @@ def render(trace: Trace, against: Trace | None = None) -> str:
         losses=losses_of(analysis),
         tiles=_tiles(analysis),
         comparison=None if against is None else _comparison(analysis, against),
+        phases=_phases(analysis),
+        shared=[_shared(file) for file in analysis.files if file.sharing.bytes],
         figures=figures.sections,
         latencies=figures.latencies,
         signatures=[_signature(file) for file in analysis.files if file.locals],
@@ -141,6 +150,22 @@ def _signature(file: FileAnalysis) -> dict[str, Any]:
     }
 
 
+def _phases(analysis: Analysis) -> list[tuple[str, ...]]:
+    """Rows of a table; none for a job of one phase."""
+    if len(analysis.phases) < 2:
+        return []
+    return [phase_cells(n, phase) for n, phase in enumerate(analysis.phases[:_MOST_PHASES], 1)]
+
+
+def _shared(file: FileAnalysis) -> dict[str, Any]:
+    return {
+        "path": file.path,
+        "bytes": f"{file.sharing.bytes:,}",
+        "sets": file.sharing.sets[:_MOST_SETS],
+        "more": max(0, len(file.sharing.sets) - _MOST_SETS),
+    }
+
+
 class _Figures:
     """The figures of a page, in their sections."""
 
@@ -156,7 +181,7 @@ class _Figures:
 
 def _figures(trace: Trace, analysis: Analysis, progress: Any) -> _Figures:
     from forebay import figures
-    from forebay.bins import count_into_bins
+    from forebay.bins import count_into_bins, overlaps
 
     moved = [file.read.transferred + file.write.transferred for file in analysis.files]
     order = sorted((n for n, count in enumerate(moved) if count), key=lambda n: -moved[n])
@@ -202,6 +227,15 @@ def _figures(trace: Trace, analysis: Analysis, progress: Any) -> _Figures:
         "Bytes moved by each process, darker where there are more.",
         [("", figures.sharing(bins, shared, paths))],
     )
+    if any(file.sharing.sets for file in analysis.files):
+        shared_bytes = overlaps((file.sharing for file in analysis.files), bins.row_processes)
+        drawn.add(
+            "Who overlaps whom",
+            "Bytes that two processes both touch, reading or writing, in all files; darker where"
+            " there are more. A band along the diagonal: neighbours; an even square: all touch the"
+            " same, as a header.",
+            [("", figures.overlaps(shared_bytes, bins.row_processes))],
+        )
     for one in bins.latencies:
         times = {
             name: _duration(getattr(one, name)) for name in ("median", "p90", "p99", "longest")
