@@ -14,10 +14,18 @@ void Activity::Cell::add(const Cell& other) {
 
 void Activity::add(int32_t file, bool writes, int64_t start_ns, int64_t end_ns, int64_t bytes) {
   end_ns = std::max(start_ns, end_ns);
+  const auto moved = static_cast<uint64_t>(std::max<int64_t>(bytes, 0));
+  if (latest_ != nullptr && start_ns >= latest_begin_ns_ && end_ns <= latest_last_ns_ &&
+      latest_key_ == Key{file, writes}) {
+    latest_->add({1, 1, moved, start_ns, end_ns});
+    first_ns_ = std::min(first_ns_, start_ns);
+    last_ns_ = std::max(last_ns_, end_ns);
+    return;
+  }
   make_room(start_ns, end_ns);
   Cell& first = cell({file, writes}, start_ns >> shift_);
   ++first.begun;
-  first.bytes += static_cast<uint64_t>(std::max<int64_t>(bytes, 0));
+  first.bytes += moved;
   first.first_ns = std::min(first.first_ns, start_ns);
   Cell& last = cell({file, writes}, end_ns >> shift_);
   ++last.ended;
@@ -29,6 +37,8 @@ Activity::Cell& Activity::cell(Key key, int64_t step) {
     latest_ = &cells_[key][step];
     latest_key_ = key;
     latest_step_ = step;
+    latest_begin_ns_ = step << shift_;
+    latest_last_ns_ = latest_begin_ns_ + ((int64_t{1} << shift_) - 1);
   }
   return *latest_;
 }

@@ -63,6 +63,7 @@ class Activity {
   // The cell of the access before, where most accesses go, too.
   Key latest_key_{-1, false};
   int64_t latest_step_ = 0;
+  int64_t latest_begin_ns_ = 0, latest_last_ns_ = 0;  // of its step
   Cell* latest_ = nullptr;
 };
 

@@ -252,7 +252,7 @@ def test_phases_are_told(tmp_path: Path) -> None:
     assert [phase.bytes for phase in analysis.phases] == [2000, 4000, 2000]
     printed = CliRunner().invoke(command, [str(folder)]).output
     assert "phase  from s" in printed and "read, write  f0, f1" in printed
-    steady = CliRunner().invoke(command, [str(interleaved(tmp_path / "one", 2, 50))]).output
+    steady = CliRunner().invoke(command, [str(interleaved(tmp_path / "one", 2, 600))]).output
     assert "from s" not in steady
 
 
