@@ -10,7 +10,7 @@ $(VENV)/.forebay: pyproject.toml $(shell git ls-files src include python cmake C
 	$(VENV)/bin/pip install --quiet '.[mpich]'
 	touch $@
 
-.PHONY: demo bench
+.PHONY: demo bench figures
 
 # What Forebay does, shown on this machine: no root, no MPI installed.
 demo: $(VENV)/.forebay
@@ -19,3 +19,8 @@ demo: $(VENV)/.forebay
 # Writes docs/results.md from real runs on this machine; as root on a GlusterFS volume too.
 bench: $(VENV)/.forebay
 	$(VENV)/bin/python bench/results.py
+
+# Draws docs/figures anew: make figures LOG=a-log-of-384-ranks.darshan [DIR=on-a-disk]
+figures: $(VENV)/.forebay
+	$(VENV)/bin/pip install --quiet '.[report,darshan]'
+	$(VENV)/bin/python bench/figures.py $(LOG) $(DIR)

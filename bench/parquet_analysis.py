@@ -52,6 +52,7 @@ class Generated:
     def batches(
         self, rows: int, processes: range | None, columns: Sequence[str]
     ) -> Iterator[Columns]:
+        del columns  # all of them
         for process in processes or range(PROCESSES):
             made = self._columns(process)
             for begin in range(0, self._each, rows):

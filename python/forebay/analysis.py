@@ -250,8 +250,7 @@ def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
     shared = folded.conflicts.finish(trace, sums.first_ns)
     by_file: dict[int, list[_Stream]] = {}
     for process, thread, file, signature in folded.signatures:
-        rank = trace.processes[process].rank
-        stream = _Stream(rank if rank >= 0 else process, thread, signature)
+        stream = _Stream(trace.rank_of(process), thread, signature)
         by_file.setdefault(file, []).append(stream)
     describe = _Describe(trace.routines, page_bytes)
     files = tuple(

@@ -120,10 +120,10 @@ def _conflicts(trace: Trace, found: _core.Conflicts, first_ns: int) -> Conflicts
             Conflict(
                 offset=one.offset,
                 end=one.end,
-                first_rank=_rank(trace, one.first.process),
+                first_rank=trace.rank_of(one.first.process),
                 first="write" if one.first.writes else "read",
                 first_seconds=seconds(one.first),
-                second_rank=_rank(trace, one.second.process),
+                second_rank=trace.rank_of(one.second.process),
                 second="write" if one.second.writes else "read",
                 second_seconds=seconds(one.second),
             )
@@ -143,7 +143,7 @@ def _sharing(trace: Trace, found: _core.Sharing) -> Sharing:
         sets=tuple(
             SharedBytes(
                 processes=len(one.processes),
-                ranks=_ranges(sorted(_rank(trace, process) for process in one.processes)),
+                ranks=_ranges(sorted(trace.rank_of(process) for process in one.processes)),
                 bytes=one.bytes,
                 ranges=one.ranges,
                 begin=one.begin,
@@ -153,12 +153,6 @@ def _sharing(trace: Trace, found: _core.Sharing) -> Sharing:
             for one in found.sets
         ),
     )
-
-
-def _rank(trace: Trace, process: int) -> int:
-    """Of a process; its number in the trace where that is unknown."""
-    known = trace.processes[process].rank
-    return known if known >= 0 else process
 
 
 def _ranges(ranks: Sequence[int]) -> str:

@@ -222,8 +222,11 @@ def _dtype(name: str, kind: Any) -> Any:
 
 
 def _made(kind: type, value: Any) -> Any:
+    """The value, if it is of that type and, of a number, has room in 64 bits."""
     if type(value) is not kind:
         raise TypeError(kind)
+    if type(value) is int and value.bit_length() > 63:
+        raise ValueError(value)
     return value
 
 

@@ -279,6 +279,11 @@ class Trace:
         """The processes that left a trace."""
         return self._source.processes
 
+    def rank_of(self, process: int) -> int:
+        """The rank of a process, by its index; its index where that is unknown."""
+        rank = self.processes[process].rank
+        return rank if 0 <= rank < 1 << 31 else process
+
     @property
     def files(self) -> Sequence[str]:
         """Paths, as the program gave them; bytes that are no UTF-8 as backslash and number."""

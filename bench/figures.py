@@ -1,0 +1,70 @@
+"""Draws the figures of docs/report.md anew: of a run like FLASH's, which it makes, and of a Darshan
+log of 384 ranks.
+
+    python bench/figures.py LOG.darshan [DIRECTORY]    (Forebay installed with `report`, `darshan`)
+
+DIRECTORY, or a temporary one, is where the run writes: on a disk, whose times are worth drawing.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from forebay import analyze, figures, open_trace
+from forebay.bench_mpi import find_mpi
+from forebay.bins import count_into_bins, overlaps
+
+FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
+RANKS = 4
+
+
+def flash_run(folder: Path) -> Path:
+    """Its trace."""
+    mpi = find_mpi()
+    program = mpi.compile("flash", folder)
+    trace = folder / "flash.trace"
+    forebay = [sys.executable, "-m", "forebay", "trace", "-d", str(trace), "--"]
+    (folder / "out").mkdir()
+    command = mpi.command(RANKS, [str(program), "--dir", str(folder / "out"), "--repeat", "1"])
+    subprocess.run(
+        [*forebay, *command],
+        env=mpi.environment(RANKS),
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    return trace
+
+
+def draw(path: Path, name: str) -> None:
+    """The figures of one trace, as docs/figures/NAME-*.svg."""
+    trace = open_trace(path)
+    analysis = analyze(trace)
+    largest = max(range(len(analysis.files)), key=lambda n: analysis.files[n].write.transferred)
+    end = analysis.files[largest].end
+    bins = count_into_bins(trace, analysis.first_ns, analysis.last_ns, [largest], [end])
+    drawn = {
+        "places": figures.places_over_time(bins, largest),
+        "sizes": figures.sizes_over_time(bins),
+        "bandwidth": figures.bandwidth_over_time(bins),
+        "busy": figures.busy_processes(bins),
+    }
+    if any(file.sharing.sets for file in analysis.files):
+        shared = overlaps((file.sharing for file in analysis.files), bins.row_processes)
+        drawn["overlaps"] = figures.overlaps(shared, bins.row_processes)
+    for kind, svg in drawn.items():
+        (FIGURES / f"{name}-{kind}.svg").write_text(svg, encoding="utf-8")
+
+
+def main() -> None:
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    draw(Path(sys.argv[1]), "ranks384")
+    with tempfile.TemporaryDirectory(dir=sys.argv[2] if len(sys.argv) > 2 else None) as folder:
+        draw(flash_run(Path(folder)), "flash")
+
+
+if __name__ == "__main__":
+    main()
