@@ -12,6 +12,7 @@ docs/tracing.md says what the columns mean.
 from __future__ import annotations
 
 import enum
+import html
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,6 +48,8 @@ NO_TIME = _core.no_time
 """Stands in `completed_ns` where nobody saw a request complete."""
 
 ROWS_PER_BATCH = 1 << 18
+
+_FILES_SHOWN = 5
 
 COLUMNS = (
     "rank",
@@ -345,6 +348,26 @@ class Trace:
             f" {len(self.files):,} files, {totals.accesses:,} accesses,"
             f" {totals.lost:,} lost, {totals.damaged:,} damaged>"
         )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what is in it, and what is not."""
+        totals = self.totals
+        rows = (
+            ("processes", f"{len(self.processes):,}"),
+            ("accesses", f"{totals.accesses:,}"),
+            *(
+                (name, f"{getattr(totals, name):,}")
+                for name in ("folded", "lost", "damaged")
+                if getattr(totals, name)
+            ),
+            ("files", ", ".join(self.files[:_FILES_SHOWN])),
+            *(("problem", problem) for problem in self.problems[:_FILES_SHOWN]),
+        )
+        cells = "".join(
+            f"<tr><th>{name}</th><td>{html.escape(one_line(text))}</td></tr>" for name, text in rows
+        )
+        title = html.escape(one_line(str(self.path)))
+        return f"<table><caption>{self.kind} trace {title}</caption>{cells}</table>"
 
     @cached_property
     def accesses(self) -> Accesses:

@@ -175,6 +175,12 @@ def test_a_notebook_shows_the_report(tmp_path: Path) -> None:
     assert "&lt;fixed stride, 1&gt;" in shown and "<fixed" not in shown
 
 
+def test_a_notebook_shows_a_trace(tmp_path: Path) -> None:
+    shown = open_trace(sample(tmp_path / "<t>"))._repr_html_()
+    assert "/scratch/checkpoint" in shown and "<th>lost</th><td>6</td>" in shown
+    assert "&lt;t&gt;" in shown and "<t>" not in shown
+
+
 def two_ranks(folder: Path, first: list[Call], second: list[Call]) -> Path:
     folder.mkdir()
     for rank, calls in enumerate((first, second)):
