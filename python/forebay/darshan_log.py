@@ -30,6 +30,7 @@ class DarshanLog:
     """A log, all of it in memory."""
 
     kind = "darshan"
+    reader = None
 
     def __init__(self, path: Path):
         self._name = one_line(str(path))

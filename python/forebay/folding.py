@@ -20,7 +20,8 @@ _SIGNATURE_COLUMNS = (
 )
 _COLUMNS = tuple(dict.fromkeys((*sums.COLUMNS, *_SIGNATURE_COLUMNS, *Finder.COLUMNS)))
 
-_ROWS_AT_ONCE = 1 << 17
+_ROWS_OF_FILES = 1 << 17
+"""Of trace files, whose batches have all columns: so that several threads take little memory."""
 
 Progress = Callable[[int], object]
 
@@ -108,7 +109,8 @@ def parts_of(trace: Trace, processes: range, count: int, least: int | None = Non
 def _fold_part(trace: Trace, processes: range, progress: Progress) -> Fold:
     folded = Fold(trace)
     streams = _core.Streams()
-    for batch in trace.batches(_ROWS_AT_ONCE, processes, columns=_COLUMNS):
+    rows = ROWS_PER_BATCH if trace.reader is None else _ROWS_OF_FILES
+    for batch in trace.batches(rows, processes, columns=_COLUMNS):
         folded.sums.add(batch)
         streams.add(*(batch[name] for name in _SIGNATURE_COLUMNS))
         folded.conflicts.add(trace, batch)

@@ -35,6 +35,8 @@ _NAMES = ("file", "routine", "operation")
 class ParquetTrace:
     """A file, its accesses left where they are."""
 
+    reader = None
+
     def __init__(self, path: Path):
         self._path = path
         self._name = one_line(str(path))

@@ -246,6 +246,10 @@ class Source(Protocol):
     @property
     def access_count(self) -> int: ...
     @property
+    def reader(self) -> _core.TraceReader | None:
+        """Of trace files, where they are the source."""
+
+    @property
     def view_layouts(self) -> _core.Views:
         """What `views` tells of, exactly."""
 
@@ -415,6 +419,11 @@ class Trace:
         ValueError when the view has no such bytes.
         """
         return self._source.view_layouts.extents(view, position, data_bytes)
+
+    @property
+    def reader(self) -> _core.TraceReader | None:
+        """For functions of forebay._core that read trace files; None where the trace is no such."""
+        return self._source.reader
 
     @property
     def view_layouts(self) -> _core.Views:

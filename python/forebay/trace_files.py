@@ -18,29 +18,29 @@ class TraceFiles:
     def __init__(self, path: Path):
         paths = _trace_files(path)
         self._names = [one_line(str(file)) for file in paths]
-        self._reader = _core.TraceReader([os.fsencode(file) for file in paths])
+        self.reader = _core.TraceReader([os.fsencode(file) for file in paths])
         self.problems = [
-            f"{self._names[problem.file]}: {problem.text}" for problem in self._reader.problems
+            f"{self._names[problem.file]}: {problem.text}" for problem in self.reader.problems
         ]
-        self.processes = [_process(process) for process in self._reader.processes]
+        self.processes = [_process(process) for process in self.reader.processes]
         if not self.processes:
             raise TraceError(self.problems[0])
         self.problems += _losses(self.processes)
         if path.is_dir():
             self.problems += _absent_ranks(path, self.processes)
-        self.files = [_text(file) for file in self._reader.files]
+        self.files = [_text(file) for file in self.reader.files]
         self.opens = [
             Open(one.process, one.file, one.number, one.ranks, one.amode, one.cached)
-            for one in self._reader.opens
+            for one in self.reader.opens
         ]
-        self.view_layouts = self._reader.views
-        facts = zip(self._reader.view_processes, self.view_layouts.facts(), strict=True)
+        self.view_layouts = self.reader.views
+        facts = zip(self.reader.view_processes, self.view_layouts.facts(), strict=True)
         self.views = [View(process, *of_view) for process, of_view in facts]
         self.routines = [
             Routine(_text(one.name), Operation(one.operation), one.collective, one.nonblocking)
-            for one in self._reader.routines
+            for one in self.reader.routines
         ]
-        self.access_count = self._reader.access_count
+        self.access_count = self.reader.access_count
         self._bad: dict[tuple[int, int], tuple[int, str]] = {}
 
     def batches(
@@ -49,7 +49,7 @@ class TraceFiles:
         """As forebay.trace.Source says."""
         del columns  # a block is read as a whole
         wanted = range(len(self.processes)) if processes is None else processes
-        stream = _core.AccessStream(self._reader, wanted.start, wanted.stop)
+        stream = _core.AccessStream(self.reader, wanted.start, wanted.stop)
         while True:
             table, bad = stream.next(rows)
             for block in bad:

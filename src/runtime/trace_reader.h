@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,7 +50,8 @@ struct BadBlock {
 class AccessStream {
  public:
   // Of the processes from `first` on, before `end`.
-  AccessStream(std::shared_ptr<const TraceReader> reader, uint32_t first, uint32_t end);
+  explicit AccessStream(std::shared_ptr<const TraceReader> reader, uint32_t first = 0,
+                        uint32_t end = std::numeric_limits<uint32_t>::max());
   ~AccessStream();
   AccessStream(const AccessStream&) = delete;
   AccessStream& operator=(const AccessStream&) = delete;

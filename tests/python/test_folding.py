@@ -77,10 +77,10 @@ def test_what_a_thread_meets_is_raised(tmp_path: Path, monkeypatch: pytest.Monke
     trace = open_trace(busy(tmp_path / "t"))
     batches = Trace.batches
 
-    def broken(self: Trace, *args: Any, processes: range, **more: Any) -> Any:
+    def broken(self: Trace, rows: int, processes: range, **more: Any) -> Any:
         if RANKS - 1 in processes:
             raise TraceError("out of order")
-        return batches(self, *args, processes=processes, **more)
+        return batches(self, rows, processes, **more)
 
     monkeypatch.setattr(Trace, "batches", broken)
     with pytest.raises(TraceError, match="out of order"):

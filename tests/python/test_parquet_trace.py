@@ -19,21 +19,29 @@ from forebay.analyzing import analyze as analyze_command
 from forebay.convert import convert
 from forebay.report import report
 from forebay.trace import COLUMNS, Trace, TraceError, open_trace
+from test_trace_damage import blocks_of, crc32c
 from traces import IWRITE, LOGS, Call, block, lines_of, process, sample, write_trace
 
 REAL = ("benchmark_write_parallel_384ranks", "mpi-io-test_32ranks", "ior_hdf5_4ranks")
 
 
 def damaged(folder: Path) -> Path:
-    """A killed process, a block that is bad inside, and folded times."""
+    """A killed process, folded times, and two with a block that is bad inside."""
     folder.mkdir()
-    write_trace(folder / "0-1000.trace", lines_of(0, 3, ended=False))
-    content = write_trace(folder / "1-1001.trace", lines_of(1, 3)).read_bytes()
-    (folder / "1-1001.trace").write_bytes(content[:-60])
+    write_trace(folder / "0-1000.trace", lines_of(0, 4, ended=False))
     calls = [Call(IWRITE, 0, 0, 10 * i, 10, 10, 100 * i, 100 * i + 50) for i in range(9)]
-    lines = [*process(2, 3), "file 0 3 0 5 /scratch/checkpoint"]
+    lines = [*process(2, 4), "file 0 4 0 5 /scratch/checkpoint"]
     lines += [*block(calls, times="histogram"), "end 12 3"]
     write_trace(folder / "2-1002.trace", lines)
+    for rank in (1, 3):
+        path = folder / f"{rank}-100{rank}.trace"
+        content = bytearray(write_trace(path, lines_of(rank, 4)).read_bytes())
+        # The head of the first block claims another number of accesses; its checksum is right.
+        begin = next(at for at, _ in blocks_of(bytes(content)) if content[at + 4] == 4)
+        content[begin + 12] += 1
+        checksum = crc32c(bytes(content[begin : begin + 28]))
+        content[begin + 28 : begin + 32] = checksum.to_bytes(4, "little")
+        path.write_bytes(content)
     return folder
 
 
