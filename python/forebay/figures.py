@@ -212,7 +212,7 @@ def bytes_label(amount: float, _: object = None) -> str:
         if amount < 1024 or unit == "TiB":
             break
         amount /= 1024
-    return f"{amount:.3g} {unit}"
+    return f"{amount:.0f} {unit}" if amount >= 100 else f"{amount:.3g} {unit}"
 
 
 def _svg(figure: Figure) -> str:

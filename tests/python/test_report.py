@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from forebay.analysis import analyze
-from forebay.bins import TIMES, count_into_bins
+from forebay.bins import TIMES, count_into_bins, overlaps
 from forebay.report import render, report
 from forebay.trace import Operation, open_trace
 from traces import (
@@ -149,6 +149,37 @@ def test_a_page_holds_the_analysis_and_nothing_from_outside(number, tmp_path):
         assert html.escape(problem, quote=False) in html.unescape(text) or problem in html.unescape(
             text
         )
+
+
+def test_overlaps_are_those_of_every_pair(tmp_path):
+    trace = open_trace(mixed(tmp_path / "t", ranks=5, accesses=20))
+    (file,) = analyze(trace).files
+    table = trace.accesses
+    rows = table["offset"] >= 0
+    touched = np.zeros((5, file.end), bool)
+    ranges = (table[name][rows].tolist() for name in ("process", "offset", "end"))
+    for process_, offset, end in zip(*ranges, strict=True):
+        touched[process_, offset:end] = True
+    pairs = np.array([[float((a & b).sum()) for b in touched] for a in touched])
+    np.fill_diagonal(pairs, 0)
+    assert pairs.any()
+    assert (overlaps([file.sharing], (1,) * 5) == pairs).all()
+    together = np.add.reduceat(np.add.reduceat(pairs, [0, 2], axis=0), [0, 2], axis=1)
+    assert (overlaps([file.sharing], (2, 3)) == together).all()
+    assert (touched.sum(axis=0) > 1).sum() == file.sharing.bytes
+
+
+def test_a_page_tells_of_phases_and_shared_bytes(tmp_path):
+    text = render(open_trace(mixed(tmp_path / "t")))
+    assert "Who overlaps whom" in text and "Shared bytes" in text
+    folder = tmp_path / "phases"
+    folder.mkdir()
+    calls = [Call(WRITE_AT, 0, 0, 0, 10, 10, 0, 1000), Call(WRITE_AT, 0, 0, 10, 10, 10, 10**9)]
+    lines = [*process(0, 1), "file 0 1 0 5 /scratch/<out>", *block(calls), "end 2 0"]
+    write_trace(folder / "0-0.trace", lines)
+    page = render(open_trace(folder))
+    assert "<h2>Phases</h2>" in page and "&lt;out&gt;" in page and "<out>" not in page
+    assert "Who overlaps whom" not in page
 
 
 def shown_by_chromium(page: Path) -> tuple[str, str]:
