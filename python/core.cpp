@@ -21,8 +21,8 @@
 #include "runtime/recover.h"
 #include "sim_binding.h"
 #include "storage/storage.h"
-#include "touch_binding.h"
 #include "sums_binding.h"
+#include "touch_binding.h"
 #include "trace_binding.h"
 #include "trace_writing_binding.h"
 

@@ -109,8 +109,6 @@ def request_sizes(bins: Bins) -> str:
     for number, (kind, colour) in enumerate(zip(_KINDS, _COLOURS, strict=True)):
         axes.bar(powers + 0.4 * number, counts[number, low:high], 0.4, color=colour, label=kind)
     axes.set_xticks(powers + 0.2, [f"< {bytes_label(2.0**power)}" for power in powers])
-    axes.tick_params(axis="x", rotation=45 if high - low > 12 else 0)
-    axes.set_xticks(powers + 0.2, [f"< {_bytes_label(2.0**power)}" for power in powers])
     axes.tick_params(axis="x", rotation=45 if many else 0)
     axes.yaxis.set_major_formatter(EngFormatter())
     axes.set_ylabel("requests")
@@ -131,10 +129,6 @@ def sharing(bins: Bins, files: list[int], paths: list[str]) -> str:
     return _svg(figure)
 
 
-def _axes(height: float) -> tuple[Figure, Axes]:
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(_WIDTH, height), layout="constrained")
-        return figure, figure.add_subplot()
 def overlaps(shared: Amounts, row_processes: Sequence[int]) -> str:
     """How many bytes processes share with one another, as `forebay.bins.overlaps` counts them."""
     figure, axes = _axes(3.6)
@@ -153,7 +147,7 @@ def _axes(height: float, left: float = 1.05, below: float = 0.45) -> tuple[Figur
     """With room for labels, so many inches on these sides. To find out how much they need takes as
     long as drawing."""
     above, right = 0.3, 0.1
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(_WIDTH, height))
         place = (left / _WIDTH, below / height)
         size = (1 - (left + right) / _WIDTH, 1 - (below + above) / height)
