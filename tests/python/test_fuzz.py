@@ -74,16 +74,12 @@ def edited(content: bytes, edits: list[tuple[str, float, object]]) -> bytes:
 @pytest.fixture(autouse=True)
 def memory_in_proportion():
     """Of this process and of the children that read Darshan logs."""
+    processes = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    before = {who: resource.getrusage(who).ru_maxrss << 10 for who in processes}
     yield
     gc.collect()
-    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
-        assert resource.getrusage(who).ru_maxrss << 10 < PEAK[who] + MOST_BYTES
-
-
-PEAK = {
-    who: resource.getrusage(who).ru_maxrss << 10
-    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-}
+    for who in processes:
+        assert resource.getrusage(who).ru_maxrss << 10 < before[who] + MOST_BYTES
 
 
 def read_or_refused(path: Path) -> bool:
