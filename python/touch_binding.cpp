@@ -16,15 +16,16 @@
 
 #include "columns.h"
 #include "policy/policy.h"
-#include "runtime/trace_reader.h"
 #include "sim/access_log.h"
 #include "sim/aggregation.h"
 #include "sim/belady.h"
 #include "sim/block_cache.h"
 #include "sim/block_trace.h"
 #include "sim/touches.h"
+#include "trace/job.h"
 #include "trace/routine.h"
 #include "trace/table.h"
+#include "views.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -52,22 +53,22 @@ std::shared_ptr<Touches> touches_of(std::vector<PageKey> keys) {
 // The data accesses of a job's trace, batch by batch.
 class JobLog {
  public:
-  // `reader` may be null: then nothing is known of opens and views.
-  JobLog(std::shared_ptr<runtime::TraceReader> reader, uint64_t accesses, uint64_t most_bytes)
-      : reader_(std::move(reader)), log_(most_bytes / sim::log_bytes_per_access) {
+  // `opens`: process, file and ranks of each.
+  JobLog(const Views& views, const std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>& opens,
+         uint64_t accesses, uint64_t most_bytes)
+      : log_(most_bytes / sim::log_bytes_per_access) {
     log_.reserve(accesses);
-    if (reader_ == nullptr) return;
-    const trace::Job& job = reader_->job();
-    groups_ = sim::shared_opens(job.opens());
+    std::vector<trace::Open> of_job(opens.size());
+    for (std::size_t i = 0; i < opens.size(); ++i)
+      std::tie(of_job[i].process, of_job[i].file, of_job[i].ranks) = opens[i];
+    groups_ = sim::shared_opens(of_job);
     std::vector<uint32_t> ranks;
     for (std::size_t open = 0; open < groups_.size(); ++open) {
       if (groups_[open] >= ranks.size()) ranks.resize(groups_[open] + 1);
-      ranks[groups_[open]] = std::max<uint32_t>(job.opens()[open].ranks, 1);
+      ranks[groups_[open]] = std::max<uint32_t>(of_job[open].ranks, 1);
     }
     log_.set_group_ranks(std::move(ranks));
-    std::vector<Tiling> views;
-    for (const trace::JobView& view : job.views()) views.push_back(view.tiling);
-    log_.set_views(std::move(views));
+    log_.set_views(views.tilings);
   }
 
   // False: there is no room for so many.
@@ -117,7 +118,6 @@ class JobLog {
     return handles_.try_emplace({access.process, access.file}, next).first->second;
   }
 
-  std::shared_ptr<runtime::TraceReader> reader_;
   AccessLog log_;
   std::vector<uint32_t> groups_;                               // of the opens
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> handles_;  // by process and file, without open
@@ -212,9 +212,11 @@ void bind_touches(nb::module_& module) {
   nb::class_<JobLog>(module, "JobLog", "Makes an AccessLog of a job's trace.")
       .def(
           "__init__",
-          [](JobLog* self, std::shared_ptr<runtime::TraceReader> reader, uint64_t accesses,
-             uint64_t most_bytes) { new (self) JobLog(std::move(reader), accesses, most_bytes); },
-          "reader"_a.none(), "accesses"_a, "most_bytes"_a, "For up to so many accesses of a trace.")
+          [](JobLog* self, const Views& views,
+             const std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>& opens, uint64_t accesses,
+             uint64_t most_bytes) { new (self) JobLog(views, opens, accesses, most_bytes); },
+          "views"_a, "opens"_a, "accesses"_a, "most_bytes"_a,
+          "For up to so many accesses of a trace, with process, file and ranks of each open.")
       .def("add", &JobLog::add, "process"_a, "file"_a, "open"_a, "routine"_a, "operation"_a,
            "collective"_a, "offset"_a, "end"_a, "contiguous"_a, "view"_a, "position"_a,
            "requested"_a, "start_ns"_a, "False: there is no room for so many.")

@@ -430,7 +430,9 @@ class AccessLog:
 class JobLog:
     """Makes an AccessLog of a job's trace."""
 
-    def __init__(self, reader: TraceReader | None, accesses: int, most_bytes: int) -> None: ...
+    def __init__(
+        self, views: Views, opens: list[tuple[int, int, int]], accesses: int, most_bytes: int
+    ) -> None: ...
     def add(
         self,
         process: NDArray[Any],

@@ -34,13 +34,10 @@ class Input:
     """Nodes of the job, as far as the trace tells; at least 1."""
     problems: tuple[str, ...]
     """What is missing from it, a line each."""
+    marked: bool
+    """Whether it tells which calls were collective."""
     owner: object
     """Holds the memory of `log`."""
-
-    @property
-    def marked(self) -> bool:
-        """Whether it tells which calls were collective."""
-        return self.log is not None and self.log.has_collective
 
 
 def read_input(
@@ -77,7 +74,7 @@ def _format_of(path: Path) -> str:
         return "oracleGeneral"
     if plain.endswith(_TEXT_ENDINGS):
         return "text"
-    if plain.endswith(".trace"):
+    if plain.endswith((".trace", ".parquet")):
         return "trace"
     raise TraceError(
         f"{name}: neither its beginning nor its name says what it is; give --format"
@@ -87,7 +84,8 @@ def _format_of(path: Path) -> str:
 
 def _read_trace(trace: Trace, most_bytes: int, progress: Callable[[float], object]) -> Input:
     name = one_line(str(trace.path))
-    job = _core.JobLog(trace.reader, len(trace), most_bytes)
+    opens = [(one.process, one.file, one.ranks) for one in trace.opens]
+    job = _core.JobLog(trace.view_layouts, opens, len(trace), most_bytes)
     read = 0
     for batch in trace.batches():
         columns = (
@@ -107,6 +105,7 @@ def _read_trace(trace: Trace, most_bytes: int, progress: Callable[[float], objec
         blocks=None,
         hosts=max(1, hosts),
         problems=(*trace.problems, *_left_out(name, job, trace)),
+        marked=trace.kind == "forebay",
         owner=job,
     )
 
@@ -143,5 +142,6 @@ def _read_blocks(
         blocks=blocks.touches() if ids else None,
         hosts=1,
         problems=(),
+        marked=False,
         owner=blocks,
     )

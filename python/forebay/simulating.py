@@ -147,11 +147,10 @@ def simulate() -> None:
 @click.option(
     "--union-window",
     type=click.FloatRange(0, 1e9, max_open=True),
-    default=UNION_WINDOW_S,
-    show_default=True,
     metavar="SECONDS",
-    help="Where a trace marks no collective calls: accesses of different processes to a file that"
-    " begin within so much time are taken for one.",
+    help="Where no calls are collective: accesses of different processes to a file that begin"
+    f" within so much time are taken for one.  [default: {UNION_WINDOW_S}, where a trace does not"
+    " tell which are]",
 )
 @click.option(
     "--format",

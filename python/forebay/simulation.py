@@ -34,6 +34,7 @@ PAGE_BYTES = 64 << 10
 COLLECTIVE_BUFFER_BYTES = 16 << 20
 """That of ROMIO (hint cb_buffer_size)."""
 UNION_WINDOW_S = 0.1
+_AS_MARKED = -1
 
 _DEFAULT_SIZES = 9
 _MOST_FRAMES = 1 << 31
@@ -85,7 +86,7 @@ class Settings:
     awareness: tuple[str, ...]
     aggregators: int | None
     collective_buffer: int
-    union_window: float
+    union_window: float | None
     file_format: str
     memory: int
     jobs: int
@@ -108,7 +109,7 @@ class Settings:
                     raise ValueError(f"a cache of {cache_size} has no page of {page_size}")
         if self.aggregators is not None and not 1 <= self.aggregators <= 1 << 20:
             raise ValueError("aggregators are between 1 and 1,048,576")
-        if not 0 <= self.union_window < 1e9:
+        if self.union_window is not None and not 0 <= self.union_window < 1e9:
             raise ValueError("the union window is a time in seconds")
 
 
@@ -121,7 +122,7 @@ def simulate_cache(
     awareness: Sequence[str] = AWARENESS,
     aggregators: int | None = None,
     collective_buffer: int = COLLECTIVE_BUFFER_BYTES,
-    union_window: float = UNION_WINDOW_S,
+    union_window: float | None = None,
     file_format: str = "auto",
     memory: int | None = None,
     jobs: int | None = None,
@@ -134,7 +135,8 @@ def simulate_cache(
     `cache_sizes`: bytes (blocks for traces of ids); none for nine powers of two, up to where the
     trace fits. `page_size`: bytes, one or several; none for 64 KiB, and for one block in traces of
     ids. `aggregators`: none for one a node. `collective_buffer`: bytes. `union_window`: seconds
-    within which accesses are united in traces that do not mark collective calls. `file_format`: of
+    within which accesses are united where none are marked as collective; none for 0.1 in traces
+    that do not tell which are, and for no union in those that do. `file_format`: of
     block_traces.FORMATS. `memory`: bytes at most, roughly; none for half of what is available.
     `jobs`: simulations at a time; none for one a core. `progress` is told what is being done, and
     which part of it is; `warn` a line for each thing that is missing from a trace.
@@ -236,10 +238,12 @@ class _Simulation:
 
     def _aggregated(self, page_size: int, aggregators: int) -> _core.Touches:
         assert self._source.log is not None
-        if not self._source.marked:
+        window = self._settings.union_window
+        if window is None and not self._source.marked:
+            window = UNION_WINDOW_S
             self._warn(
                 f"{self._name}: it marks no collective calls; accesses of several processes within"
-                f" {self._settings.union_window:g} s are taken for one (--union-window)"
+                f" {window:g} s are taken for one (--union-window)"
             )
         return self._checked(
             _core.aggregated_touches(
@@ -248,7 +252,7 @@ class _Simulation:
                 self._most_touches,
                 aggregators,
                 self._settings.collective_buffer,
-                round(self._settings.union_window * 1e9),
+                _AS_MARKED if window is None else round(window * 1e9),
             ),
             page_size,
         )

@@ -246,7 +246,8 @@ Requests united_requests(const AccessLog& log, int64_t window_ns) {
 }  // namespace
 
 Requests requests_of(const AccessLog& log, int64_t window_ns) {
-  return log.has_collective() ? marked_requests(log) : united_requests(log, window_ns);
+  return log.has_collective() || window_ns < 0 ? marked_requests(log)
+                                               : united_requests(log, window_ns);
 }
 
 bool aggregated_touches(const AccessLog& log, int64_t page_bytes, const Aggregation& aggregation,

@@ -26,7 +26,8 @@ namespace forebay::sim {
 struct Aggregation {
   uint32_t aggregators = 1;  // at most the ranks of the open
   int64_t buffer_bytes = 16 << 20;
-  int64_t window_ns = 0;  // from the first access united to the last, where calls are not marked
+  // Where calls are not marked: from the first access united to the last; negative: none are.
+  int64_t window_ns = 0;
 };
 
 // What goes down together: accesses united, or one that is independent.

@@ -92,6 +92,35 @@ def test_rounds_of_the_collective_buffer_touch_shared_pages_again(tmp_path: Path
     assert turns["accesses"] == 10
 
 
+def test_a_converted_trace_is_simulated_like_its_original(tmp_path: Path) -> None:
+    trace = collective_job(tmp_path / "job")
+    converted = tmp_path / "job.parquet"
+    assert forebay("convert", trace, "-o", converted).returncode == 0
+    options = ("--page-size", "4KiB,8KiB", "--cache-size", "16KiB", "--policy", "lru,arc")
+    expected = [{**one, "trace": str(converted)} for one in simulated(trace, *options)]
+    assert simulated(converted, *options) == expected
+
+
+def test_independent_calls_are_united_only_when_asked(tmp_path: Path) -> None:
+    """Two ranks write neighbouring halves of pages at the same time, each by itself."""
+    folder = tmp_path / "job"
+    folder.mkdir()
+    for rank in range(2):
+        calls = [Call(OPEN, 0, end_ns=10)]
+        for page in range(4):
+            place = page * PAGE + rank * PAGE // 2
+            start = 1000 * page + 100
+            calls.append(Call(WRITE_AT, 0, 0, place, PAGE // 2, PAGE // 2, start, start + 50))
+        lines = [*process(rank, 2), "file 0 2 0 0 shared", *block(calls), f"end {len(calls)} 0"]
+        write_trace(folder / f"{rank}-{rank}.trace", lines)
+    options = ("--page-size", "4KiB", "--cache-size", "64KiB", "--policy", "lru")
+    original, as_it_was = simulated(folder, *options)
+    assert original["accesses"] == as_it_was["accesses"] == 8
+    united_alone = ("--awareness", "aggregated", "--union-window", "0.000001", "--aggregators", 1)
+    (united,) = simulated(folder, *options, *united_alone)
+    assert united["accesses"] == 4
+
+
 def test_results_have_every_combination_in_order(tmp_path: Path) -> None:
     trace = collective_job(tmp_path / "job")
     results = simulated(
