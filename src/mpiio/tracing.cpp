@@ -154,8 +154,7 @@ void TracedCall::end() {
 void TracedCall::record_steps() {
   for (const runtime::NumberedStep& step : runtime::NumberedSteps::all()) {
     trace::Access record;
-    record.start_ns = access_.start_ns;
-    record.end_ns = record.completed_ns = access_.end_ns;
+    record.start_ns = record.end_ns = record.completed_ns = access_.end_ns;  // part of the call's
     record.file = access_.file;
     record.routine = static_cast<uint8_t>(static_cast<std::size_t>(Routine::cache_join) +
                                           static_cast<std::size_t>(step.step));

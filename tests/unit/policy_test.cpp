@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/shard.h"
 #include "variants.h"
 
 namespace forebay {
@@ -184,6 +185,46 @@ TEST_P(EveryPolicy, WorksAfterAResetOfWhateverWasThere) {
   for (int i = 0; i < 5000; ++i) {
     const auto number = static_cast<int64_t>(random() % 30);
     EXPECT_EQ(a.access(number), b.access(number));
+  }
+}
+
+// A death may leave hash, free list and policy in any state; the frames' keys are the truth.
+TEST_P(EveryPolicy, AShardIsRebuiltFromItsFrames) {
+  constexpr uint32_t frames = 24;
+  constexpr uint32_t buckets = 64;
+  struct Clean final : FrameStates {
+    bool evictable(FrameIndex) const override { return true; }
+    CommitShape commit_shape(FrameIndex) const override { return {}; }
+  } const clean;
+  ShardState state;
+  std::vector<FrameIndex> table(buckets);
+  std::vector<FrameSlot> slots(frames);
+  std::vector<uint64_t> policy_state(GetParam().state_bytes(frames) / 8 + 1);
+  BasicShard<FrameSlot> shard(&state, table.data(), slots.data(),
+                              GetParam().attach(policy_state.data(), frames));
+  shard.reset(0, frames, buckets);
+  shard.add_usable(frames);
+  std::mt19937_64 random(17);
+  const auto access = [&](int64_t number) {
+    const Acquired got = shard.acquire(page(number), true, clean);
+    ASSERT_NE(got.outcome, Acquire::none);
+    if (got.outcome == Acquire::empty) shard.place(got.frame, page(number), 0);
+    if (got.outcome == Acquire::victim) shard.replace(got.frame, page(number), 0);
+  };
+  for (int death = 0; death < 50 && !HasFailure(); ++death) {
+    for (int i = 0; i < 200; ++i) access(static_cast<int64_t>(random() % 60));
+    if (death % 2 == 0) shard.release(shard.find(slots[random() % frames].key));
+    std::set<int64_t> before;
+    for (const FrameSlot& slot : slots) {
+      if (slot.key.file != 0) before.insert(slot.key.page);
+    }
+    for (uint64_t& word : policy_state) word = random();
+    for (FrameIndex& head : table) head = static_cast<FrameIndex>(random());
+    for (FrameSlot& slot : slots) slot.hash_next = static_cast<FrameIndex>(random());
+    state.free_head = static_cast<FrameIndex>(random());
+    shard.rebuild();
+    EXPECT_EQ(state.resident, before.size());
+    for (const int64_t number : before) EXPECT_NE(shard.find(page(number)), no_frame);
   }
 }
 
