@@ -23,6 +23,8 @@ from forebay.trace import TraceError, available_bytes, one_line, open_trace
 
 _BYTES_PER_FRAME = 256
 """Of a simulated cache, and some for the page's regions."""
+_BYTES_PER_STEP = 16
+"""Of the order in which they are replayed."""
 _NOT_A_TERMINAL = 120  # columns
 
 
@@ -77,6 +79,11 @@ def simulate_runtime(
         raise TraceError(f"{name}: only traces that Forebay recorded can be replayed")
     if opened.problems:
         raise TraceError(f"{opened.problems[0]}; a trace with gaps cannot be replayed")
+    needed = len(opened) * (_core.table_bytes_per_access + _BYTES_PER_STEP)
+    if needed > available_bytes():
+        raise TraceError(
+            f"{name}: to replay {len(opened):,} accesses takes {needed / 1e9:,.1f} GB of memory"
+        )
     replay = _core.Replay(opened.reader)
     recorded = replay.options()
     wanted = [{**recorded, **change} for change in changes]
