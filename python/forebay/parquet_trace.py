@@ -47,6 +47,7 @@ class ParquetTrace:
         if about is None:
             raise TraceError(f"{self._name}: no trace: `forebay convert` did not write it")
         types = column_types()
+        self._types = types
         self._dtypes = {name: _dtype(name, kind) for name, kind in types.items()}
         for name, wanted in types.items():
             index = schema.get_field_index(name)
@@ -153,10 +154,12 @@ class ParquetTrace:
                 or statistics.min != statistics.max
             ):
                 continue
-            value = pa.array([statistics.min])
+            kind = self._types[name]
             if name in _NAMES:
-                value = value.dictionary_encode()
-            found[name] = self._column(name, value)[0].astype(self._dtypes[name])
+                value = pa.array([statistics.min], kind.value_type).dictionary_encode()
+            else:
+                value = pa.array([statistics.min], kind)
+            found[name] = self._column(name, value)[0]
         return found
 
     def _column(self, name: str, column: Any) -> Array:
@@ -208,7 +211,7 @@ class ParquetTrace:
         """What pyarrow says, as a TraceError."""
         try:
             yield
-        except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError) as error:
+        except (pa.ArrowException, OSError, OverflowError, ValueError, MemoryError) as error:
             reason = one_line(str(error).strip().split("\n")[0]) or "not enough memory"
             raise TraceError(f"{self._name}: cannot be read as Parquet: {reason}") from error
 
