@@ -9,8 +9,9 @@ uint32_t Ghosts::buckets_for(uint32_t capacity) {
 }
 
 std::size_t Ghosts::state_bytes(uint32_t capacity, uint32_t lists) {
-  return sizeof(Head) + capacity * sizeof(Entry) + (std::size_t{capacity} + lists) * sizeof(Link) +
-         (std::size_t{lists} + lists % 2 + buckets_for(capacity)) * sizeof(uint32_t);
+  return sizeof(Head) + (std::size_t{capacity} + lists) * sizeof(Link) +
+         (std::size_t{lists} + lists % 2 + buckets_for(capacity)) * sizeof(uint32_t) +
+         (std::size_t{capacity} + capacity % 2) * sizeof(Entry);
 }
 
 Ghosts::Ghosts(void* state, uint32_t capacity, uint32_t lists)
@@ -18,15 +19,14 @@ Ghosts::Ghosts(void* state, uint32_t capacity, uint32_t lists)
       lists_(lists),
       bucket_mask_(buckets_for(capacity) - 1),
       head_(static_cast<Head*>(state)),
-      entries_(reinterpret_cast<Entry*>(head_ + 1)),
-      links_(reinterpret_cast<Link*>(entries_ + capacity)),
-      sizes_(reinterpret_cast<uint32_t*>(reinterpret_cast<Link*>(entries_ + capacity) + capacity +
-                                         lists)),
-      buckets_(sizes_ + lists + lists % 2) {}
+      links_(reinterpret_cast<Link*>(head_ + 1)),
+      sizes_(reinterpret_cast<uint32_t*>(reinterpret_cast<Link*>(head_ + 1) + capacity + lists)),
+      buckets_(sizes_ + lists + lists % 2),
+      entries_(reinterpret_cast<Entry*>(buckets_ + buckets_for(capacity))) {}
 
 void Ghosts::reset() {
   for (GhostIndex g = 0; g < capacity_; ++g)
-    entries_[g] = {{}, g + 1 < capacity_ ? g + 1 : none, 0};
+    entries_[g] = {{0, 0}, g + 1 < capacity_ ? g + 1 : none};
   head_->first_free = capacity_ > 0 ? 0 : none;
   links_.reset(capacity_ + lists_);
   for (uint32_t list = 0; list < lists_; ++list) sizes_[list] = 0;
@@ -34,17 +34,19 @@ void Ghosts::reset() {
 }
 
 Ghosts::GhostIndex Ghosts::find(PageKey key) const {
-  GhostIndex ghost = bucket(key);
-  while (ghost != none && !(entries_[ghost].key == key)) ghost = entries_[ghost].hash_next;
+  const uint64_t hash = hash_of(key);
+  GhostIndex ghost = bucket(hash);
+  while (ghost != none && !entries_[ghost].is(hash)) ghost = entries_[ghost].next();
   return ghost;
 }
 
 void Ghosts::add(uint32_t list, PageKey key) {
+  const uint64_t hash = hash_of(key);
   const GhostIndex ghost = head_->first_free;
   Entry& entry = entries_[ghost];
-  head_->first_free = entry.hash_next;
-  GhostIndex& first = bucket(key);
-  entry = {key, first, list};
+  head_->first_free = entry.next();
+  GhostIndex& first = bucket(hash);
+  entry = {{static_cast<uint32_t>(hash), static_cast<uint32_t>(hash >> 32)}, first | list << 31};
   first = ghost;
   links_.push_front(ring_of(list), ghost);
   ++sizes_[list];
@@ -52,12 +54,17 @@ void Ghosts::add(uint32_t list, PageKey key) {
 
 void Ghosts::remove(GhostIndex ghost) {
   Entry& entry = entries_[ghost];
-  GhostIndex* at = &bucket(entry.key);
-  while (*at != ghost) at = &entries_[*at].hash_next;
-  *at = entry.hash_next;
+  GhostIndex& first = bucket(entry.hash[0]);  // there are fewer buckets than 2^32
+  if (first == ghost) {
+    first = entry.next();
+  } else {
+    GhostIndex before = first;
+    while (entries_[before].next() != ghost) before = entries_[before].next();
+    entries_[before].set_next(entry.next());
+  }
   links_.unlink(ghost);
-  --sizes_[entry.list];
-  entry.hash_next = head_->first_free;
+  --sizes_[entry.list()];
+  entry.set_next(head_->first_free);
   head_->first_free = ghost;
 }
 

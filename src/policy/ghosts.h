@@ -1,5 +1,9 @@
-// Keys of pages that have left, in lists by the order of their leaving. In the arena; a lookup is a
-// hash, everything takes constant time.
+// Pages that have left, in lists by the order of their leaving. In the arena; a lookup is a hash,
+// everything takes constant time.
+//
+// A ghost keeps its key's hash_of alone. That tells keys apart whose files are fewer than 2^20 and
+// whose pages fewer than 2^43; beyond, a page could be taken for another's ghost once in 2^64,
+// which is no error: a policy may take any page for one that has come back.
 #pragma once
 
 #include "policy/links.h"
@@ -9,15 +13,15 @@ namespace forebay {
 class Ghosts {
  public:
   using GhostIndex = uint32_t;
-  static constexpr GhostIndex none = no_frame;
+  static constexpr GhostIndex none = 0x7fffffffu;
 
-  // For at most `capacity` ghosts in `lists` lists, aligned to 8.
+  // For at most `capacity` ghosts in one or two lists, aligned to 8.
   static std::size_t state_bytes(uint32_t capacity, uint32_t lists);
   Ghosts(void* state, uint32_t capacity, uint32_t lists);
 
   void reset();
   GhostIndex find(PageKey key) const;
-  uint32_t list_of(GhostIndex ghost) const { return entries_[ghost].list; }
+  uint32_t list_of(GhostIndex ghost) const { return entries_[ghost].list(); }
   uint32_t size(uint32_t list) const { return sizes_[list]; }
   bool full() const { return head_->first_free == none; }
   // `key` is no ghost, and the table is not full.
@@ -32,23 +36,30 @@ class Ghosts {
     uint32_t padding;
   };
   struct Entry {
-    PageKey key;
-    GhostIndex hash_next;  // also the free list's link
-    uint32_t list;
+    uint32_t hash[2];
+    uint32_t link;  // the next in the bucket or the free list, and in the highest bit its list
+
+    bool is(uint64_t of_key) const {
+      return hash[0] == static_cast<uint32_t>(of_key) &&
+             hash[1] == static_cast<uint32_t>(of_key >> 32);
+    }
+    GhostIndex next() const { return link & none; }
+    uint32_t list() const { return link >> 31; }
+    void set_next(GhostIndex next) { link = (link & ~none) | next; }
   };
 
   static uint32_t buckets_for(uint32_t capacity);
   FrameIndex ring_of(uint32_t list) const { return capacity_ + list; }
-  GhostIndex& bucket(PageKey key) const { return buckets_[hash_of(key) & bucket_mask_]; }
+  GhostIndex& bucket(uint64_t hash) const { return buckets_[hash & bucket_mask_]; }
 
   uint32_t capacity_;
   uint32_t lists_;
   uint32_t bucket_mask_;
   Head* head_;
-  Entry* entries_;
   Links links_;
   uint32_t* sizes_;  // of each list
   GhostIndex* buckets_;
+  Entry* entries_;
 };
 
 }  // namespace forebay

@@ -1,8 +1,8 @@
 // Least frequently used (Lu 3.4): frames by the number of accesses since their page came. Of those
 // with the fewest, the one that has had that number the longest goes.
 //
-// A list of classes, one for each number of accesses that some frame has, ascending; each holds its
-// frames, last come last. A frame moves to the next class with every access.
+// All frames stand in one ring by that order. Those with one number of accesses are a class, a
+// stretch of the ring, whose ends are known: an access moves a frame to the end of the next class.
 #pragma once
 
 #include "policy/links.h"
@@ -28,24 +28,27 @@ class LfuPolicy final : public Policy {
   using ClassIndex = uint32_t;
   struct Class {
     uint64_t accesses;
-    ClassIndex next_free;
-    uint32_t padding;
+    FrameIndex first;  // also the free list's link
+    FrameIndex last;
   };
   struct State {
     ClassIndex first_free;
     uint32_t padding;
   };
 
-  FrameIndex ring_of(ClassIndex c) const { return frames_ + c; }  // in links_
-  ClassIndex class_ring() const { return frames_; }               // in class_links_
-  ClassIndex new_class(ClassIndex after, uint64_t accesses);
+  bool alone(const Class& of) const { return of.first == of.last; }
+  // The class of the frame has `accesses`; false for the ring's end.
+  bool has(FrameIndex frame, uint64_t accesses) const {
+    return frame != ring_ && classes_[class_of_[frame]].accesses == accesses;
+  }
+  void begin_class(FrameIndex frame, FrameIndex after, uint64_t accesses);
+  void join_class(FrameIndex frame, ClassIndex joined);
   void leave(FrameIndex frame);
 
-  uint32_t frames_;
+  FrameIndex ring_;  // the next victim first
   State* state_;
-  Class* classes_;     // as many as frames
-  Links links_;        // frames, then the rings of classes
-  Links class_links_;  // classes, then their ring
+  Class* classes_;  // as many as frames
+  Links links_;
   ClassIndex* class_of_;
 };
 
