@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "arena/arena.h"
-
 namespace forebay::sim {
 namespace {
 
@@ -11,40 +9,20 @@ namespace {
 constexpr std::size_t bucket_ahead = 24;
 constexpr std::size_t frame_ahead = 12;
 
+ArenaShape arena_of(uint32_t frames, uint32_t shards) {
+  ArenaShape shape;
+  shape.shards = std::max(shards, 1u);
+  shape.frames = std::max(frames / shape.shards, 1u) * shape.shards;
+  return shape;
+}
+
 }  // namespace
 
-BlockCache::BlockCache(const PolicySpec& policy, uint32_t frames, uint32_t shards) {
-  shards = std::max(shards, 1u);
-  ArenaShape shape;
-  shape.shards = shards;
-  shape.frames = std::max(frames / shards, 1u) * shards;
-  const uint32_t of_shard = shape.frames_per_shard();
-  const uint32_t buckets = shape.buckets_per_shard();
-  const std::size_t policy_words = (policy.state_bytes(of_shard) + 7) / 8;
-  slots_.resize(shape.frames);
-  shard_states_.resize(shards);
-  buckets_.resize(std::size_t{buckets} * shards);
-  policy_states_.resize(policy_words * shards);
-  for (uint32_t s = 0; s < shards; ++s) {
-    shards_.emplace_back(&shard_states_[s], &buckets_[std::size_t{buckets} * s], slots_.data(),
-                         policy.attach(&policy_states_[policy_words * s], of_shard));
-    shards_.back().reset(s * of_shard, of_shard, buckets);
-    shards_.back().add_usable(of_shard);
-  }
-}
-
-std::size_t BlockCache::state_bytes() const {
-  return slots_.size() * sizeof(FrameSlot) + shard_states_.size() * sizeof(ShardState) +
-         buckets_.size() * sizeof(FrameIndex) + policy_states_.size() * sizeof(uint64_t);
-}
-
-BasicShard<FrameSlot>& BlockCache::shard(PageKey key) {
-  return shards_.size() == 1 ? shards_.front()
-                             : shards_[shard_of(key, static_cast<uint32_t>(shards_.size()))];
-}
+BlockCache::BlockCache(const PolicySpec& policy, uint32_t frames, uint32_t shards)
+    : shards_(policy, arena_of(frames, shards)) {}
 
 bool BlockCache::access(PageKey key) {
-  BasicShard<FrameSlot>& of_key = shard(key);
+  BasicShard<FrameSlot>& of_key = shards_.of(key);
   const Acquired acquired = of_key.acquire(key, true, *this);
   if (acquired.outcome == Acquire::hit) {
     ++hits_;
@@ -63,9 +41,9 @@ bool BlockCache::access(PageKey key) {
 void BlockCache::access(std::span<const PageKey> keys) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (i + bucket_ahead < keys.size())
-      shard(keys[i + bucket_ahead]).prefetch_bucket(keys[i + bucket_ahead]);
+      shards_.of(keys[i + bucket_ahead]).prefetch_bucket(keys[i + bucket_ahead]);
     if (i + frame_ahead < keys.size())
-      shard(keys[i + frame_ahead]).prefetch_frame(keys[i + frame_ahead]);
+      shards_.of(keys[i + frame_ahead]).prefetch_frame(keys[i + frame_ahead]);
     access(keys[i]);
   }
 }

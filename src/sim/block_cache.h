@@ -4,9 +4,8 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
-#include "engine/shard.h"
+#include "sim/shards.h"
 
 namespace forebay::sim {
 
@@ -23,20 +22,15 @@ class BlockCache final : private FrameStates {
   int64_t hits() const { return hits_; }
   int64_t misses() const { return misses_; }
   int64_t evictions() const { return evictions_; }
-  uint32_t frames() const { return static_cast<uint32_t>(slots_.size()); }
+  uint32_t frames() const { return shards_.frames(); }
   // Memory of the cache's own, in bytes.
-  std::size_t state_bytes() const;
+  std::size_t state_bytes() const { return shards_.bytes(); }
 
  private:
   bool evictable(FrameIndex) const override { return true; }
   CommitShape commit_shape(FrameIndex) const override { return {}; }
-  BasicShard<FrameSlot>& shard(PageKey key);
 
-  std::vector<FrameSlot> slots_;
-  std::vector<ShardState> shard_states_;
-  std::vector<FrameIndex> buckets_;
-  std::vector<uint64_t> policy_states_;
-  std::vector<BasicShard<FrameSlot>> shards_;
+  Shards shards_;
   int64_t hits_ = 0;
   int64_t misses_ = 0;
   int64_t evictions_ = 0;

@@ -4,31 +4,17 @@
 
 #include <algorithm>
 
-#include "arena/arena.h"
 #include "engine/rules.h"
 
 namespace forebay::sim {
 
-RuntimeCache::RuntimeCache(const RuntimeSettings& settings) : settings_(settings) {
-  const ArenaShape shape =
-      shape_arena(settings.capacity_bytes, settings.page_size, settings.shards);
-  frames_ = shape.frames;
-  const uint32_t of_shard = shape.frames_per_shard();
-  const uint32_t buckets = shape.buckets_per_shard();
-  const std::size_t policy_words = (settings.policy->state_bytes(of_shard) + 7) / 8;
-  slots_.resize(frames_);
-  states_.resize(frames_);
-  pages_.resize(frames_);
-  shard_states_.resize(shape.shards);
-  buckets_.resize(std::size_t{buckets} * shape.shards);
-  policy_states_.resize(policy_words * shape.shards);
-  for (uint32_t s = 0; s < shape.shards; ++s) {
-    shards_.emplace_back(&shard_states_[s], &buckets_[std::size_t{buckets} * s], slots_.data(),
-                         settings.policy->attach(&policy_states_[policy_words * s], of_shard));
-    shards_.back().reset(s * of_shard, of_shard, buckets);
-    shards_.back().add_usable(of_shard);
-  }
-}
+RuntimeCache::RuntimeCache(const RuntimeSettings& settings)
+    : settings_(settings),
+      shards_(*settings.policy,
+              shape_arena(settings.capacity_bytes, settings.page_size, settings.shards)),
+      frames_(shards_.frames()),
+      states_(frames_),
+      pages_(frames_) {}
 
 void* RuntimeCache::page(FrameIndex frame) const {
   std::unique_ptr<uint64_t[]>& state = pages_[frame];
@@ -46,8 +32,6 @@ CommitShape RuntimeCache::commit_shape(FrameIndex frame) const {
   settings_.page_kind->dirty(page(frame), settings_.page_size, regions);
   return shape_of(regions, settings_.page_size);
 }
-
-FrameIndex RuntimeCache::find(PageKey key) { return shard_for(key).find(key); }
 
 // Files and handles ----------------------------------------------------------------------------
 
@@ -93,7 +77,7 @@ void RuntimeCache::truncate(HandleIndex handle, int64_t bytes) {
   File& file = files_[handles_[handle].file];
   for (FrameIndex f = 0; f < frames_; ++f) {
     if (!meets(f, file, {bytes, INT64_MAX - bytes})) continue;
-    const int64_t page_start = slots_[f].key.page * settings_.page_size;
+    const int64_t page_start = shards_.key(f).page * settings_.page_size;
     ++states_[f].opened;
     if (page_start >= bytes) {
       release(f);
@@ -168,7 +152,7 @@ void RuntimeCache::write_part(Handle& handle, Extent part) {
 
 RuntimeCache::Got RuntimeCache::obtain(PageKey key, bool* count, bool wait, FrameIndex* frame) {
   for (;;) {
-    BasicShard<FrameSlot>& shard = shard_for(key);
+    BasicShard<FrameSlot>& shard = shards_.of(key);
     const Acquired acquired = shard.acquire(key, *count, *this);
     *frame = acquired.frame;
     if (acquired.outcome == Acquire::hit) {
@@ -273,7 +257,7 @@ int64_t RuntimeCache::read_pages(Handle& handle, Extent extent) {
         settings_.page_kind->holds(page(frame), settings_.page_size,
                                    {extent.offset % settings_.page_size, extent.length})) {
       if (!same_page) {
-        shard_for(key).hit(frame);
+        shards_.of(key).hit(frame);
         ++counts_.hits;
       }
       if (settings_.page_kind->lock_free()) {
@@ -392,11 +376,11 @@ int64_t RuntimeCache::fill(const File& file, std::vector<Claim>& claims, Extent 
 void RuntimeCache::release(FrameIndex frame) {
   if (states_[frame].dirty) --dirty_frames_;
   states_[frame].dirty = false;
-  shards_[frame / (frames_ / static_cast<uint32_t>(shards_.size()))].release(frame);
+  shards_.holding(frame).release(frame);
 }
 
 bool RuntimeCache::meets(FrameIndex frame, const File& file, Extent range) const {
-  const PageKey key = slots_[frame].key;
+  const PageKey key = shards_.key(frame);
   return key.file == file.id &&
          !intersect({key.page * settings_.page_size, settings_.page_size}, range).empty();
 }
@@ -434,7 +418,7 @@ void RuntimeCache::commit_range(const File& file, Extent range) {
 }
 
 void RuntimeCache::commit_around(FrameIndex victim) {
-  const PageKey key = slots_[victim].key;
+  const PageKey key = shards_.key(victim);
   const int64_t most = pages_around_victim(settings_.commit_size_bytes, settings_.page_size);
   std::vector<FrameIndex> frames{victim};
   for (const int64_t direction : {int64_t{1}, int64_t{-1}}) {
@@ -463,7 +447,7 @@ void RuntimeCache::commit_some(const File& file, uint32_t target) {
       if (which == Which::full &&
           !settings_.page_kind->holds(page(f), settings_.page_size, {0, settings_.page_size}))
         continue;
-      found.emplace_back(slots_[f].key.page, f);
+      found.emplace_back(shards_.key(f).page, f);
     }
     std::sort(found.begin(), found.end());
     found.resize(std::min<std::size_t>(found.size(), dirty_frames_ - target));

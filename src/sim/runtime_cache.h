@@ -11,9 +11,9 @@
 #include <optional>
 #include <vector>
 
-#include "engine/shard.h"
 #include "page/page_kind.h"
 #include "predict/sequential.h"
+#include "sim/shards.h"
 
 namespace forebay::sim {
 
@@ -93,11 +93,8 @@ class RuntimeCache final : private FrameStates {
   bool evictable(FrameIndex frame) const override { return !states_[frame].filling; }
   CommitShape commit_shape(FrameIndex frame) const override;
 
-  BasicShard<FrameSlot>& shard_for(PageKey key) {
-    return shards_[shard_of(key, static_cast<uint32_t>(shards_.size()))];
-  }
   void* page(FrameIndex frame) const;
-  FrameIndex find(PageKey key);
+  FrameIndex find(PageKey key) { return shards_.of(key).find(key); }
   bool translated(const Handle& handle, Extent extent) const;
   bool continues_page(Handle& handle, int64_t offset);
   Got obtain(PageKey key, bool* count, bool wait, FrameIndex* frame);
@@ -121,16 +118,12 @@ class RuntimeCache final : private FrameStates {
   void drop(const File& file, Extent range, bool dirty_too);
 
   RuntimeSettings settings_;
+  Shards shards_;
   uint32_t frames_;
   uint32_t dirty_frames_ = 0;
-  std::vector<FrameSlot> slots_;
   std::vector<State> states_;
   mutable std::vector<std::unique_ptr<uint64_t[]>> pages_;  // made when first used
-  std::vector<ShardState> shard_states_;
-  std::vector<FrameIndex> buckets_;
-  std::vector<uint64_t> policy_states_;
-  std::vector<BasicShard<FrameSlot>> shards_;
-  std::vector<File> files_;  // by slot; free: no handles
+  std::vector<File> files_;                                 // by slot; free: no handles
   uint64_t generation_ = 1;
   std::vector<Handle> handles_;
   Regions regions_;

@@ -1,0 +1,26 @@
+#include "sim/shards.h"
+
+namespace forebay::sim {
+
+Shards::Shards(const PolicySpec& policy, const ArenaShape& shape)
+    : frames_per_shard_(shape.frames_per_shard()) {
+  const std::size_t buckets = shape.buckets_per_shard();
+  const std::size_t policy_words = (policy.state_bytes(frames_per_shard_) + 7) / 8;
+  slots_.resize(shape.frames);
+  states_.resize(shape.shards);
+  buckets_.resize(buckets * shape.shards);
+  policies_.resize(policy_words * shape.shards);
+  for (uint32_t s = 0; s < shape.shards; ++s) {
+    shards_.emplace_back(&states_[s], &buckets_[buckets * s], slots_.data(),
+                         policy.attach(&policies_[policy_words * s], frames_per_shard_));
+    shards_.back().reset(s * frames_per_shard_, frames_per_shard_, shape.buckets_per_shard());
+    shards_.back().add_usable(frames_per_shard_);
+  }
+}
+
+std::size_t Shards::bytes() const {
+  return slots_.size() * sizeof(FrameSlot) + states_.size() * sizeof(ShardState) +
+         buckets_.size() * sizeof(FrameIndex) + policies_.size() * sizeof(uint64_t);
+}
+
+}  // namespace forebay::sim
