@@ -1,6 +1,7 @@
 // Completes requests in every way, mixed with messages, and says what a trace must hold of each
 // access: a line "ASKED MOVED HOW" with HOW "known", "at-once" (complete before the thread's next
 // call) or "given-up". Arguments: FILE [MODE]. Each rank writes its lines to FILE.expected.RANK.
+// NO_TESTALL: without MPI_Testall, in which MPICH at times reports errors that there are not.
 // SHORT_READS: requests that read beyond the end of the file end, which under Open MPI they do not.
 // Modes: "threads" lets four threads begin and wait 1000 times each; "killed" dies with requests
 // under way; "routine" only prints the library that a lookup of MPI_Wait leads to.
@@ -17,6 +18,12 @@
 #include "check.h"
 
 enum { FILLED = 1 << 16, RECORD = 100, FILES = 6, ALL = FILES + 2, THREADS = 4, ROUNDS = 1000 };
+
+#ifdef NO_TESTALL
+enum { WITHOUT_TESTALL = 1 };
+#else
+enum { WITHOUT_TESTALL = 0 };
+#endif
 
 static FILE* expected;
 static MPI_File file;
@@ -224,7 +231,7 @@ int main(int argc, char** argv) {
       for (int wait = 0; wait < 2; ++wait) {
         any(wait, ignore);
         some(wait, ignore);
-        all(wait, ignore);
+        all(wait || WITHOUT_TESTALL, ignore);
       }
     }
     one_by_one();
