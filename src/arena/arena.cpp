@@ -21,7 +21,7 @@ std::size_t align_up(std::size_t value, std::size_t alignment) {
 }  // namespace
 
 uint32_t ArenaShape::buckets_per_shard() const {
-  return std::bit_ceil(std::max<uint32_t>(frames_per_shard(), 1));
+  return std::bit_ceil(std::max<uint32_t>(frames_per_shard(), 1) * 2);
 }
 
 ArenaShape shape_arena(int64_t capacity_bytes, int64_t page_size, int64_t shards) {
