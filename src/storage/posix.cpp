@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <mutex>
 #include <vector>
 
@@ -15,10 +16,15 @@
 namespace forebay {
 namespace {
 
+// Requests of a list are issued concurrently where there are several large ones, or where they have
+// lately taken so long that storage must have been waited for.
 constexpr int64_t concurrent_from_bytes = 256 << 10;
+constexpr auto concurrent_from_each = std::chrono::microseconds(250);
 // With the caller, four requests are under way at a time: enough to overlap the round trips to a
 // few servers, and few enough not to crowd a node whose ranks all commit at once.
 constexpr int helper_threads = 3;
+
+using Clock = std::chrono::steady_clock;
 
 int64_t length_of(const Request& request) {
   int64_t length = 0;
@@ -81,6 +87,7 @@ struct Outcome {
   Status status;
   int64_t transferred = 0;
   int64_t syscalls = 0;
+  Clock::duration time{};
 };
 
 class PosixStorage final : public Storage {
@@ -114,9 +121,12 @@ class PosixStorage final : public Storage {
   Outcome put(const Request& request);
   Outcome get(const Request& request);
 
+  bool shared_out(std::span<const Request> requests) const;
+
   SystemCalls& calls_;
   const int descriptor_;
-  std::atomic<int> flush_error_{0};  // errno of the first fsync that failed
+  std::atomic<Clock::duration> request_time_{};  // moving average, of those in lists
+  std::atomic<int> flush_error_{0};              // errno of the first fsync that failed
   Workers workers_{helper_threads};
 };
 
@@ -130,17 +140,38 @@ Status PosixStorage::each(std::span<const Request> requests, StorageCounters& co
     if (!transferred.empty()) transferred[i] = outcome.transferred;
     if (first_failure.ok()) first_failure = outcome.status;
   };
-  const auto large = std::count_if(requests.begin(), requests.end(), [](const Request& request) {
-    return length_of(request) >= concurrent_from_bytes;
-  });
-  if (large < 2) {
+  if (requests.size() < 2) {
     for (std::size_t i = 0; i < requests.size(); ++i) record(i, transfer(requests[i]));
     return first_failure;
   }
   std::vector<Outcome> outcomes(requests.size());
-  workers_.run(requests.size(), [&](std::size_t i) { outcomes[i] = transfer(requests[i]); });
-  for (std::size_t i = 0; i < requests.size(); ++i) record(i, outcomes[i]);
+  const auto transfer_one = [&](std::size_t i) {
+    const auto begin = Clock::now();
+    outcomes[i] = transfer(requests[i]);
+    outcomes[i].time = Clock::now() - begin;
+  };
+  if (shared_out(requests)) {
+    workers_.run(requests.size(), transfer_one);
+  } else {
+    for (std::size_t i = 0; i < requests.size(); ++i) transfer_one(i);
+  }
+  Clock::duration sum{};
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    record(i, outcomes[i]);
+    sum += outcomes[i].time;
+  }
+  const Clock::duration before = request_time_.load(std::memory_order_relaxed);
+  const Clock::duration latest = sum / std::ssize(requests);
+  request_time_.store(before == before.zero() ? latest : (3 * before + latest) / 4,
+                      std::memory_order_relaxed);
   return first_failure;
+}
+
+bool PosixStorage::shared_out(std::span<const Request> requests) const {
+  if (request_time_.load(std::memory_order_relaxed) >= concurrent_from_each) return true;
+  return std::count_if(requests.begin(), requests.end(), [](const Request& request) {
+           return length_of(request) >= concurrent_from_bytes;
+         }) >= 2;
 }
 
 Outcome PosixStorage::put(const Request& request) {

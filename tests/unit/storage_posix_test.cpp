@@ -2,8 +2,13 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "storage/fault.h"
@@ -179,6 +184,55 @@ TEST_F(PosixStorage, ClosesItsDescriptorAndDoesNotPassItOn) {
   } watch;
   { const auto opened = open_posix_with(watch, file_.path(), true, true); }
   EXPECT_EQ(watch.descriptor, -1);
+}
+
+// A file system that takes its time, as one beyond a network does.
+class SlowCalls : public SystemCalls {
+ public:
+  ssize_t preadv(int descriptor, const iovec* segments, int count, int64_t offset) override {
+    const int now = ++under_way_;
+    for (int most = most_.load(); most < now && !most_.compare_exchange_weak(most, now);) {
+    }
+    std::this_thread::sleep_for(time_.load());
+    const ssize_t got = SystemCalls::preadv(descriptor, segments, count, offset);
+    --under_way_;
+    return got;
+  }
+  void take(std::chrono::milliseconds time) { time_ = time; }
+  int most_at_once() { return most_.exchange(0); }
+
+ private:
+  std::atomic<std::chrono::milliseconds> time_{std::chrono::milliseconds(0)};
+  std::atomic<int> under_way_{0};
+  std::atomic<int> most_{0};
+};
+
+TEST(PosixConcurrency, SmallRequestsOverlapWhereStorageKeepsThemWaiting) {
+  const TemporaryFile file{std::string(1000, 'x')};
+  SlowCalls calls;
+  const std::unique_ptr<Storage> storage =
+      std::move(open_posix_with(calls, file.path(), true, false).storage);
+  const auto read_list = [&] {
+    std::array<std::byte, 64> bytes{};
+    std::array<Segment, 16> segments;
+    std::array<Request, 16> requests;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      segments[i] = {&bytes[4 * i], 4};
+      requests[i] = {static_cast<int64_t>(50 * i), {&segments[i], 1}};
+    }
+    std::array<int64_t, 16> transferred{};
+    StorageCounters counters;
+    EXPECT_TRUE(storage->read(requests, transferred, counters).ok());
+    EXPECT_EQ(counters.requests, 16);
+    EXPECT_EQ(std::count(bytes.begin(), bytes.end(), std::byte{'x'}), 64);
+  };
+  read_list();
+  EXPECT_EQ(calls.most_at_once(), 1) << "nothing is known yet, and the calls take no time";
+  calls.take(std::chrono::milliseconds(5));
+  read_list();
+  EXPECT_EQ(calls.most_at_once(), 1) << "it shows with this list";
+  read_list();
+  EXPECT_GT(calls.most_at_once(), 1);
 }
 
 TEST(PosixDevices, HaveNothingToFlush) {
