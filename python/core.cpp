@@ -17,6 +17,7 @@
 #include "page/page_kind.h"
 #include "pattern_binding.h"
 #include "policy/policy.h"
+#include "predict/predictor.h"
 #include "replay_binding.h"
 #include "runtime/recover.h"
 #include "sim_binding.h"
@@ -125,6 +126,8 @@ NB_MODULE(_core, module) {
   module.def("page_kinds", page_kinds, "Every page kind.");
   module.def(
       "policies", [] { return variants(forebay::policies()); }, "Every replacement policy.");
+  module.def(
+      "predictors", [] { return variants(forebay::predictors()); }, "Every predictor.");
   module.def(
       "storages", [] { return variants(forebay::storages()); }, "Every storage.");
   using forebay::runtime::LeftCache;

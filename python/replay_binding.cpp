@@ -52,6 +52,7 @@ RuntimeSettings settings_of(const Options& options) {
   settings.shards = options.shards;
   settings.page_kind = find_page_kind(options.page_kind);
   settings.policy = find_policy(options.policy);
+  settings.predictor = find_predictor(options.predictor);
   settings.bypass_bytes = options.bypass_bytes;
   settings.read_ahead_bytes = options.read_ahead_bytes;
   settings.commit_size_bytes = options.commit_size_bytes;

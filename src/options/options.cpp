@@ -12,6 +12,7 @@
 
 #include "page/page_kind.h"
 #include "policy/policy.h"
+#include "predict/predictor.h"
 #include "storage/storage.h"
 
 namespace forebay {
@@ -66,6 +67,8 @@ std::vector<Declaration> declare_options() {
        "What a page remembers of the bytes written to it."},
       {"policy", choice, &Options::policy, names(policies(), spec_name), true,
        "Replacement policy: which page leaves a full cache."},
+      {"predictor", choice, &Options::predictor, names(predictors(), spec_name), true,
+       "How read-ahead says what is read next."},
       {"storage", choice, &Options::storage, names(storages(), spec_name), true,
        "How committed bytes reach the file."},
       {"page_size", bytes, &Options::page_size_bytes, "", true, "Size of a page.", 512, 16 * MiB},
@@ -75,7 +78,7 @@ std::vector<Declaration> declare_options() {
       {"bypass", bytes, &Options::bypass_bytes, "", true,
        "Contiguous accesses at least this long go to storage past the cache.", 1},
       {"read_ahead", bytes, &Options::read_ahead_bytes, "", true,
-       "How far sequential and strided reads are fetched ahead; 0 switches it off.", 0, 16 * GiB},
+       "How far reads that follow a pattern are fetched ahead; 0 switches it off.", 0, 16 * GiB},
       {"commit_size", bytes, &Options::commit_size_bytes, "", true,
        "Largest single request handed to storage.", 512, GiB},
       {"dirty_bound", fraction, &Options::dirty_bound, "", true,

@@ -39,9 +39,10 @@ struct Options {
   bool enable = true;  // false: everything passes through to the MPI library
   Scope scope = Scope::node;
   Consistency consistency = Consistency::posix;
-  std::string page_kind = "mask";  // a name from page_kinds()
-  std::string policy = "lru";      // a name from policies()
-  std::string storage = "posix";   // a name from storages()
+  std::string page_kind = "mask";       // a name from page_kinds()
+  std::string policy = "lru";           // a name from policies()
+  std::string predictor = "signature";  // a name from predictors()
+  std::string storage = "posix";        // a name from storages()
   int64_t page_size_bytes = 64 << 10;
   int64_t cache_size_bytes = 64 << 20;  // per process; a node's cache is this times its ranks
   int64_t bypass_bytes = 1 << 20;       // contiguous accesses at least this long bypass

@@ -46,9 +46,10 @@ class Folder {
   // The signature of all that was added. The folder is as new afterwards.
   Signature finish();
 
-  // Whether the accesses to come are predicted, and a walk through the predicted ones, without end.
-  // The walk may be used until generation() changes, which happens when a prediction fails.
-  bool predicts() const { return following_; }
+  // The loop by which the accesses to come are predicted, nullptr if they are not, and a walk
+  // through them, without end. Both may be used until generation() changes, which happens when a
+  // prediction fails.
+  const Pattern* loop() const { return following_ ? terms_.back().loop.get() : nullptr; }
   Walk ahead() const { return following_ ? Walk(follower_) : Walk(); }
   uint64_t generation() const { return generation_; }
 

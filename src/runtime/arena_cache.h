@@ -14,6 +14,7 @@
 
 #include "arena/arena.h"
 #include "engine/commit_plan.h"
+#include "engine/page_cursor.h"
 #include "engine/shard.h"
 #include "page/page_kind.h"
 #include "runtime/cached_file.h"
@@ -74,8 +75,9 @@ class ArenaCache final : private FrameStates {
   // accesses. *got = bytes before the end of the file.
   Status read(const Requester& who, Extent wanted, std::byte* memory, bool whole_pages, bool count,
               int64_t* got);
-  // Fetches the absent pages of `range` into frames that can be had without waiting.
-  void prefetch(const Requester& who, Extent range);
+  // Fetches the next absent pages, by one list of requests, into frames that can be had without
+  // waiting. False: there are no such frames, or no more pages.
+  bool prefetch(const Requester& who, PageCursor& pages);
 
   // Every byte of the file within `range` published before the call is in storage afterwards.
   Status commit(const Requester& who, Extent range);

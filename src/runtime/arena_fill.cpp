@@ -68,35 +68,30 @@ Status ArenaCache::read(const Requester& who, Extent wanted, std::byte* memory, 
   return {};
 }
 
-void ArenaCache::prefetch(const Requester& who, Extent range) {
-  const int64_t first = range.offset / page_size();
-  const int64_t end = std::min((range.end() - 1) / page_size() + 1, first + most_pages_a_plan);
-  Filling claims(*this, end - first);
-  for (int64_t page = first; page < end; ++page) {
-    const PageKey key = key_of(who, page);
-    bool again = true;
-    while (again) {
-      again = false;
-      Locked lock(*this, shard_of(key, shape_.shards));
-      if (shards_[shard_of(key, shape_.shards)].find(key) != no_frame) break;
+bool ArenaCache::prefetch(const Requester& who, PageCursor& pages) {
+  const int64_t most = pages_a_fill(shape_.frames);
+  Filling claims(*this, most);
+  bool frames_left = true;
+  while (!pages.done() && frames_left && std::ssize(claims.claims()) < most) {
+    const PageKey key = key_of(who, pages.page());
+    Locked lock(*this, shard_of(key, shape_.shards));
+    if (shards_[shard_of(key, shape_.shards)].find(key) == no_frame) {
       FrameIndex frame;
       Status status;
       bool count = false;
       const Got got = obtain(who, lock, key, &count, false, &frame, &status);
-      if (got == Got::again) {
-        again = true;
-      } else if (got == Got::placed) {
-        claims.begin({frame, page * page_size(), true});
-      } else {
-        page = end;  // no frame without waiting: enough fetched ahead
-      }
+      if (got == Got::again) continue;
+      if (got == Got::placed) claims.begin({frame, pages.page() * page_size(), true});
+      frames_left = got != Got::none;
     }
+    pages.advance();
   }
   int64_t ignored;
   if (!claims.empty()) {
-    const Status status = fill(who, claims, {range.offset, 0}, nullptr, true, &ignored);
+    const Status status = fill(who, claims, {}, nullptr, true, &ignored);
     (void)status;  // a read of these bytes will meet the failure itself
   }
+  return frames_left && !pages.done();
 }
 
 // What one claim fetches, and where it is read to.

@@ -247,8 +247,9 @@ Status CachedFile::read(int64_t offset, std::byte* memory, int64_t length, int64
   if (!status.ok()) *transferred = 0;
   // What goes past the cache would not find there what was fetched ahead.
   if (*transferred > 0 && !bypasses(length)) {
-    const Status ignored = within_memory([&] { return look_ahead(extent); });
-    (void)ignored;  // a read of these bytes will meet the failure itself
+    const Status ahead = within_memory([&] { return look_ahead(extent); });
+    // A read of these bytes will meet the failure itself.
+    if (ahead.code == Code::no_memory) predictor_.reset();
   }
   statistics_.read_bytes += *transferred;
   return status;
@@ -274,7 +275,7 @@ Status CachedFile::read_pages(Extent extent, std::byte* memory, int64_t* got) {
     return {};
   }
   // Where nothing is known of what comes next, no more than what is asked for is fetched.
-  const bool whole_pages = predictor_ && predictor_->window_bytes() > 0;
+  const bool whole_pages = predictor_ && predictor_->predicts();
   Status status = within_memory(
       [&] { return arena_->read(who, extent, memory, whole_pages, !same_page, got); });
   if (status.code == Code::no_memory) {
@@ -347,15 +348,11 @@ Status CachedFile::write_behind() {
 
 Status CachedFile::look_ahead(Extent access) {
   if (!predictor_) return {};
-  const FetchList list = predictor_->access(access);
-  if (list.empty()) return {};
+  const std::span<const Extent> fetch = predictor_->access(access);
+  if (fetch.empty()) return {};
   {
     const std::lock_guard<std::mutex> guard(background_mutex_);
-    for (const ExtentRun& run : list.runs()) {
-      for (int64_t i = 0; i < run.count; ++i) {
-        to_fetch_.push_back({run.first.offset + i * run.stride, run.first.length});
-      }
-    }
+    to_fetch_.insert(to_fetch_.end(), fetch.begin(), fetch.end());
   }
   if (options_.deterministic) {
     fetch_ahead();
@@ -373,9 +370,8 @@ void CachedFile::fetch_ahead() {
   }
   Statistics statistics;
   const Requester who = requester(&statistics);
-  for (const Extent& extent : extents) {
-    if (closing_.load(std::memory_order_relaxed)) break;
-    arena_->prefetch(who, extent);
+  PageCursor pages(extents, arena_->page_size());
+  while (!closing_.load(std::memory_order_relaxed) && arena_->prefetch(who, pages)) {
   }
   const std::lock_guard<std::mutex> guard(background_mutex_);
   background_statistics_.add(statistics);

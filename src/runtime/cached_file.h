@@ -28,7 +28,7 @@
 #include "extent/extent.h"
 #include "extent/status.h"
 #include "options/options.h"
-#include "predict/sequential.h"
+#include "predict/predictor.h"
 #include "runtime/turn.h"
 #include "storage/storage.h"
 
@@ -190,7 +190,7 @@ class CachedFile {
   int64_t last_page_ = -1;  // of the last access: the policy counts a run on one page once
   bool wants_write_through_ = false;
   Statistics statistics_;
-  std::optional<SequentialPredictor> predictor_;
+  std::unique_ptr<Predictor> predictor_;  // nullptr: nothing is fetched ahead
   Gain write_gain_;
   Gain read_gain_;
   uint32_t writes_until_sample_ = 0;

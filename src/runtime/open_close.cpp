@@ -161,7 +161,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   options_.policy = policies()[effective.policy].name;
   const int64_t window = read_ahead_window(options.read_ahead_bytes, arena_->capacity_bytes());
   if (mode != OpenMode::write_only && window > 0) {
-    predictor_.emplace(window, arena_->page_size());
+    predictor_ = find_predictor(options_.predictor)->make(window, arena_->page_size());
   }
   if (joined) arena_->drop(requester(), {0, INT64_MAX}, false);
   if (options_.deterministic) {

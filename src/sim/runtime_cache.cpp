@@ -52,7 +52,8 @@ RuntimeCache::HandleIndex RuntimeCache::open(uint64_t file, bool reads, int64_t 
   Handle handle;
   handle.file = static_cast<uint32_t>(slot - files_.begin());
   const int64_t window = read_ahead_window(settings_.read_ahead_bytes, capacity_bytes());
-  if (reads && window > 0) handle.predictor.emplace(window, settings_.page_size);
+  if (reads && window > 0)
+    handle.predictor = settings_.predictor->make(window, settings_.page_size);
   if (slot->handles > 1) drop(*slot, {0, INT64_MAX}, false);
   handles_.push_back(std::move(handle));
   return static_cast<HandleIndex>(handles_.size() - 1);
@@ -267,7 +268,7 @@ int64_t RuntimeCache::read_pages(Handle& handle, Extent extent) {
       return extent.length;
     }
   }
-  const bool whole_pages = handle.predictor && handle.predictor->window_bytes() > 0;
+  const bool whole_pages = handle.predictor && handle.predictor->predicts();
   const int64_t got = read_missing(handle, extent, whole_pages, !same_page);
   continues_page(handle, extent.end() - 1);
   return got;
@@ -307,28 +308,27 @@ int64_t RuntimeCache::read_missing(Handle& handle, Extent wanted, bool whole_pag
 
 void RuntimeCache::look_ahead(Handle& handle, Extent extent) {
   if (!handle.predictor) return;
-  const FetchList list = handle.predictor->access(extent);
-  for (const ExtentRun& run : list.runs()) {
-    for (int64_t i = 0; i < run.count; ++i)
-      prefetch(files_[handle.file], {run.first.offset + i * run.stride, run.first.length});
+  PageCursor pages(handle.predictor->access(extent), settings_.page_size);
+  while (prefetch(files_[handle.file], pages)) {
   }
 }
 
-void RuntimeCache::prefetch(const File& file, Extent range) {
-  const int64_t first = range.offset / settings_.page_size;
-  const int64_t end =
-      std::min((range.end() - 1) / settings_.page_size + 1, first + most_pages_a_plan);
+bool RuntimeCache::prefetch(const File& file, PageCursor& pages) {
+  const int64_t most = pages_a_fill(frames_);
   std::vector<Claim> claims;
-  for (int64_t number = first; number < end; ++number) {
-    const PageKey key{file.id, number};
+  bool frames_left = true;
+  for (; !pages.done() && frames_left && std::ssize(claims) < most; pages.advance()) {
+    const PageKey key{file.id, pages.page()};
     if (find(key) != no_frame) continue;
     FrameIndex frame = no_frame;
     bool count = false;
-    if (obtain(key, &count, false, &frame) != Got::placed) break;
+    frames_left = obtain(key, &count, false, &frame) == Got::placed;
+    if (!frames_left) continue;
     states_[frame].filling = true;
-    claims.push_back({frame, number, true});
+    claims.push_back({frame, pages.page(), true});
   }
-  if (!claims.empty()) fill(file, claims, {range.offset, 0}, true);
+  if (!claims.empty()) fill(file, claims, {}, true);
+  return frames_left && !pages.done();
 }
 
 // Bytes of `wanted` before the end of the file. Fetched bytes are counted as storage would deliver

@@ -11,8 +11,9 @@
 #include <optional>
 #include <vector>
 
+#include "engine/page_cursor.h"
 #include "page/page_kind.h"
-#include "predict/sequential.h"
+#include "predict/predictor.h"
 #include "sim/shards.h"
 
 namespace forebay::sim {
@@ -24,6 +25,7 @@ struct RuntimeSettings {
   int64_t shards = 0;
   const PageKind* page_kind = nullptr;
   const PolicySpec* policy = nullptr;
+  const PredictorSpec* predictor = nullptr;
   int64_t bypass_bytes = 1 << 20;
   int64_t read_ahead_bytes = 4 << 20;
   int64_t commit_size_bytes = 4 << 20;
@@ -80,7 +82,7 @@ class RuntimeCache final : private FrameStates {
     int64_t last_page = -1;
     FrameIndex translated = no_frame;
     uint32_t opened = 0;
-    std::optional<SequentialPredictor> predictor;
+    std::unique_ptr<Predictor> predictor;  // nullptr: nothing is fetched ahead
   };
   struct Claim {
     FrameIndex frame;
@@ -105,7 +107,7 @@ class RuntimeCache final : private FrameStates {
   int64_t read_pages(Handle& handle, Extent extent);
   int64_t read_missing(Handle& handle, Extent wanted, bool whole_pages, bool count_first);
   void look_ahead(Handle& handle, Extent extent);
-  void prefetch(const File& file, Extent range);
+  bool prefetch(const File& file, PageCursor& pages);
   int64_t fill(const File& file, std::vector<Claim>& claims, Extent wanted, bool whole_pages);
   void publish(FrameIndex frame, Extent region);
   void release(FrameIndex frame);

@@ -31,6 +31,7 @@ def test_every_variant_is_a_choice_of_its_option():
     choices = {option.name: option.choices for option in _core.options()}
     assert choices["page_kind"] == [kind.name for kind in _core.page_kinds()]
     assert choices["policy"] == [policy.name for policy in _core.policies()]
+    assert choices["predictor"] == [predictor.name for predictor in _core.predictors()]
     assert choices["storage"] == [storage.name for storage in _core.storages()]
 
 

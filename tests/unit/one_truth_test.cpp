@@ -46,6 +46,7 @@ class Twins {
     options_.deterministic = true;
     options_.policy = policy;
     options_.page_kind = kind;
+    options_.predictor = random.of(predictors()).name;
     options_.page_size_bytes = random.of(page_sizes);
     options_.cache_size_bytes = options_.page_size_bytes * (1 + random.below(60));
     options_.shards = random.below(4);
@@ -60,6 +61,7 @@ class Twins {
     settings.shards = options_.shards;
     settings.page_kind = find_page_kind(kind);
     settings.policy = find_policy(policy);
+    settings.predictor = find_predictor(options_.predictor);
     settings.bypass_bytes = options_.bypass_bytes;
     settings.read_ahead_bytes = options_.read_ahead_bytes;
     settings.commit_size_bytes = options_.commit_size_bytes;
@@ -86,16 +88,13 @@ class Twins {
       return simulated_->drop_clean(handle.simulated);
     }
     if (random_.one_in(80)) return resize(handle);
+    if (random_.one_in(20)) return read_records(handle);
     const int64_t length = random_.one_in(20) ? 1 + random_.below(30000) : 1 + random_.below(2000);
     if (random_.one_in(3)) run_at_ = random_.below(60000);
-    std::vector<std::byte> bytes(static_cast<std::size_t>(length));
     if (random_.one_in(2)) {
-      ASSERT_TRUE(handle.file->write(run_at_, bytes.data(), length).ok());
-      simulated_->write(handle.simulated, {run_at_, length});
+      write(handle, {run_at_, length});
     } else {
-      int64_t got = 0;
-      ASSERT_TRUE(handle.file->read(run_at_, bytes.data(), length, &got).ok());
-      EXPECT_EQ(simulated_->read(handle.simulated, {run_at_, length}), got);
+      read(handle, {run_at_, length});
     }
     run_at_ += length;
   }
@@ -118,6 +117,30 @@ class Twins {
     std::size_t disk = 0;
   };
 
+  void write(Handle& handle, Extent extent) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(extent.length));
+    ASSERT_TRUE(handle.file->write(extent.offset, bytes.data(), extent.length).ok());
+    simulated_->write(handle.simulated, extent);
+  }
+  void read(Handle& handle, Extent extent) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(extent.length));
+    int64_t got = 0;
+    ASSERT_TRUE(handle.file->read(extent.offset, bytes.data(), extent.length, &got).ok());
+    EXPECT_EQ(simulated_->read(handle.simulated, extent), got);
+  }
+  // A few variables of each record: a loop that a signature sees.
+  void read_records(Handle& handle) {
+    std::vector<Extent> variables;
+    for (int64_t left = 1 + random_.below(4); left > 0; --left) {
+      variables.push_back({random_.below(8000), 1 + random_.below(500)});
+    }
+    const int64_t record_bytes = random_.below(12000);
+    for (int64_t record = 0, records = random_.below(9); record < records; ++record) {
+      for (const Extent& variable : variables) {
+        read(handle, {variable.offset + record * record_bytes, variable.length});
+      }
+    }
+  }
   void open(std::size_t i) {
     Handle& handle = handles_[i];
     handle.disk = static_cast<std::size_t>(random_.below(std::ssize(disks_)));

@@ -353,7 +353,7 @@ TEST(PatternFold, PredictsWhatComes) {
   Folder folder;
   std::size_t predicted = 0;
   for (std::size_t i = 0; i < accesses.size(); ++i) {
-    if (folder.predicts() && i >= 3 * accesses.size() / 40) {
+    if (folder.loop() && i >= 3 * accesses.size() / 40) {
       ++predicted;
       Walk ahead = folder.ahead();
       for (std::size_t j = i; j < accesses.size(); ++j, ahead.advance()) {
@@ -368,10 +368,10 @@ TEST(PatternFold, PredictsWhatComes) {
 
 TEST(PatternFold, AWalkAheadIsGoodForAsLongAsTheGeneration) {
   Folder folder;
-  EXPECT_FALSE(folder.predicts());
+  EXPECT_FALSE(folder.loop());
   EXPECT_TRUE(folder.ahead().done());
   for (int64_t i = 0; i < 5; ++i) folder.add({i * 100, 10, 0});
-  ASSERT_TRUE(folder.predicts());
+  ASSERT_TRUE(folder.loop());
   const uint64_t generation = folder.generation();
   Walk ahead = folder.ahead();
   for (int64_t i = 5; i < 1000; ++i, ahead.advance()) {

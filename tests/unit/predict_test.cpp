@@ -2,12 +2,15 @@
 // is predicted twice, the window opens and closes.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "predict/sequential.h"
+#include "predict/signature.h"
 
 namespace forebay {
 namespace {
@@ -15,32 +18,29 @@ namespace {
 constexpr int64_t KiB = 1024;
 constexpr int64_t largest_window = 1024 * KiB;
 
-// Plays accesses and counts what the predictor was good for.
+// Plays accesses and counts what a predictor was good for.
 class Play {
  public:
-  explicit Play(int64_t join_bytes = 64 * KiB, int64_t window = largest_window)
-      : predictor_(window, join_bytes), window_(window) {}
+  explicit Play(const PredictorSpec& spec, int64_t join_bytes = 64 * KiB,
+                int64_t window = largest_window)
+      : predictor_(spec.make(window, join_bytes)), window_(window) {}
 
   void access(Extent access) {
     ++accesses_;
     hits_ += fetched(access);
-    const FetchList list = predictor_.access(access);
-    for (const ExtentRun& run : list.runs()) {
-      for (int64_t i = 0; i < run.count; ++i) {
-        const Extent extent{run.first.offset + i * run.stride, run.first.length};
-        EXPECT_GE(extent.offset, 0);
-        EXPECT_GT(extent.length, 0);
-        EXPECT_LE(extent.length, window_);
-        fetched_bytes_ += extent.length;
-        add(extent);
-      }
+    for (const Extent& extent : predictor_->access(access)) {
+      EXPECT_GE(extent.offset, 0);
+      EXPECT_GT(extent.length, 0);
+      EXPECT_LE(extent.length, window_);
+      fetched_bytes_ += extent.length;
+      add(extent);
     }
   }
 
   int64_t hits() const { return hits_; }
   int64_t misses() const { return accesses_ - hits_; }
   int64_t fetched_bytes() const { return fetched_bytes_; }
-  const SequentialPredictor& predictor() const { return predictor_; }
+  const Predictor& predictor() const { return *predictor_; }
 
  private:
   bool fetched(Extent access) const {
@@ -58,7 +58,7 @@ class Play {
     end = std::max(end, extent.end());
   }
 
-  SequentialPredictor predictor_;
+  const std::unique_ptr<Predictor> predictor_;
   const int64_t window_;
   std::map<int64_t, int64_t> pieces_;  // begin to end of what was fetched
   int64_t accesses_ = 0;
@@ -66,16 +66,25 @@ class Play {
   int64_t fetched_bytes_ = 0;
 };
 
-TEST(SequentialPredictor, ReadsAheadOfAContiguousReader) {
-  Play play;
+// What every predictor does.
+class EachPredictor : public testing::TestWithParam<const PredictorSpec*> {};
+
+INSTANTIATE_TEST_SUITE_P(Table, EachPredictor, testing::ValuesIn([] {
+                           std::vector<const PredictorSpec*> specs;
+                           for (const PredictorSpec& spec : predictors()) specs.push_back(&spec);
+                           return specs;
+                         }()),
+                         [](const auto& spec) { return std::string(spec.param->name); });
+
+TEST_P(EachPredictor, ReadsAheadOfAContiguousReader) {
+  Play play(*GetParam());
   for (int64_t i = 0; i < 1000; ++i) play.access({i * 4 * KiB, 4 * KiB});
   EXPECT_EQ(play.misses(), 2) << "the first access, and the one that shows the rule";
   EXPECT_LE(play.fetched_bytes(), 1000 * 4 * KiB + largest_window);
-  EXPECT_EQ(play.predictor().window_bytes(), largest_window);
 }
 
-TEST(SequentialPredictor, TakesContiguousAccessesOfAnyLength) {
-  Play play;
+TEST_P(EachPredictor, TakesContiguousAccessesOfAnyLength) {
+  Play play(*GetParam());
   std::mt19937_64 random(1);
   int64_t offset = 12345;
   for (int i = 0; i < 1000; ++i) {
@@ -87,36 +96,36 @@ TEST(SequentialPredictor, TakesContiguousAccessesOfAnyLength) {
   EXPECT_LE(play.fetched_bytes(), offset - 12345 + largest_window);
 }
 
-TEST(SequentialPredictor, FetchesTheNextHalfBeforeTheWindowIsUsedUp) {
-  SequentialPredictor predictor(largest_window, 0);
-  EXPECT_TRUE(predictor.access({0, 8 * KiB}).empty());
-  const FetchList first = predictor.access({8 * KiB, 8 * KiB});
-  ASSERT_EQ(first.runs().size(), 1u);
-  EXPECT_EQ(first.runs()[0].first, (Extent{16 * KiB, 64 * KiB}));
-  for (int64_t i = 2; i < 5; ++i) EXPECT_TRUE(predictor.access({i * 8 * KiB, 8 * KiB}).empty());
-  const FetchList second = predictor.access({5 * 8 * KiB, 8 * KiB});
-  ASSERT_EQ(second.runs().size(), 1u);
-  EXPECT_EQ(second.runs()[0].first, (Extent{80 * KiB, 96 * KiB})) << "128 KiB from here on";
+TEST_P(EachPredictor, FetchesTheNextHalfBeforeTheWindowIsUsedUp) {
+  const auto predictor = GetParam()->make(largest_window, 0);
+  EXPECT_TRUE(predictor->access({0, 8 * KiB}).empty());
+  const auto first = predictor->access({8 * KiB, 8 * KiB});
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0], (Extent{16 * KiB, 64 * KiB}));
+  for (int64_t i = 2; i < 5; ++i) EXPECT_TRUE(predictor->access({i * 8 * KiB, 8 * KiB}).empty());
+  const auto second = predictor->access({5 * 8 * KiB, 8 * KiB});
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_EQ(second[0], (Extent{80 * KiB, 96 * KiB})) << "128 KiB from here on";
 }
 
-TEST(SequentialPredictor, CoversInterleavedRecordsByWholePages) {
-  Play play;  // one of four ranks that deal out 4 KiB records
+TEST_P(EachPredictor, CoversInterleavedRecordsByWholePages) {
+  Play play(*GetParam());  // one of four ranks that deal out 4 KiB records
   for (int64_t i = 0; i < 1000; ++i) play.access({i * 16 * KiB + 4 * KiB, 4 * KiB});
   EXPECT_EQ(play.misses(), 3);
   EXPECT_GE(play.fetched_bytes(), 900 * 16 * KiB) << "holes are fetched with the records";
   EXPECT_LE(play.fetched_bytes(), 1000 * 16 * KiB + largest_window);
 }
 
-TEST(SequentialPredictor, LeavesWideHolesOut) {
-  Play play;
+TEST_P(EachPredictor, LeavesWideHolesOut) {
+  Play play(*GetParam());
   for (int64_t i = 0; i < 1000; ++i) play.access({i * 1024 * KiB, 4 * KiB});
   EXPECT_EQ(play.misses(), 3);
   EXPECT_LE(play.fetched_bytes(), 1000 * 4 * KiB + largest_window);
 }
 
-TEST(SequentialPredictor, ReadsBackward) {
+TEST_P(EachPredictor, ReadsBackward) {
   for (const int64_t stride : {4 * KiB, 16 * KiB, 256 * KiB}) {
-    Play play;
+    Play play(*GetParam());
     for (int64_t i = 999; i >= 0; --i) play.access({i * stride, 4 * KiB});
     EXPECT_EQ(play.misses(), 3) << "stride " << stride;
   }
@@ -132,32 +141,32 @@ void read_rows(Play& play, int64_t begin, int64_t rows, int64_t columns, int64_t
   }
 }
 
-TEST(SequentialPredictor, FollowsNestedStrides) {
+TEST_P(EachPredictor, FollowsNestedStrides) {
   for (const int64_t inner : {4 * KiB, 12 * KiB, 100 * KiB}) {
-    Play play;
+    Play play(*GetParam());
     read_rows(play, 0, 100, 8, inner, 4096 * KiB);
     EXPECT_LE(play.misses(), 2 * 3 + 2) << "inner step " << inner;
   }
 }
 
-TEST(SequentialPredictor, KnowsARowThatBeginsElsewhere) {
-  Play play;
+TEST_P(EachPredictor, KnowsARowThatBeginsElsewhere) {
+  Play play(*GetParam());
   for (int64_t plane = 0; plane < 10; ++plane) {
     read_rows(play, plane * 1000 * 1024 * KiB, 20, 8, 12 * KiB, 2048 * KiB);
   }
   EXPECT_LE(play.misses(), 2 * 3 + 2 + 9 * 2) << "one or two a plane";
 }
 
-TEST(SequentialPredictor, GoesOnWhenARunIsLongerThanTheOnesBefore) {
-  Play play;
+TEST_P(EachPredictor, GoesOnWhenARunIsLongerThanTheOnesBefore) {
+  Play play(*GetParam());
   read_rows(play, 0, 6, 8, 12 * KiB, 2048 * KiB);
   const int64_t before = play.misses();
   read_rows(play, 6 * 2048 * KiB, 1, 100, 12 * KiB, 0);
   EXPECT_LE(play.misses() - before, 1);
 }
 
-TEST(SequentialPredictor, IsSilentWhenAccessesAreRandom) {
-  Play play;
+TEST_P(EachPredictor, IsSilentWhenAccessesAreRandom) {
+  Play play(*GetParam());
   std::mt19937_64 random(9);
   for (int i = 0; i < 100000; ++i) {
     play.access(
@@ -166,8 +175,8 @@ TEST(SequentialPredictor, IsSilentWhenAccessesAreRandom) {
   EXPECT_EQ(play.fetched_bytes(), 0);
 }
 
-TEST(SequentialPredictor, IsNearlySilentOnRandomRecords) {
-  Play play;
+TEST_P(EachPredictor, IsNearlySilentOnRandomRecords) {
+  Play play(*GetParam());
   std::mt19937_64 random(9);
   for (int i = 0; i < 100000; ++i) {
     play.access({static_cast<int64_t>(random() % (1 << 18)) * 4 * KiB, 4 * KiB});
@@ -176,17 +185,19 @@ TEST(SequentialPredictor, IsNearlySilentOnRandomRecords) {
 }
 
 TEST(SequentialPredictor, ClosesItsWindowOnAMissAndLearnsAgain) {
-  Play play;
-  for (int64_t i = 0; i < 100; ++i) play.access({i * 4 * KiB, 4 * KiB});
-  EXPECT_GT(play.predictor().window_bytes(), 64 * KiB);
-  play.access({5000 * KiB, 100});
-  EXPECT_EQ(play.predictor().window_bytes(), 0);
-  play.access({5000 * KiB + 100, 100});
-  EXPECT_EQ(play.predictor().window_bytes(), 64 * KiB);
+  SequentialPredictor predictor(largest_window, 64 * KiB);
+  for (int64_t i = 0; i < 100; ++i) predictor.access({i * 4 * KiB, 4 * KiB});
+  EXPECT_GT(predictor.window_bytes(), 64 * KiB);
+  predictor.access({5000 * KiB, 100});
+  EXPECT_EQ(predictor.window_bytes(), 0);
+  predictor.access({5000 * KiB + 100, 100});
+  EXPECT_EQ(predictor.window_bytes(), 64 * KiB);
+  for (int64_t i = 2; i < 100000; ++i) predictor.access({5000 * KiB + i * 100, 100});
+  EXPECT_EQ(predictor.window_bytes(), largest_window);
 }
 
-TEST(SequentialPredictor, PassesOverTheSameAccessAgain) {
-  Play play;
+TEST_P(EachPredictor, PassesOverTheSameAccessAgain) {
+  Play play(*GetParam());
   for (int64_t i = 0; i < 100; ++i) {
     play.access({i * 4 * KiB, 4 * KiB});
     play.access({i * 4 * KiB, 4 * KiB});
@@ -194,10 +205,133 @@ TEST(SequentialPredictor, PassesOverTheSameAccessAgain) {
   EXPECT_LE(play.misses(), 4);
 }
 
-TEST(SequentialPredictor, WithoutAWindowSaysNothing) {
-  Play play(64 * KiB, 0);
+TEST_P(EachPredictor, WithoutAWindowSaysNothing) {
+  Play play(*GetParam(), 64 * KiB, 0);
   for (int64_t i = 0; i < 100; ++i) play.access({i * 4 * KiB, 4 * KiB});
   EXPECT_EQ(play.fetched_bytes(), 0);
+}
+
+// Whatever the offsets, nothing that lies in no file is fetched (and no sum overflows).
+TEST_P(EachPredictor, StaysWithinWhatOffsetsCanSay) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  for (const int64_t step : {-most / 3, most / 5, -(int64_t{1} << 40), int64_t{1} << 40}) {
+    Play play(*GetParam());
+    const int64_t begin = step < 0 ? most - 10000 : 0;
+    for (int64_t i = 0; i < 3; ++i) {
+      for (const int64_t within : {0, 300, 301, 5000}) {
+        play.access({begin + i * step + within, 100 + within});
+      }
+    }
+    for (int64_t i = 0; i < 4; ++i) play.access({begin + i * step / 2, 8192});
+  }
+}
+
+// Reads of the variables of a record, as PnetCDF makes them: unlike in place and size, of every
+// record the same.
+struct Variable {
+  int64_t offset;  // in the record
+  int64_t length;
+  int64_t pieces = 1;
+};
+
+void read_records(Play& play, const std::vector<Variable>& variables, int64_t records,
+                  int64_t record_bytes) {
+  for (int64_t record = 0; record < records; ++record) {
+    for (const Variable& variable : variables) {
+      for (int64_t piece = 0; piece < variable.pieces; ++piece) {
+        play.access(
+            {record * record_bytes + variable.offset + piece * variable.length, variable.length});
+      }
+    }
+  }
+}
+
+TEST(SignaturePredictor, KnowsTheVariablesOfARecord) {
+  const std::vector<Variable> variables = {
+      {0, 3000}, {900 * KiB, 8000}, {300 * KiB, 100}, {1700 * KiB, 30000}, {500 * KiB, 4096}};
+  Play signature(*find_predictor("signature"));
+  read_records(signature, variables, 40, 4096 * KiB);
+  EXPECT_LE(signature.misses(), 3 * std::ssize(variables)) << "three records show the rule";
+  EXPECT_LE(signature.fetched_bytes(), 40 * (3000 + 8000 + 100 + 30000 + 4096) + largest_window);
+  Play sequential(*find_predictor("sequential"));
+  read_records(sequential, variables, 40, 4096 * KiB);
+  EXPECT_EQ(sequential.hits(), 0);
+}
+
+TEST(SignaturePredictor, KnowsWhereTheNextRunBegins) {
+  const std::vector<Variable> variables = {
+      {0, 3000, 20}, {900 * KiB, 8000, 7}, {300 * KiB, 512, 50}, {1700 * KiB, 30000, 3}};
+  Play signature(*find_predictor("signature"));
+  read_records(signature, variables, 40, 4096 * KiB);
+  Play sequential(*find_predictor("sequential"));
+  read_records(sequential, variables, 40, 4096 * KiB);
+  EXPECT_GE(sequential.misses(), 2 * 4 * 40);
+  EXPECT_LE(signature.misses(), 2 * 4 * 4 + 4);
+}
+
+TEST(SignaturePredictor, FollowsStepsOfAnyDepth) {
+  const auto read_array = [](Play& play) {  // a block of four dimensions, elements apart
+    for (int64_t a = 0; a < 6; ++a) {
+      for (int64_t b = 0; b < 6; ++b) {
+        for (int64_t c = 0; c < 6; ++c) {
+          for (int64_t d = 0; d < 6; ++d) {
+            play.access({((a * 50 + b) * 50 + c) * 50 * 80 * KiB + d * 80 * KiB, 1000});
+          }
+        }
+      }
+    }
+  };
+  Play signature(*find_predictor("signature"), 4 * KiB);
+  read_array(signature);
+  Play sequential(*find_predictor("sequential"), 4 * KiB);
+  read_array(sequential);
+  EXPECT_LE(signature.misses(), 3 * sequential.misses() / 4);
+  EXPECT_LE(signature.misses(), 3 + 3 + 3 * 3 + 3 * 9);
+}
+
+TEST(SignaturePredictor, LeavesTheFieldWhenTheRuleFails) {
+  const std::vector<Variable> variables = {{0, 3000}, {900 * KiB, 8000}, {300 * KiB, 100}};
+  Play play(*find_predictor("signature"));
+  read_records(play, variables, 40, 4096 * KiB);
+  EXPECT_TRUE(play.predictor().predicts());
+  const int64_t before = play.fetched_bytes();
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 1000; ++i) {
+    play.access({static_cast<int64_t>(random() % (1 << 30)), 1 + i % 7});
+    EXPECT_FALSE(play.predictor().predicts());
+  }
+  EXPECT_EQ(play.fetched_bytes(), before);
+  for (int64_t i = 0; i < 100; ++i) play.access({i * 4 * KiB, 4 * KiB});
+  EXPECT_TRUE(play.predictor().predicts());
+}
+
+// Contiguous reads of a few sizes that come in any order make accidental loops.
+TEST(SignaturePredictor, DoesNotDisturbARunThatIsContiguous) {
+  for (const int sizes : {2, 3}) {
+    Play signature(*find_predictor("signature"));
+    Play sequential(*find_predictor("sequential"));
+    std::mt19937_64 random(4);
+    int64_t offset = 0;
+    for (int i = 0; i < 10000; ++i) {
+      const int64_t length = 1000 * (1 + static_cast<int64_t>(random() % sizes));
+      signature.access({offset, length});
+      sequential.access({offset, length});
+      offset += length;
+    }
+    EXPECT_EQ(signature.misses(), sequential.misses());
+    EXPECT_EQ(signature.fetched_bytes(), sequential.fetched_bytes());
+  }
+}
+
+// The same bytes in every pass, none to be had from elsewhere: bounded, though it is endless.
+TEST(SignaturePredictor, ComesToAnEndOnTheSameBytes) {
+  Play play(*find_predictor("signature"));
+  for (int i = 0; i < 10000; ++i) {
+    play.access({0, 100});
+    play.access({50, 100});
+    play.access({50, 200});
+  }
+  EXPECT_LE(play.fetched_bytes(), 10000 * 400);
 }
 
 }  // namespace

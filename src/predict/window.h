@@ -1,0 +1,41 @@
+// How far ahead of the last access is fetched, as in kernel read-ahead: little at first, twice as
+// much with every further fetch while the predictions come true, nothing once they do not.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace forebay {
+
+class Window {
+ public:
+  explicit Window(int64_t largest_bytes) : largest_bytes_(largest_bytes) {}
+
+  int64_t bytes() const { return bytes_; }  // 0 while it is closed
+  void close() { bytes_ = issued_bytes_ = 0; }
+
+  int64_t issued_bytes() const { return issued_bytes_; }  // fetched beyond the last access
+
+  // So much of what was fetched has been asked for.
+  void used(int64_t bytes) { issued_bytes_ = std::max<int64_t>(issued_bytes_ - bytes, 0); }
+  void issued(int64_t bytes) { issued_bytes_ += bytes; }
+
+  // How much more to fetch now; nothing while more than half of the window lies ahead, since that
+  // is time enough for the next half to come before it is needed. `first_bytes`: where it is
+  // opened.
+  int64_t wanted(int64_t first_bytes) {
+    if (bytes_ > 0 && issued_bytes_ > bytes_ / 2) return 0;
+    bytes_ =
+        std::min(bytes_ == 0 ? std::max(first_bytes, least_bytes) : 2 * bytes_, largest_bytes_);
+    return std::max<int64_t>(bytes_ - issued_bytes_, 0);
+  }
+
+ private:
+  static constexpr int64_t least_bytes = 64 << 10;
+
+  const int64_t largest_bytes_;
+  int64_t bytes_ = 0;
+  int64_t issued_bytes_ = 0;
+};
+
+}  // namespace forebay
