@@ -75,6 +75,7 @@ def plan() -> list[Case]:
         cases += [
             Case("local", "flash", ranks, {"write": 0.95, "requests": 50}, {}),
             Case("local", "strided-read", ranks, {}, {}),
+            Case("local", "record-read", ranks, {}, {}),
             Case("local", "stream", ranks, {"write": 0.98, "read": 0.98}, {}),
         ]
     for scope, limit in (("process", 150), ("node", 250)):
@@ -91,6 +92,7 @@ def plan() -> list[Case]:
             Case("gluster", "small", ranks, {"write": 100, "read": 10}, {}),
             Case("gluster", "flash", ranks, {"write": 2}, {}),
             Case("gluster", "strided-read", ranks, {"times computation": 1.3}, {}),
+            Case("gluster", "record-read", ranks, {}, {}),
             Case("gluster", "stream", ranks, {"write": 0.98, "read": 0.98}, {}),
         ]
     return cases

@@ -59,6 +59,11 @@ WORKLOADS = {
             {"read": ("open", "read", "close"), "compute": ("compute",)},
         ),
         Workload(
+            "record-read",
+            "five variables of each record, unlike in place and size, 100 us after each read",
+            {"read": ("open", "read", "close"), "compute": ("compute",)},
+        ),
+        Workload(
             "stream",
             "contiguous 8 MiB writes, read back through the same handle",
             {"write": _WHOLE_WRITE, "read": ("read",)},

@@ -1,4 +1,4 @@
-// Extents to be fetched, in the order in which they will be asked for.
+// Extents to be fetched.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,23 @@ namespace forebay {
 
 class FetchList {
  public:
-  // Extents that follow each other, forward or backward, with at most `join_bytes` between them
-  // become one that covers them; the page size is a good choice, as a page is fetched as a whole.
+  // Extents with at most `join_bytes` between them become one that covers them; the page size is a
+  // good choice, as a page is fetched as a whole.
   explicit FetchList(int64_t join_bytes) : join_bytes_(join_bytes) {}
 
-  std::span<const Extent> extents() const { return extents_; }
-  bool empty() const { return extents_.empty(); }
+  // All of them, by offset: what lies side by side is fetched together, whenever it is asked for.
+  std::span<const Extent> sorted() {
+    if (extents_.size() > 1) {
+      std::sort(extents_.begin(), extents_.end(),
+                [](const Extent& a, const Extent& b) { return a.offset < b.offset; });
+      std::size_t last = 0;
+      for (const Extent& extent : extents_) {
+        if (!join(extents_[last], extent)) extents_[++last] = extent;
+      }
+      extents_.resize(last + 1);
+    }
+    return extents_;
+  }
   void clear() { extents_.clear(); }
 
   // Predicted are any numbers; whether there are such bytes in any file.
@@ -31,13 +42,7 @@ class FetchList {
   // Leaves out what is not possible.
   void add(Extent extent) {
     if (!possible(extent)) return;
-    if (extents_.empty() || distance(extents_.back(), extent) > join_bytes_) {
-      extents_.push_back(extent);
-      return;
-    }
-    Extent& last = extents_.back();
-    const int64_t begin = std::min(last.offset, extent.offset);
-    last = {begin, std::max(last.end(), extent.end()) - begin};
+    if (extents_.empty() || !join(extents_.back(), extent)) extents_.push_back(extent);
   }
 
   // What fetching `extent` after `last` takes of a window: its bytes and the hole between them, or,
@@ -51,6 +56,14 @@ class FetchList {
   static int64_t distance(Extent a, Extent b) {
     if (a.offset > b.offset) std::swap(a, b);
     return std::max<int64_t>(b.offset - a.end(), 0);
+  }
+
+  // Whether `into` covers both now.
+  bool join(Extent& into, Extent extent) const {
+    if (distance(into, extent) > join_bytes_) return false;
+    const int64_t begin = std::min(into.offset, extent.offset);
+    into = {begin, std::max(into.end(), extent.end()) - begin};
+    return true;
   }
 
   const int64_t join_bytes_;

@@ -17,9 +17,9 @@ class Predictor {
   Predictor(const Predictor&) = delete;
   Predictor& operator=(const Predictor&) = delete;
 
-  // What to fetch now, in the order in which it will be asked for; good until the next access. Each
-  // byte that is predicted once more was either used or given up meanwhile; what is predicted may
-  // reach beyond the end of the file. `access` lies at or after byte 0 and is not empty.
+  // What to fetch now, by offset; good until the next access. Each byte that is predicted once more
+  // was either used or given up meanwhile; what is predicted may reach beyond the end of the file.
+  // `access` lies at or after byte 0 and is not empty.
   virtual std::span<const Extent> access(Extent access) = 0;
 
   // Whether it sees a rule that it goes by.

@@ -121,7 +121,7 @@ std::span<const Extent> SequentialPredictor::look_ahead() {
     window_.issued(count * cost);
     units -= count;
   }
-  return fetch_.extents();
+  return fetch_.sorted();
 }
 
 // Units index .. index + count - 1, counted from the beginning of the current run and going on in

@@ -64,7 +64,7 @@ std::span<const Extent> SignaturePredictor::look_ahead() {
     ++accesses_ahead_;
     ahead_.advance();
   }
-  return fetch_.extents();
+  return fetch_.sorted();
 }
 
 }  // namespace forebay
