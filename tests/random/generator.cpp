@@ -23,7 +23,7 @@ constexpr Weight kWeights[] = {
     {"completion", 60}, {"query", 50},       {"sync", 15},     {"check", 12}, {"change_size", 12},
     {"external", 6},    {"seek_shared", 10}, {"atomicity", 6}, {"hints", 4},  {"delete", 3},
     {"burst", 8},       {"end", 30},         {"fail", 10},     {"heal", 30},  {"arm", 4},
-    {"kill", 4},
+    {"kill", 4},        {"records", 6},
 };
 
 }  // namespace
@@ -74,6 +74,10 @@ Operation Generator::invent() {
   if (kind == "fail" || kind == "heal" || kind == "arm" || kind == "kill") return fault(kind);
   if (kind == "burst") {
     interleaved_burst(slot);
+    return Operation();
+  }
+  if (kind == "records") {
+    read_records(slot);
     return Operation();
   }
   Operation operation = make(kind);
@@ -301,19 +305,52 @@ void Generator::interleaved_burst(int slot) {
   for (int64_t round = 0; round < rounds; ++round) {
     for (int rank = 0; rank < planner_.ranks(); ++rank) {
       if (!handle.member(rank)) continue;
-      const View& view = handle.view[static_cast<std::size_t>(rank)];
-      Operation operation = make(routine.name);
-      operation.slot = slot;
-      Part part;
-      part.rank = rank;
-      part.memory = parse_datatype("b1");
-      part.count = length * view.etype->size;
-      part.offset = offset / view.etype->size;
-      operation.parts.push_back(part);
-      queue_.push_back(operation);
-      offset += part.count;
+      offset += queue_contiguous(slot, routine, rank, offset, length);
     }
   }
+}
+
+// A rank reads a few variables of each record, unlike in place and size, while another one may
+// write among them.
+void Generator::read_records(int slot) {
+  const Handle& handle = planner_.handle(slot);
+  if (!handle.readable()) return;
+  struct Variable {
+    int64_t offset, length;
+  };
+  std::vector<Variable> variables;
+  for (int64_t left = random_.between(1, 4); left > 0; --left) {
+    variables.push_back({random_.below(6000), random_.between(1, 400)});
+  }
+  const int reader = random_member(handle), writer = random_member(handle);
+  const bool writes = handle.writable() && random_.one_in(2);
+  const int64_t begin = random_offset(handle.file), step = random_.below(20000);
+  for (int64_t record = 0, records = random_.between(4, 9); record < records; ++record) {
+    for (const Variable& variable : variables) {
+      const int64_t offset = begin + record * step + variable.offset;
+      if (writes && random_.one_in(3)) {
+        queue_contiguous(slot, *find_routine("write_at"), writer, offset + random_.below(5000),
+                         random_.between(1, 50));
+      }
+      queue_contiguous(slot, *find_routine("read_at"), reader, offset, variable.length);
+    }
+  }
+}
+
+// `offset` is in bytes of the rank's view, `etypes` how many are moved; returns the bytes moved.
+int64_t Generator::queue_contiguous(int slot, const Routine& routine, int rank, int64_t offset,
+                                    int64_t etypes) {
+  const View& view = planner_.handle(slot).view[static_cast<std::size_t>(rank)];
+  Operation operation = make(routine.name);
+  operation.slot = slot;
+  Part part;
+  part.rank = rank;
+  part.memory = parse_datatype("b1");
+  part.count = etypes * view.etype->size;
+  part.offset = offset / view.etype->size;
+  operation.parts.push_back(part);
+  queue_.push_back(operation);
+  return part.count;
 }
 
 Operation Generator::completion() {

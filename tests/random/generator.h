@@ -32,6 +32,9 @@ class Generator {
   Operation change_size(int slot);
   Operation fault(std::string_view kind);
   void interleaved_burst(int slot);
+  void read_records(int slot);
+  int64_t queue_contiguous(int slot, const Routine& routine, int rank, int64_t offset,
+                           int64_t etypes);
 
   Part transfer_part(const Handle& handle, int rank, const Routine& routine);
   int64_t random_offset(int file);  // bytes
