@@ -5,12 +5,8 @@
 namespace forebay {
 
 std::size_t ArcPolicy::state_bytes(uint32_t frames) {
-  return sizeof(State) + (std::size_t{frames} + 2) * sizeof(Link) +
-         Ghosts::state_bytes(frames + 1, 2) + frames;
-}
-
-std::unique_ptr<Policy> ArcPolicy::attach(void* state, uint32_t frames) {
-  return std::make_unique<ArcPolicy>(state, frames);
+  return sizeof(State) + Links::state_bytes(frames, 2) + Ghosts::state_bytes(frames + 1, 2) +
+         frames;
 }
 
 ArcPolicy::ArcPolicy(void* state, uint32_t frames)

@@ -10,7 +10,6 @@ namespace forebay {
 class ArcPolicy final : public Policy {
  public:
   static std::size_t state_bytes(uint32_t frames);
-  static std::unique_ptr<Policy> attach(void* state, uint32_t frames);
 
   ArcPolicy(void* state, uint32_t frames);
 

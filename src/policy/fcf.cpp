@@ -12,14 +12,6 @@ constexpr uint32_t most_looked_at = 64;
 
 }  // namespace
 
-std::size_t FcfPolicy::state_bytes(uint32_t frames) {
-  return (static_cast<std::size_t>(frames) + 1) * sizeof(Link);
-}
-
-std::unique_ptr<Policy> FcfPolicy::attach(void* state, uint32_t frames) {
-  return std::make_unique<FcfPolicy>(state, frames);
-}
-
 FcfPolicy::FcfPolicy(void* state, uint32_t frames)
     : links_(static_cast<Link*>(state)),
       ring_(frames),

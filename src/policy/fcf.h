@@ -10,8 +10,7 @@ namespace forebay {
 
 class FcfPolicy final : public Policy {
  public:
-  static std::size_t state_bytes(uint32_t frames);
-  static std::unique_ptr<Policy> attach(void* state, uint32_t frames);
+  static std::size_t state_bytes(uint32_t frames) { return Links::state_bytes(frames, 1); }
 
   FcfPolicy(void* state, uint32_t frames);
 

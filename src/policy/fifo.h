@@ -7,8 +7,7 @@ namespace forebay {
 
 class FifoPolicy final : public Policy {
  public:
-  static std::size_t state_bytes(uint32_t frames);
-  static std::unique_ptr<Policy> attach(void* state, uint32_t frames);
+  static std::size_t state_bytes(uint32_t frames) { return Links::state_bytes(frames, 1); }
 
   FifoPolicy(void* state, uint32_t frames) : links_(static_cast<Link*>(state)), ring_(frames) {}
 

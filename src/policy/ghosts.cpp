@@ -9,7 +9,7 @@ uint32_t Ghosts::buckets_for(uint32_t capacity) {
 }
 
 std::size_t Ghosts::state_bytes(uint32_t capacity, uint32_t lists) {
-  return sizeof(Head) + (std::size_t{capacity} + lists) * sizeof(Link) +
+  return sizeof(Head) + Links::state_bytes(capacity, lists) +
          (std::size_t{lists} + lists % 2 + buckets_for(capacity)) * sizeof(uint32_t) +
          (std::size_t{capacity} + capacity % 2) * sizeof(Entry);
 }

@@ -4,11 +4,7 @@ namespace forebay {
 
 std::size_t LfuPolicy::state_bytes(uint32_t frames) {
   const std::size_t n = frames;
-  return sizeof(State) + n * sizeof(Class) + (n + 1) * sizeof(Link) + n * sizeof(ClassIndex);
-}
-
-std::unique_ptr<Policy> LfuPolicy::attach(void* state, uint32_t frames) {
-  return std::make_unique<LfuPolicy>(state, frames);
+  return sizeof(State) + n * sizeof(Class) + Links::state_bytes(frames, 1) + n * sizeof(ClassIndex);
 }
 
 LfuPolicy::LfuPolicy(void* state, uint32_t frames)

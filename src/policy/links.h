@@ -13,6 +13,10 @@ struct Link {
 
 class Links {
  public:
+  // For so many indices, and rings to hold them.
+  static std::size_t state_bytes(uint32_t indices, uint32_t rings) {
+    return (std::size_t{indices} + rings) * sizeof(Link);
+  }
   explicit Links(Link* links) : links_(links) {}
 
   void reset(uint32_t count) const {

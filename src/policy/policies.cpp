@@ -13,17 +13,14 @@ namespace forebay {
 namespace {
 
 constexpr PolicySpec specs[] = {
-    {"lru", "least recently used", LruPolicy::state_bytes, LruPolicy::attach},
-    {"fifo", "first in, first out", FifoPolicy::state_bytes, FifoPolicy::attach},
-    {"lfu", "least frequently used", LfuPolicy::state_bytes, LfuPolicy::attach},
-    {"arc", "adaptive replacement: recency and frequency by what comes back",
-     ArcPolicy::state_bytes, ArcPolicy::attach},
-    {"sieve", "oldest that was not used since it was last passed over", SievePolicy::state_bytes,
-     SievePolicy::attach},
-    {"s3fifo", "a small queue for newcomers, a main one for what is used again",
-     S3FifoPolicy::state_bytes, S3FifoPolicy::attach},
-    {"fcf", "fastest commit first of what was not used for long", FcfPolicy::state_bytes,
-     FcfPolicy::attach},
+    policy_spec<LruPolicy>("lru", "least recently used"),
+    policy_spec<FifoPolicy>("fifo", "first in, first out"),
+    policy_spec<LfuPolicy>("lfu", "least frequently used"),
+    policy_spec<ArcPolicy>("arc", "adaptive replacement: recency and frequency by what comes back"),
+    policy_spec<SievePolicy>("sieve", "oldest that was not used since it was last passed over"),
+    policy_spec<S3FifoPolicy>("s3fifo",
+                              "a small queue for newcomers, a main one for what is used again"),
+    policy_spec<FcfPolicy>("fcf", "fastest commit first of what was not used for long"),
 };
 
 }  // namespace

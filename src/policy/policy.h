@@ -79,6 +79,15 @@ struct PolicySpec {
   std::unique_ptr<Policy> (*attach)(void* state, uint32_t frames);
 };
 
+// Of a class with `state_bytes` and a constructor that takes what `attach` does.
+template <typename P>
+constexpr PolicySpec policy_spec(const char* name, const char* meaning) {
+  return {name, meaning, P::state_bytes,
+          [](void* state, uint32_t frames) -> std::unique_ptr<Policy> {
+            return std::make_unique<P>(state, frames);
+          }};
+}
+
 std::span<const PolicySpec> policies();
 const PolicySpec* find_policy(std::string_view name);  // nullptr: no such policy
 

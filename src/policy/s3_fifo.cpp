@@ -11,12 +11,8 @@ constexpr uint8_t most_accesses = 3;
 }  // namespace
 
 std::size_t S3FifoPolicy::state_bytes(uint32_t frames) {
-  return sizeof(State) + (std::size_t{frames} + 2) * sizeof(Link) +
+  return sizeof(State) + Links::state_bytes(frames, 2) +
          Ghosts::state_bytes(ghosts_for(frames), 1) + std::size_t{frames} * sizeof(Page);
-}
-
-std::unique_ptr<Policy> S3FifoPolicy::attach(void* state, uint32_t frames) {
-  return std::make_unique<S3FifoPolicy>(state, frames);
 }
 
 S3FifoPolicy::S3FifoPolicy(void* state, uint32_t frames)

@@ -12,7 +12,6 @@ namespace forebay {
 class S3FifoPolicy final : public Policy {
  public:
   static std::size_t state_bytes(uint32_t frames);
-  static std::unique_ptr<Policy> attach(void* state, uint32_t frames);
 
   S3FifoPolicy(void* state, uint32_t frames);
 

@@ -3,11 +3,7 @@
 namespace forebay {
 
 std::size_t SievePolicy::state_bytes(uint32_t frames) {
-  return sizeof(State) + (static_cast<std::size_t>(frames) + 1) * sizeof(Link) + frames;
-}
-
-std::unique_ptr<Policy> SievePolicy::attach(void* state, uint32_t frames) {
-  return std::make_unique<SievePolicy>(state, frames);
+  return sizeof(State) + Links::state_bytes(frames, 1) + frames;
 }
 
 SievePolicy::SievePolicy(void* state, uint32_t frames)

@@ -10,7 +10,6 @@ namespace forebay {
 class SievePolicy final : public Policy {
  public:
   static std::size_t state_bytes(uint32_t frames);
-  static std::unique_ptr<Policy> attach(void* state, uint32_t frames);
 
   SievePolicy(void* state, uint32_t frames);
 

@@ -2,8 +2,6 @@
 // add it to the table in src/policy/policies.cpp.
 #pragma once
 
-#include <new>
-
 #include "policy/policy.h"
 
 namespace forebay::templates {
@@ -16,9 +14,6 @@ class RandomPolicy final : public Policy {
   // The state is all that lasts, and is shared by the processes that map it: the object itself
   // keeps nothing but where it is.
   static std::size_t state_bytes(uint32_t frames) { return sizeof(State) + frames; }
-  static std::unique_ptr<Policy> attach(void* state, uint32_t frames) {
-    return std::make_unique<RandomPolicy>(state, frames);
-  }
 
   RandomPolicy(void* state, uint32_t frames)
       : state_(static_cast<State*>(state)),

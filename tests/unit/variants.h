@@ -20,8 +20,7 @@ inline std::vector<const PageKind*> page_kinds_and_template() {
 
 inline std::vector<PolicySpec> policies_and_template() {
   std::vector<PolicySpec> out(policies().begin(), policies().end());
-  out.push_back({"random", "any resident frame", templates::RandomPolicy::state_bytes,
-                 templates::RandomPolicy::attach});
+  out.push_back(policy_spec<templates::RandomPolicy>("random", "any resident frame"));
   return out;
 }
 
