@@ -115,7 +115,7 @@ Executor* running = nullptr;
 
 void on_signal(int signal_number) {
   const char* why = signal_number == SIGALRM ? "no progress (hung)" : strsignal(signal_number);
-  if (running != nullptr) running->report_interruption(why);
+  if (running != nullptr) running->report().interruption(why);
   if (signal_number == SIGALRM) _exit(3);
   signal(signal_number, SIG_DFL);
   raise(signal_number);
@@ -166,8 +166,8 @@ class Session {
   }
 
  private:
-  ExecutorSettings settings(uint64_t seed) const {
-    ExecutorSettings settings;
+  RunSettings settings(uint64_t seed) const {
+    RunSettings settings;
     settings.directory = arguments_.files;
     settings.operation_timeout_s = arguments_.operation_timeout_s;
     settings.log = arguments_.files + "/failure-" + std::to_string(seed) + ".log";
@@ -181,7 +181,7 @@ class Session {
   // One life of the job: its files are what the life before has left and recovery has completed.
   int live() {
     History history(arguments_.files, arguments_.life);
-    ExecutorSettings life = settings(arguments_.seed);
+    RunSettings life = settings(arguments_.seed);
     life.history = &history;
     Planner planner(rank_, ranks_, features_);
     std::string violation;
@@ -198,7 +198,7 @@ class Session {
       if (const auto data = history.saved_file(file)) planner.file(file).adopt(*data);
     }
     Executor executor(planner, features_, life);
-    if (!violation.empty()) executor.fail_aftermath(violation);
+    if (!violation.empty()) executor.report().fail_aftermath(violation);
     running = &executor;
     if (!arguments_.replay.empty()) {
       for (const Operation& operation : schedule_of_life()) executor.add(operation);

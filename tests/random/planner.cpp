@@ -64,6 +64,12 @@ bool separates(std::string_view name) {
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
+bool concerns_request(std::string_view name) {
+  static constexpr std::string_view kNames[] = {"wait",    "waitall", "test",
+                                                "testany", "status",  "cancel"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
 Planner::Planner(int rank, int ranks, const Features& features)
     : rank_(rank), ranks_(ranks), features_(features) {
   frozen_.fill(-1);
@@ -144,10 +150,10 @@ Planned Planner::plan(const Operation& operation) {
   planned.operation = operation;
   const std::string_view name = operation.name;
   static constexpr std::string_view kWithoutHandle[] = {
-      "open",    "barrier", "check",  "delete", "external", "wait", "waitall", "test",
-      "testany", "status",  "cancel", "fail",   "heal",     "arm",  "kill"};
-  const bool needs_handle = std::find(std::begin(kWithoutHandle), std::end(kWithoutHandle), name) ==
-                            std::end(kWithoutHandle);
+      "open", "barrier", "check", "delete", "external", "fail", "heal", "arm", "kill"};
+  const bool needs_handle = !concerns_request(name) &&
+                            std::find(std::begin(kWithoutHandle), std::end(kWithoutHandle), name) ==
+                                std::end(kWithoutHandle);
   if (storage_fails_ && !possible_while_failing(operation)) return planned;
   planned.may_fail = storage_fails_ || (flush_failed_ && find_routine(name) == nullptr);
   const Handle& handle = handles_[static_cast<std::size_t>(operation.slot)];
@@ -164,8 +170,7 @@ Planned Planner::plan(const Operation& operation) {
     plan_view(operation, planned);
   } else if (name == "end") {
     plan_end(operation, planned);
-  } else if (name == "wait" || name == "waitall" || name == "test" || name == "testany" ||
-             name == "status" || name == "cancel") {
+  } else if (concerns_request(name)) {
     plan_completion(operation, planned);
   } else if (name == "seek") {
     plan_seek(operation, planned);

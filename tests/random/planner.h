@@ -77,6 +77,8 @@ struct Planned {
 
 // True for operations with a barrier before and after: they are planned and executed alone.
 bool separates(std::string_view name);
+// What completes a nonblocking request of a rank, or asks after one.
+bool concerns_request(std::string_view name);
 
 class Planner {
  public:
