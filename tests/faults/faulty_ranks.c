@@ -2,8 +2,8 @@
 // turn, its Nth until a run meets none (inject.h).
 //
 //   faulty_ranks FILE storage some|all    every storage call of each rank
-//   faulty_ranks FILE segments RANK HOW   every shared-memory call of RANK (-1: of all); HOW: of
-//                                         inject.h
+//   faulty_ranks FILE segments RANK COUNT every shared-memory call of RANK (-1: of all), COUNT at a
+//                                         time (0: it and all after it)
 //   faulty_ranks FILE memory some|all     every allocation of each rank
 //
 // all: in both scopes, with write-behind and without; some: these take turns from rank to rank.
@@ -31,6 +31,7 @@ struct scenario {
   int rank;  // that meets the fault, -1: all do
   int calls;
   long nth;
+  long count;
   int error;
   int how;
   const char* scope;
@@ -58,10 +59,11 @@ static long runs, faults;
   do {                                                                                            \
     if (!(condition)) {                                                                           \
       fprintf(stderr,                                                                             \
-              "%s:%d: rank %d: %s does not hold (%s: rank %d, calls %d, nth %ld, error "          \
-              "%d, how %d, scope %s, write-behind %d)\n",                                         \
+              "%s:%d: rank %d: %s does not hold (%s: rank %d, calls %d, nth %ld, count "          \
+              "%ld, error %d, how %d, scope %s, write-behind %d)\n",                              \
               __FILE__, __LINE__, rank, #condition, current->name, current->rank, current->calls, \
-              current->nth, current->error, current->how, current->scope, current->write_behind); \
+              current->nth, current->count, current->error, current->how, current->scope,         \
+              current->write_behind);                                                             \
       MPI_Abort(MPI_COMM_WORLD, 1);                                                               \
     }                                                                                             \
   } while (0)
@@ -97,7 +99,7 @@ static int class_expected(void) {
 
 static bool may_fail(void) {
   if (current->calls == INJECT_SEGMENT || current->error == EINTR) return false;
-  return current->how == INJECT_ONCE || current->how == INJECT_FOR_EVER;
+  return current->how == INJECT_FAIL;
 }
 
 // Whether the call succeeded; a failure must be the one expected.
@@ -241,7 +243,9 @@ static bool run(const struct scenario* scenario) {
   strided = false;
   MPI_Barrier(MPI_COMM_WORLD);
   const bool faulty = scenario->rank < 0 || scenario->rank == rank;
-  if (faulty) arm(path, scenario->calls, scenario->nth, scenario->error, scenario->how);
+  if (faulty) {
+    arm(path, scenario->calls, scenario->nth, scenario->count, scenario->error, scenario->how);
+  }
   MPI_File file = open_file();
   use(file);
   all_succeeded(MPI_File_close(&file));
@@ -266,27 +270,28 @@ static void run_each(struct scenario scenario) {
 static void storage_faults(bool all) {
   static const struct {
     int calls, error, how;
+    long count;
   } kinds[] = {
-      {INJECT_WRITE, ENOSPC, INJECT_ONCE},     {INJECT_WRITE, ENOSPC, INJECT_FOR_EVER},
-      {INJECT_WRITE, EDQUOT, INJECT_ONCE},     {INJECT_WRITE, EDQUOT, INJECT_FOR_EVER},
-      {INJECT_WRITE, EIO, INJECT_ONCE},        {INJECT_WRITE, EIO, INJECT_FOR_EVER},
-      {INJECT_WRITE, EFBIG, INJECT_ONCE},      {INJECT_WRITE, EFBIG, INJECT_FOR_EVER},
-      {INJECT_WRITE, EINTR, INJECT_ONCE},      {INJECT_WRITE, 0, INJECT_HALF},
-      {INJECT_WRITE, 0, INJECT_HALF_FOR_EVER}, {INJECT_READ, EIO, INJECT_ONCE},
-      {INJECT_READ, EIO, INJECT_FOR_EVER},     {INJECT_READ, EINTR, INJECT_ONCE},
-      {INJECT_READ, 0, INJECT_HALF},           {INJECT_READ, 0, INJECT_HALF_FOR_EVER},
-      {INJECT_FSYNC, EIO, INJECT_ONCE},        {INJECT_FSYNC, EIO, INJECT_FOR_EVER},
-      {INJECT_FSYNC, ENOSPC, INJECT_ONCE},     {INJECT_FSYNC, EDQUOT, INJECT_FOR_EVER},
-      {INJECT_FSYNC, EINTR, INJECT_ONCE},      {INJECT_SIZE, EIO, INJECT_ONCE},
-      {INJECT_SIZE, EIO, INJECT_FOR_EVER},     {INJECT_OPEN, EIO, INJECT_ONCE},
-      {INJECT_OPEN, EIO, INJECT_FOR_EVER},     {INJECT_CLOSE, EIO, INJECT_FOR_EVER},
+      {INJECT_WRITE, ENOSPC, INJECT_FAIL, 1}, {INJECT_WRITE, ENOSPC, INJECT_FAIL, 0},
+      {INJECT_WRITE, EDQUOT, INJECT_FAIL, 1}, {INJECT_WRITE, EDQUOT, INJECT_FAIL, 0},
+      {INJECT_WRITE, EIO, INJECT_FAIL, 1},    {INJECT_WRITE, EIO, INJECT_FAIL, 0},
+      {INJECT_WRITE, EFBIG, INJECT_FAIL, 1},  {INJECT_WRITE, EFBIG, INJECT_FAIL, 0},
+      {INJECT_WRITE, EINTR, INJECT_FAIL, 1},  {INJECT_WRITE, 0, INJECT_HALF, 1},
+      {INJECT_WRITE, 0, INJECT_HALF, 0},      {INJECT_READ, EIO, INJECT_FAIL, 1},
+      {INJECT_READ, EIO, INJECT_FAIL, 0},     {INJECT_READ, EINTR, INJECT_FAIL, 1},
+      {INJECT_READ, 0, INJECT_HALF, 1},       {INJECT_READ, 0, INJECT_HALF, 0},
+      {INJECT_FSYNC, EIO, INJECT_FAIL, 1},    {INJECT_FSYNC, EIO, INJECT_FAIL, 0},
+      {INJECT_FSYNC, ENOSPC, INJECT_FAIL, 1}, {INJECT_FSYNC, EDQUOT, INJECT_FAIL, 0},
+      {INJECT_FSYNC, EINTR, INJECT_FAIL, 1},  {INJECT_SIZE, EIO, INJECT_FAIL, 1},
+      {INJECT_SIZE, EIO, INJECT_FAIL, 0},     {INJECT_OPEN, EIO, INJECT_FAIL, 1},
+      {INJECT_OPEN, EIO, INJECT_FAIL, 0},     {INJECT_CLOSE, EIO, INJECT_FAIL, 0},
   };
   for (int k = 0; k < (int)(sizeof kinds / sizeof *kinds); ++k) {
     for (int faulty = 0; faulty < ranks; ++faulty) {
       for (int variant = 0; variant < 4; ++variant) {
         if (!all && variant != (k + faulty) % 4) continue;
-        run_each((struct scenario){"storage", faulty, kinds[k].calls, 1, kinds[k].error,
-                                   kinds[k].how, variant & 1 ? "process" : "node",
+        run_each((struct scenario){"storage", faulty, kinds[k].calls, 1, kinds[k].count,
+                                   kinds[k].error, kinds[k].how, variant & 1 ? "process" : "node",
                                    (variant & 2) != 0, 4096});
       }
     }
@@ -295,11 +300,16 @@ static void storage_faults(bool all) {
 
 // An arena is made for each cache size that was not in use before. As long as the node's own
 // segment is refused every run asks for it anew.
-static void segment_faults(int faulty, int how) {
+static void segment_faults(int faulty, long count) {
   static const int errors[] = {ENOMEM, ENOSPC, EMFILE};
   for (int scope = 0; scope < 2; ++scope) {
-    struct scenario scenario = {
-        "segments", faulty, INJECT_SEGMENT, 1, 0, how, scope ? "process" : "node", false, 4096};
+    struct scenario scenario = {.name = "segments",
+                                .rank = faulty,
+                                .calls = INJECT_SEGMENT,
+                                .nth = 1,
+                                .count = count,
+                                .how = INJECT_FAIL,
+                                .scope = scope ? "process" : "node"};
     int sizes = 0;
     for (int from_anew = 0; from_anew < 3; ++from_anew) {
       do {
@@ -319,9 +329,9 @@ static void memory_faults(bool all) {
   for (int faulty = 0; faulty < ranks; ++faulty) {
     for (int variant = 0; variant < 8; ++variant) {
       if (!all && (variant + variant / 2 + variant / 4) % ranks != faulty) continue;
-      run_each((struct scenario){"memory", faulty, INJECT_ALLOCATION, 1, ENOMEM,
-                                 variant & 4 ? INJECT_FOR_EVER : INJECT_ONCE,
-                                 variant & 1 ? "process" : "node", (variant & 2) != 0, 4096});
+      run_each((struct scenario){"memory", faulty, INJECT_ALLOCATION, 1, variant & 4 ? 0 : 1,
+                                 ENOMEM, INJECT_FAIL, variant & 1 ? "process" : "node",
+                                 (variant & 2) != 0, 4096});
     }
   }
 }
@@ -335,7 +345,7 @@ int main(int argc, char** argv) {
   CHECK(arm != NULL && disarm != NULL && argc >= 3);
   path = argv[1];
   if (strcmp(argv[2], "storage") == 0) storage_faults(strcmp(argv[3], "all") == 0);
-  if (strcmp(argv[2], "segments") == 0) segment_faults(atoi(argv[3]), atoi(argv[4]));
+  if (strcmp(argv[2], "segments") == 0) segment_faults(atoi(argv[3]), atol(argv[4]));
   if (strcmp(argv[2], "memory") == 0) memory_faults(strcmp(argv[3], "all") == 0);
   if (rank == 0) printf("%ld runs, %ld faults\n", runs, faults);
   MPI_Finalize();

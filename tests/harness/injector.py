@@ -5,11 +5,11 @@ from pathlib import Path
 
 from harness import forebay, mpi
 
-SOURCE = mpi.ROOT / "tests" / "faults" / "inject.c"
+SOURCE = mpi.HEADERS / "inject.c"
 
 # As in inject.h.
 STORAGE = 63
-KILLS = {"before": 4, "after": 5, "half-way": 6}
+KILLS = {"before": 3, "after": 4, "half-way": 5}
 NEVER = 1 << 60
 
 
@@ -35,5 +35,5 @@ def preloaded(program: Sequence[str], settings: Mapping[str, str]) -> list[str]:
 
 def kill(file: Path, nth: int, how: str, rank: int | None = None) -> dict[str, str]:
     """Variables that kill the process, or that rank, at its nth storage call on the file."""
-    variables = {"INJECT": f"{STORAGE} {nth} 0 {KILLS[how]}", "INJECT_FILE": str(file)}
+    variables = {"INJECT": f"{STORAGE} {nth} 1 0 {KILLS[how]}", "INJECT_FILE": str(file)}
     return variables if rank is None else {**variables, "INJECT_RANK": str(rank)}

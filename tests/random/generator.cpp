@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <numeric>
 
-#include "storage_faults.h"
+#include "inject.h"
 
 namespace random_io {
 namespace {
@@ -412,11 +412,11 @@ Operation Generator::fault(std::string_view kind) {
   operation.members = random_.one_in(2) ? all : random_.between(1, all);
   if (kind == "fail") {
     static constexpr int64_t kErrors[] = {ENOSPC, ENOSPC, EDQUOT, EIO};
-    static constexpr int64_t kCalls[] = {kWriteCall, kWriteCall, kWriteCall, kReadCall,
-                                         kWriteCall | kReadCall};
+    static constexpr int64_t kCalls[] = {INJECT_WRITE, INJECT_WRITE, INJECT_WRITE, INJECT_READ,
+                                         INJECT_WRITE | INJECT_READ};
     operation.error = kErrors[random_.below(std::size(kErrors))];
     operation.mode = kCalls[random_.below(std::size(kCalls))];
-    if (features_.enabled("fail_flush") && random_.one_in(10)) operation.mode = kFlushCall;
+    if (features_.enabled("fail_flush") && random_.one_in(10)) operation.mode = INJECT_FSYNC;
     operation.value = random_.between(1, random_.one_in(2) ? 2 : 12);
     operation.length = random_.one_in(2) ? 0 : random_.between(1, 4);
   } else if (kind == "arm") {

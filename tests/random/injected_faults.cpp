@@ -7,24 +7,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "file_operations.h"
-#include "storage_faults.h"
+#include "inject.h"
 #include "verification.h"
 
 namespace random_io {
 namespace {
 
-// The calls of the preloaded storage_faults.c; null without it.
-struct StorageFaults {
-  StorageFaultsFail* fail;
-  StorageFaultsKill* kill;
-  StorageFaultsHeal* heal;
-};
-
-StorageFaults storage_faults() {
-  return {reinterpret_cast<StorageFaultsFail*>(dlsym(RTLD_DEFAULT, "storage_faults_fail")),
-          reinterpret_cast<StorageFaultsKill*>(dlsym(RTLD_DEFAULT, "storage_faults_kill")),
-          reinterpret_cast<StorageFaultsHeal*>(dlsym(RTLD_DEFAULT, "storage_faults_heal"))};
+// By the injector; nothing happens where it is not preloaded.
+void inject(int calls, int64_t nth, int64_t count, int64_t error, int how) {
+  const auto arm = reinterpret_cast<inject_arm_function*>(dlsym(RTLD_DEFAULT, "inject_arm"));
+  if (arm != nullptr) arm(nullptr, calls, nth, count, static_cast<int>(error), how);
 }
 
 }  // namespace
@@ -32,15 +27,16 @@ StorageFaults storage_faults() {
 void make_storage_fail(Rank& rank, const Planned& planned) {
   const Operation& operation = planned.operation;
   rank.outcomes.allow(operation.error);
-  const StorageFaults faults = storage_faults();
-  if (!rank.among(operation.members) || faults.fail == nullptr) return;
-  faults.fail(static_cast<int>(operation.mode), operation.value, operation.length,
-              static_cast<int>(operation.error));
+  if (!rank.among(operation.members)) return;
+  // A device that fails may have taken a part.
+  const int how = operation.error == EIO ? INJECT_FAIL_HALF : INJECT_FAIL;
+  inject(static_cast<int>(operation.mode), operation.value, operation.length, operation.error, how);
 }
 
 void heal_storage(Rank& rank, const Planned& planned) {
-  const StorageFaults faults = storage_faults();
-  if (faults.heal != nullptr) faults.heal();
+  const auto disarm =
+      reinterpret_cast<inject_disarm_function*>(dlsym(RTLD_DEFAULT, "inject_disarm"));
+  if (disarm != nullptr) disarm();
   MPI_Barrier(MPI_COMM_WORLD);
   for (int file = 0; file < kFiles; ++file) {
     FileModel& model = rank.planner.file(file);
@@ -69,8 +65,8 @@ void arm_death(Rank& rank, const Planned& planned) {
   rank.settings.history->of(rank.number()).doomed = true;
   if (!rank.among(operation.members)) return;
   if (operation.mode == kAtStorageCall) {
-    const StorageFaults faults = storage_faults();
-    if (faults.kill != nullptr) faults.kill(operation.value);
+    const int calls = INJECT_WRITE | INJECT_READ | INJECT_FSYNC;
+    inject(calls, operation.value, 1, 0, INJECT_KILL_BEFORE);
     return;
   }
   sigevent event = {};

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import cycle
 from pathlib import Path
 
-from harness import forebay, mpi
+from harness import forebay, injector, mpi
 
 FOLDER = Path(__file__).resolve().parent
 PAGES = (("64KiB", "64MiB"), ("512", "64KiB"), ("4KiB", "256KiB"), ("1MiB", "8MiB"))
@@ -121,7 +121,7 @@ def build(installation: mpi.Mpi) -> Path:
     """Compiles random_io with the installation's wrapper, unless nothing has changed."""
     folder = mpi.PROGRAMS / installation.name / "random"
     folder.mkdir(parents=True, exist_ok=True)
-    headers = list(FOLDER.glob("*.h"))
+    headers = [*FOLDER.glob("*.h"), *mpi.HEADERS.glob("*.h")]
     objects = []
     for source in sorted(FOLDER.glob("*.cpp")):
         target = folder / (source.stem + ".o")
@@ -129,6 +129,7 @@ def build(installation: mpi.Mpi) -> Path:
         if target.exists() and target.stat().st_mtime > newest([source, *headers]):
             continue
         flags = ["-std=c++20", "-O2", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+        flags += [f"-I{mpi.HEADERS}"]
         checked([compiler(installation), *flags, "-c", str(source), "-o", str(target)])
     program = folder / "random_io"
     if not program.exists() or program.stat().st_mtime < newest([Path(o) for o in objects]):
@@ -143,17 +144,6 @@ def build_faults(installation: mpi.Mpi) -> Path:
     source = FOLDER / "faults.c"
     if not library.exists() or library.stat().st_mtime < newest([source]):
         checked([installation.cc, "-shared", "-fPIC", "-Wall", str(source), "-o", str(library)])
-    return library
-
-
-def build_storage_faults() -> Path:
-    """Compiles the library that makes storage fail; it knows no MPI."""
-    library = mpi.PROGRAMS / "libstorage_faults.so"
-    library.parent.mkdir(parents=True, exist_ok=True)
-    sources = [FOLDER / "storage_faults.c", FOLDER / "storage_faults.h"]
-    if not library.exists() or library.stat().st_mtime < newest(sources):
-        flags = ["-D_GNU_SOURCE", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
-        checked(["cc", *flags, str(sources[0]), "-o", str(library)])
     return library
 
 
@@ -178,11 +168,8 @@ def run(
         node = f"FOREBAY_NODE=node-$(({rank} % {configuration.nodes}))"
         program = ["sh", "-c", f'{node} exec "$0" "$@"', *program]
     if configuration.settings is not None:
-        settings = dict(configuration.settings)
-        if configuration.faults:
-            preload = forebay.LIBRARIES / "libforebay_preload.so"
-            settings["LD_PRELOAD"] = f"{build_storage_faults()}:{preload}"
-        program = forebay.preloaded(program, settings)
+        preloaded = injector.preloaded if configuration.faults else forebay.preloaded
+        program = preloaded(program, configuration.settings)
     command = mpi.launch_command(configuration.installation, configuration.ranks, program)
     environment = configuration.installation.environment
     return mpi.run(command, environment, timeout_seconds=timeout_seconds)

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "storage_faults.h"
+#include "inject.h"
 
 namespace random_io {
 namespace {
@@ -182,7 +182,7 @@ Planned Planner::plan(const Operation& operation) {
     plan_external(operation, planned);
   } else if (name == "fail" || name == "heal") {
     storage_fails_ = name == "fail";
-    if (storage_fails_ && (operation.mode & kFlushCall) != 0) flush_failed_ = true;
+    if (storage_fails_ && (operation.mode & INJECT_FSYNC) != 0) flush_failed_ = true;
     planned.run = true;
     for (FileModel& model : files_) {
       if (name == "heal" && !model.settled()) model.settle();

@@ -2,8 +2,8 @@
 // library (its interposer, or the Python package's module), so that the MPI library and the program
 // stay untouched.
 //
-// Armed by the program, or from its start on by variables: INJECT="CALLS NTH ERROR HOW" as numbers,
-// INJECT_FILE the file under test, INJECT_RANK the rank that is meant (any, if not given).
+// Armed by the program, or from its start on by variables: INJECT="CALLS NTH COUNT ERROR HOW" as
+// numbers, INJECT_FILE the file under test, INJECT_RANK the rank that is meant (any, if not given).
 // INJECT_COUNT names a file that gets the number of those calls when the process ends.
 #define _GNU_SOURCE
 #include "inject.h"
@@ -56,25 +56,33 @@ static bool of_forebay(const void* caller) {
 
 // --- What is to happen ---
 
-static atomic_int armed_calls, armed_how, armed_error;
-static atomic_long armed_nth, calls_made, fired;
-static char armed_file[4096];
+static struct armed {
+  atomic_int calls, error, how;
+  atomic_long nth, count, made, met;
+} fault, death;
+static char armed_file[4096];  // "": any
 
-EXPORT void inject_arm(const char* file, int calls, long nth, int error, int how) {
-  atomic_store(&armed_calls, 0);
+static struct armed* armed_by(int how) { return how >= INJECT_KILL_BEFORE ? &death : &fault; }
+
+static int armed_calls(void) { return atomic_load(&fault.calls) | atomic_load(&death.calls); }
+
+EXPORT void inject_arm(const char* file, int calls, long nth, long count, int error, int how) {
+  struct armed* const armed = armed_by(how);
+  atomic_store(&armed->calls, 0);
   if (atomic_load(&code_begin) == 0) dl_iterate_phdr(find_code, NULL);
-  snprintf(armed_file, sizeof armed_file, "%s", file);
-  atomic_store(&armed_nth, nth);
-  atomic_store(&armed_error, error);
-  atomic_store(&armed_how, how);
-  atomic_store(&calls_made, 0);
-  atomic_store(&fired, 0);
-  atomic_store(&armed_calls, calls);
+  snprintf(armed_file, sizeof armed_file, "%s", file == NULL ? "" : file);
+  atomic_store(&armed->nth, nth);
+  atomic_store(&armed->count, count);
+  atomic_store(&armed->error, error);
+  atomic_store(&armed->how, how);
+  atomic_store(&armed->made, 0);
+  atomic_store(&armed->met, 0);
+  atomic_store(&armed->calls, calls);
 }
 
 EXPORT long inject_disarm(void) {
-  atomic_store(&armed_calls, 0);
-  return atomic_load(&fired);
+  atomic_store(&fault.calls, 0);
+  return atomic_load(&fault.met);
 }
 
 static void die(void) {
@@ -82,52 +90,49 @@ static void die(void) {
   for (;;) syscall(SYS_pause);
 }
 
-enum verdict { PROCEED, FAIL, HALF, HALF_AND_DIE, DIE_AFTER };
+enum verdict { PROCEED, FAIL, HALF_AND_FAIL, HALF, HALF_AND_DIE, DIE_AFTER };
 
-// Counts a call of this kind (0: none) and says what becomes of it.
+// Counts a call of this kind (0: none) and says whether it is one of those meant.
+static bool meets(struct armed* armed, int call) {
+  if ((atomic_load(&armed->calls) & call) == 0) return false;
+  const long number = atomic_fetch_add(&armed->made, 1) + 1;
+  const long nth = atomic_load(&armed->nth), count = atomic_load(&armed->count);
+  if (number < nth || (count > 0 && number >= nth + count)) return false;
+  atomic_fetch_add(&armed->met, 1);
+  return true;
+}
+
+// What becomes of a call of this kind.
 static enum verdict judge(int call, bool transfers) {
-  if ((atomic_load(&armed_calls) & call) == 0) return PROCEED;
-  const int how = atomic_load(&armed_how);
-  const bool for_ever = how == INJECT_FOR_EVER || how == INJECT_HALF_FOR_EVER;
-  const long number = atomic_fetch_add(&calls_made, 1) + 1;
-  const long nth = atomic_load(&armed_nth);
-  if (number < nth || (number > nth && !for_ever)) return PROCEED;
-  atomic_fetch_add(&fired, 1);
-  switch (how) {
-    case INJECT_ONCE:
-    case INJECT_FOR_EVER:
-      errno = atomic_load(&armed_error);
-      return FAIL;
-    case INJECT_HALF:
-    case INJECT_HALF_FOR_EVER:
-      return transfers ? HALF : PROCEED;
-    case INJECT_KILL_AFTER:
-      return DIE_AFTER;
-    case INJECT_KILL_HALF:
-      if (transfers) return HALF_AND_DIE;
-      break;
-    default:
-      break;
+  if (meets(&death, call)) {
+    const int how = atomic_load(&death.how);
+    if (how == INJECT_KILL_AFTER) return DIE_AFTER;
+    if (how == INJECT_KILL_HALF && transfers) return HALF_AND_DIE;
+    die();
   }
-  die();
-  return PROCEED;
+  if (!meets(&fault, call)) return PROCEED;
+  const int how = atomic_load(&fault.how);
+  if (how == INJECT_HALF) return transfers ? HALF : PROCEED;
+  errno = atomic_load(&fault.error);
+  return how == INJECT_FAIL_HALF && transfers ? HALF_AND_FAIL : FAIL;
 }
 
 // --- Which calls are meant ---
 
 static bool watching(const void* caller) {
-  if (atomic_load(&armed_calls) == 0) return false;
+  if (armed_calls() == 0) return false;
   if (atomic_load(&code_begin) == 0) dl_iterate_phdr(find_code, NULL);
   return of_forebay(caller);
 }
 
 static bool in_shared_memory(const char* path) { return strstr(path, "/forebay-") != NULL; }
 
-// The kind of a call of `storage`'s kind on the file with this path; 0: neither the file under test
+// The kind of a call of `storage`'s kind on the file with this path; 0: neither a file under test
 // nor shared memory.
 static int kind_of_path(const char* path, int storage) {
   if (strcmp(path, armed_file) == 0) return storage;
-  return in_shared_memory(path) ? INJECT_SEGMENT : 0;
+  if (in_shared_memory(path)) return INJECT_SEGMENT;
+  return armed_file[0] == '\0' ? storage : 0;
 }
 
 static int kind_of(int descriptor, int storage) {
@@ -162,7 +167,8 @@ static ssize_t transfer(const void* caller, int kind, long number, int descripto
   if (verdict == FAIL) return -1;
   errno = saved;
   struct iovec cut[MOST_SEGMENTS];
-  if ((verdict == HALF || verdict == HALF_AND_DIE) && count <= MOST_SEGMENTS) {
+  const bool half = verdict == HALF || verdict == HALF_AND_FAIL || verdict == HALF_AND_DIE;
+  if (half && count <= MOST_SEGMENTS) {
     size_t bytes = 0;
     for (int i = 0; i < count; ++i) bytes += segments[i].iov_len;
     size_t left = bytes > 1 ? bytes / 2 : bytes;
@@ -177,7 +183,9 @@ static ssize_t transfer(const void* caller, int kind, long number, int descripto
   }
   const ssize_t moved = syscall(number, descriptor, segments, count, offset, 0);
   if (verdict == HALF_AND_DIE || verdict == DIE_AFTER) die();
-  return moved;
+  if (verdict != HALF_AND_FAIL) return moved;
+  errno = atomic_load(&fault.error);
+  return -1;
 }
 
 #define TRANSFERS(kind, vector_name, name, vector_number, constness)                            \
@@ -281,7 +289,7 @@ extern void* __libc_realloc(void* memory, size_t size);
 extern void* __libc_memalign(size_t alignment, size_t size);
 
 static bool refused(const void* caller) {
-  if ((atomic_load(&armed_calls) & INJECT_ALLOCATION) == 0 || !of_forebay(caller)) return false;
+  if ((armed_calls() & INJECT_ALLOCATION) == 0 || !of_forebay(caller)) return false;
   const int saved = errno;
   if (judge(INJECT_ALLOCATION, false) == FAIL) return true;
   errno = saved;
@@ -312,6 +320,8 @@ EXPORT int posix_memalign(void** memory, size_t alignment, size_t size) {
 
 // --- Armed from outside ---
 
+static struct armed* from_outside;
+
 __attribute__((constructor)) static void arm_as_told(void) {
   const char* const told = getenv("INJECT");
   const char* const file = getenv("INJECT_FILE");
@@ -323,16 +333,17 @@ __attribute__((constructor)) static void arm_as_told(void) {
     if (mine == NULL || strcmp(mine, rank) != 0) return;
   }
   int calls, error, how;
-  long nth;
-  if (sscanf(told, "%d %ld %d %d", &calls, &nth, &error, &how) != 4) return;
-  inject_arm(file, calls, nth, error, how);
+  long nth, count;
+  if (sscanf(told, "%d %ld %ld %d %d", &calls, &nth, &count, &error, &how) != 5) return;
+  inject_arm(file, calls, nth, count, error, how);
+  from_outside = armed_by(how);
 }
 
 __attribute__((destructor)) static void tell_count(void) {
   const char* const path = getenv("INJECT_COUNT");
-  if (path == NULL || atomic_load(&armed_calls) == 0) return;
+  if (path == NULL || from_outside == NULL) return;
   FILE* const out = fopen(path, "w");
   if (out == NULL) return;
-  fprintf(out, "%ld\n", atomic_load(&calls_made));
+  fprintf(out, "%ld\n", atomic_load(&from_outside->made));
   fclose(out);
 }
