@@ -10,20 +10,12 @@ leaves DIRECTORY/mpich/mpi.h, DIRECTORY/openmpi/mpi.h and so on.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
-
-def download(requirement: str, directory: Path) -> Path:
-    """The wheel of `requirement`, brought to `directory` by pip."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-    command += ["--no-deps", "--only-binary=:all:", f"--dest={directory}", requirement]
-    subprocess.run(command, check=True)
-    (wheel,) = directory.glob("*.whl")
-    return wheel
+from pypi import download
 
 
 def keep_headers(wheel: Path, directory: Path) -> None:
@@ -41,7 +33,7 @@ def keep_headers(wheel: Path, directory: Path) -> None:
 def main(directory: Path, requirements: list[str]) -> None:
     for requirement in requirements:
         with tempfile.TemporaryDirectory() as download_directory:
-            wheel = download(requirement, Path(download_directory))
+            wheel = download(requirement, Path(download_directory), source=False)
             keep_headers(wheel, directory / requirement.split("==")[0])
 
 

@@ -7,20 +7,12 @@ leaves DIRECTORY/zstd.c, the whole library in one file, and its headers.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tarfile
 import tempfile
 from pathlib import Path, PurePosixPath
 
-
-def download(requirement: str, directory: Path) -> Path:
-    """The source distribution of `requirement`, brought to `directory` by pip."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-    command += ["--no-deps", "--no-binary=:all:", f"--dest={directory}", requirement]
-    subprocess.run(command, check=True)
-    (archive,) = directory.glob("*.tar.gz")
-    return archive
+from pypi import download
 
 
 def keep_sources(archive: Path, directory: Path) -> None:
@@ -36,4 +28,4 @@ def keep_sources(archive: Path, directory: Path) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        keep_sources(download(sys.argv[2], Path(folder)), Path(sys.argv[1]))
+        keep_sources(download(sys.argv[2], Path(folder), source=True), Path(sys.argv[1]))
