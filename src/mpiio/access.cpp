@@ -154,6 +154,16 @@ Transfer report(Handle& handle, const Call& call, const Moved& moved) {
   return {raise(handle, moved.status, doing(call.operation)), 0};
 }
 
+// Where the place of the access does not depend on what becomes of it.
+Transfer cached_access(Handle& handle, const Call& call, const Buffer& buffer, int64_t position) {
+  Moved moved;
+  {
+    const HandleLock lock(handle);
+    moved = move_at(handle, call, buffer, position);
+  }
+  return report(handle, call, moved);
+}
+
 // How far the individual pointer goes.
 int64_t advance_of(const Handle& handle, const Call& call, const Buffer& buffer,
                    const Moved& moved) {
@@ -170,12 +180,7 @@ Transfer at_given_offset(Handle& handle, const Call& call, const Buffer& buffer)
       !addressable(handle.view, position, buffer.bytes))
     return refuse(handle, call);
   if (handle.pass_through != cached_mode) return library_access(handle, call, position);
-  Moved moved;
-  {
-    const HandleLock lock(handle);
-    moved = move_at(handle, call, buffer, position);
-  }
-  return report(handle, call, moved);
+  return cached_access(handle, call, buffer, position);
 }
 
 // The library may wait for other ranks, so the lock covers the pointer alone.
@@ -214,12 +219,7 @@ Transfer at_shared_pointer(Handle& handle, const Call& call, const Buffer& buffe
     position = advance_shared(handle, buffer.bytes);
   }
   if (handle.pass_through != cached_mode) return library_access(handle, call, position);
-  Moved moved;
-  {
-    const HandleLock lock(handle);
-    moved = move_at(handle, call, buffer, position);
-  }
-  return report(handle, call, moved);
+  return cached_access(handle, call, buffer, position);
 }
 
 // A type that the library accepts and Forebay cannot follow (nested a thousand times, extents
