@@ -38,6 +38,9 @@ _OUTPUT = click.option(
     help="The trace, a new folder.",
 )
 _COUNT = click.IntRange(1, 1 << 20)
+_REPETITIONS = click.option(
+    "--repetitions", type=_COUNT, default=1, show_default=True, help="Of the reading."
+)
 
 
 @click.group(short_help="Make traces of well-known workloads.")
@@ -73,7 +76,7 @@ def generate() -> None:
     metavar="XxY",
     help="Elements shared by two.",
 )
-@click.option("--repetitions", type=_COUNT, default=1, show_default=True, help="Of the reading.")
+@_REPETITIONS
 def tile_io(processes: int, output: Path, **parameters: Any) -> None:
     """MPI-Tile-IO: overlapping tiles of an array, written, then read, collectively."""
     _make(workload_traces.tile_io, output, processes, parameters)
@@ -97,7 +100,7 @@ def tile_io(processes: int, output: Path, **parameters: Any) -> None:
     help="Bytes that lie together.  [default: a transfer]",
 )
 @click.option("--segments", type=_COUNT, default=4, show_default=True, help="Calls of a process.")
-@click.option("--repetitions", type=_COUNT, default=1, show_default=True, help="Of the reading.")
+@_REPETITIONS
 def ior(processes: int, output: Path, **parameters: Any) -> None:
     """IOR: transfers of the processes interleaved, written, then read, collectively."""
     _make(workload_traces.ior, output, processes, parameters)

@@ -13,16 +13,20 @@ from forebay.job import inside_launcher, preload_value
 
 MPI_ABIS = ("mpich", "mpiabi", "openmpi")
 
-
-@click.command(
-    short_help="Run a program, or its launcher, with Forebay.",
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-)
-@click.option(
+# Of the commands that start another.
+COMMAND_SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+command_argument = click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+mpi_option = click.option(
     "--mpi",
     type=click.Choice(MPI_ABIS),
     help="The ABI of the program's MPI.  [default: found out in each process]",
 )
+
+
+@click.command(
+    short_help="Run a program, or its launcher, with Forebay.", context_settings=COMMAND_SETTINGS
+)
+@mpi_option
 @click.option("--stats", is_flag=True, help="Print statistics at the end.")
 @click.option(
     "--stats-json",
@@ -49,7 +53,7 @@ MPI_ABIS = ("mpich", "mpiabi", "openmpi")
     metavar="NAME=VALUE",
     help="An option of the cache (see `forebay hints`); stronger than --config.",
 )
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@command_argument
 def run(
     mpi: str | None,
     stats: bool,

@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 
 from forebay.job import inside_launcher
-from forebay.run import MPI_ABIS, new_trace, start
+from forebay.run import COMMAND_SETTINGS, command_argument, mpi_option, new_trace, start
 
 
 @click.command(
     short_help="Record what a program, or its launcher's, does by MPI-IO.",
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    context_settings=COMMAND_SETTINGS,
 )
 @click.option(
     "-d",
@@ -32,12 +32,8 @@ from forebay.run import MPI_ABIS, new_trace, start
     help="Keep the times of every call, or only how many calls took how long.",
 )
 @click.option("--cache", is_flag=True, help="With the cache, as in `forebay run --trace`.")
-@click.option(
-    "--mpi",
-    type=click.Choice(MPI_ABIS),
-    help="The ABI of the program's MPI.  [default: found out in each process]",
-)
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@mpi_option
+@command_argument
 def trace(
     directory: Path | None, times: str, cache: bool, mpi: str | None, command: tuple[str, ...]
 ) -> None:
