@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from forebay.bench_mpi import find_mpi
+from forebay.bench_mpi import find_mpi, mpi_option
 from forebay.bench_run import WORKLOADS, Bench
 from forebay.bench_table import report_table
 from forebay.bench_trace import TraceBench, trace_table
@@ -43,9 +43,7 @@ _HELP = "Workloads:\n\n\b\n" + "\n".join(
     help="Where the files go; both sides use it.",
 )
 @click.option("--ranks", type=click.IntRange(1), default=2, show_default=True)
-@click.option(
-    "--mpi", help="mpich, openmpi, or the path of an mpiexec.  [default: the first found]"
-)
+@mpi_option
 @click.option("--mpicc", help="Compiler of the workload.  [default: the one beside mpiexec]")
 @click.option(
     "--repeat",

@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from forebay.bench_mpi import find_mpi
+from forebay.bench_mpi import find_mpi, mpi_option
 from forebay.bench_run import SIDES, WORKLOADS, Bench, Report
 
 # Figure of a workload, and what a reader should call it.
@@ -31,9 +31,7 @@ _ROWS = (
     help="Where the files go.",
 )
 @click.option("--ranks", type=click.IntRange(1), default=4, show_default=True)
-@click.option(
-    "--mpi", help="mpich, openmpi, or the path of an mpiexec.  [default: the first found]"
-)
+@mpi_option
 @click.option("--repeat", type=click.IntRange(1), default=3, show_default=True)
 def demo(directory: Path, ranks: int, mpi: str | None, repeat: int) -> None:
     """Run a small-record output and a FLASH-like checkpoint plain and through Forebay.

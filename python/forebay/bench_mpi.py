@@ -6,13 +6,20 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 WORKLOADS = Path(__file__).parent / "workloads"
+
+# What find_mpi() is told.
+mpi_option = click.option(
+    "--mpi", help="mpich, openmpi, or the path of an mpiexec.  [default: the first found]"
+)
 
 # What an installation calls its launcher, for `--mpi NAME`, most specific first.
 _LAUNCHERS = {
@@ -83,6 +90,16 @@ class Mpi:
             raise click.ClickException(f"no compiler {command[0]}") from error
         if done.returncode != 0:
             raise click.ClickException(f"cannot compile {command[-1]}:\n{done.stderr}")
+
+
+@contextmanager
+def temporary_folders(directory: Path) -> Iterator[tuple[Path, Path]]:
+    """One to build in, and one in `directory` for the files of a workload."""
+    with (
+        tempfile.TemporaryDirectory(prefix="forebay-bench-") as build,
+        tempfile.TemporaryDirectory(prefix="forebay-bench-", dir=directory) as files,
+    ):
+        yield Path(build), Path(files)
 
 
 def find_mpi(name: str | None = None, mpicc: str | None = None) -> Mpi:

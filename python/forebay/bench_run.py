@@ -14,7 +14,6 @@ import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any
 
 import click
 
-from forebay.bench_mpi import Mpi
+from forebay.bench_mpi import Mpi, temporary_folders
 
 
 @dataclass(frozen=True)
@@ -158,11 +157,8 @@ class Bench:
 
     def run(self, progress: Callable[[str], None] = lambda _: None) -> Report:
         """Measures. Raises click.ClickException when a side fails or its data is wrong."""
-        with (
-            tempfile.TemporaryDirectory(prefix="forebay-bench-") as build,
-            tempfile.TemporaryDirectory(prefix="forebay-bench-", dir=self.directory) as files,
-        ):
-            return self._run(Path(build), Path(files), progress)
+        with temporary_folders(self.directory) as (build, files):
+            return self._run(build, files, progress)
 
     def _run(self, build: Path, files: Path, progress: Callable[[str], None]) -> Report:
         program = self.mpi.compile(self.workload.name, build)

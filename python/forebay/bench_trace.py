@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from forebay.bench_mpi import Mpi
+from forebay.bench_mpi import Mpi, temporary_folders
 from forebay.bench_run import run_command
 from forebay.trace import open_trace
 
@@ -63,12 +62,9 @@ class TraceBench:
 
     def run(self, progress: Callable[[str], None] = lambda _: None) -> TraceReport:
         """Measures. Raises click.ClickException when a launch fails or a trace lacks calls."""
-        with (
-            tempfile.TemporaryDirectory(prefix="forebay-bench-") as build,
-            tempfile.TemporaryDirectory(prefix="forebay-bench-", dir=self.directory) as files,
-        ):
-            program = self.mpi.compile("trace", Path(build))
-            loops = tuple(self._loop(loop, program, Path(files), progress) for loop in LOOPS)
+        with temporary_folders(self.directory) as (build, files):
+            program = self.mpi.compile("trace", build)
+            loops = tuple(self._loop(loop, program, files, progress) for loop in LOOPS)
         return TraceReport(f"{self.mpi.family} {self.mpi.version}", self.ranks, loops)
 
     def _loop(
