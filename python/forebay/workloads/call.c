@@ -23,9 +23,7 @@ static void run(struct repetition* r) {
     read_at(r, file, (i * workload_ranks + workload_rank) * RECORD, RECORD, into);
   phase_end(r, "read");
   expect_bytes(r, into, ((mine - 1) * workload_ranks + workload_rank) * RECORD, RECORD);
-  phase_begin(r);
-  workload_check(MPI_File_close(&file), "close", path);
-  phase_end(r, "close");
+  close_file(r, file, path);
 }
 
 int main(int argc, char** argv) { return workload_main(argc, argv, "call", run); }

@@ -55,9 +55,7 @@ static inline void read_and_compute(struct repetition* r, const char* name, long
     next += place.bytes;
   }
   phase_end(r, "read");
-  phase_begin(r);
-  workload_check(MPI_File_close(&file), "close", path);
-  phase_end(r, "close");
+  close_file(r, file, path);
 
   next = into;
   for (long long i = 0; i < reads; ++i) {

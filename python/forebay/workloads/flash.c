@@ -48,9 +48,7 @@ static void write_output(struct repetition* r, int index, const char* name, long
   phase_end(r, "write");
   r->file_bytes[r->files - 1] = end;
 
-  phase_begin(r);
-  workload_check(MPI_File_close(&file), "close", path);
-  phase_end(r, "close");
+  close_file(r, file, path);
 }
 
 static void run(struct repetition* r) {

@@ -23,9 +23,7 @@ static void run(struct repetition* r) {
   for (long long i = 0; i < mine; ++i)
     read_at(r, file, (i * workload_ranks + workload_rank) * RECORD, RECORD, into + i * RECORD);
   phase_end(r, "read");
-  phase_begin(r);
-  workload_check(MPI_File_close(&file), "close", path);
-  phase_end(r, "close");
+  close_file(r, file, path);
 
   for (long long i = 0; i < mine; ++i)
     expect_bytes(r, into + i * RECORD, (i * workload_ranks + workload_rank) * RECORD, RECORD);

@@ -21,9 +21,7 @@ static void run(struct repetition* r) {
   for (long long i = 0; i < blocks; ++i)
     read_at(r, file, (workload_rank * blocks + i) * BLOCK, BLOCK, into + i * BLOCK);
   phase_end(r, "read");
-  phase_begin(r);
-  workload_check(MPI_File_close(&file), "close", path);
-  phase_end(r, "close");
+  close_file(r, file, path);
 
   for (long long i = 0; i < blocks; ++i)
     expect_bytes(r, into + i * BLOCK, (workload_rank * blocks + i) * BLOCK, BLOCK);

@@ -112,6 +112,13 @@ static inline MPI_File open_file(const char* path, int mode) {
   return file;
 }
 
+// As a phase.
+static inline void close_file(struct repetition* r, MPI_File file, const char* path) {
+  phase_begin(r);
+  workload_check(MPI_File_close(&file), "close", path);
+  phase_end(r, "close");
+}
+
 static inline void write_at(struct repetition* r, MPI_File file, long long offset, int bytes) {
   const int error =
       MPI_File_write_at(file, offset, workload_bytes(offset), bytes, MPI_BYTE, MPI_STATUS_IGNORE);
