@@ -493,7 +493,8 @@ DatatypeRef random_datatype(RandomSource& random, const DatatypeRef& element,
     DatatypeRef type = element;
     const int64_t depth = limits.nested ? random.between(1, 3) : 1;
     for (int64_t level = 0; level < depth && type; ++level) {
-      if (!limits.gapless_structs_within && type->kind == "str" && type->runs.size() == 1) break;
+      const bool structure = type->kind == "str" || type->kind == "dar";  // of which that is made
+      if (!limits.gapless_structs_within && structure && type->runs.size() == 1) break;
       type = random_node(random, type, element->extent(), limits);
       if (type && (type->runs.size() > 400 || type->size == 0)) type = nullptr;
     }
