@@ -176,6 +176,20 @@ FOREBAY_COMPLETES(Request_get_status, request_get_status_followed,
                   (MPI_Request request, int* flag, MPI_Status* status), (request, flag, status))
 FOREBAY_COMPLETES(Request_free, request_free_followed, (MPI_Request * request), (request))
 
+#if defined(FOREBAY_STATUS_OF_MANY)
+FOREBAY_COMPLETES(Request_get_status_any, request_get_status_any_followed,
+                  (int count, const MPI_Request* requests, int* index, int* flag,
+                   MPI_Status* status),
+                  (count, requests, index, flag, status))
+FOREBAY_COMPLETES(Request_get_status_some, request_get_status_some_followed,
+                  (int count, const MPI_Request* requests, int* completed, int* indices,
+                   MPI_Status* statuses),
+                  (count, requests, completed, indices, statuses))
+FOREBAY_COMPLETES(Request_get_status_all, request_get_status_all_followed,
+                  (int count, const MPI_Request* requests, int* flag, MPI_Status* statuses),
+                  (count, requests, flag, statuses))
+#endif
+
 // A data access routine. `library`: what is done, by plain(), where the file is the library's
 // alone.
 #define FOREBAY_ACCESS(name, position, group, parameters, arguments, library, act)     \
@@ -328,8 +342,10 @@ const forebay_entry_point entry_points[] = {
     // Behind the others, as they are not always offered.
     FOREBAY_ROW(Wait) FOREBAY_ROW(Test) FOREBAY_ROW(Waitany) FOREBAY_ROW(Testany)
         FOREBAY_ROW(Waitall) FOREBAY_ROW(Testall) FOREBAY_ROW(Waitsome) FOREBAY_ROW(Testsome)
-            FOREBAY_ROW(Request_get_status) FOREBAY_ROW(Request_free)};
-constexpr std::size_t completing = 10;
+            FOREBAY_ROW(Request_get_status) FOREBAY_ROW(Request_free)
+                FOREBAY_MPI_STATUS_OF_MANY_FUNCTIONS(FOREBAY_ROW)};
+#define FOREBAY_ONE(name) +1
+constexpr std::size_t completing = 10 FOREBAY_MPI_STATUS_OF_MANY_FUNCTIONS(FOREBAY_ONE);
 
 }  // namespace
 

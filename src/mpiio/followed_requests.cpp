@@ -69,6 +69,17 @@ class Taken {
   }
   bool none() const { return first_ == nullptr; }
 
+  // Own statuses for a program that ignores them; none without memory, or where nothing is
+  // followed.
+  std::unique_ptr<MPI_Status[]> statuses_for(int count, MPI_Status*& statuses) const {
+    std::unique_ptr<MPI_Status[]> own;
+    if (none() || statuses != MPI_STATUSES_IGNORE) return own;
+    // Zeros, as MPICH's MPI_Testall takes an error that stands there for its own.
+    own.reset(new (std::nothrow) MPI_Status[static_cast<std::size_t>(count)]());
+    if (own != nullptr) statuses = own.get();
+    return own;
+  }
+
   // Puts those back that are not `complete(index)`, and forgets the others after done(slot).
   template <typename Complete, typename Done>
   void settle(Complete complete, Done done) {
@@ -115,12 +126,7 @@ template <typename LibraryCall, typename PlaceOf>
 int complete_many(int count, MPI_Request* requests, MPI_Status* statuses, LibraryCall library_call,
                   PlaceOf place_of) {
   Taken followed(requests, count);
-  std::unique_ptr<MPI_Status[]> own;
-  if (!followed.none() && statuses == MPI_STATUSES_IGNORE) {
-    // Zeros, as MPICH's MPI_Testall takes an error that stands there for its own.
-    own.reset(new (std::nothrow) MPI_Status[static_cast<std::size_t>(count)]());
-    if (own != nullptr) statuses = own.get();
-  }
+  const std::unique_ptr<MPI_Status[]> own = followed.statuses_for(count, statuses);
   const int code = library_call(statuses);
   followed.settle([&](const Slot& slot) {
     const int place = statuses == MPI_STATUSES_IGNORE ? no_place : place_of(slot.index);
@@ -141,6 +147,37 @@ auto listed_place(const int* completed, const int* indices) {
       if (indices[i] == index) return i;
     return no_place;
   };
+}
+
+// A routine that tells whether `requests` are complete and leaves them as they are. What it tells
+// completes their accesses; without it, or where it fails, they are followed further.
+// `told_of(index)`: whether the status is that of this one.
+template <typename LibraryCall, typename ToldOf>
+int status_of_one(int count, const MPI_Request* requests, MPI_Status* status,
+                  LibraryCall library_call, ToldOf told_of) {
+  Taken followed(requests, count);
+  MPI_Status own{};
+  if (!followed.none() && status == MPI_STATUS_IGNORE) status = &own;
+  const int code = library_call(status);
+  followed.settle(
+      [&](int index) { return code == MPI_SUCCESS && told_of(index); },
+      [&](const Slot& slot) { record_completion(slot.number, slot.requested, status); });
+  return code;
+}
+
+// The same of many; `place_of(index)`: where the status of this one stands, no_place: nowhere.
+template <typename LibraryCall, typename PlaceOf>
+[[maybe_unused]] int status_of_many(int count, const MPI_Request* requests, MPI_Status* statuses,
+                                    LibraryCall library_call, PlaceOf place_of) {
+  Taken followed(requests, count);
+  const std::unique_ptr<MPI_Status[]> own = followed.statuses_for(count, statuses);
+  const int code = library_call(statuses);
+  const bool told = code == MPI_SUCCESS && statuses != MPI_STATUSES_IGNORE;
+  followed.settle([&](int index) { return told && place_of(index) != no_place; },
+                  [&](const Slot& slot) {
+                    record_completion(slot.number, slot.requested, &statuses[place_of(slot.index)]);
+                  });
+  return code;
 }
 
 }  // namespace
@@ -222,15 +259,43 @@ int testsome_followed(int count, MPI_Request* requests, int* completed, int* ind
 }
 
 int request_get_status_followed(MPI_Request request, int* flag, MPI_Status* status) {
-  Taken followed(&request, 1);
-  MPI_Status own{};
-  if (!followed.none() && status == MPI_STATUS_IGNORE) status = &own;
-  const int code = mpi().Request_get_status(request, flag, status);
-  followed.settle(
-      [&](int) { return code == MPI_SUCCESS && *flag != 0; },
-      [&](const Slot& slot) { record_completion(slot.number, slot.requested, status); });
-  return code;
+  return status_of_one(
+      1, &request, status,
+      [&](MPI_Status* told) { return mpi().Request_get_status(request, flag, told); },
+      [=](int) { return *flag != 0; });
 }
+
+#if defined(FOREBAY_STATUS_OF_MANY)
+
+int request_get_status_any_followed(int count, const MPI_Request* requests, int* index, int* flag,
+                                    MPI_Status* status) {
+  return status_of_one(
+      count, requests, status,
+      [&](MPI_Status* told) {
+        return mpi().Request_get_status_any(count, requests, index, flag, told);
+      },
+      [=](int asked) { return *flag != 0 && *index == asked; });
+}
+
+int request_get_status_some_followed(int count, const MPI_Request* requests, int* completed,
+                                     int* indices, MPI_Status* statuses) {
+  return status_of_many(
+      count, requests, statuses,
+      [&](MPI_Status* told) {
+        return mpi().Request_get_status_some(count, requests, completed, indices, told);
+      },
+      listed_place(completed, indices));
+}
+
+int request_get_status_all_followed(int count, const MPI_Request* requests, int* flag,
+                                    MPI_Status* statuses) {
+  return status_of_many(
+      count, requests, statuses,
+      [&](MPI_Status* told) { return mpi().Request_get_status_all(count, requests, flag, told); },
+      [=](int index) { return *flag != 0 ? index : no_place; });
+}
+
+#endif
 
 // From here on it may be complete at any time, and nobody will be told.
 int request_free_followed(MPI_Request* request) {

@@ -39,5 +39,13 @@ int testsome_followed(int count, MPI_Request* requests, int* completed, int* ind
                       MPI_Status* statuses);
 int request_get_status_followed(MPI_Request request, int* flag, MPI_Status* status);
 int request_free_followed(MPI_Request* request);
+#if defined(FOREBAY_STATUS_OF_MANY)
+int request_get_status_any_followed(int count, const MPI_Request* requests, int* index, int* flag,
+                                    MPI_Status* status);
+int request_get_status_some_followed(int count, const MPI_Request* requests, int* completed,
+                                     int* indices, MPI_Status* statuses);
+int request_get_status_all_followed(int count, const MPI_Request* requests, int* flag,
+                                    MPI_Status* statuses);
+#endif
 
 }  // namespace forebay::mpiio

@@ -77,6 +77,7 @@ void fill(MpiLibrary& table, void* object) {
   table.name = reinterpret_cast<decltype(table.name)>(dlsym(object, "PMPI_" #name));
   FOREBAY_MPI_FUNCTIONS(FOREBAY_FIND)
   FOREBAY_MPI_LARGE_COUNT_FUNCTIONS(FOREBAY_FIND)
+  FOREBAY_MPI_STATUS_OF_MANY_FUNCTIONS(FOREBAY_FIND)
 #undef FOREBAY_FIND
 #if defined(FOREBAY_ABI_OPENMPI)
 #define FOREBAY_HANDLE(type, name, constant, symbol) \

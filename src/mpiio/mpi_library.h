@@ -68,6 +68,14 @@
 #define FOREBAY_MPI_LARGE_COUNT_FUNCTIONS(X)
 #endif
 
+// Routines of MPI 4.1 that Open MPI 5.0 lacks (FOREBAY_STATUS_OF_MANY: the header declares them).
+#if defined(FOREBAY_STATUS_OF_MANY)
+#define FOREBAY_MPI_STATUS_OF_MANY_FUNCTIONS(X) \
+  X(Request_get_status_any) X(Request_get_status_some) X(Request_get_status_all)
+#else
+#define FOREBAY_MPI_STATUS_OF_MANY_FUNCTIONS(X)
+#endif
+
 // Predefined handles: type, our name, the standard's name, Open MPI's data symbol.
 #define FOREBAY_MPI_HANDLES(X)                                                \
   X(MPI_Comm, comm_null, MPI_COMM_NULL, ompi_mpi_comm_null)                   \
@@ -104,6 +112,7 @@ struct MpiLibrary {
 #define FOREBAY_DECLARE(name) decltype(&PMPI_##name) name = nullptr;
   FOREBAY_MPI_FUNCTIONS(FOREBAY_DECLARE)
   FOREBAY_MPI_LARGE_COUNT_FUNCTIONS(FOREBAY_DECLARE)
+  FOREBAY_MPI_STATUS_OF_MANY_FUNCTIONS(FOREBAY_DECLARE)
 #undef FOREBAY_DECLARE
 #define FOREBAY_DECLARE(type, name, constant, symbol) type name{};
   FOREBAY_MPI_HANDLES(FOREBAY_DECLARE)

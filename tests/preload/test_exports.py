@@ -95,6 +95,7 @@ COMPLETION = [
     "Request_get_status",
     "Request_free",
 ]
+STATUS_OF_MANY = [f"Request_get_status_{which}" for which in ("any", "some", "all")]
 SETUP = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort", "MPI_Register_datarep"}
 
 
@@ -106,6 +107,7 @@ def mpi_names(abi: str) -> set[str]:
     if abi == "openmpi":
         return names
     large = {f"MPI_File_{name}_c" for name in (*DATA, "get_type_extent")}
+    names |= {f"MPI_{name}" for name in STATUS_OF_MANY}
     return names | large | {"MPI_Register_datarep_c"}
 
 

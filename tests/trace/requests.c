@@ -1,10 +1,13 @@
 // Completes requests in every way, mixed with messages, and says what a trace must hold of each
 // access: a line "ASKED MOVED HOW" with HOW "known", "at-once" (complete before the thread's next
-// call) or "given-up". Arguments: FILE [MODE]. Each rank writes its lines to FILE.expected.RANK.
+// call), "given-up" or "in-error" (only what was asked for is certain). Arguments: FILE [MODE].
+// Each rank writes its lines to FILE.expected.RANK.
 // NO_TESTALL: without MPI_Testall, in which MPICH at times reports errors that there are not.
+// STATUS_OF_MANY: the library has MPI_Request_get_status_any, _some and _all.
 // SHORT_READS: requests that read beyond the end of the file end, which under Open MPI they do not.
-// Modes: "threads" lets four threads begin and wait 1000 times each; "killed" dies with requests
-// under way; "routine" only prints the library that a lookup of MPI_Wait leads to.
+// Modes: "threads" lets four threads begin and wait 1000 times each; "status" only asks for the
+// status of several; "killed" dies with requests under way; "routine" only prints the libraries
+// that lookups of MPI_Wait and MPI_Request_get_status_any lead to, "none" for none.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -45,19 +48,27 @@ static void expect(int asked, int moved, const char* how) {
 
 static MPI_Offset place(int i) { return ((MPI_Offset)i * ranks + rank) * RECORD; }
 
-// Requests of a message from the neighbour, of FILES accesses and of a message to the neighbour.
-static void begin(void) {
-  const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
+static void begin_accesses(void) {
   memset(statuses, 0, sizeof statuses);  // MPICH's MPI_Testall takes an error in them for its own
-  CHECK_MPI(MPI_Irecv(memory[0], 1, MPI_BYTE, previous, 0, MPI_COMM_WORLD, &requests[0]));
   for (int i = 1; i <= FILES; ++i) {
     fill_bytes(memory[i], place(i), RECORD);
     if (i % 2 == 0)
       CHECK_MPI(MPI_File_iread_at(file, place(i), memory[i], RECORD - i, MPI_BYTE, &requests[i]));
     else
       CHECK_MPI(MPI_File_iwrite_at(file, place(i), memory[i], RECORD - i, MPI_BYTE, &requests[i]));
-    expect(RECORD - i, RECORD - i, "known");
   }
+}
+
+static void expect_accesses(const char* how) {
+  for (int i = 1; i <= FILES; ++i) expect(RECORD - i, RECORD - i, how);
+}
+
+// Requests of a message from the neighbour, of FILES accesses and of a message to the neighbour.
+static void begin(void) {
+  const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
+  CHECK_MPI(MPI_Irecv(memory[0], 1, MPI_BYTE, previous, 0, MPI_COMM_WORLD, &requests[0]));
+  begin_accesses();
+  expect_accesses("known");
   memory[ALL - 1][0] = (unsigned char)++messages;
   CHECK_MPI(MPI_Isend(memory[ALL - 1], 1, MPI_BYTE, next, 0, MPI_COMM_WORLD, &requests[ALL - 1]));
 }
@@ -115,6 +126,77 @@ static void all(int wait, int ignore) {
   for (int i = wait ? 0 : 1; i < ALL && !ignore; ++i) check_count(&statuses[i], i);
   ended();
 }
+
+#ifdef STATUS_OF_MANY
+
+enum { TRIES = 200 };
+
+// Of what is told to be complete the request is given up: nothing else could tell of it.
+static void told(int i, MPI_Status* status) {
+  CHECK(i >= 1 && i <= FILES && requests[i] != MPI_REQUEST_NULL);
+  if (status != MPI_STATUS_IGNORE) check_count(status, i);
+  CHECK_MPI(MPI_Request_free(&requests[i]));
+}
+
+static int status_of_any(int ignore) {
+  for (int done = 0; done < FILES;) {
+    int index = MPI_UNDEFINED, flag = 0;
+    MPI_Status* const status = ignore ? MPI_STATUS_IGNORE : &statuses[0];
+    const int code = MPI_Request_get_status_any(FILES, &requests[1], &index, &flag, status);
+    if (code != MPI_SUCCESS) return code;
+    if (!flag) continue;
+    told(1 + index, status);
+    ++done;
+  }
+  return MPI_SUCCESS;
+}
+
+static int status_of_some(int ignore) {
+  for (int done = 0, count; done < FILES; done += count) {
+    int indices[FILES];
+    MPI_Status* const status = ignore ? MPI_STATUSES_IGNORE : statuses;
+    const int code = MPI_Request_get_status_some(FILES, &requests[1], &count, indices, status);
+    if (code != MPI_SUCCESS) return code;
+    for (int i = 0; i < count; ++i) told(1 + indices[i], ignore ? MPI_STATUS_IGNORE : &statuses[i]);
+  }
+  return MPI_SUCCESS;
+}
+
+static int status_of_all(int ignore) {
+  MPI_Status* const status = ignore ? MPI_STATUSES_IGNORE : statuses;
+  for (int flag = 0; !flag;) {
+    const int code = MPI_Request_get_status_all(FILES, &requests[1], &flag, status);
+    if (code != MPI_SUCCESS) return code;
+  }
+  for (int i = 1; i <= FILES; ++i) told(i, ignore ? MPI_STATUS_IGNORE : &statuses[i - 1]);
+  return MPI_SUCCESS;
+}
+
+// MPICH's _some and _all at times report errors that there are not, and may not return from waiting
+// for the same requests: these are given up, and others tried.
+static void status_of_many(void) {
+  int (*const ways[])(int) = {status_of_any, status_of_some, status_of_all};
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (int way = 0; way < 3; ++way) {
+    for (int ignore = 0; ignore < 2; ++ignore) {
+      for (int tries = 0, code = MPI_ERR_OTHER; code != MPI_SUCCESS; ++tries) {
+        CHECK(tries < TRIES);
+        begin_accesses();
+        code = ways[way](ignore);
+        for (int i = 1; i <= FILES; ++i) {
+          if (requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&requests[i]);
+        }
+        expect_accesses(code == MPI_SUCCESS ? "known" : "in-error");
+      }
+    }
+  }
+}
+
+#else
+
+static void status_of_many(void) {}
+
+#endif
 
 static void one_by_one(void) {
   MPI_Request request;
@@ -201,9 +283,13 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (strcmp(mode, "routine") == 0) {
-    Dl_info found;
-    CHECK(dladdr(dlsym(RTLD_DEFAULT, "MPI_Wait"), &found) != 0);
-    puts(found.dli_fname);
+    const char* const names[] = {"MPI_Wait", "MPI_Request_get_status_any"};
+    for (int i = 0; i < 2; ++i) {
+      Dl_info found;
+      void* const routine = dlsym(RTLD_DEFAULT, names[i]);
+      CHECK(routine == NULL || dladdr(routine, &found) != 0);
+      puts(routine != NULL ? found.dli_fname : "none");
+    }
     MPI_Finalize();
     return 0;
   }
@@ -226,6 +312,8 @@ int main(int argc, char** argv) {
   if (strcmp(mode, "threads") == 0) {
     CHECK(provided == MPI_THREAD_MULTIPLE);
     in_threads();
+  } else if (strcmp(mode, "status") == 0) {
+    status_of_many();
   } else {
     for (int ignore = 0; ignore < 2; ++ignore) {
       for (int wait = 0; wait < 2; ++wait) {
