@@ -6,7 +6,7 @@
         print(file.path, file.spatial, file.coverage)
 
 One pass over the trace, a batch at a time: memory is bounded by the patterns, and by the four
-million accesses of a file among which conflicts are looked for.
+million runs of bytes of a file among which conflicts are looked for.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from forebay import _core
-from forebay.conflicts import Conflicts, Sharing
+from forebay.conflicts import MOST_RUNS, Conflicts, Sharing
 from forebay.findings import Finding, findings_of
 from forebay.folding import Fold, cores, fold
 from forebay.phases import Phase, phases_of
@@ -104,6 +104,11 @@ class FileAnalysis:
     def spatial(self) -> str:
         return self.signature.spatial
 
+    @property
+    def left_out(self) -> int:
+        """Accesses not looked at for conflicts and shared bytes, there being too many."""
+        return self.conflicts.left_out if self.processes > 1 else 0
+
 
 @dataclass(frozen=True)
 class Analysis:
@@ -138,7 +143,7 @@ class Analysis:
 
         `any`: they share none that any of them writes. `mpi`: these are handed over by sync or
         close. `posix`: they are not. `none`: no consistency helps, they are accessed at once. All
-        as far as this run shows.
+        as far as this run shows, and without the accesses that were `left_out`.
         """
         conflicts = [file.conflicts for file in self.files]
         if any(one.concurrent.pairs for one in conflicts):
@@ -146,6 +151,11 @@ class Analysis:
         if any(one.ordered.pairs for one in conflicts):
             return "posix"
         return "mpi" if any(one.synced.pairs or one.reopened.pairs for one in conflicts) else "any"
+
+    @property
+    def left_out(self) -> int:
+        """Of all files."""
+        return sum(file.left_out for file in self.files)
 
     @property
     def covered(self) -> int:
@@ -159,7 +169,8 @@ class Analysis:
         return as_html(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values. `accesses` are those read; of these `covered` lie in patterns."""
+        """Plain values. `accesses` are those read; of these `covered` lie in patterns, and
+        `left_out` were not looked at for conflicts (`needs`) and shared bytes."""
         return {
             "trace": self.path,
             "kind": self.kind,
@@ -171,6 +182,7 @@ class Analysis:
             "lost": self.totals.lost,
             "folded": self.totals.folded,
             "damaged": self.totals.damaged,
+            "left_out": self.left_out,
             "seconds": self.seconds,
             "io_seconds": self.io_seconds,
             "needs": self.needs,
@@ -233,15 +245,19 @@ def analyze(
     page_bytes: int = PAGE_BYTES,
     progress: Callable[[int], object] = lambda _: None,
     jobs: int | None = None,
+    most_runs: int = MOST_RUNS,
 ) -> Analysis:
     """Reads the whole trace once.
 
     `page_bytes`: what request sizes are called small, medium or large against. `progress` is told
     how many accesses were read, again and again, by any thread. `jobs`: threads that read, each
-    processes of its own; None: one for each core. Raises TraceError as Trace.batches does.
+    processes of its own; None: one for each core. `most_runs`: in how many runs of bytes of a file
+    conflicts and shared bytes are looked for, with up to 100 bytes of memory for each. Raises
+    TraceError as Trace.batches does.
     """
     everyone = range(len(trace.processes))
-    return analysis_of(trace, fold(trace, everyone, jobs or cores(), progress), page_bytes)
+    folded = fold(trace, everyone, jobs or cores(), progress, most_runs)
+    return analysis_of(trace, folded, page_bytes)
 
 
 def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from forebay.analysis import PAGE_BYTES, Analysis, Counts, FileAnalysis, analysis_of
+from forebay.conflicts import MOST_RUNS
 from forebay.new_file import check_output, new_file
 from forebay.phases import Phase
 from forebay.ranks import Ranks
@@ -31,7 +32,18 @@ _NEEDS = {
     "posix": "Processes share bytes without a sync in between: consistency=posix is needed.",
     "none": "[yellow]Processes access the same bytes at the same time, one of them writing.[/]",
 }
+_AMONG_THOSE_LOOKED_AT = "[yellow]Among the accesses that were looked at:[/] "
 _NOT_A_TERMINAL = 120  # columns
+
+most_runs_option = click.option(
+    "--most-runs",
+    type=click.IntRange(1),
+    default=MOST_RUNS,
+    show_default=True,
+    metavar="N",
+    help="Runs of bytes of a file in which conflicts and shared bytes are looked for, with 100"
+    " bytes of memory for each.",
+)
 
 
 @click.command(short_help="Say how a traced job reads and writes.")
@@ -65,6 +77,7 @@ _NOT_A_TERMINAL = 120  # columns
     metavar="N",
     help="Threads that read.  [default: as many as there are cores to run on]",
 )
+@most_runs_option
 @click.option(
     "--page-size",
     type=click.IntRange(1),
@@ -82,6 +95,7 @@ def analyze(
     parquet: Path | None,
     force: bool,
     jobs: int | None,
+    most_runs: int,
     page_size: int,
 ) -> None:
     """Analyze TRACE: what `forebay trace` recorded, a Darshan log with DXT, or a Parquet file that
@@ -103,7 +117,10 @@ def analyze(
     try:
         with ExitStack() as shown:
             folded = ranks.fold(
-                opened, jobs, lambda trace: shown.enter_context(reading(trace, 1 / ranks.size))
+                opened,
+                jobs,
+                lambda trace: shown.enter_context(reading(trace, 1 / ranks.size)),
+                most_runs,
             )
         if folded is None:
             return
@@ -176,6 +193,12 @@ def losses_of(analysis: Analysis) -> list[str]:
         (analysis.unplaced, "have no known place in their file"),
     )
     lines = [f"{count:,} calls {what}" for count, what in counted if count]
+    lines += [
+        f"{one_line(file.path)}: {file.left_out:,} of {file.accesses:,} accesses were not looked at"
+        " for conflicts and shared bytes (--most-runs looks at more)"
+        for file in analysis.files
+        if file.left_out
+    ]
     return [*lines, *analysis.problems]
 
 
@@ -211,7 +234,7 @@ class Report:
             f" in MPI-IO {one.io_seconds:.3f} s a process ({_share(one.io_seconds, one.seconds)})"
         )
         self._console.print(self._table())
-        self._line(_NEEDS[one.needs])
+        self._line((_AMONG_THOSE_LOOKED_AT if one.left_out else "") + _NEEDS[one.needs])
         self._print_phases()
         for file in one.files:
             self._print_signatures(file, signatures, local)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from forebay import _core
 from forebay.trace import Accesses, Trace
 
-_MOST_ACCESSES = 4_000_000  # of a file
+MOST_RUNS = 4_000_000
+"""Of bytes of a file, that are looked at: an access has one, or several through a view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +86,16 @@ class Sharing:
 
 
 class Finder:
-    """Finds what processes share in each file of a trace."""
+    """Finds what processes share in each file of a trace, in its first `most_runs` runs of bytes,
+    which are those of the first processes."""
 
     COLUMNS = (
         *("file", "process", "operation", "offset", "end", "contiguous", "view", "position"),
         *("transferred", "start_ns", "end_ns"),
     )
 
-    def __init__(self) -> None:
-        self._found = _core.JobConflicts(_MOST_ACCESSES)
+    def __init__(self, most_runs: int = MOST_RUNS) -> None:
+        self._found = _core.JobConflicts(most_runs)
 
     def add(self, trace: Trace, batch: Accesses) -> None:
         """Takes a batch of the trace in."""

@@ -47,6 +47,8 @@ def findings_of(files: Sequence[FileAnalysis], trace: Trace) -> list[Finding]:
 
 def _shared_bytes(file: FileAnalysis, kind: str) -> Iterator[Finding]:
     untold = "; Darshan logs do not tell of syncs" if kind == "darshan" else ""
+    if file.left_out:
+        untold += f"; {file.left_out:,} accesses were not looked at"
     for apart, title, advice in (
         (
             file.conflicts.concurrent,

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 from forebay import _core, phases, sums
-from forebay.conflicts import Finder
+from forebay.conflicts import MOST_RUNS, Finder
 from forebay.sums import Sums
 from forebay.trace import ROWS_PER_BATCH, Trace
 
@@ -27,11 +27,11 @@ Progress = Callable[[int], object]
 
 
 class Fold:
-    """What an analysis is made of, of some processes of a trace."""
+    """What an analysis is made of, of some processes of a trace. `most_runs`: as for Finder."""
 
-    def __init__(self, trace: Trace):
+    def __init__(self, trace: Trace, most_runs: int):
         self.sums = Sums(len(trace.files), len(trace.processes))
-        self.conflicts = Finder()
+        self.conflicts = Finder(most_runs)
         self.activity = _core.Activity()
         self.signatures: list[tuple[int, int, int, _core.Signature]] = []
         """Process, thread, file and signature of each stream, by process first."""
@@ -49,7 +49,9 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def fold(trace: Trace, processes: range, jobs: int, progress: Progress) -> Fold:
+def fold(
+    trace: Trace, processes: range, jobs: int, progress: Progress, most_runs: int = MOST_RUNS
+) -> Fold:
     """Reads what these processes did, once, by so many threads at most.
 
     `progress` is told how many accesses were read, by any of the threads. Raises TraceError as
@@ -61,7 +63,7 @@ def fold(trace: Trace, processes: range, jobs: int, progress: Progress) -> Fold:
     def of_part(part: range) -> Fold:
         nonlocal stopped
         try:
-            return _fold_part(trace, part, counted)
+            return _fold_part(trace, part, counted, most_runs)
         except BaseException:
             stopped = True
             raise
@@ -72,7 +74,7 @@ def fold(trace: Trace, processes: range, jobs: int, progress: Progress) -> Fold:
         progress(count)
 
     if len(parts) < 2:
-        return _fold_part(trace, processes, progress)
+        return _fold_part(trace, processes, progress, most_runs)
     with ThreadPoolExecutor(len(parts)) as pool:
         futures = [pool.submit(of_part, part) for part in parts]
         try:
@@ -106,8 +108,8 @@ def parts_of(trace: Trace, processes: range, count: int, least: int | None = Non
     return [range(first, end) for first, end in pairwise(bounds) if first < end]
 
 
-def _fold_part(trace: Trace, processes: range, progress: Progress) -> Fold:
-    folded = Fold(trace)
+def _fold_part(trace: Trace, processes: range, progress: Progress, most_runs: int) -> Fold:
+    folded = Fold(trace, most_runs)
     streams = _core.Streams()
     rows = ROWS_PER_BATCH if trace.reader is None else _ROWS_OF_FILES
     for batch in trace.batches(rows, processes, columns=_COLUMNS):

@@ -34,7 +34,11 @@ class Ranks:
         self._on_node = MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED).size
 
     def fold(
-        self, open_it: Callable[[], Trace], jobs: int | None, progress: Callable[[Trace], Progress]
+        self,
+        open_it: Callable[[], Trace],
+        jobs: int | None,
+        progress: Callable[[Trace], Progress],
+        most_runs: int,
     ) -> tuple[Trace, Fold] | None:
         """On rank 0 the trace, and what all of it comes to; None on others.
 
@@ -48,7 +52,8 @@ class Ranks:
             parts = parts_of(trace, range(len(trace.processes)), self.size, least=1)
             part = parts[self.rank] if self.rank < len(parts) else range(0)
             threads = jobs or max(1, cores() // self._on_node)
-            outcome = fold(trace, part, threads, progress(trace)), trace.bad_blocks()
+            folded = fold(trace, part, threads, progress(trace), most_runs)
+            outcome = folded, trace.bad_blocks()
         except (TraceError, click.ClickException) as error:
             outcome = error
         outcomes = [outcome] if self._comm is None else self._comm.gather(outcome)

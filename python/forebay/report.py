@@ -13,7 +13,8 @@ from typing import Any
 import click
 
 from forebay.analysis import Analysis, FileAnalysis, analyze
-from forebay.analyzing import losses_of, phase_cells, reading
+from forebay.analyzing import losses_of, most_runs_option, phase_cells, reading
+from forebay.conflicts import MOST_RUNS
 from forebay.new_file import check_output, new_file
 from forebay.trace import Trace, TraceError, one_line, open_trace
 
@@ -41,15 +42,16 @@ _MOST_SIGNATURES = 20
     metavar="TRACE",
     help="Compare with another run.",
 )
+@most_runs_option
 @click.option("--force", is_flag=True, help="Replace FILE.")
-def report(trace: Path, output: Path, against: Path | None, force: bool) -> None:
+def report(trace: Path, output: Path, against: Path | None, most_runs: int, force: bool) -> None:
     """Write a page about TRACE: what `forebay trace` recorded, or a Darshan log with DXT.
 
     One HTML file with all figures in it, which loads nothing and runs no script.
     """
     check_output(output, trace, force)
     try:
-        page = render(open_trace(trace), open_trace(against) if against else None)
+        page = render(open_trace(trace), open_trace(against) if against else None, most_runs)
         with new_file(output, force) as file:
             file.write(page.encode())
     except TraceError as error:
@@ -62,16 +64,16 @@ def report(trace: Path, output: Path, against: Path | None, force: bool) -> None
         raise click.ClickException(f"{one_line(str(output))}: {error.strerror}") from error
 
 
-def render(trace: Trace, against: Trace | None = None) -> str:
-    """The page, as HTML. Raises TraceError as Trace.batches does, ImportError without Jinja2 and
-    Matplotlib."""
+def render(trace: Trace, against: Trace | None = None, most_runs: int = MOST_RUNS) -> str:
+    """The page, as HTML. `most_runs`: as for forebay.analyze. Raises TraceError as Trace.batches
+    does, ImportError without Jinja2 and Matplotlib."""
     from jinja2 import Environment
 
     # Matplotlib takes as long to load as 800,000 accesses to be read.
     loading = Thread(target=import_module, args=("forebay.figures",))
     loading.start()
     with reading(trace, 2) as progress:
-        analysis = analyze(trace, progress=progress)
+        analysis = analyze(trace, progress=progress, most_runs=most_runs)
         figures = _figures(trace, analysis, progress)
     source = resources("forebay").joinpath("report.html.j2").read_text(encoding="utf-8")
     template = Environment(autoescape=True).from_string(source)

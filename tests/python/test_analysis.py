@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 from forebay.analysis import analyze
 from forebay.analyzing import analyze as command
+from forebay.report import report
 from forebay.trace import Operation, open_trace
 from traces import (
     CLOSE,
@@ -223,6 +225,47 @@ def test_conflicts_are_judged(
     printed = CliRunner().invoke(command, [str(folder)]).output
     assert said in printed
     assert ("bytes 40 to 99" in printed) == (needs in ("posix", "none"))
+
+
+def test_accesses_that_conflicts_are_not_looked_for_in_are_told_first(tmp_path: Path) -> None:
+    """Each rank writes the same ten records."""
+    writes = [
+        [Call(WRITE_AT, 0, 0, 10 * i, 10, 10, start + i, start + i + 1) for i in range(10)]
+        for start in (1000, 2000)
+    ]
+    folder = two_ranks(tmp_path / "t", *writes)
+
+    def told(most_runs: int) -> tuple[dict[str, Any], str, str]:
+        printed = CliRunner().invoke(command, [str(folder), "--most-runs", str(most_runs)]).output
+        page, limit = str(tmp_path / f"{most_runs}.html"), ["--most-runs", str(most_runs)]
+        assert CliRunner().invoke(report, [str(folder), "-o", page, *limit]).exit_code == 0
+        analysis = analyze(open_trace(folder), most_runs=most_runs)
+        return analysis.to_json(), printed, Path(page).read_text()
+
+    whole, printed, page = told(20)
+    assert (whole["needs"], whole["left_out"]) == ("posix", 0)
+    assert "10 pairs" in whole["findings"][0]["evidence"]
+    assert "looked at" not in printed + page
+    assert whole == analyze(open_trace(folder)).to_json()
+
+    half, printed, page = told(10)
+    line = "/scratch/out: 10 of 20 accesses were not looked at for conflicts and shared bytes"
+    assert (half["needs"], half["left_out"]) == ("any", 10)
+    assert printed.startswith(line)
+    assert "\nAmong the accesses that were looked at: No process touches" in printed
+    assert 0 < page.index(line) < page.index('class="tiles"')
+
+    most, printed, page = told(15)
+    assert (most["needs"], most["left_out"]) == ("posix", 5)
+    assert "5 pairs" in most["findings"][0]["evidence"]
+    for text in (most["findings"][0]["evidence"], printed, page):
+        assert "5 accesses were not looked at" in text
+    assert printed.startswith(line.replace("10 of", "5 of"))
+
+
+def test_who_has_a_file_alone_has_no_conflicts(tmp_path: Path) -> None:
+    trace = open_trace(interleaved(tmp_path / "t", ranks=1, records=20))
+    assert analyze(trace, most_runs=10).left_out == 0
 
 
 def phased(folder: Path) -> Path:

@@ -12,6 +12,7 @@ import pytest
 
 from command import FOREBAY, outside
 from forebay.analysis import analyze
+from forebay.conflicts import MOST_RUNS
 from forebay.signatures import message_of
 from forebay.trace import open_trace
 from harness import mpi
@@ -28,15 +29,18 @@ def by_ranks(ranks: int, folder: Path, *arguments: str) -> mpi.Outcome:
     return mpi.run(command, {**outside(), **MPICH.environment}, folder)
 
 
-@pytest.mark.parametrize("name", ["busy", "damaged", "log"])
-def test_ranks_come_to_the_same(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "most_runs"),
+    [("busy", MOST_RUNS), ("busy", 100), ("damaged", MOST_RUNS), ("log", MOST_RUNS)],
+)
+def test_ranks_come_to_the_same(name: str, most_runs: int, tmp_path: Path) -> None:
     sources = {"busy": busy, "damaged": damaged, "log": lambda _: LOGS / "ior_hdf5_4ranks.darshan"}
     trace = str(sources[name](tmp_path / "t"))
-    outcome = by_ranks(
-        2, tmp_path, trace, "--json", "--proto", "job.json", "--parquet", "job.table"
-    )
+    outputs = ["--json", "--proto", "job.json", "--parquet", "job.table"]
+    outcome = by_ranks(2, tmp_path, trace, *outputs, "--most-runs", str(most_runs))
     assert outcome.code == 0, str(outcome)
-    alone = analyze(open_trace(trace), jobs=1)
+    alone = analyze(open_trace(trace), jobs=1, most_runs=most_runs)
+    assert (alone.left_out > 0) == (most_runs < MOST_RUNS)
     assert json.loads(outcome.output) == json.loads(json.dumps(alone.to_json()))
     told = json.loads((tmp_path / "job.json").read_text())
     assert told == json.loads(json.dumps(message_of(alone)))
