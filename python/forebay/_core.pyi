@@ -533,6 +533,7 @@ def add_sums(
     process_ns: NDArray[Any],
     users: NDArray[Any],
     first_last_ns: NDArray[Any],
+    steps: NDArray[Any],
 ) -> None: ...
 
 class Activity:

@@ -12,7 +12,7 @@ million runs of bytes of a file among which conflicts are looked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 from forebay import _core
@@ -121,6 +121,9 @@ class Analysis:
     operations: tuple[tuple[str, bool], ...]
     """Name of each routine, as signatures number and print them, and whether it writes."""
     totals: Totals
+    """Of the program's calls."""
+    steps: int
+    """Of caches, recorded with the option `deterministic`; they stand in no other number."""
     unplaced: int
     first_ns: int
     """When the first call began."""
@@ -169,8 +172,9 @@ class Analysis:
         return as_html(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values. `accesses` are those read; of these `covered` lie in patterns, and
-        `left_out` were not looked at for conflicts (`needs`) and shared bytes."""
+        """Plain values. `accesses` are the calls that were read, without `steps`; of these
+        `covered` lie in patterns, and `left_out` were not looked at for conflicts (`needs`) and
+        shared bytes."""
         return {
             "trace": self.path,
             "kind": self.kind,
@@ -178,6 +182,7 @@ class Analysis:
             "problems": list(self.problems),
             "accesses": self.totals.accesses,
             "covered": self.covered,
+            "steps": self.steps,
             "unplaced": self.unplaced,
             "lost": self.totals.lost,
             "folded": self.totals.folded,
@@ -280,6 +285,7 @@ def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
         )
         for number in range(len(trace.files))
     )
+    totals = trace.totals
     first_ns, last_ns = (sums.first_ns, sums.last_ns) if sums.timed else (0, 0)
     return Analysis(
         path=str(trace.path),
@@ -287,7 +293,12 @@ def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
         processes=len(trace.processes),
         problems=tuple(trace.problems),
         operations=describe.operations,
-        totals=trace.totals,
+        totals=replace(
+            totals,
+            accesses=totals.accesses - sums.steps,
+            folded=totals.folded - sums.folded_steps,
+        ),
+        steps=sums.steps,
         unplaced=int(sums.unplaced.sum()),
         first_ns=first_ns,
         last_ns=last_ns,

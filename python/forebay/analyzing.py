@@ -202,6 +202,11 @@ def losses_of(analysis: Analysis) -> list[str]:
     return [*lines, *analysis.problems]
 
 
+def steps_of(analysis: Analysis) -> str:
+    """A line on the steps of caches that the trace holds."""
+    return f"{analysis.steps:,} steps of the cache recorded (deterministic)"
+
+
 def phase_cells(number: int, phase: Phase) -> tuple[str, ...]:
     """A row of a table of phases."""
     paths = dict.fromkeys(Path(one.path).name for one in phase.stretches)
@@ -233,6 +238,8 @@ class Report:
             f" {one.totals.accesses:,} calls in {one.seconds:.3f} s;"
             f" in MPI-IO {one.io_seconds:.3f} s a process ({_share(one.io_seconds, one.seconds)})"
         )
+        if one.steps:
+            self._line(steps_of(one))
         self._console.print(self._table())
         self._line((_AMONG_THOSE_LOOKED_AT if one.left_out else "") + _NEEDS[one.needs])
         self._print_phases()

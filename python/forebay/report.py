@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from forebay.analysis import Analysis, FileAnalysis, analyze
-from forebay.analyzing import losses_of, most_runs_option, phase_cells, reading
+from forebay.analyzing import losses_of, most_runs_option, phase_cells, reading, steps_of
 from forebay.conflicts import MOST_RUNS
 from forebay.new_file import check_output, new_file
 from forebay.trace import Trace, TraceError, one_line, open_trace
@@ -81,6 +81,7 @@ def render(trace: Trace, against: Trace | None = None, most_runs: int = MOST_RUN
         name=one_line(Path(analysis.path).name),
         analysis=analysis,
         losses=losses_of(analysis),
+        steps=steps_of(analysis) if analysis.steps else "",
         tiles=_tiles(analysis),
         comparison=None if against is None else _comparison(analysis, against),
         phases=_phases(analysis),

@@ -61,11 +61,13 @@ class Sums:
         self._ends, self.unplaced = np.zeros((2, files), np.int64)
         self.process_ns = np.zeros(processes, np.int64)
         self._users = np.zeros((files, processes), np.uint8)
+        self._steps = np.zeros(2, np.int64)
         limits = np.iinfo(np.int64)
         self._first_last_ns = np.array([limits.max, limits.min])
         self._tables: list[NDArray[Any]] = [
             *(self.calls, self.collective, self.requested, self.transferred, self.ns, self.sizes),
             *(self._ends, self.unplaced, self.process_ns, self._users, self._first_last_ns),
+            self._steps,
         ]
 
     def add(self, batch: Accesses) -> None:
@@ -81,6 +83,16 @@ class Sums:
                 mine += theirs
         self._first_last_ns[0] = min(self._first_last_ns[0], other._first_last_ns[0])
         self._first_last_ns[1] = max(self._first_last_ns[1], other._first_last_ns[1])
+
+    @property
+    def steps(self) -> int:
+        """Steps of caches, which are no calls and stand in no other sum."""
+        return int(self._steps[0])
+
+    @property
+    def folded_steps(self) -> int:
+        """Of these, whose times were folded."""
+        return int(self._steps[1])
 
     @property
     def timed(self) -> bool:

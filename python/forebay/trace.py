@@ -103,6 +103,8 @@ class Operation(enum.IntEnum):
     VIEW = 6
     SYNC = 7
     SIZE = 8
+    STEP = 9
+    """Of a cache, within the call before it; recorded with the option `deterministic`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """An MPI-IO routine, or `read` and `write` where the trace tells no more."""
+    """An MPI-IO routine, `read` and `write` where the trace tells no more, or a step of a cache."""
 
     name: str
     operation: Operation

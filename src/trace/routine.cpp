@@ -31,6 +31,7 @@ bool take_prefix(std::string& text, std::string_view prefix) {
 }  // namespace
 
 RoutineKind kind_of_routine(std::string_view name) {
+  if (name.starts_with("forebay_cache_")) return {Operation::step};
   std::string rest;
   for (const char letter : name) {
     const bool capital = letter >= 'A' && letter <= 'Z';

@@ -6,11 +6,13 @@
 
 namespace forebay::trace {
 
-enum class Operation : uint8_t { other, read, write, open, close, seek, view, sync, size };
+// `step`: what was done to a cache within a call, recorded with the option `deterministic`; no
+// call of the program's.
+enum class Operation : uint8_t { other, read, write, open, close, seek, view, sync, size, step };
 
 // Names of the operations, in their order.
 inline constexpr std::string_view operation_names[] = {"other", "read", "write", "open", "close",
-                                                       "seek",  "view", "sync",  "size"};
+                                                       "seek",  "view", "sync",  "size", "step"};
 
 struct RoutineKind {
   Operation operation = Operation::other;

@@ -24,6 +24,11 @@ bool add_sums(const SumColumns& columns, const SumTables& tables) {
     const int32_t file = columns.file[i];
     const uint32_t process = columns.process[i];
     if (process >= processes) return false;
+    if (columns.operation[i] == static_cast<uint8_t>(Operation::step)) {
+      ++tables.steps[0];
+      tables.steps[1] += columns.folded[i];
+      continue;
+    }
     const int64_t start = columns.start_ns[i], end = columns.end_ns[i];
     const bool timed = start != no_time && end != no_time && columns.folded[i] == 0;
     const auto took =

@@ -12,13 +12,15 @@ from click.testing import CliRunner
 
 from forebay.analysis import analyze
 from forebay.analyzing import analyze as command
-from forebay.report import report
+from forebay.convert import convert
+from forebay.report import render, report
 from forebay.trace import Operation, open_trace
 from traces import (
     CLOSE,
     LOGS,
     OPEN,
     READ_AT_ALL,
+    ROUTINES,
     WRITE_AT,
     Call,
     block,
@@ -142,6 +144,72 @@ def test_what_is_lost_is_said_first(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, [str(sample(tmp_path / "t"))])
     assert result.exit_code == 0, result.output
     assert result.output.startswith("6 calls were made and not recorded")
+
+
+def with_steps(folder: Path, steps: bool, times: str) -> Path:
+    """Two ranks that write through a cache; with `steps` as under the option `deterministic`."""
+    folder.mkdir()
+    routines = [*ROUTINES, "forebay_cache_join", "forebay_cache_commit"]
+    join, commit = range(len(ROUTINES), len(routines))
+
+    def step(routine: int, at_ns: int) -> list[Call]:
+        return [Call(routine, requested=1, start_ns=at_ns, end_ns=at_ns)] if steps else []
+
+    for rank in range(2):
+        calls = [Call(OPEN, end_ns=1000), *step(join, 1000)]
+        for i in range(20):
+            start = 10_000 * (i + 1)
+            place = 100 * (2 * i + rank)
+            calls += [Call(WRITE_AT, 0, 0, place, 100, 100, start, start + 900)]
+            calls += step(commit, start + 900)
+        calls += [Call(CLOSE, start_ns=300_000, end_ns=310_000), *step(commit, 310_000)]
+        lines = process(rank, 2, routines=" ".join(routines))
+        lines += ["file 0 2 1 5 /scratch/out", *block(calls[:10]), *block(calls[10:], 0, times)]
+        write_trace(folder / f"{rank}-{rank}.trace", [*lines, f"end {len(calls)} 0"])
+    return folder
+
+
+@pytest.mark.parametrize("times", ["exact", "histogram"])
+def test_steps_of_the_cache_are_no_calls(times: str, tmp_path: Path) -> None:
+    (tmp_path / "deterministic").mkdir()
+    plain = with_steps(tmp_path / "t", False, "exact")
+    stepped = with_steps(tmp_path / "deterministic" / "t", True, "exact")
+    if times == "histogram":  # other blocks have other times: only their calls can be the same
+        stepped = with_steps(tmp_path / "deterministic" / "folded", True, times)
+    trace = open_trace(stepped)
+    assert len(trace) == 2 * (22 + 22)
+    analysis = analyze(trace)
+    told, alone = analysis.to_json(), analyze(open_trace(plain)).to_json()
+    assert (told["accesses"], told["steps"], alone["steps"]) == (44, 44, 0)
+    folded = (trace.accesses["operation"] != Operation.STEP) & trace.accesses["folded"]
+    assert told["folded"] == folded.sum() == (0 if times == "exact" else 2 * 17)
+    if times == "exact":
+        for one in (told, alone):
+            del one["trace"], one["steps"]
+        assert told == alone
+    printed = CliRunner().invoke(command, [str(stepped)]).output
+    assert "2 processes, 44 calls" in printed
+    assert "\n44 steps of the cache recorded (deterministic)\n" in printed
+    assert "steps of" not in CliRunner().invoke(command, [str(plain)]).output
+    page = render(trace)
+    assert "44 steps of the cache recorded (deterministic)" in page
+    assert "forebay_cache" not in page
+    assert "steps of" not in render(open_trace(plain))
+
+
+@pytest.mark.parametrize("name", ["steps.parquet", "steps.csv", "steps.json"])
+def test_steps_of_the_cache_are_converted(name: str, tmp_path: Path) -> None:
+    trace = with_steps(tmp_path / "t", True, "exact")
+    output = tmp_path / name
+    made = CliRunner().invoke(convert, [str(trace), "-o", str(output)])
+    assert made.exit_code == 0, made.output
+    if name == "steps.parquet":
+        told = analyze(open_trace(output)).to_json()
+        assert told | {"trace": ""} == analyze(open_trace(trace)).to_json() | {"trace": ""}
+        commits = open_trace(output).accesses.to_arrow().column("operation").to_pylist()
+        assert commits.count("step") == 44
+    else:
+        assert output.read_text().count("forebay_cache_commit") == 42
 
 
 def test_json_holds_what_the_analysis_says(tmp_path: Path) -> None:

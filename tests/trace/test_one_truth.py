@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import forebay as package
 from forebay import _core
+from forebay.bins import count_into_bins
 from forebay.simulating import simulate
 from harness import forebay, mpi
 
@@ -123,6 +124,45 @@ def test_other_options_are_tried_without_running_again(tmp_path: Path) -> None:
         assert {name: result[name] for name in COUNTERS} == {
             name: counted[name] for name in COUNTERS
         }
+
+
+def test_steps_of_the_cache_are_no_calls_of_the_program(tmp_path: Path) -> None:
+    """With and without them, the same program made the same calls."""
+    installation = mpi.WHEELS[0]
+    program = mpi.compile_program(installation, FOLDER / "many_ways.c", [])
+    told = []
+    for deterministic in ("1", "0"):
+        folder = tmp_path / deterministic
+        folder.mkdir()
+        settings = {
+            "FOREBAY_DETERMINISTIC": deterministic,
+            "FOREBAY_STEP_ASIDE": "never",
+            "FOREBAY_TRACE": str(folder / "trace"),
+        }
+        command = [str(program), str(tmp_path / "file"), "7", "25", "shared"]
+        launch = mpi.launch_command(installation, 1, forebay.preloaded(command, settings))
+        outcome = mpi.run(launch, installation.environment, folder)
+        assert outcome.code == 0, str(outcome)
+        trace = package.open_trace(folder / "trace")
+        analysis = package.analyze(trace)
+        files = [
+            (
+                one.path,
+                one.read.calls,
+                one.write.calls,
+                one.metadata_calls,
+                one.syncs,
+                one.processes,
+            )
+            for one in analysis.files
+        ]
+        bins = count_into_bins(trace, analysis.first_ns, analysis.last_ns, [], [])
+        routines = {one.routine: one.calls for one in bins.latencies}
+        told.append((analysis.totals.accesses, files, routines))
+        assert (analysis.steps > 0) == (deterministic == "1")
+        assert analysis.totals.accesses + analysis.steps == len(trace)
+    assert told[0] == told[1]
+    assert not any(name.startswith("forebay") for name in told[0][2])
 
 
 def test_what_cannot_be_replayed_is_refused_with_one_line(tmp_path: Path) -> None:
