@@ -88,6 +88,16 @@ def test_a_baseline_runs_through_forebay(mpi: Mpi, tmp_path: Path) -> None:
     assert 0 < requests["forebay"]["write"] < 90
 
 
+def test_records_are_fetched_ahead_by_their_signature(mpi: Mpi, tmp_path: Path) -> None:
+    """Alone the sequential predictor sees no rule in them: nearly every read is a request."""
+    bench = Bench(WORKLOADS["record-read"], mpi, tmp_path, 2, repeat=1, rounds=1, count=1000)
+    bench.options = {"deterministic": "true", "scope": "process"}
+    bench.baseline = bench.options | {"predictor": "sequential"}
+    requests = bench.run().requests
+    assert requests["plain"]["read"] > 600
+    assert 0 < requests["forebay"]["read"] < requests["plain"]["read"] / 8
+
+
 def test_traces_are_measured(mpi: Mpi, tmp_path: Path) -> None:
     found = TraceBench(mpi, tmp_path, ranks=2, repeat=1, count=1280).run()
     assert [loop.loop for loop in found.loops] == ["strided", "nested", "random"]
