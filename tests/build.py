@@ -23,7 +23,11 @@ CLANG = ("-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++")
 VARIANTS = {
     "gcc": (),
     "clang": (*INTERPOSERS, *CLANG, "-DCMAKE_BUILD_TYPE=Debug"),
-    "asan": ("-DCMAKE_BUILD_TYPE=Debug", "-DFOREBAY_SANITIZE=address,undefined"),
+    "asan": (
+        "-DCMAKE_BUILD_TYPE=Debug",
+        "-DCMAKE_CXX_FLAGS=-O1",
+        "-DFOREBAY_SANITIZE=address,undefined",
+    ),
     "fuzz": (*CLANG, "-DFOREBAY_FUZZ=ON", "-DFOREBAY_SANITIZE=address,undefined"),
     "tsan": ("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DFOREBAY_SANITIZE=thread"),
 }
