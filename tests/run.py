@@ -1,12 +1,13 @@
-"""Runs the test suites of a tier one after the other, counts their tests, and says what failed.
+"""Runs the test suites of a tier, counts their tests, and says what failed.
 
     python3 tests/run.py TIER [--only SUITE ...] [--update-count]
     python3 tests/run.py --list
 
-A suite is a line of SUITES: its name, the tiers that contain it, and a command. A command that
-writes a JUnit XML file to {report} is counted by its test cases, any other as one test. Every suite
-runs even when another failed, unless what it `needs` failed. tests/count says how many tests of a
-suite must at least have run; fewer count as a failure. The last line printed is always
+A suite is a line of SUITES: its name, the tiers that contain it, and a command. Suites start in the
+table's order, one that keeps a single core busy beside another such. A command that writes a JUnit
+XML file to {report} is counted by its test cases, any other as one test. Every suite runs even when
+another failed, unless what it `needs` failed. tests/count says how many tests of a suite must at
+least have run; fewer count as a failure. The last line printed is always
 "N passed, N failed, N skipped".
 """
 
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +29,9 @@ REPORTS = ROOT / "build" / "reports"
 COUNT = ROOT / "tests" / "count"
 LOG_LINES_SHOWN = 60
 HOUR = 3600
+CORES = 2  # that the suites share; not asked of the machine, so that every run is the same
+POLL_SECONDS = 0.05
+KILL_SECONDS = 2  # that a suite has to end once it is asked
 
 CHECK = ("check",)
 TEST = ("test",)
@@ -44,6 +49,7 @@ class Suite:
     command: str
     needs: tuple[str, ...] = ()
     timeout_seconds: int = 900
+    cores: int = CORES  # that it keeps busy
 
 
 VARIABLES = {
@@ -52,11 +58,14 @@ VARIABLES = {
     "bin": str(ROOT / ".venv-mpich" / "bin"),
     "pytest": f"{ROOT / '.venv-mpich' / 'bin' / 'python'} -m pytest -q -p no:cacheprovider"
     " -o junit_family=xunit2 --junitxml={report}",
+    # One more than cores: MPI programs wait for each other, and for their launchers.
+    "workers": f"-n {CORES + 1} --dist worksteal",
     "build": f"{sys.executable} {ROOT / 'tests' / 'build.py'}",
     "unit": "tests/forebay_unit --gtest_brief=1 --gtest_output=xml:{report}",
     "gtest": "--gtest_brief=1 --gtest_output=xml:{report}",
     "datatypes": "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     " build/gcc/tests/mpi/forebay_datatype",
+    "half": "env GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX",
     "fuzz": "-seed=1 -max_len=4096 -timeout=60 -rss_limit_mb=2048 -artifact_prefix=build/reports/",
     "threaded": "--gtest_filter=*ThreadsLoseNoByte*:*ThreadsKeep*:*Concurren*:*Storage*:*Workers*",
     "tsan": f"env TSAN_OPTIONS=suppressions={ROOT / 'tests' / 'tsan.supp'} setarch -R",
@@ -65,29 +74,42 @@ VARIABLES = {
 SUITES = (
     Suite("apt", FULL, "{python} tests/environment.py apt", timeout_seconds=1800),
     Suite("venvs", DAILY, "{python} tests/environment.py venvs", ("apt",), 1800),
-    Suite("runner", DAILY, "{pytest} tests/runner", ("venvs",)),
-    Suite("clang-format", DAILY, "bash tests/lint.sh clang-format"),
-    Suite("ruff", DAILY, "bash tests/lint.sh ruff {bin}", ("venvs",)),
-    Suite("mypy", DAILY, "bash tests/lint.sh mypy {bin}", ("venvs",)),
+    Suite("runner", DAILY, "{pytest} tests/runner", ("venvs",), cores=1),
+    Suite("clang-format", DAILY, "bash tests/lint.sh clang-format", cores=1),
+    Suite("ruff", DAILY, "bash tests/lint.sh ruff {bin}", ("venvs",), cores=1),
+    Suite("mypy", DAILY, "bash tests/lint.sh mypy {bin}", ("venvs",), cores=1),
     Suite("build", DAILY, "{build} gcc", ("venvs",), 1800),
-    Suite("unit", DAILY, "build/gcc/{unit}", ("build",)),
-    Suite("memory", FULL, "build/gcc/tests/forebay_memory {gtest}", ("build",)),
-    Suite("datatypes-mpich", DAILY, "{datatypes}_mpich {gtest}", ("build",)),
-    Suite("datatypes-mpiabi", FULL, "{datatypes}_mpiabi {gtest}", ("build",)),
-    Suite("datatypes-openmpi", FULL, "{datatypes}_openmpi {gtest}", ("build",)),
-    Suite("preload", DAILY, "env FOREBAY_LIB_DIR=build/gcc/lib {pytest} tests/preload", ("build",)),
-    Suite("python", DAILY, "{pytest} tests/python", ("build",)),
+    Suite("unit", DAILY, "build/gcc/{unit}", ("build",), cores=1),
+    Suite("memory", FULL, "build/gcc/tests/forebay_memory {gtest}", ("build",), cores=1),
+    Suite("datatypes-mpich", DAILY, "{datatypes}_mpich {gtest}", ("build",), cores=1),
+    Suite("datatypes-mpiabi", FULL, "{datatypes}_mpiabi {gtest}", ("build",), cores=1),
+    Suite("datatypes-openmpi", FULL, "{datatypes}_openmpi {gtest}", ("build",), cores=1),
+    Suite(
+        "preload",
+        DAILY,
+        "env FOREBAY_LIB_DIR=build/gcc/lib {pytest} {workers} tests/preload",
+        ("build",),
+    ),
+    Suite("python", DAILY, "{pytest} {workers} tests/python", ("build",)),
     Suite("mpi-quick", CHECK, "{pytest} tests/mpi -m quick", ("build",)),
     Suite("clang", FULL, "{build} clang", ("venvs",), 1800),
     Suite("asan-build", FULL, "{build} asan", ("venvs",), 1800),
-    Suite("asan", FULL, "build/asan/{unit}", ("asan-build",), 2400),
+    Suite("asan-even", FULL, "{half}=0 build/asan/{unit}", ("asan-build",), 2400, cores=1),
+    Suite("asan-odd", FULL, "{half}=1 build/asan/{unit}", ("asan-build",), 2400, cores=1),
     Suite("fuzz-build", FULL, "{build} fuzz", ("venvs",), 1800),
-    Suite("fuzz", FULL, "build/fuzz/tests/forebay_fuzz_trace {fuzz} -runs=40000", ("fuzz-build",)),
+    Suite(
+        "fuzz",
+        FULL,
+        "build/fuzz/tests/forebay_fuzz_trace {fuzz} -runs=40000",
+        ("fuzz-build",),
+        cores=1,
+    ),
     Suite(
         "fuzz-blocks",
         FULL,
         "build/fuzz/tests/forebay_fuzz_blocks {fuzz} -runs=40000",
         ("fuzz-build",),
+        cores=1,
     ),
     Suite(
         "fuzz-long",
@@ -99,10 +121,10 @@ SUITES = (
     Suite("tsan-build", FULL, "{build} tsan", ("venvs",), 1800),
     # gcc 12's ThreadSanitizer needs the address space that kernels no longer lay out by default.
     Suite("tsan", FULL, "{tsan} build/tsan/{unit} {threaded}", ("tsan-build",), 2400),
-    Suite("mpi", FULL, "{pytest} tests/mpi", ("build",)),
-    Suite("trace", FULL, "{pytest} tests/trace", ("build",)),
-    Suite("apps", FULL, "{pytest} tests/apps", ("build",), 1800),
-    Suite("crash", FULL, "{pytest} tests/crash tests/faults", ("build",), 3600),
+    Suite("mpi", FULL, "{pytest} {workers} tests/mpi", ("build",)),
+    Suite("trace", FULL, "{pytest} {workers} tests/trace", ("build",)),
+    Suite("apps", FULL, "{pytest} {workers} tests/apps", ("build",), 1800),
+    Suite("crash", FULL, "{pytest} {workers} tests/crash tests/faults", ("build",), 3600),
     Suite(
         "hostile-long",
         LONG,
@@ -111,7 +133,7 @@ SUITES = (
         ("build",),
         6 * HOUR,
     ),
-    Suite("random", FULL, "{pytest} tests/random", ("build",), 3000),
+    Suite("random", FULL, "{pytest} {workers} tests/random", ("build",), 3000),
     Suite(
         "crash-long",
         LONG,
@@ -202,35 +224,47 @@ def expand(command: str, report: Path | None = None, keep_report: bool = False) 
     return text if keep_report else text.replace("{report}", str(report))
 
 
-def run_suite(suite: Suite) -> Tally:
-    """Runs the suite's command with its output in a log; shows the log's end on failure."""
-    report = REPORTS / f"{suite.name}.xml"
-    log = REPORTS / f"{suite.name}.log"
-    report.unlink(missing_ok=True)
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            shlex.split(expand(suite.command, report)),
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        code: int | None
+class Run:
+    """A suite's command at work, with its output in a log."""
+
+    def __init__(self, suite: Suite) -> None:
+        self.suite = suite
+        self.began = time.monotonic()
+        self._report = REPORTS / f"{suite.name}.xml"
+        self._log = REPORTS / f"{suite.name}.log"
+        self._report.unlink(missing_ok=True)
+        with self._log.open("w") as output:
+            self.process = subprocess.Popen(
+                shlex.split(expand(suite.command, self._report)),
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def ended(self) -> Tally | None:
+        """What the command's end or its timeout says, with the log's end shown if that is a
+        failure; None while it runs."""
+        code = self.process.poll()
+        if code is None:
+            if time.monotonic() - self.began < self.suite.timeout_seconds:
+                return None
+            self.kill()
+        tally = tally_of(self.suite, code, self._report)
+        if tally.failed:
+            shown = self._log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
+            print(f"--- end of {self._log.relative_to(ROOT)}", *shown, "---", sep="\n")
+        return tally
+
+    def kill(self) -> None:
+        """Ends the command and what it started."""
+        os.killpg(self.process.pid, signal.SIGTERM)
         try:
-            code = process.wait(suite.timeout_seconds)
-        except (subprocess.TimeoutExpired, KeyboardInterrupt) as reason:
-            os.killpg(process.pid, signal.SIGTERM)
-            time.sleep(2)
-            os.killpg(process.pid, signal.SIGKILL) if process.poll() is None else None
-            if isinstance(reason, KeyboardInterrupt):
-                raise
-            code = None
-    tally = tally_of(suite, code, report)
-    if tally.failed:
-        shown = log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
-        print(f"--- end of {log.relative_to(ROOT)}", *shown, "---", sep="\n")
-    return tally
+            self.process.wait(KILL_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
 
 
 def read_count(text: str) -> dict[str, int]:
@@ -259,17 +293,44 @@ def update_count(results: Mapping[str, Tally]) -> None:
 
 
 def run_suites(suites: Iterable[Suite]) -> dict[str, Tally]:
-    """Runs the suites in order; one whose needs failed counts as failed and is not run."""
+    """Runs the suites; one whose needs failed counts as failed and is not run.
+
+    None overtakes another: a suite starts when those before it have started, what it needs has
+    ended, and its cores are free.
+    """
+    waiting = deque(suites)
+    running: list[Run] = []
     results: dict[str, Tally] = {}
-    for suite in suites:
-        broken = [name for name in suite.needs if name in results and results[name].failed]
-        began = time.monotonic()
-        if broken:
-            results[suite.name] = failure(f"{suite.name} could not run: {broken[0]} failed")
-        else:
-            results[suite.name] = run_suite(suite)
-        seconds = time.monotonic() - began
-        print(f"{suite.name:18} {seconds:7.1f} s  {results[suite.name]}", flush=True)
+
+    def finish(suite: Suite, seconds: float, tally: Tally) -> None:
+        results[suite.name] = tally
+        print(f"{suite.name:18} {seconds:7.1f} s  {tally}", flush=True)
+
+    def can_start(suite: Suite) -> bool:
+        busy = [run.suite for run in running]
+        return sum(one.cores for one in (*busy, suite)) <= CORES and not any(
+            one.name in suite.needs for one in busy
+        )
+
+    try:
+        while waiting or running:
+            while waiting and can_start(waiting[0]):
+                suite = waiting.popleft()
+                broken = [name for name in suite.needs if name in results and results[name].failed]
+                if broken:
+                    reason = f"{suite.name} could not run: {broken[0]} failed"
+                    finish(suite, 0, failure(reason))
+                else:
+                    running.append(Run(suite))
+            time.sleep(POLL_SECONDS)
+            for run in list(running):
+                tally = run.ended()
+                if tally is not None:
+                    running.remove(run)
+                    finish(run.suite, time.monotonic() - run.began, tally)
+    finally:
+        for run in running:
+            run.kill()
     return results
 
 

@@ -1,5 +1,6 @@
 """The test runner counts what ran, and notices what did not."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,10 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def result(suite: run.Suite) -> run.Tally:
+    return run.run_suites([suite])[suite.name]
+
+
 def test_reads_reports_of_pytest(tmp_path: Path) -> None:
     report = tmp_path / "report.xml"
     report.write_text(PYTEST_REPORT)
@@ -42,31 +47,85 @@ def test_reads_reports_of_google_test(tmp_path: Path) -> None:
 
 
 def test_counts_a_command_without_report_as_one_test(reports: Path) -> None:
-    assert str(run.run_suite(run.Suite("good", (), "true"))) == "1 passed, 0 failed, 0 skipped"
-    assert str(run.run_suite(run.Suite("bad", (), "false"))) == "0 passed, 1 failed, 0 skipped"
+    assert str(result(run.Suite("good", (), "true"))) == "1 passed, 0 failed, 0 skipped"
+    assert str(result(run.Suite("bad", (), "false"))) == "0 passed, 1 failed, 0 skipped"
 
 
 def test_a_crash_after_passing_tests_is_a_failure(reports: Path) -> None:
     good = "<testsuite><testcase name='one'/></testsuite>"
     command = f'sh -c "echo \\"{good}\\" > {{report}}; exit 3"'
-    tally = run.run_suite(run.Suite("crash", (), command))
+    tally = result(run.Suite("crash", (), command))
     assert str(tally) == "1 passed, 1 failed, 0 skipped"
 
 
 def test_a_promised_report_that_is_missing_or_empty_is_a_failure(reports: Path) -> None:
-    assert run.run_suite(run.Suite("missing", (), "true {report}")).failed == 1
+    assert result(run.Suite("missing", (), "true {report}")).failed == 1
     command = "sh -c 'echo \"<testsuites/>\" > {report}'"
-    assert run.run_suite(run.Suite("empty", (), command)).failed == 1
+    assert result(run.Suite("empty", (), command)).failed == 1
 
 
 def test_a_suite_that_takes_too_long_is_ended(reports: Path) -> None:
-    tally = run.run_suite(run.Suite("slow", (), "sleep 60", timeout_seconds=1))
+    tally = result(run.Suite("slow", (), "sleep 60", timeout_seconds=1))
     assert "ran longer" in tally.failures[0]
 
 
 def test_a_suite_is_not_run_when_what_it_needs_failed(reports: Path) -> None:
     suites = [run.Suite("first", (), "false"), run.Suite("second", (), "true", ("first",))]
     assert "could not run" in run.run_suites(suites)["second"].failures[0]
+
+
+def times_of(cores: int, needs: tuple[str, ...], folder: Path) -> dict[str, float]:
+    """When two suites of so many cores began and ended ("one-began", ...), by the files that they
+    leave; the second needs `needs`."""
+
+    def command(name: str) -> str:
+        return f"sh -c 'touch {folder}/{name}-began; sleep 0.4; touch {folder}/{name}-ended'"
+
+    suites = [
+        run.Suite("one", (), command("one"), cores=cores),
+        run.Suite("two", (), command("two"), needs, cores=cores),
+    ]
+    results = run.run_suites(suites)
+    assert all(tally.passed == 1 for tally in results.values())
+    return {path.name: path.stat().st_mtime for path in folder.glob("*-*")}
+
+
+@pytest.mark.parametrize(
+    ("cores", "needs", "together"),
+    [(run.CORES, (), False), (1, (), True), (1, ("one",), False)],
+)
+def test_suites_that_need_not_wait_run_side_by_side(
+    reports: Path, tmp_path: Path, cores: int, needs: tuple[str, ...], together: bool
+) -> None:
+    times = times_of(cores, needs, tmp_path)
+    assert times["one-began"] <= times["two-began"]
+    assert (times["two-began"] < times["one-ended"]) == together
+
+
+def test_no_suite_overtakes_another(reports: Path, tmp_path: Path) -> None:
+    """A free core is left alone rather than given to a later suite: the order is the table's."""
+
+    def command(name: str) -> str:
+        return f"sh -c 'sleep 0.2; echo {name} >> {tmp_path}/order'"
+
+    cores = {"narrow": 1, "wide": run.CORES, "late": 1}
+    run.run_suites(run.Suite(name, (), command(name), cores=n) for name, n in cores.items())
+    assert (tmp_path / "order").read_text().split() == list(cores)
+
+
+def test_an_interrupted_run_leaves_nothing_running(
+    reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[run.Run] = []
+
+    def interrupted(self: run.Run) -> None:
+        started.append(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run.Run, "ended", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run.run_suites([run.Suite("slow", (), "sleep 60")])
+    assert [one.process.poll() for one in started] == [-signal.SIGTERM]
 
 
 def test_fewer_tests_than_the_count_are_noticed() -> None:
