@@ -117,15 +117,15 @@ Status CachedFile::write(int64_t offset, const std::byte* memory, int64_t length
   if (length == 0) return {};
   const Extent extent{offset, length};
   return within_memory([&] {
-    return writes_until_sample_-- == 0 ? write_sampled(extent, memory)
-                                       : write_cached(extent, memory);
+    return writes_.calls_until_sample-- == 0 ? write_sampled(extent, memory)
+                                             : write_cached(extent, memory);
   });
 }
 
 Status CachedFile::write_cached(Extent extent, const std::byte* memory) {
   if (!write_translated(extent, memory)) {
     if (bypasses(extent.length)) return write_direct(extent, memory);
-    if (stays_aside(write_gain_, writes_aside)) return write_direct(extent, memory);
+    if (stays_aside(writes_)) return write_direct(extent, memory);
     const int64_t page_size = arena_->page_size();
     for (Extent rest = extent; !rest.empty();) {
       const int64_t page_end = (rest.offset / page_size + 1) * page_size;
@@ -241,8 +241,8 @@ Status CachedFile::read(int64_t offset, std::byte* memory, int64_t length, int64
   if (length == 0) return {};
   const Extent extent{offset, length};
   const Status status = within_memory([&] {
-    return reads_until_sample_-- == 0 ? read_sampled(extent, memory, transferred)
-                                      : read_cached(extent, memory, transferred);
+    return reads_.calls_until_sample-- == 0 ? read_sampled(extent, memory, transferred)
+                                            : read_cached(extent, memory, transferred);
   });
   if (!status.ok()) *transferred = 0;
   // What goes past the cache would not find there what was fetched ahead.
@@ -259,7 +259,7 @@ Status CachedFile::read_cached(Extent extent, std::byte* memory, int64_t* got) {
   *got = extent.length;
   if (read_translated(extent, memory)) return {};
   if (bypasses(extent.length)) return read_direct(extent, memory, got);
-  if (stays_aside(read_gain_, reads_aside) && !arena_->any_resident(requester(), extent)) {
+  if (stays_aside(reads_) && !arena_->any_resident(requester(), extent)) {
     return read_direct(extent, memory, got);
   }
   return read_pages(extent, memory, got);

@@ -29,6 +29,7 @@
 #include "extent/status.h"
 #include "options/options.h"
 #include "predict/predictor.h"
+#include "runtime/registry.h"
 #include "runtime/turn.h"
 #include "storage/storage.h"
 
@@ -143,6 +144,13 @@ class CachedFile {
   Statistics statistics() const;
 
  private:
+  // Writes or reads: whether the cache is worth its while there.
+  struct Direction {
+    Aside kind;
+    Gain gain;
+    uint32_t calls_until_sample = 0;
+  };
+
   CachedFile() = default;
   Status enter(const std::string& path, OpenMode mode, const Options& options,
                const StorageOpener& opener);
@@ -164,11 +172,13 @@ class CachedFile {
   // Stepping aside (step_aside.cpp): timed calls, verdicts, and calls past the cache after one.
   Status write_sampled(Extent extent, const std::byte* memory);
   Status read_sampled(Extent extent, std::byte* memory, int64_t* got);
-  bool stays_aside(Gain& gain, uint32_t kind);
-  bool adapts(int64_t length, uint32_t kind) const;
-  bool samples_direct(Gain& gain, Extent extent, uint32_t calls);
-  void learn(Gain& gain, uint32_t kind, bool direct, int64_t ns, int64_t bytes);
-  void judge(Gain& gain, uint32_t kind);
+  template <class Direct, class Cached>
+  Status sample(Direction& direction, Extent extent, Direct past_cache, Cached cached);
+  bool is_aside(const Direction& direction) const;
+  bool stays_aside(Direction& direction);
+  bool adapts(const Direction& direction, int64_t length) const;
+  bool samples_direct(Direction& direction, Extent extent, uint32_t calls);
+  void judge(Direction& direction);
   double commit_ns_per_byte() const;
   bool continues_page(int64_t offset);
   void tell_of_memory();
@@ -191,10 +201,8 @@ class CachedFile {
   bool wants_write_through_ = false;
   Statistics statistics_;
   std::unique_ptr<Predictor> predictor_;  // nullptr: nothing is fetched ahead
-  Gain write_gain_;
-  Gain read_gain_;
-  uint32_t writes_until_sample_ = 0;
-  uint32_t reads_until_sample_ = 0;
+  Direction writes_{writes_aside, {}};
+  Direction reads_{reads_aside, {}};
   mutable std::mutex background_mutex_;
   std::atomic<bool> closing_{false};  // what is still to be fetched ahead is of no use
   std::vector<Extent> to_fetch_;      // predicted, not yet taken up by the helper thread

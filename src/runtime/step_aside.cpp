@@ -22,75 +22,71 @@ uint32_t calls_a_sample(int64_t length) {
 
 }  // namespace
 
-bool CachedFile::adapts(int64_t length, uint32_t kind) const {
+bool CachedFile::is_aside(const Direction& direction) const {
+  return (file_->aside.load(std::memory_order_relaxed) & direction.kind) != 0;
+}
+
+bool CachedFile::adapts(const Direction& direction, int64_t length) const {
   return options_.step_aside == StepAside::automatic && !options_.deterministic &&
-         !bypasses(length) && (file_->aside.load(std::memory_order_relaxed) & kind) == 0;
+         !bypasses(length) && !is_aside(direction);
 }
 
 // A sample past the cache is taken only where no page is resident: elsewhere it would first have to
 // commit what neighbours have begun, and measure (and cause) that instead.
-bool CachedFile::samples_direct(Gain& gain, Extent extent, uint32_t calls) {
-  return gain.direct_sample_due(calls, extent.length * calls) &&
+bool CachedFile::samples_direct(Direction& direction, Extent extent, uint32_t calls) {
+  return direction.gain.direct_sample_due(calls, extent.length * calls) &&
          !arena_->any_resident(requester(), extent);
 }
 
-Status CachedFile::write_sampled(Extent extent, const std::byte* memory) {
+// Times a call that goes through the cache or, at times, past it.
+template <class Direct, class Cached>
+Status CachedFile::sample(Direction& direction, Extent extent, Direct past_cache, Cached cached) {
   const uint32_t calls = calls_a_sample(extent.length);
-  writes_until_sample_ = calls - 1;
-  const bool measures = adapts(extent.length, writes_aside);
-  const bool direct = measures && samples_direct(write_gain_, extent, calls);
+  direction.calls_until_sample = calls - 1;
+  const bool measures = adapts(direction, extent.length);
+  const bool direct = measures && samples_direct(direction, extent, calls);
   int64_t storage_ns = 0;
   const int64_t before = now_ns();
-  const Status status =
-      direct ? write_direct(extent, memory, &storage_ns) : write_cached(extent, memory);
+  const Status status = direct ? past_cache(&storage_ns) : cached();
   const int64_t spent = now_ns() - before;
   statistics_.io_ns += spent * calls;
-  if (measures && status.ok()) {
-    learn(write_gain_, writes_aside, direct, direct ? storage_ns : spent, extent.length);
+  if (!measures || !status.ok()) return status;
+  if (direct) {
+    direction.gain.direct(storage_ns, extent.length);
+    judge(direction);
+  } else {
+    direction.gain.cached(spent, extent.length);
   }
   return status;
+}
+
+Status CachedFile::write_sampled(Extent extent, const std::byte* memory) {
+  return sample(
+      writes_, extent, [&](int64_t* ns) { return write_direct(extent, memory, ns); },
+      [&] { return write_cached(extent, memory); });
 }
 
 Status CachedFile::read_sampled(Extent extent, std::byte* memory, int64_t* got) {
-  const uint32_t calls = calls_a_sample(extent.length);
-  reads_until_sample_ = calls - 1;
-  const bool measures = adapts(extent.length, reads_aside);
-  const bool direct = measures && samples_direct(read_gain_, extent, calls);
-  int64_t storage_ns = 0;
-  const int64_t before = now_ns();
-  const Status status =
-      direct ? read_direct(extent, memory, got, &storage_ns) : read_cached(extent, memory, got);
-  const int64_t spent = now_ns() - before;
-  statistics_.io_ns += spent * calls;
-  if (measures && status.ok()) {
-    learn(read_gain_, reads_aside, direct, direct ? storage_ns : spent, extent.length);
-  }
-  return status;
+  return sample(
+      reads_, extent, [&](int64_t* ns) { return read_direct(extent, memory, got, ns); },
+      [&] { return read_cached(extent, memory, got); });
 }
 
-void CachedFile::learn(Gain& gain, uint32_t kind, bool direct, int64_t ns, int64_t bytes) {
-  if (direct) {
-    gain.direct(ns, bytes);
-    judge(gain, kind);
-  } else {
-    gain.cached(ns, bytes);
-  }
-}
-
-void CachedFile::judge(Gain& gain, uint32_t kind) {
+void CachedFile::judge(Direction& direction) {
   // A read costs no commit.
-  const double commit = kind == writes_aside ? commit_ns_per_byte() : 0;
-  if (gain.judge(commit)) file_->aside.fetch_or(kind, std::memory_order_relaxed);
+  const double commit = direction.kind == writes_aside ? commit_ns_per_byte() : 0;
+  if (direction.gain.judge(commit)) {
+    file_->aside.fetch_or(direction.kind, std::memory_order_relaxed);
+  }
 }
 
-bool CachedFile::stays_aside(Gain& gain, uint32_t kind) {
-  if ((file_->aside.load(std::memory_order_relaxed) & kind) == 0) return false;
-  if (options_.step_aside != StepAside::automatic) return false;
-  if (gain.stay_aside()) {
+bool CachedFile::stays_aside(Direction& direction) {
+  if (!is_aside(direction) || options_.step_aside != StepAside::automatic) return false;
+  if (direction.gain.stay_aside()) {
     ++statistics_.aside_calls;
     return true;
   }
-  file_->aside.fetch_and(~kind, std::memory_order_relaxed);
+  file_->aside.fetch_and(~direction.kind, std::memory_order_relaxed);
   return false;
 }
 
