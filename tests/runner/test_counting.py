@@ -74,32 +74,27 @@ def test_a_suite_is_not_run_when_what_it_needs_failed(reports: Path) -> None:
     assert "could not run" in run.run_suites(suites)["second"].failures[0]
 
 
-def times_of(cores: int, needs: tuple[str, ...], folder: Path) -> dict[str, float]:
-    """When two suites of so many cores began and ended ("one-began", ...), by the files that they
-    leave; the second needs `needs`."""
+def test_suites_of_one_core_run_side_by_side(reports: Path, tmp_path: Path) -> None:
+    """Each ends only once the other has begun."""
 
-    def command(name: str) -> str:
-        return f"sh -c 'touch {folder}/{name}-began; sleep 0.4; touch {folder}/{name}-ended'"
+    def meets(mine: str, other: str) -> str:
+        wait = f"until test -e {tmp_path}/{other}; do sleep 0.01; done"
+        return f"sh -c 'touch {tmp_path}/{mine}; {wait}'"
 
-    suites = [
-        run.Suite("one", (), command("one"), cores=cores),
-        run.Suite("two", (), command("two"), needs, cores=cores),
-    ]
-    results = run.run_suites(suites)
-    assert all(tally.passed == 1 for tally in results.values())
-    return {path.name: path.stat().st_mtime for path in folder.glob("*-*")}
+    names = (("one", "two"), ("two", "one"))
+    suites = [run.Suite(mine, (), meets(mine, other), (), 60, 1) for mine, other in names]
+    assert all(tally.passed == 1 for tally in run.run_suites(suites).values())
 
 
-@pytest.mark.parametrize(
-    ("cores", "needs", "together"),
-    [(run.CORES, (), False), (1, (), True), (1, ("one",), False)],
-)
-def test_suites_that_need_not_wait_run_side_by_side(
-    reports: Path, tmp_path: Path, cores: int, needs: tuple[str, ...], together: bool
+@pytest.mark.parametrize(("cores", "needs"), [(run.CORES, ()), (1, ("one",))])
+def test_a_suite_waits_for_cores_and_for_what_it_needs(
+    reports: Path, tmp_path: Path, cores: int, needs: tuple[str, ...]
 ) -> None:
-    times = times_of(cores, needs, tmp_path)
-    assert times["one-began"] <= times["two-began"]
-    assert (times["two-began"] < times["one-ended"]) == together
+    suites = [
+        run.Suite("one", (), f"sh -c 'sleep 0.2; touch {tmp_path}/ended'", cores=cores),
+        run.Suite("two", (), f"test -e {tmp_path}/ended", needs, cores=cores),
+    ]
+    assert all(tally.passed == 1 for tally in run.run_suites(suites).values())
 
 
 def test_no_suite_overtakes_another(reports: Path, tmp_path: Path) -> None:
