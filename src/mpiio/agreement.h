@@ -23,6 +23,10 @@ inline int64_t agree_max(MPI_Comm comm, int64_t mine) {
   return agree_max(comm, std::array<int64_t, 1>{mine})[0];
 }
 
+// Before a collective call commits: what all ranks wrote before it is then in the cache, and leaves
+// merged. Calls that agree on something first wait there.
+inline void wait_for_all(MPI_Comm comm) { mpi().Barrier(comm); }
+
 // True on all ranks if it is on any.
 inline bool any_rank(MPI_Comm comm, bool mine) { return agree_max(comm, mine ? 1 : 0) != 0; }
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "mpiio/agreement.h"
 #include "mpiio/atomic_mode.h"
 #include "mpiio/errors.h"
 #include "mpiio/tracing.h"
@@ -63,6 +64,7 @@ void forget_overwritten(Handle& handle) {
 template <typename LibraryCall>
 Transfer coherently(Handle& handle, const Call& call, LibraryCall library_call) {
   Status committed;
+  if (call.collective && call.blocking) wait_for_all(handle.own.comm);
   {
     const HandleLock lock(handle);
     committed = handle.cached->commit();

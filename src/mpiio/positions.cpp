@@ -38,6 +38,7 @@ bool known(int whence) {
 // Where the library keeps the shared pointer, the view it has makes END right only when what is
 // cached has reached storage.
 int library_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
+  wait_for_all(handle.own.comm);
   const Status status = agree_status(handle.own.comm, make_coherent(handle));
   const int code = mpi().File_seek_shared(handle.file, offset, whence);
   return code != MPI_SUCCESS ? code : raise(handle, status, "committing");

@@ -72,6 +72,8 @@ int preallocate(Handle& handle, MPI_Offset bytes) {
 int sync(Handle& handle) {
   Status status;
   if (handle.writable) {
+    // A rank that came first would commit pages that the others are still filling.
+    wait_for_all(handle.own.comm);
     {
       const HandleLock lock(handle);
       status = handle.cached->commit();
