@@ -77,6 +77,10 @@ std::vector<Declaration> declare_options() {
        TiB},
       {"bypass", bytes, &Options::bypass_bytes, "", true,
        "Contiguous accesses at least this long go to storage past the cache.", 1},
+      {"local_bypass", bytes, &Options::local_bypass_bytes, "", true,
+       "The same on a local file system, which the kernel caches, as long as its calls are quick; "
+       "only with step_aside=auto.",
+       1},
       {"read_ahead", bytes, &Options::read_ahead_bytes, "", true,
        "How far reads that follow a pattern are fetched ahead; 0 switches it off.", 0, 16 * GiB},
       {"commit_size", bytes, &Options::commit_size_bytes, "", true,

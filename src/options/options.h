@@ -44,11 +44,12 @@ struct Options {
   std::string predictor = "signature";  // a name from predictors()
   std::string storage = "posix";        // a name from storages()
   int64_t page_size_bytes = 64 << 10;
-  int64_t cache_size_bytes = 64 << 20;  // per process; a node's cache is this times its ranks
-  int64_t bypass_bytes = 1 << 20;       // contiguous accesses at least this long bypass
-  int64_t read_ahead_bytes = 4 << 20;   // 0: off
-  int64_t commit_size_bytes = 4 << 20;  // largest single request handed to storage
-  double dirty_bound = 0.5;             // of the cache; write-behind begins at half of it
+  int64_t cache_size_bytes = 64 << 20;   // per process; a node's cache is this times its ranks
+  int64_t bypass_bytes = 1 << 20;        // contiguous accesses at least this long bypass
+  int64_t local_bypass_bytes = 8 << 10;  // on a local file system, with StepAside::automatic
+  int64_t read_ahead_bytes = 4 << 20;    // 0: off
+  int64_t commit_size_bytes = 4 << 20;   // largest single request handed to storage
+  double dirty_bound = 0.5;              // of the cache; write-behind begins at half of it
   bool write_behind = true;
   StepAside step_aside = StepAside::automatic;
   int64_t shards = 0;  // 0: chosen from the capacity

@@ -346,17 +346,23 @@ bool ArenaCache::any_frame(uint64_t file, Extent range) {
   return false;
 }
 
-bool ArenaCache::any_resident(const Requester& who, Extent range) {
+bool ArenaCache::any_held(const Requester& who, Extent range) {
   const int64_t first = range.offset / page_size();
   const int64_t last = (range.end() - 1) / page_size();
   if (last - first >= shape_.frames) return any_frame(who.file->id, range);
-  for (int64_t page = first; page <= last;) {
-    const uint32_t shard = shard_of(key_of(who, page), shape_.shards);
-    Locked lock(*this, shard);
-    if (shards_[shard].state().resident == 0 && shape_.shards == 1) return false;
-    for (; page <= last && shard_of(key_of(who, page), shape_.shards) == shard; ++page) {
-      if (shards_[shard].find(key_of(who, page)) != no_frame) return true;
-    }
+  Regions missing;
+  for (int64_t page = first; page <= last; ++page) {
+    const PageKey key = key_of(who, page);
+    const uint32_t shard = shard_of(key, shape_.shards);
+    const Locked lock(*this, shard);
+    const FrameIndex frame = shards_[shard].find(key);
+    if (frame == no_frame) continue;
+    const int64_t page_start = page * page_size();
+    Extent region = intersect(range, {page_start, page_size()});
+    region.offset -= page_start;
+    missing.clear();
+    kind_->missing(state(frame), page_size(), region, missing);
+    if (frames_[frame].closed() || missing.size() != 1 || missing.front() != region) return true;
   }
   return false;
 }

@@ -87,7 +87,8 @@ class ArenaCache final : private FrameStates {
   // Forgets the clean bytes of the pages that meet `range`, or all their bytes.
   void drop(const Requester& who, Extent range, bool dirty_too);
   void truncate(const Requester& who, int64_t bytes);
-  bool any_resident(const Requester& who, Extent range);
+  // Whether the cache has, or is fetching, some byte of `range`.
+  bool any_held(const Requester& who, Extent range);
 
   // Ends the I/O that a dead process had under way: what it was writing is dirty again, what it was
   // reading is forgotten.

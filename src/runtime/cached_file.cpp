@@ -125,7 +125,8 @@ Status CachedFile::write(int64_t offset, const std::byte* memory, int64_t length
 Status CachedFile::write_cached(Extent extent, const std::byte* memory) {
   if (!write_translated(extent, memory)) {
     if (bypasses(extent.length)) return write_direct(extent, memory);
-    if (stays_aside(writes_)) return write_direct(extent, memory);
+    if (stays_aside(writes_) || bypasses_locally(writes_, extent))
+      return write_direct(extent, memory);
     const int64_t page_size = arena_->page_size();
     for (Extent rest = extent; !rest.empty();) {
       const int64_t page_end = (rest.offset / page_size + 1) * page_size;
@@ -203,7 +204,7 @@ Status CachedFile::write_direct(Extent extent, const std::byte* memory, int64_t*
   const Direct direct(*file_, *seat_);
   Status status;
   // What was cached before this write must not be committed over it.
-  if (arena_->any_resident(who, extent)) status = arena_->commit(who, extent);
+  if (arena_->any_held(who, extent)) status = arena_->commit(who, extent);
   if (status.ok()) {
     const Segment segment{const_cast<std::byte*>(memory), extent.length};
     const Request request{extent.offset, {&segment, 1}};
@@ -217,7 +218,7 @@ Status CachedFile::write_direct(Extent extent, const std::byte* memory, int64_t*
     statistics_.write_requests += counters.requests;
     statistics_.write_syscalls += counters.syscalls;
   }
-  if (arena_->any_resident(who, extent)) arena_->drop(who, extent, false);
+  if (arena_->any_held(who, extent)) arena_->drop(who, extent, false);
   return status;
 }
 
@@ -246,7 +247,7 @@ Status CachedFile::read(int64_t offset, std::byte* memory, int64_t length, int64
   });
   if (!status.ok()) *transferred = 0;
   // What goes past the cache would not find there what was fetched ahead.
-  if (*transferred > 0 && !bypasses(length)) {
+  if (*transferred > 0 && !bypasses(length) && !reads_.local.takes(length)) {
     const Status ahead = within_memory([&] { return look_ahead(extent); });
     // A read of these bytes will meet the failure itself.
     if (ahead.code == Code::no_memory) predictor_.reset();
@@ -259,9 +260,9 @@ Status CachedFile::read_cached(Extent extent, std::byte* memory, int64_t* got) {
   *got = extent.length;
   if (read_translated(extent, memory)) return {};
   if (bypasses(extent.length)) return read_direct(extent, memory, got);
-  if (stays_aside(reads_) && !arena_->any_resident(requester(), extent)) {
+  if ((stays_aside(reads_) && !arena_->any_held(requester(), extent)) ||
+      bypasses_locally(reads_, extent))
     return read_direct(extent, memory, got);
-  }
   return read_pages(extent, memory, got);
 }
 
@@ -293,7 +294,7 @@ Status CachedFile::read_direct(Extent extent, std::byte* memory, int64_t* got,
   *got = 0;
   const Requester who = requester();
   Status status;
-  if (arena_->any_resident(who, extent)) status = arena_->commit(who, extent);
+  if (arena_->any_held(who, extent)) status = arena_->commit(who, extent);
   if (!status.ok()) return status;
   const Segment segment{memory, extent.length};
   const Request request{extent.offset, {&segment, 1}};

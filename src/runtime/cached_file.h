@@ -25,6 +25,7 @@
 
 #include "engine/frame.h"
 #include "engine/gain.h"
+#include "engine/local_bypass.h"
 #include "extent/extent.h"
 #include "extent/status.h"
 #include "options/options.h"
@@ -148,6 +149,7 @@ class CachedFile {
   struct Direction {
     Aside kind;
     Gain gain;
+    LocalBypass local;
     uint32_t calls_until_sample = 0;
   };
 
@@ -176,6 +178,7 @@ class CachedFile {
   Status sample(Direction& direction, Extent extent, Direct past_cache, Cached cached);
   bool is_aside(const Direction& direction) const;
   bool stays_aside(Direction& direction);
+  bool bypasses_locally(const Direction& direction, Extent extent);
   bool adapts(const Direction& direction, int64_t length) const;
   bool samples_direct(Direction& direction, Extent extent, uint32_t calls);
   void judge(Direction& direction);
@@ -201,8 +204,8 @@ class CachedFile {
   bool wants_write_through_ = false;
   Statistics statistics_;
   std::unique_ptr<Predictor> predictor_;  // nullptr: nothing is fetched ahead
-  Direction writes_{writes_aside, {}};
-  Direction reads_{reads_aside, {}};
+  Direction writes_{writes_aside, {}, {}};
+  Direction reads_{reads_aside, {}, {}};
   mutable std::mutex background_mutex_;
   std::atomic<bool> closing_{false};  // what is still to be fetched ahead is of no use
   std::vector<Extent> to_fetch_;      // predicted, not yet taken up by the helper thread

@@ -159,6 +159,11 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   options_.page_size_bytes = effective.page_size;
   options_.page_kind = page_kinds()[effective.page_kind]->name();
   options_.policy = policies()[effective.policy].name;
+  if (options_.step_aside == StepAside::automatic && !options_.deterministic &&
+      storage_->storage->local()) {
+    for (Direction* direction : {&writes_, &reads_})
+      direction->local.expect(options_.local_bypass_bytes);
+  }
   const int64_t window = read_ahead_window(options.read_ahead_bytes, arena_->capacity_bytes());
   if (mode != OpenMode::write_only && window > 0) {
     predictor_ = find_predictor(options_.predictor)->make(window, arena_->page_size());

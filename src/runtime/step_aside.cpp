@@ -15,6 +15,7 @@ namespace {
 // Two looks at the clock cost as much as a small call: of those one in so many is timed.
 constexpr uint32_t small_calls_a_sample = 32;
 constexpr int64_t small_call_bytes = 16 << 10;
+constexpr uint32_t local_calls_a_sample = 8;  // of those believed to be quick
 
 uint32_t calls_a_sample(int64_t length) {
   return length < small_call_bytes ? small_calls_a_sample : 1;
@@ -31,27 +32,37 @@ bool CachedFile::adapts(const Direction& direction, int64_t length) const {
          !bypasses(length) && !is_aside(direction);
 }
 
-// A sample past the cache is taken only where no page is resident: elsewhere it would first have to
-// commit what neighbours have begun, and measure (and cause) that instead.
+// A sample past the cache is taken only where none of its bytes is held: elsewhere it would first
+// have to commit what the page has, and measure (and cause) that instead.
 bool CachedFile::samples_direct(Direction& direction, Extent extent, uint32_t calls) {
   return direction.gain.direct_sample_due(calls, extent.length * calls) &&
-         !arena_->any_resident(requester(), extent);
+         !arena_->any_held(requester(), extent);
+}
+
+// Counts such a call.
+bool CachedFile::bypasses_locally(const Direction& direction, Extent extent) {
+  if (!direction.local.takes(extent.length) || arena_->any_held(requester(), extent)) return false;
+  ++statistics_.aside_calls;
+  return true;
 }
 
 // Times a call that goes through the cache or, at times, past it.
 template <class Direct, class Cached>
 Status CachedFile::sample(Direction& direction, Extent extent, Direct past_cache, Cached cached) {
-  const uint32_t calls = calls_a_sample(extent.length);
+  const bool local = !bypasses(extent.length) && bypasses_locally(direction, extent);
+  const uint32_t calls = local ? local_calls_a_sample : calls_a_sample(extent.length);
   direction.calls_until_sample = calls - 1;
-  const bool measures = adapts(direction, extent.length);
-  const bool direct = measures && samples_direct(direction, extent, calls);
+  const bool measures = local || adapts(direction, extent.length);
+  const bool direct = local || (measures && samples_direct(direction, extent, calls));
   int64_t storage_ns = 0;
   const int64_t before = now_ns();
   const Status status = direct ? past_cache(&storage_ns) : cached();
   const int64_t spent = now_ns() - before;
   statistics_.io_ns += spent * calls;
   if (!measures || !status.ok()) return status;
-  if (direct) {
+  if (local) {
+    direction.local.took(storage_ns, extent.length);
+  } else if (direct) {
     direction.gain.direct(storage_ns, extent.length);
     judge(direction);
   } else {

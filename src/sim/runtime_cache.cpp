@@ -127,8 +127,8 @@ void RuntimeCache::write(HandleIndex index, Extent extent) {
             {extent.offset - handle.last_page * settings_.page_size, extent.length});
   } else if (goes_past(extent.length, settings_.bypass_bytes, capacity_bytes())) {
     counts_.bypass_bytes += extent.length;
-    if (any_resident(file, extent)) commit_range(file, extent);
-    if (any_resident(file, extent)) drop(file, extent, false);
+    if (any_held(file, extent)) commit_range(file, extent);
+    if (any_held(file, extent)) drop(file, extent, false);
   } else {
     for (Extent rest = extent; !rest.empty();) {
       const int64_t page_end = round_down(rest.offset, settings_.page_size) + settings_.page_size;
@@ -237,7 +237,7 @@ int64_t RuntimeCache::read(HandleIndex index, Extent extent) {
                                  {extent.offset % settings_.page_size, extent.length});
   if (!held && past) {
     counts_.bypass_bytes += extent.length;
-    if (any_resident(file, extent)) commit_range(file, extent);
+    if (any_held(file, extent)) commit_range(file, extent);
     got = std::clamp<int64_t>(file.end - extent.offset, 0, extent.length);
   } else if (!held) {
     got = read_pages(handle, extent);
@@ -385,7 +385,7 @@ bool RuntimeCache::meets(FrameIndex frame, const File& file, Extent range) const
          !intersect({key.page * settings_.page_size, settings_.page_size}, range).empty();
 }
 
-bool RuntimeCache::any_resident(const File& file, Extent range) {
+bool RuntimeCache::any_held(const File& file, Extent range) {
   const int64_t first = range.offset / settings_.page_size;
   const int64_t last = (range.end() - 1) / settings_.page_size;
   if (last - first >= frames_) {
@@ -395,7 +395,14 @@ bool RuntimeCache::any_resident(const File& file, Extent range) {
     return false;
   }
   for (int64_t number = first; number <= last; ++number) {
-    if (find({file.id, number}) != no_frame) return true;
+    const FrameIndex frame = find({file.id, number});
+    if (frame == no_frame) continue;
+    const int64_t page_start = number * settings_.page_size;
+    Extent region = intersect(range, {page_start, settings_.page_size});
+    region.offset -= page_start;
+    regions_.clear();
+    settings_.page_kind->missing(page(frame), settings_.page_size, region, regions_);
+    if (regions_.size() != 1 || regions_.front() != region) return true;
   }
   return false;
 }

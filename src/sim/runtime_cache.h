@@ -111,7 +111,7 @@ class RuntimeCache final : private FrameStates {
   int64_t fill(const File& file, std::vector<Claim>& claims, Extent wanted, bool whole_pages);
   void publish(FrameIndex frame, Extent region);
   void release(FrameIndex frame);
-  bool any_resident(const File& file, Extent range);
+  bool any_held(const File& file, Extent range);
   bool meets(FrameIndex frame, const File& file, Extent range) const;
   void commit_frame(FrameIndex frame);
   void commit_range(const File& file, Extent range);

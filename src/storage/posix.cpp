@@ -112,6 +112,8 @@ class PosixStorage final : public Storage {
 
   int64_t modified_ns() override { return calls_.modified_ns(descriptor_); }
 
+  bool local() override { return calls_.local(descriptor_); }
+
   Status flush() override;
 
  private:

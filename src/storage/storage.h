@@ -44,6 +44,8 @@ class Storage {
   virtual Status size(int64_t* bytes) = 0;
   // When the file was last written to, by the file system's clock, nanoseconds; 0: not to be had.
   virtual int64_t modified_ns() { return 0; }
+  // Its calls are answered from this node's memory, by the kernel's cache of a local file system.
+  virtual bool local() { return false; }
   virtual Status flush() = 0;  // fsync; a failure is never retried into success
 };
 

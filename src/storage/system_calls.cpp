@@ -1,8 +1,13 @@
 #include "storage/system_calls.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
 
 namespace forebay {
 
@@ -29,6 +34,23 @@ int64_t SystemCalls::modified_ns(int descriptor) {
   struct stat status;
   if (::fstat(descriptor, &status) != 0) return 0;
   return status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec;
+}
+
+bool SystemCalls::local(int descriptor) {
+  constexpr unsigned long zfs = 0x2fc12fc1, bcachefs = 0xca451a4e;  // not in the header
+  constexpr unsigned long kinds[] = {EXT4_SUPER_MAGIC,
+                                     XFS_SUPER_MAGIC,
+                                     BTRFS_SUPER_MAGIC,
+                                     F2FS_SUPER_MAGIC,
+                                     TMPFS_MAGIC,
+                                     RAMFS_MAGIC,
+                                     zfs,
+                                     OVERLAYFS_SUPER_MAGIC,
+                                     bcachefs};
+  struct statfs info;
+  return ::fstatfs(descriptor, &info) == 0 &&
+         std::find(std::begin(kinds), std::end(kinds), static_cast<unsigned long>(info.f_type)) !=
+             std::end(kinds);
 }
 
 SystemCalls& SystemCalls::real() {

@@ -20,6 +20,7 @@ class SystemCalls {
   virtual int fsync(int descriptor);
   virtual int64_t size(int descriptor);         // fstat's st_size, or -1
   virtual int64_t modified_ns(int descriptor);  // fstat's st_mtim, or 0
+  virtual bool local(int descriptor);           // by fstatfs: a file system of this node's own
 
   static SystemCalls& real();
 };

@@ -74,6 +74,8 @@ def configurations() -> Iterator[Configuration]:
                 yield Configuration(name, installation, ranks, settings, tuple(options))
         name = installation.name
         yield Configuration(f"{name}-default-2", installation, 2, {}, ())
+        settings = {"FOREBAY_LOCAL_BYPASS": "100", "FOREBAY_PAGE_SIZE": "4KiB"}
+        yield Configuration(f"{name}-local-3", installation, 3, settings, ("--strict",))
         settings = {"FOREBAY_DETERMINISTIC": "1", "FOREBAY_PAGE_SIZE": "4KiB"}
         yield Configuration(f"{name}-deterministic-3", installation, 3, settings, ("--strict",))
         settings = {"FOREBAY_STORAGE": "mpi", "FOREBAY_STEP_ASIDE": "never"}

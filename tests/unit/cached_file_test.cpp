@@ -47,10 +47,12 @@ struct Setting {
   int64_t page_size;
   int64_t capacity;
   int64_t bypass;
+  int64_t local_bypass = 1 << 20;
 };
 
 void PrintTo(const Setting& s, std::ostream* out) {
-  *out << s.kind << " page " << s.page_size << " capacity " << s.capacity << " bypass " << s.bypass;
+  *out << s.kind << " page " << s.page_size << " capacity " << s.capacity << " bypass " << s.bypass
+       << " local " << s.local_bypass;
 }
 
 Options options_for(const Setting& setting) {
@@ -59,6 +61,7 @@ Options options_for(const Setting& setting) {
   options.page_size_bytes = setting.page_size;
   options.cache_size_bytes = setting.capacity;
   options.bypass_bytes = setting.bypass;
+  options.local_bypass_bytes = setting.local_bypass;
   options.commit_size_bytes = 64 << 10;
   return options;
 }
@@ -174,7 +177,8 @@ std::vector<Setting> settings() {
   for (const PageKind* kind : page_kinds()) {
     for (const int64_t page : {512, 4096, 65536}) {
       for (const int64_t pages : {1, 3, 16, 400}) {
-        all.push_back({std::string(kind->name()), page, page * pages, pages == 3 ? 3000 : 1 << 20});
+        all.push_back({std::string(kind->name()), page, page * pages, pages == 3 ? 3000 : 1 << 20,
+                       pages == 16 ? 200 : 1 << 20});
       }
     }
   }
@@ -224,8 +228,9 @@ TEST_P(CachedFileShared, ThreadsLoseNoByte) {
   for (int t = 0; t < threads; ++t) {
     team.emplace_back([&, t] {
       Status status;
-      auto file =
-          CachedFile::open(disk.path(), OpenMode::read_write, options_for(GetParam()), &status);
+      Options options = options_for(GetParam());
+      if (t % 2 == 1) options.local_bypass_bytes = 1;  // past the cache, between the others' bytes
+      auto file = CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
       ASSERT_NE(file, nullptr);
       write_interleaved(*file, t, threads, record, records);
       ASSERT_TRUE(file->close(false).ok());
@@ -247,6 +252,7 @@ TEST_P(CachedFileShared, ProcessesLoseNoByte) {
     const pid_t child = fork();
     if (child == 0) {
       Status status;
+      if (p == 1) options.local_bypass_bytes = 1;
       auto file = CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
       if (file == nullptr) _exit(2);
       write_interleaved(*file, p, processes, record, records);
@@ -275,6 +281,60 @@ std::vector<Setting> shared_settings() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Settings, CachedFileShared, ::testing::ValuesIn(shared_settings()));
+
+// What goes past the cache beside a neighbour's dirty bytes must neither commit nor hide them.
+TEST(CachedFileLocally, BypassesBesideDirtyBytesOfThePage) {
+  constexpr int64_t small = 300, large = 10'000;
+  TemporaryFile disk;
+  Status status;
+  auto neighbour = CachedFile::open(disk.path(), OpenMode::read_write, {}, &status);
+  auto file = CachedFile::open(disk.path(), OpenMode::read_write, {}, &status);
+  ASSERT_TRUE(neighbour != nullptr && file != nullptr);
+  std::vector<std::byte> expected, got(large);
+  for (int record = 0; record < 5; ++record) {
+    for (const int64_t length : {small, large}) {
+      const auto offset = static_cast<int64_t>(expected.size());
+      for (int64_t b = 0; b < length; ++b) expected.push_back(expected_byte(offset + b));
+      CachedFile& writer = length == small ? *neighbour : *file;
+      ASSERT_TRUE(writer.write(offset, expected.data() + offset, length).ok());
+    }
+  }
+  EXPECT_EQ(file->statistics().aside_calls, 5);
+  EXPECT_EQ(file->statistics().committed_bytes, 0);
+  EXPECT_EQ(neighbour->statistics().aside_calls, 0);
+  for (int64_t offset = 0; offset < static_cast<int64_t>(expected.size());
+       offset += small + large) {
+    int64_t bytes = 0;
+    ASSERT_TRUE(file->read(offset + small, got.data(), large, &bytes).ok());
+    EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin() + offset + small));
+    ASSERT_TRUE(file->read(offset + 1, got.data(), large, &bytes).ok());  // some held, some not
+    EXPECT_TRUE(std::equal(got.begin(), got.begin() + bytes, expected.begin() + offset + 1));
+  }
+  // Bytes that the cache holds are written there, so that they stay in order.
+  std::fill(got.begin(), got.end(), std::byte{7});
+  ASSERT_TRUE(file->write(0, got.data(), large).ok());
+  std::copy(got.begin(), got.end(), expected.begin());
+  EXPECT_EQ(file->statistics().committed_bytes, 0);
+  ASSERT_TRUE(neighbour->close(false).ok());
+  ASSERT_TRUE(file->close(false).ok());
+  EXPECT_EQ(disk.content(), expected);
+  leave_node();
+}
+
+TEST(CachedFileLocally, BypassesNothingWhereItMayNotStepAside) {
+  TemporaryFile disk;
+  Status status;
+  Options options;
+  options.step_aside = StepAside::never;
+  auto file = CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
+  ASSERT_NE(file, nullptr);
+  const std::vector<std::byte> record(100'000);
+  ASSERT_TRUE(file->write(0, record.data(), std::ssize(record)).ok());
+  EXPECT_EQ(file->statistics().aside_calls, 0);
+  EXPECT_EQ(file->statistics().bypass_calls, 0);
+  ASSERT_TRUE(file->close(false).ok());
+  leave_node();
+}
 
 }  // namespace
 }  // namespace forebay::runtime

@@ -1,0 +1,36 @@
+// Whether accesses of middling size go past the cache because storage answers from this node's
+// memory: a local file system behind the kernel's page cache. Believed from the first call on, since
+// a second copy of such bytes is pure loss; no longer believed once most calls take as long as a
+// device or a network does.
+// Pure: told of durations, it never looks at a clock.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace forebay {
+
+class LocalBypass {
+ public:
+  // Storage is local: accesses of at least `least_bytes` are to go past the cache.
+  void expect(int64_t least_bytes) { least_bytes_ = least_bytes; }
+
+  bool takes(int64_t bytes) const { return bytes >= least_bytes_; }
+
+  // A call of storage that went past the cache took so long.
+  void took(int64_t ns, int64_t bytes) {
+    latest_ = static_cast<uint16_t>(latest_ << 1 | (ns > slow_call_ns + bytes * slow_ns_a_byte));
+    if (std::popcount(latest_) > most_slow) least_bytes_ = never;
+  }
+
+ private:
+  static constexpr int64_t never = INT64_MAX;
+  static constexpr int64_t slow_call_ns = 50'000;
+  static constexpr int64_t slow_ns_a_byte = 1;
+  static constexpr int most_slow = 8;  // of the sixteen latest: single calls lose the processor
+
+  int64_t least_bytes_ = never;
+  uint16_t latest_ = 0;  // a bit a call, set for a slow one
+};
+
+}  // namespace forebay

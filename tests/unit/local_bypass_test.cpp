@@ -1,0 +1,47 @@
+#include "engine/local_bypass.h"
+
+#include <gtest/gtest.h>
+
+namespace forebay {
+namespace {
+
+constexpr int64_t kibibyte = 1024;
+
+TEST(LocalBypass, TakesNothingOfStorageThatIsNotLocal) {
+  const LocalBypass bypass;
+  EXPECT_FALSE(bypass.takes(INT64_MAX - 1));
+}
+
+TEST(LocalBypass, TakesMiddlingAccessesFromTheFirstCallOn) {
+  LocalBypass bypass;
+  bypass.expect(8 * kibibyte);
+  EXPECT_FALSE(bypass.takes(8 * kibibyte - 1));
+  EXPECT_TRUE(bypass.takes(8 * kibibyte));
+}
+
+TEST(LocalBypass, ForgivesCallsThatLoseTheProcessor) {
+  LocalBypass bypass;
+  bypass.expect(8 * kibibyte);
+  for (int call = 0; call < 1000; ++call)
+    bypass.took(call % 2 == 0 ? 4'000'000 : 20'000, 47 * kibibyte);
+  EXPECT_TRUE(bypass.takes(47 * kibibyte));
+}
+
+TEST(LocalBypass, EndsWhereCallsTakeAsLongAsADevice) {
+  LocalBypass bypass;
+  bypass.expect(8 * kibibyte);
+  int calls = 0;
+  for (; bypass.takes(47 * kibibyte) && calls < 1000; ++calls)
+    bypass.took(300'000, 47 * kibibyte);
+  EXPECT_LE(calls, 16);
+}
+
+TEST(LocalBypass, GrantsLongCallsTheTimeOfACopy) {
+  LocalBypass bypass;
+  bypass.expect(8 * kibibyte);
+  for (int call = 0; call < 1000; ++call) bypass.took(900'000, 1000 * kibibyte);
+  EXPECT_TRUE(bypass.takes(1000 * kibibyte));
+}
+
+}  // namespace
+}  // namespace forebay
