@@ -50,14 +50,14 @@ _HELP = "Workloads:\n\n\b\n" + "\n".join(
     type=click.IntRange(1),
     default=5,
     show_default=True,
-    help="Pairs of launches, plain and Forebay in turn.",
+    help="Pairs of launches, plain and Forebay in turn; 15 for an interval to rely on.",
 )
 @click.option(
     "--rounds",
     type=click.IntRange(1),
     default=2,
     show_default=True,
-    help="Repetitions inside a launch; the first is a warm-up when there are several.",
+    help="Files of a launch, one after the other; the first, which makes the cache, counts, too.",
 )
 @click.option("--count", type=click.IntRange(0), default=0, help="How much.  [default: workload's]")
 @click.option(

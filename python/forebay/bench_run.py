@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import filecmp
 import json
+import math
 import os
 import shutil
 import signal
@@ -29,7 +30,8 @@ class Workload:
     """A program of `workloads/` and what is compared of it.
 
     `figures` maps a name to the phases that it sums up; the time to write includes opening and
-    closing, since the close commits. `cpu` asks for processor time a call instead of elapsed time.
+    closing, since the close commits. `cpu` asks for processor time a call, once the cache is warm,
+    instead of elapsed time.
     """
 
     name: str
@@ -45,6 +47,21 @@ WORKLOADS = {
         Workload(
             "small",
             "100,000 interleaved 300-byte writes, read back through the same handle",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
+            "ior-hard",
+            "1,600 interleaved 47,008-byte writes, read back through the same handle",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
+            "checkpoint",
+            "records of some 25 KB a rank, written, then read from the file opened anew",
+            {"write": _WHOLE_WRITE, "read": ("reopen", "read", "reclose")},
+        ),
+        Workload(
+            "tile",
+            "tiles of 128 rows of 80,000 bytes, row by row through a view, written and read back",
             {"write": _WHOLE_WRITE, "read": ("read",)},
         ),
         Workload(
@@ -68,6 +85,11 @@ WORKLOADS = {
             {"write": _WHOLE_WRITE, "read": ("read",)},
         ),
         Workload(
+            "open",
+            "opening and closing a file 400 times, with one 8-byte write or read a rank each time",
+            {"write": ("write",), "read": ("read",)},
+        ),
+        Workload(
             "call",
             "processor time of one 300-byte call",
             {"first": ("first",), "again": ("again",), "read": ("read",)},
@@ -78,17 +100,34 @@ WORKLOADS = {
 SIDES = ("plain", "forebay")
 
 
+def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
+    """The narrowest pair of order statistics that holds the median with this confidence.
+
+    Whatever the distribution (Conover, Practical Nonparametric Statistics, 3.2); the whole range
+    where there are too few values, as with fewer than six for 0.95.
+    """
+    ordered, n = sorted(values), len(values)
+    cut, tail = 0, 0.5**n
+    while cut < n // 2 and tail <= (1 - confidence) / 2:
+        cut += 1
+        tail += math.comb(n, cut) * 0.5**n
+    lowest = max(cut - 1, 0)
+    return ordered[lowest], ordered[n - 1 - lowest]
+
+
 @dataclass
 class Figure:
-    """One figure of both sides, in seconds (nanoseconds a call where `unit` says so).
+    """One figure of both sides, in seconds a file (nanoseconds a call where `unit` says so).
 
-    `plain` and `forebay` hold one value a pair; `speed_up` is the median of the pairs' ratios.
+    `plain` and `forebay` hold one value a pair: the mean over all files of a launch, or its first
+    file's where `first_file` says so. `speed_up` is the median of the pairs' ratios.
     """
 
     name: str
     unit: str
     plain: list[float] = field(default_factory=list)
     forebay: list[float] = field(default_factory=list)
+    first_file: bool = False
 
     def of(self, side: str) -> list[float]:
         return self.plain if side == "plain" else self.forebay
@@ -100,6 +139,11 @@ class Figure:
     @property
     def speed_up(self) -> float:
         return statistics.median(self.ratios)
+
+    @property
+    def speed_up_interval(self) -> tuple[float, float]:
+        """95 % confidence interval of the speed-up."""
+        return median_interval(self.ratios)
 
 
 @dataclass
@@ -117,8 +161,8 @@ class Report:
     requests: dict[str, dict[str, int]]  # side -> "write", "read", "syscalls" of one repetition
     aside_calls: int  # of these calls, those that Forebay left to storage as caching did not pay
 
-    def figure(self, name: str) -> Figure:
-        return next(figure for figure in self.figures if figure.name == name)
+    def figure(self, name: str, first_file: bool = False) -> Figure:
+        return next(f for f in self.figures if (f.name, f.first_file) == (name, first_file))
 
     @property
     def headings(self) -> tuple[str, str]:
@@ -132,7 +176,7 @@ class Report:
             entry["median"] = {side: statistics.median(figure.of(side)) for side in SIDES}
             entry["minimum"] = {side: min(figure.of(side)) for side in SIDES}
             entry["speed_up"] = figure.speed_up
-            entry["speed_up_range"] = [min(figure.ratios), max(figure.ratios)]
+            entry["speed_up_interval"] = list(figure.speed_up_interval)
         return data
 
 
@@ -141,7 +185,8 @@ class Bench:
     """One comparison: a workload, an MPI, a directory.
 
     `repeat` pairs of launches are made, plain and Forebay in turn; each launch repeats the workload
-    `rounds` times on fresh files, of which the first is a warm-up when there are several.
+    `rounds` times on fresh files. The first of them, which makes the cache, counts with the others,
+    and is shown beside them.
     """
 
     workload: Workload
@@ -163,19 +208,22 @@ class Bench:
     def _run(self, build: Path, files: Path, progress: Callable[[str], None]) -> Report:
         program = self.mpi.compile(self.workload.name, build)
         unit = "ns/call" if self.workload.cpu else "s"
-        figures = [Figure(name, unit) for name in self.workload.figures]
+        several = self.rounds > 1 and not self.workload.cpu
+        figures = [
+            Figure(name, unit, first_file=first)
+            for name in self.workload.figures
+            for first in ((False, True) if several else (False,))
+        ]
         hashes = set()
         row: dict[str, Any] = {}
         for pair in range(self.repeat):
             for side in SIDES:
                 progress(f"{self.workload.name}: pair {pair + 1} of {self.repeat}, {side}")
                 rows = self._launch(side, [str(program), *self._arguments(files, self.rounds)])
-                timed = rows[1:] or rows
-                row = timed[-1]
+                row = rows[-1]
                 hashes |= {entry["hash"] for entry in rows}
                 for figure in figures:
-                    value = statistics.median(self._value(figure.name, entry) for entry in timed)
-                    figure.of(side).append(value)
+                    figure.of(side).append(self.value(figure, rows))
         if len(hashes) != 1:
             raise click.ClickException("plain and Forebay did not leave the same bytes")
         progress(f"{self.workload.name}: counting requests")
@@ -197,13 +245,21 @@ class Bench:
         arguments = ["--dir", str(files), "--repeat", str(rounds)]
         return arguments + (["--count", str(self.count)] if self.count else [])
 
-    def _value(self, figure: str, row: dict[str, Any]) -> float:
-        phases = self.workload.figures[figure]
+    def value(self, figure: Figure, rows: list[dict[str, Any]]) -> float:
+        """What a launch, a row a file, says of the figure."""
+        phases = self.workload.figures[figure.name]
         if not self.workload.cpu:
-            return float(sum(row["seconds"][phase] for phase in phases))
+            counted = rows[:1] if figure.first_file else rows
+            return statistics.mean(
+                float(sum(row["seconds"][phase] for phase in phases)) for row in counted
+            )
         # Every phase makes the same number of calls on every rank.
+        row = rows[-1]
         calls = (row["write_calls"] + row["read_calls"]) / len(self.workload.figures) / self.ranks
-        return float(sum(row["cpu_seconds"][phase] for phase in phases) / calls * 1e9)
+        warm = rows[1:] or rows
+        return statistics.median(
+            float(sum(row["cpu_seconds"][phase] for phase in phases) / calls * 1e9) for row in warm
+        )
 
     def _count(
         self, program: Path, build: Path, files: Path

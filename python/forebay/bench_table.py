@@ -10,7 +10,7 @@ from forebay.bench_run import SIDES, Figure, Report
 
 
 def report_table(report: Report) -> Table:
-    """One row a figure: medians of both sides, the median ratio and its range."""
+    """One row a figure: medians of both sides, the median ratio and its 95 % interval."""
     title = f"{report.workload} on {report.ranks} ranks, {report.mpi} {_text(report.options)}"
     if report.baseline:
         title = f"{title.rstrip()}, baseline: Forebay with {_text(report.baseline)}"
@@ -21,16 +21,16 @@ def report_table(report: Report) -> Table:
         caption_justify="left",
     )
     table.add_column("")
-    for heading in (*report.headings, "speed-up", "range"):
+    for heading in (*report.headings, "speed-up", "95 % interval"):
         table.add_column(heading, justify="right")
     for figure in report.figures:
-        ratios = figure.ratios
+        low, high = figure.speed_up_interval
         table.add_row(
-            figure.name,
+            f"  {figure.name}, first file" if figure.first_file else figure.name,
             format_value(figure, figure.plain),
             format_value(figure, figure.forebay),
             f"{figure.speed_up:.2f}x",
-            f"{min(ratios):.2f} - {max(ratios):.2f}",
+            f"{low:.2f} - {high:.2f}",
         )
     return table
 

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from forebay.bench import bench as command
 from forebay.bench_mpi import Mpi, find_mpi
-from forebay.bench_run import WORKLOADS, Bench, Figure, Report, run_command
+from forebay.bench_run import WORKLOADS, Bench, Figure, Report, median_interval, run_command
 from forebay.bench_table import report_table, times_computation
 from forebay.bench_trace import TraceBench, trace_table
 
@@ -57,7 +57,34 @@ def test_the_speed_up_is_the_median_of_the_pairs_ratios() -> None:
     assert figure.speed_up == pytest.approx(3)
     entry = report().as_json()["figures"][0]
     assert entry["median"] == {"plain": 0.6, "forebay": 0.2}
-    assert entry["speed_up_range"] == pytest.approx([3, 4])
+    assert entry["speed_up_interval"] == pytest.approx([3, 4])
+
+
+def test_the_interval_of_a_median_is_that_of_the_binomial_tables() -> None:
+    assert median_interval(range(1, 4)) == (1, 3)  # too few: the range
+    assert median_interval(range(1, 7)) == (1, 6)
+    assert median_interval(range(1, 16)) == (4, 12)
+    assert median_interval(range(1, 26)) == (8, 18)
+
+
+def test_the_first_file_of_a_launch_counts_and_is_shown(mpi: Mpi, tmp_path: Path) -> None:
+    bench = Bench(WORKLOADS["small"], mpi, tmp_path, 2, repeat=2, rounds=3, count=90)
+    rows = [
+        {"seconds": {"open": first, "write": 1.0, "close": 0.5, "read": 2.0}}
+        for first in (4.0, 0.5, 0.5)
+    ]
+    found = bench.run()
+    assert [(figure.name, figure.first_file) for figure in found.figures] == [
+        ("write", False),
+        ("write", True),
+        ("read", False),
+        ("read", True),
+    ]
+    assert bench.value(found.figure("write"), rows) == pytest.approx((5.5 + 2 + 2) / 3)
+    assert bench.value(found.figure("write", first_file=True), rows) == pytest.approx(5.5)
+    output = io.StringIO()
+    Console(width=100, file=output).print(report_table(found))
+    assert "write, first file" in output.getvalue()
 
 
 def test_the_table_shows_both_sides_and_the_requests() -> None:
@@ -191,15 +218,32 @@ def results() -> ModuleType:
 
 def test_the_page_says_which_targets_were_reached() -> None:
     module = results()
-    case = module.Case("local", "flash", 2, {"write": 4, "requests": 50}, {})
+    case = module.Case("local", "flash", 2, {"write": 4.5, "requests": 50}, {})
     entry = report().as_json() | {"times_computation": {"plain": None, "forebay": None}}
-    write, requests = module.rows(case, entry)
-    assert write[-3:] == ["3.00x (3.00-4.00)", "4x", "**no**"]
-    assert requests[-3:] == ["250x fewer", "50x", "yes"]
+    write, requests = module.rows(case, entry | {"version": "01234567"})
+    assert write[-4:] == ["3.00x (3.00-4.00)", "4.5x", "**no**", "01234567"]
+    assert requests[-4:] == ["250x fewer", "50x", "yes", "01234567"]
+
+
+def test_a_target_is_missed_where_the_whole_interval_lies_below_it() -> None:
+    module = results()
+    case = module.Case("local", "flash", 2, {"write": 3.9}, {})
+    entry = report().as_json() | {"times_computation": {"plain": None, "forebay": None}}
+    (write,) = module.rows(case, entry)
+    assert write[-4:] == ["3.00x (3.00-4.00)", "3.9x", "yes", "older"]
+
+
+def test_what_an_open_takes_longer_is_shown() -> None:
+    module = results()
+    case = module.Case("local", "open", 1, {"us/open": 30}, {})
+    figures = [Figure("write", "s", [0.020], [0.030])]
+    entry = report(figures=figures, calls={"write": 400, "read": 0}).as_json()
+    (write,) = module.rows(case, entry | {"times_computation": {}})
+    assert write[-3:-1] == ["30 us more", "yes (25 us)"]
 
 
 def test_the_plan_names_only_workloads_and_figures_there_are() -> None:
-    special = {"requests", "times computation", "ns/call"}
+    special = {"requests", "times computation", "ns/call", "us/open", "first file"}
     for case in results().plan():
         figures = set(WORKLOADS[case.workload].figures)
         assert set(case.targets) <= figures | special

@@ -24,7 +24,7 @@ enum {
 
 // One repetition: filled by the workload on every rank, reduced and printed by workload_main.
 struct repetition {
-  int index;        // 0 is the warm-up when there are several
+  int index;        // 0: the first of the launch
   long long count;  // --count, 0: the workload's default
   int files;        // files made; verified and removed after the repetition
   char paths[MAX_FILES][4096];

@@ -1,0 +1,10 @@
+// Records of middling size, as IOR's "hard" runs have them: 47,008-byte independent writes at
+// interleaved unaligned offsets, 1,600 (--count) in all, then each rank reads its own back through
+// the same handle.
+#include "interleaved.h"
+
+static void run(struct repetition* r) {
+  interleaved_records(r, "ior-hard", r->count ? r->count : 1600, 47008);
+}
+
+int main(int argc, char** argv) { return workload_main(argc, argv, "ior-hard", run); }
