@@ -1,8 +1,7 @@
 // Whether accesses of middling size go past the cache because storage answers from this node's
-// memory: a local file system behind the kernel's page cache. Believed from the first call on, since
-// a second copy of such bytes is pure loss; no longer believed once most calls take as long as a
-// device or a network does.
-// Pure: told of durations, it never looks at a clock.
+// memory: a local file system behind the kernel's page cache. Believed from the first call on,
+// since a second copy of such bytes is pure loss; no longer believed once most calls take as long
+// as a device or a network does. Pure: told of durations, it never looks at a clock.
 #pragma once
 
 #include <bit>

@@ -31,8 +31,7 @@ TEST(LocalBypass, EndsWhereCallsTakeAsLongAsADevice) {
   LocalBypass bypass;
   bypass.expect(8 * kibibyte);
   int calls = 0;
-  for (; bypass.takes(47 * kibibyte) && calls < 1000; ++calls)
-    bypass.took(300'000, 47 * kibibyte);
+  for (; bypass.takes(47 * kibibyte) && calls < 1000; ++calls) bypass.took(300'000, 47 * kibibyte);
   EXPECT_LE(calls, 16);
 }
 

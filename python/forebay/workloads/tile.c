@@ -27,8 +27,8 @@ static void run(struct repetition* r) {
   phase_begin(r);
   for (long long i = 0; i < mine; ++i) {
     const unsigned char* row = workload_bytes(i * wide + (long long)ROW * workload_rank);
-    workload_check(MPI_File_write_at(file, i * ROW, row, ROW, MPI_BYTE, MPI_STATUS_IGNORE),
-                   "write", path);
+    workload_check(MPI_File_write_at(file, i * ROW, row, ROW, MPI_BYTE, MPI_STATUS_IGNORE), "write",
+                   path);
     r->write_calls += 1;
     r->written_bytes += ROW;
   }
