@@ -49,11 +49,12 @@ struct SplitCollective {
   int64_t bytes = 0;  // moved by the begin
 };
 
-// What the ranks of a handle share about its shared pointer, all on one node.
-struct SharedPointer {
+// What the ranks of a handle share, all on one node.
+struct SharedByRanks {
   std::atomic<int64_t>* position = nullptr;  // in data bytes
   std::atomic<int64_t>* turns = nullptr;     // ordered accesses: 2 each, odd while one is placed
   std::atomic<int64_t>* ordered_base = nullptr;  // where the latest ordered access begins
+  std::atomic<int64_t>* arrivals = nullptr;      // of ranks at calls that commit together
 };
 
 struct Handle {
@@ -71,9 +72,9 @@ struct Handle {
   View view;
   uint32_t pass_through = cached_mode;
   bool atomic = false;
-  int64_t position = 0;                             // (lock) individual pointer, in data bytes
-  SharedPointer shared;                             // null members: ranks on several nodes
-  std::array<int32_t, 3> shared_words{-1, -1, -1};  // its words, where this rank allocated them
+  int64_t position = 0;                                 // (lock) individual pointer, in data bytes
+  SharedByRanks shared;                                 // null members: ranks on several nodes
+  std::array<int32_t, 4> shared_words{-1, -1, -1, -1};  // its words, where this rank allocated them
   OrderedTurn ordered;
   SplitCollective split;
   std::mutex mutex;

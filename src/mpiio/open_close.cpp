@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mpiio/agreement.h"
+#include "mpiio/commit_together.h"
 #include "mpiio/errors.h"
 #include "mpiio/file_name.h"
 #include "mpiio/hints.h"
@@ -132,7 +133,7 @@ void release_shared_words(const Handle& handle) {
   }
 }
 
-// Rank 0 provides the words of the shared pointer. False: there are none left.
+// Rank 0 provides the words that the ranks share. False: there are none left.
 bool allocate_words(Handle& handle, int64_t end_of_file) {
   runtime::Node& node = *this_node();
   for (int32_t& word : handle.shared_words) {
@@ -164,7 +165,7 @@ bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const Sta
   int rank = 0;
   mpi().Comm_rank(opening.comm, &rank);
   int64_t end_of_file = not_mine, memory = 0;
-  std::array<int64_t, 3> words{not_mine, not_mine, not_mine};
+  std::array<int64_t, 4> words{not_mine, not_mine, not_mine, not_mine};
   bool ready = handle != nullptr && handle->own.comm != mpi().comm_null;
   Handle* opened = handle.get();
   if (ready && opened->rank == 0) {
@@ -177,10 +178,10 @@ bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const Sta
   const int64_t job = job_identity();
   const bool refused = !refusal.ok() && refusal.code != Code::unsupported;
   const auto agreed =
-      agree_max(opening.comm,
-                std::array<int64_t, 10>{ready ? 0 : 1, job, ~job, memory, ~memory, end_of_file,
-                                        words[0], words[1], words[2], refused ? ~rank : not_mine});
-  if (agreed[9] == ~rank) tell_refusal(opening.name, refusal);
+      agree_max(opening.comm, std::array<int64_t, 11>{ready ? 0 : 1, job, ~job, memory, ~memory,
+                                                      end_of_file, words[0], words[1], words[2],
+                                                      words[3], refused ? ~rank : not_mine});
+  if (agreed[10] == ~rank) tell_refusal(opening.name, refusal);
   if (agreed[0] != 0 || !same_everywhere(agreed[1], agreed[2]) ||
       !same_everywhere(agreed[3], agreed[4]))
     return false;
@@ -189,7 +190,7 @@ bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const Sta
   const auto word = [&](std::size_t i) {
     return SharedWords::at(*this_node(), static_cast<int32_t>(agreed[6 + i]));
   };
-  opened->shared = {word(0), word(1), word(2)};
+  opened->shared = {word(0), word(1), word(2), word(3)};
   return true;
 }
 
@@ -296,17 +297,17 @@ int close_file(MPI_File* file) {
   if (file != nullptr) traced.closed(*file);
   Handle* known = file == nullptr ? nullptr : find_handle(*file);
   if (known == nullptr) return mpi().File_close(file);
-  // When all ranks have come, no more bytes will be added to the pages that are committed now.
-  const bool something_to_commit = any_rank(known->own.comm, known->cached->may_be_dirty());
-  std::unique_ptr<Handle> handle;
+  const bool discard = (known->amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
   Status status;
+  if (!discard) status = commit_together(*known);
+  std::unique_ptr<Handle> handle;
   {
     const HandlesChange change;
     handle = open_handles.remove(*file);
     const HandleLock lock(*handle);
-    status = leave_cache(*handle, (handle->amode & MPI_MODE_DELETE_ON_CLOSE) != 0);
+    const Status left = leave_cache(*handle, discard);
+    if (status.ok()) status = left;
   }
-  if (something_to_commit) status = agree_status(handle->own.comm, status);
   release_shared_words(*handle);
   // The file's own error handler hears of it, so before the library forgets the file.
   const int failure = raise(*handle, status, "committing the cached bytes of");

@@ -1,6 +1,7 @@
 #include "mpiio/sizes.h"
 
 #include "mpiio/agreement.h"
+#include "mpiio/commit_together.h"
 #include "mpiio/errors.h"
 
 namespace forebay::mpiio {
@@ -14,6 +15,11 @@ bool same_on_all_ranks(const Handle& handle, int64_t value) {
 Status commit(Handle& handle) {
   const HandleLock lock(handle);
   return handle.cached->commit();
+}
+
+Status flush_storage(Handle& handle) {
+  const HandleLock lock(handle);
+  return handle.cached->flush_storage();
 }
 
 void forget_beyond(Handle& handle, MPI_Offset bytes) {
@@ -72,14 +78,8 @@ int preallocate(Handle& handle, MPI_Offset bytes) {
 int sync(Handle& handle) {
   Status status;
   if (handle.writable) {
-    // A rank that came first would commit pages that the others are still filling.
-    wait_for_all(handle.own.comm);
-    {
-      const HandleLock lock(handle);
-      status = handle.cached->commit();
-      if (status.ok()) status = handle.cached->flush_storage();
-    }
-    status = agree_status(handle.own.comm, status);
+    status = commit_together(handle);
+    if (status.ok()) status = agree_status(handle.own.comm, flush_storage(handle));
   }
   // Whether a file that is only read can be synchronised is the library's to say.
   const bool ask_library = !handle.writable || handle.pass_through != cached_mode;

@@ -407,12 +407,14 @@ Status CachedFile::commit_dirty() {
   if (!status.ok()) return status;
   // All bytes written through this handle are in storage, and its size counts them; so are those
   // that closed handles had left before.
-  seat_->end.store(0, std::memory_order_release);
+  note_stored();
   file_->unstored_end.compare_exchange_strong(unstored, 0);
   return status;
 }
 
-bool CachedFile::may_be_dirty() const { return arena_->may_be_dirty(); }
+int64_t CachedFile::dirty_bytes() const { return arena_->dirty_frames() * arena_->page_size(); }
+
+void CachedFile::note_stored() { seat_->end.store(0, std::memory_order_release); }
 
 Status CachedFile::flush_storage() { return storage_->storage->flush(); }
 

@@ -112,8 +112,10 @@ class CachedFile {
 
   // Every byte written through any handle that shares this cache is handed to storage.
   Status commit();
-  // False: there is nothing to commit, for any handle of the cache.
-  bool may_be_dirty() const;
+  // What there is to commit, for any handle of the cache, in whole pages.
+  int64_t dirty_bytes() const;
+  // Another handle has committed what this one wrote.
+  void note_stored();
   // fsync of storage (after commit()).
   Status flush_storage();
   // Clean bytes are forgotten; the next read asks storage.

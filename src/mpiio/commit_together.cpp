@@ -1,0 +1,43 @@
+#include "mpiio/commit_together.h"
+
+#include "mpiio/agreement.h"
+
+namespace forebay::mpiio {
+namespace {
+
+Status commit(Handle& handle) {
+  const HandleLock lock(handle);
+  return handle.cached->commit();
+}
+
+// Not more than goes to storage as one request.
+bool is_little(const Handle& handle) {
+  return handle.cached->dirty_bytes() <= handle.cached->options().commit_size_bytes;
+}
+
+// The last rank to come commits a little by itself, while the others wait to be told how it went;
+// of much all ranks commit a share.
+Status commit_in_shared_arena(Handle& handle) {
+  const bool last = (handle.shared.arrivals->fetch_add(1) + 1) % handle.ranks == 0;
+  const bool alone = last && is_little(handle);
+  const Status mine = alone ? commit(handle) : Status::success();
+  const auto agreed =
+      agree_max(handle.own.comm, std::array<int64_t, 2>{static_cast<int64_t>(mine.code),
+                                                        last && !alone ? 1 : 0});
+  if (agreed[1] != 0) return agree_status(handle.own.comm, commit(handle));
+  const Status status = mine.ok() ? Status{static_cast<Code>(agreed[0]), 0, -1} : mine;
+  if (status.ok()) handle.cached->note_stored();
+  return status;
+}
+
+}  // namespace
+
+Status commit_together(Handle& handle) {
+  if (handle.shared.arrivals != nullptr && handle.all_ranks_share_arena())
+    return commit_in_shared_arena(handle);
+  // Ranks of one node may share pages; processes with caches of their own never do.
+  if (handle.cached->options().scope == Scope::node) wait_for_all(handle.own.comm);
+  return agree_status(handle.own.comm, commit(handle));
+}
+
+}  // namespace forebay::mpiio
