@@ -74,7 +74,7 @@ class JobLog {
   // False: there is no room for so many.
   bool add(const Column<uint32_t>& process, const Column<int32_t>& file,
            const Column<int32_t>& open, const Column<uint16_t>& routine,
-           const Column<uint8_t>& operation, const Column<uint8_t>& collective,
+           const Column<uint8_t>& operation, const Column<int8_t>& collective,
            const Column<int64_t>& offset, const Column<int64_t>& end,
            const Column<uint8_t>& contiguous, const Column<int32_t>& view,
            const Column<int64_t>& position, const Column<int64_t>& requested,
@@ -99,7 +99,7 @@ class JobLog {
       access.file = static_cast<uint32_t>(file.data()[i]);
       access.process = process.data()[i];
       access.handle = handle(access, open.data()[i]);
-      if (collective.data()[i] != 0 && open.data()[i] >= 0)
+      if (collective.data()[i] > 0 && open.data()[i] >= 0)
         access.group = groups_.at(static_cast<std::size_t>(open.data()[i]));
       access.routine = routine.data()[i];
       access.writes = what == Operation::write;

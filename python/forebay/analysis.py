@@ -17,8 +17,10 @@ from typing import Any, NamedTuple
 
 from forebay import _core
 from forebay.conflicts import MOST_RUNS, Conflicts, Sharing
+from forebay.counters import Counters, FileCounters
 from forebay.findings import Finding, findings_of
 from forebay.folding import Fold, cores, fold
+from forebay.known_calls import KnownCalls, known_calls
 from forebay.phases import Phase, phases_of
 from forebay.sums import Counts, Sums
 from forebay.trace import Operation, Routine, Totals, Trace
@@ -76,11 +78,13 @@ class FileAnalysis:
     """That accessed it."""
     read: Counts
     write: Counts
-    metadata_calls: int
-    """Opens, closes, views, sizes, seeks."""
-    metadata_seconds: float
-    syncs: int
-    sync_seconds: float
+    """Of the trace's accesses."""
+    metadata_calls: int | None
+    """Opens, closes, views, sizes, seeks; of Darshan logs opens and views. None, here and in the
+    next three: the trace does not tell."""
+    metadata_seconds: float | None
+    syncs: int | None
+    sync_seconds: float | None
     end: int
     """One past the last byte that was asked for."""
     unplaced: int
@@ -89,6 +93,11 @@ class FileAnalysis:
     signature: GlobalSignature
     conflicts: Conflicts
     sharing: Sharing
+    counters: FileCounters | None
+    """What was counted beside the accesses."""
+    known_reads: KnownCalls
+    known_writes: KnownCalls
+    """From accesses and counters."""
 
     @property
     def accesses(self) -> int:
@@ -134,10 +143,24 @@ class Analysis:
     phases: tuple[Phase, ...]
     files: tuple[FileAnalysis, ...]
     findings: tuple[Finding, ...]
+    counters: Counters | None
+    """Of a Darshan log."""
+
+    @property
+    def traced(self) -> bool:
+        """Whether there are accesses, not counters only."""
+        return self.counters is None or self.counters.traced
+
+    @property
+    def layer(self) -> str:
+        """Whose calls these are: `MPI-IO`, or `POSIX`."""
+        return self.counters.layer if self.counters is not None else "MPI-IO"
 
     @property
     def seconds(self) -> float:
-        """From the first call's start to the last one's end."""
+        """From the first call's start to the last one's end; the job's where neither is known."""
+        if self.counters is not None and not self.counters.traced:
+            return self.counters.seconds
         return (self.last_ns - self.first_ns) / 1e9
 
     @property
@@ -146,8 +169,11 @@ class Analysis:
 
         `any`: they share none that any of them writes. `mpi`: these are handed over by sync or
         close. `posix`: they are not. `none`: no consistency helps, they are accessed at once. All
-        as far as this run shows, and without the accesses that were `left_out`.
+        as far as this run shows, and without the accesses that were `left_out`. `unknown`: nothing
+        tells which bytes they accessed.
         """
+        if not self.traced:
+            return "unknown"
         conflicts = [file.conflicts for file in self.files]
         if any(one.concurrent.pairs for one in conflicts):
             return "none"
@@ -178,6 +204,7 @@ class Analysis:
         return {
             "trace": self.path,
             "kind": self.kind,
+            "counters": _job_json(self.counters),
             "processes": self.processes,
             "problems": list(self.problems),
             "accesses": self.totals.accesses,
@@ -191,10 +218,15 @@ class Analysis:
             "seconds": self.seconds,
             "io_seconds": self.io_seconds,
             "needs": self.needs,
+            "unknown": unknown_of(self.counters),
             "phases": [asdict(phase) for phase in self.phases],
             "files": [_file_json(file) for file in self.files],
             "findings": [asdict(finding) for finding in self.findings],
         }
+
+
+def _job_json(job: Counters | None) -> dict[str, Any] | None:
+    return _without(asdict(job), "files") if job is not None else None
 
 
 def _file_json(file: FileAnalysis) -> dict[str, Any]:
@@ -220,6 +252,7 @@ def _file_json(file: FileAnalysis) -> dict[str, Any]:
             "spatial": file.signature.spatial,
             "overlapping": file.signature.overlapping,
         },
+        "counters": asdict(file.counters) if file.counters is not None else None,
         "conflicts": asdict(file.conflicts),
         "sharing": {
             "bytes": file.sharing.bytes,
@@ -239,6 +272,25 @@ def _file_json(file: FileAnalysis) -> dict[str, Any]:
             for one in file.locals
         ],
     }
+
+
+def unknown_of(job: Counters | None) -> list[str]:
+    """What a Darshan log does not tell of its job, a line each."""
+    if job is None:
+        return []
+    modules = set(job.modules) - set(job.incomplete)
+    lines = []
+    if not job.traced:
+        lines.append("which bytes were accessed, when, and in which pattern (no DXT records)")
+    if "MPI-IO" not in modules:
+        lines.append(
+            "how many calls were collective, opens, views and their time (no MPI-IO counters)"
+        )
+    if "POSIX" not in modules:
+        lines.append("requests that storage saw, and how they are aligned (no POSIX counters)")
+    if "LUSTRE" not in modules:
+        lines.append("stripes (no LUSTRE records)")
+    return lines
 
 
 def _without(row: dict[str, Any], name: str) -> dict[str, Any]:
@@ -274,23 +326,32 @@ def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
         stream = _Stream(trace.rank_of(process), thread, signature)
         by_file.setdefault(file, []).append(stream)
     describe = _Describe(trace.routines, page_bytes)
+    job = trace.counters
+    counted = {file.path: file for file in job.files} if job is not None else {}
     files = tuple(
         _file(
-            trace.files[number],
+            path,
             sums,
             number,
             by_file.get(number, []),
             describe,
             shared.get(number, (Conflicts(), Sharing())),
+            job,
+            counted.get(path),
         )
-        for number in range(len(trace.files))
+        for number, path in enumerate(trace.files)
     )
     totals = trace.totals
     first_ns, last_ns = (sums.first_ns, sums.last_ns) if sums.timed else (0, 0)
+    traced = job is None or job.traced
+    processes = len(trace.processes) if traced or job is None else job.processes
+    in_calls = sums.process_ns.sum() / 1e9 if traced else sum(_counted_seconds(f) for f in files)
+    cached = {trace.files[one.file] for one in trace.opens if one.cached}
+    span = job.seconds if job is not None and job.seconds else (last_ns - first_ns) / 1e9
     return Analysis(
         path=str(trace.path),
         kind=trace.kind,
-        processes=len(trace.processes),
+        processes=processes,
         problems=tuple(trace.problems),
         operations=describe.operations,
         totals=replace(
@@ -302,11 +363,16 @@ def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
         unplaced=int(sums.unplaced.sum()),
         first_ns=first_ns,
         last_ns=last_ns,
-        io_seconds=float(sums.process_ns.sum()) / max(1, len(trace.processes)) / 1e9,
+        io_seconds=float(in_calls) / max(1, processes),
         phases=phases_of(folded.activity, trace.files, first_ns, last_ns),
         files=files,
-        findings=tuple(findings_of(files, trace)),
+        findings=tuple(findings_of(files, cached, job, span)),
+        counters=job,
     )
+
+
+def _counted_seconds(file: FileAnalysis) -> float:
+    return file.known_reads.seconds + file.known_writes.seconds + (file.metadata_seconds or 0)
 
 
 class _Stream(NamedTuple):
@@ -377,7 +443,43 @@ def _file(
     streams: list[_Stream],
     describe: _Describe,
     shared: tuple[Conflicts, Sharing],
+    job: Counters | None,
+    counters: FileCounters | None,
 ) -> FileAnalysis:
+    reads, writes = sums.of(number, Operation.READ), sums.of(number, Operation.WRITE)
+    known_reads = known_calls(reads, False, counters, job)
+    known_writes = known_calls(writes, True, counters, job)
+    return FileAnalysis(
+        path=path,
+        processes=max(sums.users(number), _counted_users(counters)),
+        read=_told(reads, known_reads),
+        write=_told(writes, known_writes),
+        **(_setting_up(sums, number) if job is None else _counted_setting_up(counters)),
+        end=sums.end(number),
+        unplaced=int(sums.unplaced[number]),
+        locals=tuple(describe.local(path, stream) for stream in streams),
+        signature=describe.common(streams),
+        conflicts=shared[0],
+        sharing=shared[1],
+        counters=counters,
+        known_reads=known_reads,
+        known_writes=known_writes,
+    )
+
+
+def _told(traced: Counts, known: KnownCalls) -> Counts:
+    """With what counters say of whether calls were collective."""
+    return traced if known.counted else replace(traced, collective=known.collective)
+
+
+def _counted_users(counters: FileCounters | None) -> int:
+    """Processes that opened a file of whose accesses the trace lacks some."""
+    parts = (counters.mpiio, counters.posix) if counters is not None and counters.untraced else ()
+    return next((part.processes for part in parts if part is not None), 0)
+
+
+def _setting_up(sums: Sums, number: int) -> dict[str, Any]:
+    """What the accesses tell of opens and the like, and of syncs."""
     metadata = [
         sums.of(number, operation)
         for operation in (
@@ -389,19 +491,30 @@ def _file(
         )
     ]
     syncs = sums.of(number, Operation.SYNC)
-    return FileAnalysis(
-        path=path,
-        processes=sums.users(number),
-        read=sums.of(number, Operation.READ),
-        write=sums.of(number, Operation.WRITE),
-        metadata_calls=sum(one.calls for one in metadata),
-        metadata_seconds=sum(one.seconds for one in metadata),
-        syncs=syncs.calls,
-        sync_seconds=syncs.seconds,
-        end=sums.end(number),
-        unplaced=int(sums.unplaced[number]),
-        locals=tuple(describe.local(path, stream) for stream in streams),
-        signature=describe.common(streams),
-        conflicts=shared[0],
-        sharing=shared[1],
-    )
+    return {
+        "metadata_calls": sum(one.calls for one in metadata),
+        "metadata_seconds": sum(one.seconds for one in metadata),
+        "syncs": syncs.calls,
+        "sync_seconds": syncs.seconds,
+    }
+
+
+def _counted_setting_up(counters: FileCounters | None) -> dict[str, Any]:
+    """The same of counters, as far as they tell: syncs are timed as writes."""
+    calls: int | None = None
+    seconds: float | None = None
+    syncs: int | None = None
+    if counters is not None and counters.mpiio is not None:
+        mpiio = counters.mpiio
+        calls = mpiio.collective_opens + mpiio.independent_opens + mpiio.views
+        seconds, syncs = mpiio.metadata_seconds, mpiio.syncs
+    elif counters is not None and counters.posix is not None:
+        posix = counters.posix
+        calls = posix.opens + posix.stats + posix.seeks
+        seconds, syncs = posix.metadata_seconds, posix.syncs
+    return {
+        "metadata_calls": calls,
+        "metadata_seconds": seconds,
+        "syncs": syncs,
+        "sync_seconds": 0.0 if syncs == 0 else None,
+    }

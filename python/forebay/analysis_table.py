@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, is_dataclass
+from types import NoneType, UnionType
 from typing import IO, Any, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 
 from forebay.analysis import Analysis, Counts, GlobalSignature, LocalSignature
 from forebay.conflicts import Conflicts, SharedBytes
+from forebay.counters import FileCounters
 
 _PLAIN = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
 
@@ -50,6 +52,7 @@ def _schema() -> pa.Schema:
             "spatial": pa.string(),
             "coverage": pa.float64(),
             "signature": merged,
+            "counters": _type_of(FileCounters),
             "conflicts": _type_of(Conflicts),
             "sharing": pa.struct(
                 {"bytes": pa.int64(), "left_out": pa.int64(), "sets": pa.list_(shared)}
@@ -63,6 +66,8 @@ def _type_of(declared: Any) -> pa.DataType:
     """Of a value of this type; of a dataclass without what its text leaves out."""
     if declared in _PLAIN:
         return _PLAIN[declared]
+    if get_origin(declared) is UnionType:
+        return _type_of(next(one for one in get_args(declared) if one is not NoneType))
     if get_origin(declared) is tuple:
         return pa.list_(_type_of(get_args(declared)[0]))
     assert is_dataclass(declared), declared

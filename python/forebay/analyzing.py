@@ -16,8 +16,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from forebay.analysis import PAGE_BYTES, Analysis, Counts, FileAnalysis, analysis_of
+from forebay.analysis import PAGE_BYTES, Analysis, FileAnalysis, analysis_of, unknown_of
 from forebay.conflicts import MOST_RUNS
+from forebay.known_calls import KnownCalls
 from forebay.new_file import check_output, new_file
 from forebay.phases import Phase
 from forebay.ranks import Ranks
@@ -31,6 +32,7 @@ _NEEDS = {
     "mpi": "Bytes that processes share are handed over by sync or close: consistency=mpi is safe.",
     "posix": "Processes share bytes without a sync in between: consistency=posix is needed.",
     "none": "[yellow]Processes access the same bytes at the same time, one of them writing.[/]",
+    "unknown": "Whether processes share bytes, and which consistency they need, is unknown.",
 }
 _AMONG_THOSE_LOOKED_AT = "[yellow]Among the accesses that were looked at:[/] "
 _NOT_A_TERMINAL = 120  # columns
@@ -98,8 +100,8 @@ def analyze(
     most_runs: int,
     page_size: int,
 ) -> None:
-    """Analyze TRACE: what `forebay trace` recorded, a Darshan log with DXT, or a Parquet file that
-    `forebay convert` made of one.
+    """Analyze TRACE: what `forebay trace` recorded, a Darshan log, or a Parquet file that `forebay
+    convert` made of one.
 
     Prints what was read, written and waited for, the I/O signatures of each file with how much of
     it they cover, and what could be changed. docs/signatures.md explains the notation.
@@ -202,6 +204,62 @@ def losses_of(analysis: Analysis) -> list[str]:
     return [*lines, *analysis.problems]
 
 
+def counted_cells(file: FileAnalysis) -> tuple[str, ...]:
+    """A row of a table of what a Darshan log counted; `?`: it does not tell."""
+    counters = file.counters
+    mpiio = counters.mpiio if counters is not None else None
+    posix = counters.posix if counters is not None else None
+    stripes = counters.stripes if counters is not None else None
+    return (
+        _percent(file.known_writes),
+        _percent(file.known_reads),
+        "?" if mpiio is None else f"{mpiio.collective_opens + mpiio.independent_opens:,}",
+        "?" if mpiio is None else f"{mpiio.views:,}",
+        _number(file.syncs),
+        "?" if posix is None else f"{posix.write.requests:,}",
+        "?" if posix is None else f"{posix.read.requests:,}",
+        "?" if posix is None else _share(posix.unaligned, posix.requests),
+        "?" if stripes is None else f"{stripes.count:,}",
+    )
+
+
+COUNTED_TITLES = (
+    *("writes collective", "reads collective", "opens", "views", "syncs"),
+    *("write requests", "read requests", "requests unaligned", "stripes"),
+)
+"""Of the cells of counted_cells()."""
+
+
+def _percent(calls: KnownCalls) -> str:
+    if not calls.calls:
+        return "-"
+    return "?" if calls.collective is None else _share(calls.collective, calls.calls)
+
+
+def _number(count: int | None) -> str:
+    return "?" if count is None else f"{count:,}"
+
+
+def other_seconds(file: FileAnalysis) -> str:
+    """Of opening, closing, views and syncs; of a Darshan log without syncs, whose time it counts
+    as that of writes."""
+    if file.metadata_seconds is None:
+        return "?"
+    return f"{file.metadata_seconds + (file.sync_seconds or 0):,.3f}"
+
+
+def time_in_calls(analysis: Analysis) -> str:
+    """Whose calls they are."""
+    return "in MPI-IO" if analysis.layer == "MPI-IO" else "in POSIX calls"
+
+
+def known_accesses(analysis: Analysis) -> int:
+    """Those of the trace; where it has counters only, the reads and writes that they count."""
+    if analysis.traced:
+        return analysis.totals.accesses
+    return sum(file.known_reads.calls + file.known_writes.calls for file in analysis.files)
+
+
 def steps_of(analysis: Analysis) -> str:
     """A line on the steps of caches that the trace holds."""
     return f"{analysis.steps:,} steps of the cache recorded (deterministic)"
@@ -233,15 +291,19 @@ class Report:
         """`signatures`: the most lines a file; `local`: those of each process, too."""
         self._print_losses()
         one = self._analysis
+        cut = one.traced and (one.totals.lost or one.totals.damaged)
+        calls = "recorded calls" if cut and one.counters is not None else "calls"
         self._line(
             f"[bold]{escape(one.path)}[/]: {one.processes:,} processes,"
-            f" {one.totals.accesses:,} calls in {one.seconds:.3f} s;"
-            f" in MPI-IO {one.io_seconds:.3f} s a process ({_share(one.io_seconds, one.seconds)})"
+            f" {known_accesses(one):,} {calls} in {one.seconds:.3f} s;"
+            f" {time_in_calls(one)} {one.io_seconds:.3f} s a process"
+            f" ({_share(one.io_seconds, one.seconds)})"
         )
         if one.steps:
             self._line(steps_of(one))
         self._console.print(self._table())
-        self._line((_AMONG_THOSE_LOOKED_AT if one.left_out else "") + _NEEDS[one.needs])
+        self._print_counted()
+        self._line((_AMONG_THOSE_LOOKED_AT if cut or one.left_out else "") + _NEEDS[one.needs])
         self._print_phases()
         for file in one.files:
             self._print_signatures(file, signatures, local)
@@ -261,12 +323,27 @@ class Report:
         table.add_column("file", no_wrap=True)
         for file in self._analysis.files:
             table.add_row(
-                *_cells(file.write),
-                *_cells(file.read),
-                f"{file.metadata_seconds + file.sync_seconds:.3f}",
+                *_cells(file.known_writes),
+                *_cells(file.known_reads),
+                other_seconds(file),
                 escape(Path(file.path).name),
             )
         return table
+
+    def _print_counted(self) -> None:
+        """What a Darshan log's counters tell, and what it does not."""
+        one = self._analysis
+        if one.counters is None:
+            return
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for name in COUNTED_TITLES:
+            table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)
+        table.add_column("file", no_wrap=True)
+        for file in one.files:
+            table.add_row(*counted_cells(file), escape(Path(file.path).name))
+        self._console.print(table)
+        for line in unknown_of(one.counters):
+            self._line(f"Not known: {escape(line)}")
 
     def _print_phases(self) -> None:
         """Where there are several."""
@@ -315,8 +392,8 @@ class Report:
             self._line(f"\n... and {more:,} more (--json has all)")
 
 
-def _cells(counts: Counts) -> tuple[str, str, str]:
-    return f"{counts.calls:,}", f"{counts.transferred / 2**20:,.1f}", f"{counts.seconds:.3f}"
+def _cells(calls: KnownCalls) -> tuple[str, str, str]:
+    return f"{calls.calls:,}", f"{calls.bytes / 2**20:,.1f}", f"{calls.seconds:.3f}"
 
 
 def _share(part: float, whole: float) -> str:

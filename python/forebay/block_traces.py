@@ -36,6 +36,8 @@ class Input:
     """What is missing from it, a line each."""
     marked: bool
     """Whether it tells which calls were collective."""
+    collective: str
+    """What it tells instead, to go on with a sentence on that; or nothing."""
     owner: object
     """Holds the memory of `log`."""
 
@@ -105,9 +107,20 @@ def _read_trace(trace: Trace, most_bytes: int, progress: Callable[[float], objec
         blocks=None,
         hosts=max(1, hosts),
         problems=(*trace.problems, *_left_out(name, job, trace)),
-        marked=trace.kind == "forebay",
+        marked=all(routine.collective is not None for routine in trace.routines),
+        collective=_counted_collective(trace),
         owner=job,
     )
+
+
+def _counted_collective(trace: Trace) -> str:
+    """How many calls of a Darshan log were collective: its counters do not tell which."""
+    counted = [file.mpiio for file in trace.counters.files] if trace.counters is not None else []
+    calls = [of for file in counted if file is not None for of in (file.read, file.write)]
+    if not calls:
+        return ""
+    collective, made = sum(of.in_collective for of in calls), sum(of.calls for of in calls)
+    return f" (its counters: {collective:,} of {made:,} were collective)"
 
 
 def _left_out(name: str, job: _core.JobLog, trace: Trace) -> list[str]:
@@ -143,5 +156,6 @@ def _read_blocks(
         hosts=1,
         problems=(),
         marked=False,
+        collective="",
         owner=blocks,
     )

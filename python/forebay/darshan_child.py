@@ -1,10 +1,11 @@
-"""Reads a Darshan log's DXT records with pydarshan, in a process of its own: its library is C code
-that an odd log may crash, and it explains itself on standard error only.
+"""Reads a Darshan log's DXT and counter records with pydarshan, in a process of its own: its
+library is C code that an odd log may crash, and it explains itself on standard error only.
 
     python -m forebay.darshan_child LOG
 
-writes a NumPy archive to standard output: `facts` (JSON), `records` and `segments`. Ends with 3
-after a line on standard error that says why not.
+writes a NumPy archive to standard output: `facts` (JSON), `records` and `segments` of DXT, and the
+records of each module that counts, under its name. Ends with 3 after a line on standard error that
+says why not.
 """
 
 from __future__ import annotations
@@ -14,13 +15,21 @@ import json
 import os
 import resource
 import sys
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import numpy as np
 
 RECORD = np.dtype([("id", "<u8"), ("rank", "<i8"), ("writes", "<i8"), ("reads", "<i8")])
 SEGMENT = np.dtype([("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("end", "<f8")])
-MODULES = ("DXT_MPIIO", "DXT_POSIX")
+TRACERS = ("DXT_MPIIO", "DXT_POSIX")
+COUNTERS = {
+    "MPI-IO": "struct darshan_mpiio_file *",
+    "POSIX": "struct darshan_posix_file *",
+    "H5F": "struct darshan_hdf5_file *",
+    "H5D": "struct darshan_hdf5_dataset *",
+}
+"""Modules whose records are an array of integers and one of floating-point numbers."""
 REFUSED = 3
 
 
@@ -37,22 +46,34 @@ def main(path: str) -> None:
     if log["handle"] == backend.ffi.NULL:
         _refuse("PyPI's darshan cannot open it")
     modules = backend.log_get_modules(log)
-    module = next((name for name in MODULES if name in modules), None)
-    if module is None:
-        _refuse("it has no DXT records; run the program with DXT_ENABLE_IO_TRACE=1")
-    hosts, records, segments, complete = _read(backend, log, modules[module]["idx"])
-    if not complete and not records:
-        _refuse(f"PyPI's darshan cannot read its {module} records")
+    module = next((name for name in TRACERS if name in modules), None)
+    if module is None and not {"MPI-IO", "POSIX"} & modules.keys():
+        _refuse("it tells of no MPI-IO and of no POSIX calls")
     job = backend.log_get_job(log)
     names = backend.log_get_name_records(log)
+    index = None if module is None else modules[module]["idx"]
+    hosts, records, segments, complete = _traced(backend, log, index)
+    counted = {
+        name: _counted(backend, log, modules[name]["idx"], kind)
+        for name, kind in COUNTERS.items()
+        if name in modules
+    }
+    stripes, all_stripes = _stripes(backend, log, modules) if "LUSTRE" in modules else ([], True)
+    if not complete and not records and not any(len(rows) for rows, _ in counted.values()):
+        _refuse(f"PyPI's darshan cannot read its {module} records")
+    damaged = [name for name, (_, whole) in counted.items() if not whole]
     facts = {
-        "module": module,
+        "module": module or "",
         "ranks": job["nprocs"],
-        "start_ns": job["start_time_sec"] * 1_000_000_000 + job.get("start_time_nsec", 0),
-        "partial": bool(modules[module]["partial_flag"]),
+        "start_ns": _nanoseconds(job, "start"),
+        "seconds": job.get("run_time", 0.0),
+        "partial": [name for name, facts in modules.items() if facts["partial_flag"]],
         "complete": complete,
+        "damaged": [*damaged, *([] if all_stripes else ["LUSTRE"])],
         "hosts": hosts,
         "names": {str(number): name for number, name in names.items()},
+        "counters": {name: _names(backend, name) for name in counted},
+        "stripes": stripes,
     }
     archive = io.BytesIO()
     np.savez(
@@ -60,38 +81,115 @@ def main(path: str) -> None:
         facts=np.array(json.dumps(facts)),
         records=np.array(records, RECORD),
         segments=np.concatenate([np.empty(0, SEGMENT), *segments]),
+        **{name: rows for name, (rows, _) in counted.items()},
     )
     output.write(archive.getbuffer())
     output.close()
 
 
-def _read(
-    backend: Any, log: Any, index: int
+def _nanoseconds(job: Any, which: str) -> int:
+    """Since 1970."""
+    return int(job[f"{which}_time_sec"] * 1_000_000_000 + job.get(f"{which}_time_nsec", 0))
+
+
+def counter_rows(integers: int, floats: int) -> np.dtype[Any]:
+    """Of a module's counter records; `owner`: of a data set the id of its file, or 0."""
+    numbers = [("id", "<u8"), ("owner", "<u8"), ("rank", "<i8")]
+    arrays = [("counters", "<i8", (integers,)), ("fcounters", "<f8", (floats,))]
+    return np.dtype([*numbers, *arrays])
+
+
+def _names(backend: Any, module: str) -> list[str]:
+    """Of the counters of a module, integers first."""
+    return [*backend.counter_names(module), *backend.fcounter_names(module)]
+
+
+def _counted(backend: Any, log: Any, index: int, kind: str) -> tuple[Any, bool]:
+    """A module's counter records, and whether these are all."""
+    ffi = backend.ffi
+    fields = dict(ffi.typeof(kind).item.fields)
+    row = counter_rows(fields["counters"].type.length, fields["fcounters"].type.length)
+    rows = []
+    records = _Records(backend, log, index)
+    for record in records:
+        one = ffi.cast(kind, record)
+        base = one.base_rec
+        rows.append(
+            (
+                base.id,
+                one.file_rec_id if "file_rec_id" in fields else 0,
+                base.rank,
+                np.frombuffer(bytes(ffi.buffer(one.counters)), "<i8"),
+                np.frombuffer(bytes(ffi.buffer(one.fcounters)), "<f8"),
+            )
+        )
+    return np.array(rows, row), records.all_read
+
+
+def _stripes(backend: Any, log: Any, modules: Any) -> tuple[list[Any], bool]:
+    """Record id, size and count of stripes and their targets of each file, and whether these are
+    all."""
+    ffi = backend.ffi
+    found = []
+    records = _Records(backend, log, modules["LUSTRE"]["idx"])
+    for record in records:
+        one = ffi.cast("struct darshan_lustre_record *", record)
+        if one.num_comps < 1:
+            continue
+        counters = one.comps[one.num_comps - 1].counters  # size and count come first
+        count = max(0, min(counters[1], one.num_stripes))
+        targets = ffi.unpack(one.ost_ids + (one.num_stripes - count), count)
+        found.append((str(one.base_rec.id), counters[0], counters[1], list(targets)))
+    return found, records.all_read
+
+
+class _Records:
+    """The records of a module, one after the other, as far as the library can read them."""
+
+    def __init__(self, backend: Any, log: Any, index: int):
+        self._backend, self._log, self._index = backend, log, index
+        self.all_read = False
+        """Once no more came: whether these were all."""
+
+    def __iter__(self) -> Iterator[Any]:
+        library = self._backend.libdutil
+        while True:
+            buffer = self._backend.ffi.new("void **")
+            status = library.darshan_log_get_record(self._log["handle"], self._index, buffer)
+            if status < 1:
+                self.all_read = status == 0
+                return
+            yield buffer[0]
+            library.darshan_free(buffer[0])
+
+
+def _traced(
+    backend: Any, log: Any, index: int | None
 ) -> tuple[list[str], list[tuple[int, ...]], list[Any], bool]:
-    """Hosts, records, their segments (writes, then reads), and whether these are all.
+    """Hosts, DXT records, their segments (writes, then reads), and whether these are all; nothing
+    of a log without such a module.
 
     As backend.log_get_dxt_record does, which makes an object of each segment (0.4 million a second)
     and takes an error for the end.
     """
-    ffi, library = backend.ffi, backend.libdutil
+    ffi = backend.ffi
     hosts: list[str] = []
     records: list[tuple[int, ...]] = []
     segments: list[Any] = []
-    while True:
-        buffer = ffi.new("void **")
-        status = library.darshan_log_get_record(log["handle"], index, buffer)
-        if status < 1:
-            return hosts, records, segments, status == 0
-        record = ffi.cast("struct dxt_file_record *", buffer[0])
+    if index is None:
+        return hosts, records, segments, True
+    found = _Records(backend, log, index)
+    for buffer in found:
+        record = ffi.cast("struct dxt_file_record *", buffer)
         count = record.write_count + record.read_count
-        begin = ffi.cast("char *", buffer[0]) + ffi.sizeof("struct dxt_file_record")
+        begin = ffi.cast("char *", buffer) + ffi.sizeof("struct dxt_file_record")
         data = bytes(ffi.buffer(begin, count * SEGMENT.itemsize))
         host = bytes(ffi.buffer(record.hostname)).split(b"\0")[0]
         hosts.append(host.decode("utf-8", "backslashreplace"))
         base = record.base_rec
         records.append((base.id, base.rank, record.write_count, record.read_count))
         segments.append(np.frombuffer(data, SEGMENT))
-        library.darshan_free(buffer[0])
+    return hosts, records, segments, found.all_read
 
 
 def _bound_memory() -> None:

@@ -1,7 +1,8 @@
-"""Darshan logs with DXT records as a source of `forebay.trace.Trace`.
+"""Darshan logs as a source of `forebay.trace.Trace`.
 
 DXT tells rank, file, offset, length, start and end of every read and write of MPI-IO (of POSIX
-where a log has no MPI-IO records), but not the routine.
+where a log has no MPI-IO records), but not the routine: whether one was collective is unknown. What
+all of them were is in the counters of the other modules.
 """
 
 from __future__ import annotations
@@ -19,11 +20,15 @@ from typing import Any
 import numpy as np
 
 from forebay import _core
+from forebay.counters import Counters, Stripes
 from forebay.darshan_child import REFUSED
+from forebay.darshan_counters import Job, Records, counters_of, files_of
 from forebay.trace import Columns, Open, Operation, Process, Routine, TraceError, View, one_line
 
 _READ, _WRITE = 0, 1  # indices of the routines
 _ALL_BYTES = _core.TraceReader([]).views
+_PREFIXES = {"MPI-IO": "MPIIO", "POSIX": "POSIX", "H5F": "H5F", "H5D": "H5D"}
+"""Of the names of a module's counters."""
 
 
 class DarshanLog:
@@ -37,16 +42,20 @@ class DarshanLog:
         with _run_child(path, self._name) as archive:
             facts = json.loads(str(archive["facts"]))
             records, segments = archive["records"], archive["segments"]
+            tables = {
+                name: Records(archive[name], names, _PREFIXES[name])
+                for name, names in facts["counters"].items()
+            }
         if np.any(records["writes"] < 0) or np.any(records["reads"] < 0):
             raise TraceError(f"{self._name}: its records make no sense")
         self.routines = [
-            Routine("read", Operation.READ, False, False),
-            Routine("write", Operation.WRITE, False, False),
+            Routine("read", Operation.READ, None, None),
+            Routine("write", Operation.WRITE, None, None),
         ]
         self.opens: list[Open] = []
         self.views = [View(0, 0, 1, 1, True)]
         self.view_layouts = _ALL_BYTES
-        ids = np.unique(records["id"])
+        ids = np.unique(np.array([*records["id"].tolist(), *files_of(tables)], np.uint64))
         self.files = [facts["names"].get(str(number), f"file {number:#x}") for number in ids]
         ranks, of_record = np.unique(records["rank"], return_inverse=True)
         self._columns = _columns(records, segments, ids, of_record)
@@ -70,20 +79,14 @@ class DarshanLog:
             )
             for rank, count in zip(ranks.tolist(), counts.tolist(), strict=True)
         ]
-        self.problems = self._problems(facts)
-
-    def _problems(self, facts: Mapping[str, Any]) -> list[str]:
-        problems = []
-        if facts["partial"]:
-            problems.append(
-                "Darshan's memory was full: an unknown number of accesses is not in it; raise"
-                " DARSHAN_MODMEM"
-            )
-        if not facts["complete"]:
-            problems.append(f"its {facts['module']} records are damaged after what could be read")
-        if facts["module"] != "DXT_MPIIO":
-            problems.append("it has no MPI-IO records; these are the accesses of POSIX calls")
-        return [f"{self._name}: {problem}" for problem in problems]
+        counts = np.bincount(self._columns["file"], minlength=len(ids))
+        self.counters = counters_of(
+            _job(facts, tables),
+            tables,
+            dict(zip(ids.tolist(), self.files, strict=True)),
+            dict(zip(ids.tolist(), counts.tolist(), strict=True)),
+        )
+        self.problems = [f"{self._name}: {problem}" for problem in _problems(facts, self.counters)]
 
     def batches(
         self, rows: int, processes: range | None, columns: Sequence[str]
@@ -104,6 +107,65 @@ class DarshanLog:
     def bad_blocks(self) -> Mapping[tuple[int, int], tuple[int, str]]:
         """As forebay.trace.Source says."""
         return {}
+
+
+def _job(facts: Mapping[str, Any], tables: Mapping[str, Records]) -> Job:
+    tracer = facts["module"]
+    counted = "MPI-IO" in tables and len(tables["MPI-IO"]) > 0
+    incomplete = [*facts["partial"], *facts["damaged"]]
+    if not facts["complete"]:
+        incomplete.append(tracer)
+    return Job(
+        layer="MPI-IO" if tracer == "DXT_MPIIO" or (counted and not tracer) else "POSIX",
+        traced=bool(tracer),
+        processes=max(0, facts["ranks"]),
+        seconds=max(0.0, float(facts["seconds"])),
+        incomplete=tuple(
+            name for name in (*tables, "LUSTRE", tracer) if name and name in incomplete
+        ),
+        names={int(number): name for number, name in facts["names"].items()},
+        stripes={
+            int(number): Stripes(size, count, tuple(targets))
+            for number, size, count, targets in facts["stripes"]
+            if size > 0 and count > 0
+        },
+    )
+
+
+def _problems(facts: Mapping[str, Any], counters: Counters) -> Iterator[str]:
+    """What the log lacks, a line each."""
+    tracer = facts["module"]
+    if not tracer:
+        yield (
+            "it has no DXT records: which bytes were accessed, and when, is unknown; its counters"
+            " are shown (DXT_ENABLE_IO_TRACE=1 makes Darshan record both)"
+        )
+    full = [name for name in counters.incomplete if name in facts["partial"]]
+    if tracer in full:
+        missing = f"{counters.untraced:,}" if counters.untraced else "an unknown number of"
+        yield (
+            f"Darshan's memory was full: {missing} accesses are not in its {tracer} records; raise"
+            " DARSHAN_MODMEM"
+        )
+    elif tracer and counters.untraced:
+        yield (
+            f"its counters know of {counters.untraced:,} accesses that its {tracer} records lack:"
+            " DXT was told to leave some out, or began late"
+        )
+    for name in full:
+        if name != tracer:
+            yield (
+                f"Darshan's memory was full: its {name} counters lack some files; nothing is"
+                " concluded from them"
+            )
+    if not facts["complete"]:
+        yield f"its {tracer} records are damaged after what could be read"
+    for name in facts["damaged"]:
+        yield f"its {name} counters are damaged after what could be read"
+    if tracer == "DXT_POSIX":
+        yield "its DXT records are those of POSIX calls: of MPI-IO's it has none"
+    elif counters.layer == "POSIX":
+        yield "it knows of no MPI-IO: its counters are those of POSIX calls"
 
 
 def _columns(records: Any, segments: Any, ids: Any, process_of_record: Any) -> Columns:
@@ -127,7 +189,7 @@ def _columns(records: Any, segments: Any, ids: Any, process_of_record: Any) -> C
         "open": np.full(count, -1, np.int32),
         "routine": np.where(writes, _WRITE, _READ)[order].astype(np.uint16),
         "operation": np.where(writes, Operation.WRITE, Operation.READ)[order].astype(np.uint8),
-        "collective": np.zeros(count, np.uint8),
+        "collective": np.full(count, -1, np.int8),
         "offset": np.where(known, offset, -1),
         "end": np.where(known, offset + np.where(known, length, 0), -1),
         "contiguous": np.ones(count, np.uint8),

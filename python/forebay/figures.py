@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
 
 from forebay.bins import SIZES, Amounts, Bins
+from forebay.counters import SIZE_LIMITS, FileCounters
 
 READ, WRITE = "#2a6fb0", "#c8641b"
 _COLOURS = (READ, WRITE)
@@ -116,6 +117,33 @@ def request_sizes(bins: Bins) -> str:
     return _svg(figure)
 
 
+def calls_and_requests(counters: FileCounters) -> str:
+    """How many calls of MPI-IO, and how many requests to the operating system, have which size."""
+    read, write = (_lighter(colour) for colour in _COLOURS)
+    series: list[tuple[str, Any, Sequence[int]]] = []
+    if counters.mpiio is not None:
+        series.append(("calls that read", READ, counters.mpiio.read.sizes))
+        series.append(("calls that write", WRITE, counters.mpiio.write.sizes))
+    if counters.posix is not None:
+        series.append(("requests to read", read, counters.posix.read.sizes))
+        series.append(("requests to write", write, counters.posix.write.sizes))
+    used = np.flatnonzero(np.sum([sizes for _, _, sizes in series], axis=0))
+    low, high = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, 1)
+    figure, axes = _axes(2.4)
+    places, width = np.arange(low, high), 0.8 / max(1, len(series))
+    for number, (label, colour, sizes) in enumerate(series):
+        axes.bar(places + width * number, sizes[low:high], width, color=colour, label=label)
+    labels = [f"≤ {bytes_label(limit)}" for limit in SIZE_LIMITS[low:high]]
+    if high == len(SIZE_LIMITS):
+        labels[-1] = f"> {bytes_label(SIZE_LIMITS[-2])}"
+    axes.set_xticks(places + width * (len(series) - 1) / 2, labels)
+    axes.set_xlim(low - 0.5, max(high, low + 4))
+    axes.yaxis.set_major_formatter(EngFormatter())
+    axes.set_ylabel("calls, requests")
+    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderpad=0)
+    return _svg(figure)
+
+
 def sharing(bins: Bins, files: list[int], paths: list[str]) -> str:
     """Which processes move the bytes of which files; `paths` are their labels."""
     longest = max((len(path) for path in paths), default=0)
@@ -184,6 +212,11 @@ def _heat(
 def _rgb(colour: str) -> tuple[float, float, float]:
     red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return red, green, blue
+
+
+def _lighter(colour: str) -> tuple[float, float, float]:
+    red, green, blue = _rgb(colour)
+    return (1 + red) / 2, (1 + green) / 2, (1 + blue) / 2
 
 
 def _legend(axes: Axes) -> None:

@@ -6,14 +6,19 @@ import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from enum import IntEnum
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from forebay import _core
+from forebay.counters import Counters, plain
 from forebay.trace import (
     UNKNOWN,
     Array,
@@ -71,13 +76,11 @@ class ParquetTrace:
     def _take(self, about: Any) -> None:
         self.kind = _made(str, about["kind"])
         self.problems = [one_line(_made(str, problem)) for problem in about["problems"]]
-        self.processes = [_row(Process, process) for process in about["processes"]]
+        self.processes = [_made(Process, process) for process in about["processes"]]
         self.files = [_made(str, file) for file in about["files"]]
-        self.opens = [_row(Open, one) for one in about["opens"]]
-        self.routines = [
-            _row(Routine, one | {"operation": Operation(one["operation"])})
-            for one in about["routines"]
-        ]
+        self.opens = [_made(Open, one) for one in about["opens"]]
+        self.routines = [_made(Routine, one) for one in about["routines"]]
+        self.counters = _made(Counters | None, about.get("counters"))
         self.view_layouts = _core.Views([base64.b64decode(one) for one in about["views"]])
         facts = self.view_layouts.facts()
         self.views = [
@@ -168,10 +171,12 @@ class ParquetTrace:
         if column.null_count:
             if name not in UNKNOWN:
                 raise TraceError(f"{self._name}: its column `{name}` lacks values")
+            if pa.types.is_boolean(column.type):
+                column = column.cast(pa.int8())
             column = column.fill_null(UNKNOWN[name])
         array: Array = column.to_numpy(zero_copy_only=False)
         if array.dtype == bool:
-            array = array.view(np.uint8)
+            array = array.view(self._dtypes[name])
         if name in self._limits and len(array):
             least, end = self._limits[name]
             if array.min() < least or array.max() >= end:
@@ -235,6 +240,7 @@ def about(trace: Any) -> dict[str, Any]:
         "files": list(trace.files),
         "opens": [asdict(one) for one in trace.opens],
         "routines": [asdict(one) for one in trace.routines],
+        "counters": plain(trace.counters),
         "view_processes": [view.process for view in trace.views],
         "views": [base64.b64encode(one).decode() for one in trace.view_layouts.encoded()],
     }
@@ -249,11 +255,24 @@ def _same_type(found: Any, wanted: Any) -> bool:
 def _dtype(name: str, kind: Any) -> Any:
     if name in _NAMES:
         return kind.index_type.to_pandas_dtype()
-    return np.uint8 if pa.types.is_boolean(kind) else kind.to_pandas_dtype()
+    if pa.types.is_boolean(kind):
+        return np.int8 if name in UNKNOWN else np.uint8
+    return kind.to_pandas_dtype()
 
 
-def _made(kind: type, value: Any) -> Any:
-    """The value, if it is of that type and, of a number, has room in 64 bits."""
+def _made(kind: Any, value: Any) -> Any:
+    """A value of that type, of plain ones as `about` makes them; numbers must have room in 64 bits,
+    and a dataclass's members be of the types that it declares."""
+    if get_origin(kind) is UnionType:
+        (wanted,) = (one for one in get_args(kind) if one is not NoneType)
+        return None if value is None else _made(wanted, value)
+    if get_origin(kind) is tuple:
+        return tuple(_made(get_args(kind)[0], one) for one in _made(list, value))
+    if isinstance(kind, type) and is_dataclass(kind):
+        members = _members(kind)
+        return kind(**{name: _made(members[name], one) for name, one in _made(dict, value).items()})
+    if issubclass(kind, IntEnum):
+        return kind(_made(int, value))
     if type(value) is not kind:
         raise TypeError(kind)
     if type(value) is int and value.bit_length() > 63:
@@ -261,9 +280,8 @@ def _made(kind: type, value: Any) -> Any:
     return value
 
 
-def _row(kind: Any, values: Mapping[str, Any]) -> Any:
-    """A row of a table of the trace, its values of the types that it declares."""
-    for name, declared in kind.__annotations__.items():
-        if declared in ("int", "bool", "str"):
-            _made({"int": int, "bool": bool, "str": str}[declared], values[name])
-    return kind(**values)
+@cache
+def _members(kind: Any) -> dict[str, Any]:
+    """Names and types."""
+    types = get_type_hints(kind)
+    return {one.name: types[one.name] for one in fields(kind)}

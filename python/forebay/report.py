@@ -12,9 +12,21 @@ from typing import Any
 
 import click
 
-from forebay.analysis import Analysis, FileAnalysis, analyze
-from forebay.analyzing import losses_of, most_runs_option, phase_cells, reading, steps_of
+from forebay.analysis import Analysis, FileAnalysis, analyze, unknown_of
+from forebay.analyzing import (
+    COUNTED_TITLES,
+    counted_cells,
+    known_accesses,
+    losses_of,
+    most_runs_option,
+    other_seconds,
+    phase_cells,
+    reading,
+    steps_of,
+    time_in_calls,
+)
 from forebay.conflicts import MOST_RUNS
+from forebay.counters import FileCounters
 from forebay.new_file import check_output, new_file
 from forebay.trace import Trace, TraceError, one_line, open_trace
 
@@ -45,7 +57,7 @@ _MOST_SIGNATURES = 20
 @most_runs_option
 @click.option("--force", is_flag=True, help="Replace FILE.")
 def report(trace: Path, output: Path, against: Path | None, most_runs: int, force: bool) -> None:
-    """Write a page about TRACE: what `forebay trace` recorded, or a Darshan log with DXT.
+    """Write a page about TRACE: what `forebay trace` recorded, or a Darshan log.
 
     One HTML file with all figures in it, which loads nothing and runs no script.
     """
@@ -84,6 +96,8 @@ def render(trace: Trace, against: Trace | None = None, most_runs: int = MOST_RUN
         steps=steps_of(analysis) if analysis.steps else "",
         tiles=_tiles(analysis),
         comparison=None if against is None else _comparison(analysis, against),
+        other_seconds=other_seconds,
+        counted=_counted(analysis),
         phases=_phases(analysis),
         shared=[_shared(file) for file in analysis.files if file.sharing.bytes],
         figures=figures.sections,
@@ -100,15 +114,19 @@ def _embedded(analysis: Analysis) -> str:
 
 
 def _tiles(analysis: Analysis) -> list[dict[str, str]]:
-    written = sum(file.write.transferred for file in analysis.files)
-    read = sum(file.read.transferred for file in analysis.files)
+    written = sum(file.known_writes.bytes for file in analysis.files)
+    read = sum(file.known_reads.bytes for file in analysis.files)
     values = (
         ("processes", f"{analysis.processes:,}", "processes"),
-        ("accesses", f"{analysis.totals.accesses:,}", "calls"),
+        ("accesses", f"{known_accesses(analysis):,}", "calls"),
         ("written", f"{written / 2**20:,.1f} MiB", "written"),
         ("read", f"{read / 2**20:,.1f} MiB", "read"),
-        ("seconds", f"{analysis.seconds:,.3f} s", "from first to last call"),
-        ("io_seconds", f"{analysis.io_seconds:,.3f} s", "in MPI-IO, a process"),
+        (
+            "seconds",
+            f"{analysis.seconds:,.3f} s",
+            "from first to last call" if analysis.traced else "the job",
+        ),
+        ("io_seconds", f"{analysis.io_seconds:,.3f} s", f"{time_in_calls(analysis)}, a process"),
     )
     return [{"key": key, "text": text, "label": label} for key, text, label in values]
 
@@ -116,29 +134,46 @@ def _tiles(analysis: Analysis) -> list[dict[str, str]]:
 def _comparison(analysis: Analysis, against: Trace) -> dict[str, Any]:
     other = analyze(against)
 
-    def sums(one: Analysis) -> Iterator[tuple[str, float, str]]:
+    def sums(one: Analysis) -> Iterator[tuple[str, float | None, str]]:
         yield "seconds from first to last call", one.seconds, ",.3f"
-        yield "seconds in MPI-IO, a process", one.io_seconds, ",.3f"
+        yield f"seconds {time_in_calls(one)}, a process", one.io_seconds, ",.3f"
         for kind in ("write", "read"):
-            counts = [getattr(file, kind) for file in one.files]
+            counts = [getattr(file, f"known_{kind}s") for file in one.files]
             calls = sum(count.calls for count in counts)
-            moved = sum(count.transferred for count in counts)
+            moved = sum(count.bytes for count in counts)
             seconds = sum(count.seconds for count in counts)
             yield f"{kind}s", calls, ",.0f"
             yield f"MiB in {kind}s", moved / 2**20, ",.1f"
             yield f"seconds in {kind}s, all processes", seconds, ",.3f"
             yield f"bytes a {kind}", moved / calls if calls else 0, ",.0f"
-        yield "seconds opening and the like", sum(f.metadata_seconds for f in one.files), ",.3f"
-        yield "syncs", sum(f.syncs for f in one.files), ",.0f"
-        yield "seconds in syncs", sum(f.sync_seconds for f in one.files), ",.3f"
+        metadata = _sum_of(one, "metadata_seconds")
+        yield "seconds opening and the like", metadata, ",.3f"
+        yield "syncs", _sum_of(one, "syncs"), ",.0f"
+        yield "seconds in syncs", _sum_of(one, "sync_seconds"), ",.3f"
 
     rows = []
     for (label, here, form), (_, there, _) in zip(sums(analysis), sums(other), strict=True):
-        ratio = f"{here / there:.2f}" if there else ""
-        rows.append(
-            {"label": label, "here": f"{here:{form}}", "there": f"{there:{form}}", "ratio": ratio}
-        )
+        ratio = f"{here / there:.2f}" if there and here is not None else ""
+        texts = ["?" if value is None else f"{value:{form}}" for value in (here, there)]
+        rows.append({"label": label, "here": texts[0], "there": texts[1], "ratio": ratio})
     return {"name": one_line(str(against.path)), "rows": rows}
+
+
+def _sum_of(analysis: Analysis, name: str) -> float | None:
+    """Over the files; None where the trace does not tell of one."""
+    values = [getattr(file, name) for file in analysis.files]
+    return None if None in values else sum(values)
+
+
+def _counted(analysis: Analysis) -> dict[str, Any] | None:
+    """A table of what a Darshan log counted, and what it does not tell."""
+    if analysis.counters is None:
+        return None
+    return {
+        "titles": COUNTED_TITLES,
+        "rows": [(*counted_cells(file), file.path) for file in analysis.files],
+        "unknown": unknown_of(analysis.counters),
+    }
 
 
 def _signature(file: FileAnalysis) -> dict[str, Any]:
@@ -194,6 +229,15 @@ def _figures(trace: Trace, analysis: Analysis, progress: Any) -> _Figures:
         trace, analysis.first_ns, analysis.last_ns, largest, ends, progress=progress
     )
     drawn = _Figures()
+    counted = _most_counted(analysis)
+    if counted:
+        drawn.add(
+            "Calls and requests",
+            "How many calls of MPI-IO have which size, and how many requests of which size reached"
+            " the operating system, as Darshan counted them. Few large requests for many small"
+            " calls: collective buffering, or a cache, united them.",
+            [(one.path, figures.calls_and_requests(one)) for one in counted],
+        )
     if not order:
         return drawn
     drawn.add(
@@ -218,9 +262,9 @@ def _figures(trace: Trace, analysis: Analysis, progress: Any) -> _Figures:
         [("", figures.request_sizes(bins))],
     )
     drawn.add(
-        "Processes in MPI-IO",
-        "Which part of the time each process spends in MPI-IO calls. A single dark row: the others"
-        " wait, or leave the work to one.",
+        f"Processes {time_in_calls(analysis)}",
+        f"Which part of the time each process spends {time_in_calls(analysis)}. A single dark row:"
+        " the others wait, or leave the work to one.",
         [("", figures.busy_processes(bins))],
     )
     shared = order[:_MOST_SHARED]
@@ -246,6 +290,13 @@ def _figures(trace: Trace, analysis: Analysis, progress: Any) -> _Figures:
         named = {"routine": one.routine, "calls": f"{one.calls:,}", "total": f"{one.total:,.3f}"}
         drawn.latencies.append(named | times)
     return drawn
+
+
+def _most_counted(analysis: Analysis) -> list[FileCounters]:
+    """The files with the most bytes of those whose calls or requests were counted."""
+    files = sorted(analysis.files, key=lambda one: -one.known_writes.bytes - one.known_reads.bytes)
+    counted = (file.counters for file in files if file.counters is not None)
+    return [one for one in counted if one.mpiio or one.posix][:_MOST_FILES]
 
 
 def _of_most(files: int) -> str:

@@ -242,8 +242,8 @@ class _Simulation:
         if window is None and not self._source.marked:
             window = UNION_WINDOW_S
             self._warn(
-                f"{self._name}: it marks no collective calls; accesses of several processes within"
-                f" {window:g} s are taken for one (--union-window)"
+                f"{self._name}: it marks no collective calls{self._source.collective}; accesses of"
+                f" several processes within {window:g} s are taken for one (--union-window)"
             )
         return self._checked(
             _core.aggregated_touches(

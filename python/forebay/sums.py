@@ -26,8 +26,8 @@ class Counts:
     """Of the calls of one kind."""
 
     calls: int = 0
-    collective: int = 0
-    """Of these, how many were of collective routines."""
+    collective: int | None = 0
+    """Of these, how many were of collective routines; None: nothing tells of some of them."""
     requested: int = 0
     """Bytes."""
     transferred: int = 0
@@ -36,6 +36,8 @@ class Counts:
     """Spent in them, summed over the processes; calls with folded times are left out."""
     size_classes: tuple[int, ...] = ()
     """Calls that asked for less than 1, 2, 4, 8 ... bytes and no less than half of it."""
+    size_seconds: tuple[float, ...] = ()
+    """Of these, the parts of `seconds`."""
 
     @property
     def median_size(self) -> int:
@@ -54,10 +56,10 @@ class Sums:
 
     def __init__(self, files: int, processes: int):
         rows = files * _OPERATIONS
-        self.calls, self.collective, self.requested, self.transferred, self.ns = (
-            np.zeros(rows, np.int64) for _ in range(5)
+        self.calls, self.collective, self.undeclared, self.requested, self.transferred, self.ns = (
+            np.zeros(rows, np.int64) for _ in range(6)
         )
-        self.sizes = np.zeros((rows, _SIZE_CLASSES), np.int64)
+        self.sizes, self.size_ns = np.zeros((2, rows, _SIZE_CLASSES), np.int64)
         self._ends, self.unplaced = np.zeros((2, files), np.int64)
         self.process_ns = np.zeros(processes, np.int64)
         self._users = np.zeros((files, processes), np.uint8)
@@ -65,7 +67,8 @@ class Sums:
         limits = np.iinfo(np.int64)
         self._first_last_ns = np.array([limits.max, limits.min])
         self._tables: list[NDArray[Any]] = [
-            *(self.calls, self.collective, self.requested, self.transferred, self.ns, self.sizes),
+            *(self.calls, self.collective, self.undeclared, self.requested, self.transferred),
+            *(self.ns, self.sizes, self.size_ns),
             *(self._ends, self.unplaced, self.process_ns, self._users, self._first_last_ns),
             self._steps,
         ]
@@ -119,11 +122,13 @@ class Sums:
 
     def of(self, file: int, operation: Operation) -> Counts:
         row = file * _OPERATIONS + operation
+        sizes = np.trim_zeros(self.sizes[row], "b")
         return Counts(
             calls=int(self.calls[row]),
-            collective=int(self.collective[row]),
+            collective=None if self.undeclared[row] else int(self.collective[row]),
             requested=int(self.requested[row]),
             transferred=int(self.transferred[row]),
             seconds=float(self.ns[row]) / 1e9,
-            size_classes=tuple(np.trim_zeros(self.sizes[row], "b").tolist()),
+            size_classes=tuple(sizes.tolist()),
+            size_seconds=tuple((self.size_ns[row, : len(sizes)] / 1e9).tolist()),
         )

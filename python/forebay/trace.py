@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay import _core
+from forebay.counters import Counters
 
 if TYPE_CHECKING:
     import pyarrow
@@ -76,15 +77,16 @@ COLUMNS = (
 """The columns of accesses, in their order; docs/tracing.md says what they mean."""
 
 UNKNOWN = {"rank": -1, "file": -1, "open": -1, "view": -1, "offset": -1, "end": -1} | {
-    "completed_ns": NO_TIME
+    "collective": -1,
+    "completed_ns": NO_TIME,
 }
 """What stands for an unknown value in the columns that may have one."""
 
 Array = NDArray[Any]
 Columns = Mapping[str, Array]
 
-BOOLEANS = ("collective", "contiguous", "folded")
-"""Columns of true and false."""
+BOOLEANS = ("contiguous", "folded")
+"""Columns of true and false. `collective` is none of them: it may be unknown."""
 
 
 class TraceError(Exception):
@@ -165,8 +167,9 @@ class Routine:
 
     name: str
     operation: Operation
-    collective: bool
-    nonblocking: bool
+    collective: bool | None
+    """None where the trace does not tell, as the next."""
+    nonblocking: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +247,8 @@ class Source(Protocol):
     @property
     def routines(self) -> Sequence[Routine]: ...
     @property
+    def counters(self) -> Counters | None: ...
+    @property
     def problems(self) -> Sequence[str]: ...
     @property
     def access_count(self) -> int: ...
@@ -314,6 +319,11 @@ class Trace:
         return self._source.routines
 
     @property
+    def counters(self) -> Counters | None:
+        """What was counted beside the accesses: in Darshan logs; None elsewhere."""
+        return self._source.counters
+
+    @property
     def problems(self) -> list[str]:
         """What is wrong with the trace or missing from it, a line each that names the file.
 
@@ -327,10 +337,11 @@ class Trace:
         """What can be read and what not; as `problems`, final once all accesses have been read."""
         bad = sum(count for count, _ in self.bad_blocks().values())
         processes = self.processes
+        untraced = self.counters.untraced if self.counters is not None else 0
         return Totals(
             accesses=self._source.access_count - bad,
             folded=sum(process.folded for process in processes),
-            lost=sum(process.lost for process in processes),
+            lost=sum(process.lost for process in processes) + untraced,
             damaged=sum(process.damaged for process in processes) + bad,
         )
 
@@ -437,8 +448,8 @@ class Trace:
 
 
 def open_trace(path: str | os.PathLike[str]) -> Trace:
-    """Opens a folder of trace files, one file of it, a Darshan log with DXT, or what `forebay
-    convert` wrote as Parquet.
+    """Opens a folder of trace files, one file of it, a Darshan log, or what `forebay convert`
+    wrote as Parquet.
 
     Raises TraceError where nothing can be read. What is wrong with the rest is in
     `Trace.problems`.

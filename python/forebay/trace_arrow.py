@@ -21,7 +21,8 @@ def arrow_table(columns: Columns, files: Sequence[str], routines: Sequence[Routi
     }
     arrays = {}
     for name, column in columns.items():
-        array = pa.array(column, mask=_unknown(name, column))
+        values = column.astype(bool) if name == "collective" else column
+        array = pa.array(values, mask=_unknown(name, column))
         if name in names:
             array = pa.DictionaryArray.from_arrays(array, pa.array(names[name], pa.string()))
         arrays[name] = array

@@ -14,6 +14,7 @@ class TraceFiles:
     """A folder of trace files, or one of them."""
 
     kind = "forebay"
+    counters = None
 
     def __init__(self, path: Path):
         paths = _trace_files(path)

@@ -44,13 +44,17 @@ bool add_sums(const SumColumns& columns, const SumTables& tables) {
     if (columns.operation[i] >= operation_count || row >= tables.calls.size()) return false;
     const int64_t requested = columns.requested[i];
     ++tables.calls[row];
-    tables.collective[row] += columns.collective[i];
+    tables.collective[row] += columns.collective[i] > 0;
+    tables.undeclared[row] += columns.collective[i] < 0;
     add(tables.requested[row], requested);
     add(tables.transferred[row], columns.transferred[i]);
-    if (timed) add(tables.ns[row], took);
     const auto size_class = static_cast<std::size_t>(
         std::bit_width(static_cast<uint64_t>(std::max<int64_t>(requested, 0))));
     ++tables.sizes[row * size_classes + size_class];
+    if (timed) {
+      add(tables.ns[row], took);
+      add(tables.size_ns[row * size_classes + size_class], took);
+    }
     tables.ends[at] = std::max(tables.ends[at], columns.end[i]);
     const auto operation = static_cast<Operation>(columns.operation[i]);
     if (operation != Operation::read && operation != Operation::write) continue;

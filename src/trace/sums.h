@@ -17,14 +17,17 @@ inline constexpr std::size_t size_classes = 64;  // powers of two
 struct SumColumns {
   std::span<const int32_t> file;
   std::span<const uint32_t> process;
-  std::span<const uint8_t> operation, collective, folded;
+  std::span<const uint8_t> operation;
+  std::span<const int8_t> collective;  // 0 or 1; less where that is unknown
+  std::span<const uint8_t> folded;
   std::span<const int64_t> offset, end, requested, transferred, start_ns, end_ns;
 };
 
 struct SumTables {
   // For each file, for each operation. Nanoseconds leave out what has no time of its own.
-  std::span<int64_t> calls, collective, requested, transferred, ns;
-  std::span<int64_t> sizes;           // of each of these, calls by size class
+  // `undeclared`: calls that may or may not have been collective.
+  std::span<int64_t> calls, collective, undeclared, requested, transferred, ns;
+  std::span<int64_t> sizes, size_ns;  // of each of these, by size class: calls and nanoseconds
   std::span<int64_t> ends, unplaced;  // of each file: its length as seen; accesses without a place
   std::span<int64_t> process_ns;      // of each process: nanoseconds in calls
   std::span<uint8_t> users;           // for each file, for each process: whether it moved data

@@ -16,7 +16,8 @@ struct Table {
   std::vector<int32_t> file, open, view;  // indices into Job's; -1: unknown
   std::vector<uint16_t> routine;          // index into Job's
   std::vector<uint8_t> operation;
-  std::vector<uint8_t> collective, contiguous, folded;  // 0 or 1
+  std::vector<int8_t> collective;           // 0 or 1; elsewhere -1 for unknown
+  std::vector<uint8_t> contiguous, folded;  // 0 or 1
   // Of the first byte that was asked for, and of the one that follows the last. -1: it moves no
   // data, or where is unknown.
   std::vector<int64_t> offset, end;

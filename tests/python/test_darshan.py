@@ -11,8 +11,14 @@ from pathlib import Path
 import darshan
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from darshan_logs import SHARED, Log
+from forebay.analysis import analyze
+from forebay.convert import convert
+from forebay.counters import RankTime, SizeCount, Stripes
 from forebay.darshan_log import _columns
+from forebay.simulation import simulate_cache
 from forebay.trace import Operation, TraceError, open_trace
 from traces import LOGS
 
@@ -99,7 +105,7 @@ def damaged(whole: bytes, seed: int) -> bytes:
 
 def test_a_damaged_log_is_refused_in_one_line_or_read_with_its_losses(tmp_path):
     whole = (LOGS / "ior_hdf5_4ranks.darshan").read_bytes()
-    refused = 0
+    refused_or_lacking = 0
     for seed in range(9):
         path = tmp_path / f"{seed}.darshan"
         path.write_bytes(damaged(whole, seed))
@@ -108,10 +114,11 @@ def test_a_damaged_log_is_refused_in_one_line_or_read_with_its_losses(tmp_path):
         except TraceError as error:
             assert str(error).startswith(f"{path}: ")
             assert "\n" not in str(error)
-            refused += 1
+            refused_or_lacking += 1
         else:
             assert len(trace.accesses) == len(trace)
-    assert refused > 0
+            refused_or_lacking += bool(trace.problems)
+    assert refused_or_lacking > 0
 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"3.21\0\0\0\0" + bytes(8)])
@@ -139,8 +146,9 @@ def test_strange_numbers_stay_in_their_columns():
 
 def archive(**facts: object) -> bytes:
     """What the child writes of a log of one record."""
-    usual = {"module": "DXT_MPIIO", "ranks": 4, "start_ns": 5, "partial": False, "complete": True}
-    usual |= {"hosts": ["a"], "names": {}}
+    usual = {"module": "DXT_MPIIO", "ranks": 4, "start_ns": 5, "partial": [], "complete": True}
+    usual |= {"hosts": ["a"], "names": {}, "seconds": 1.0, "damaged": [], "counters": {}}
+    usual |= {"stripes": []}
     kinds = [(n, "<i8") for n in ("id", "rank", "writes", "reads")]
     parts = [(n, "<i8") for n in ("offset", "length")] + [(n, "<f8") for n in ("start", "end")]
     file = io.BytesIO()
@@ -163,12 +171,14 @@ def test_what_a_log_lacks_is_said(monkeypatch):
     with_child(monkeypatch, 0, archive())
     trace = open_trace(path)
     assert (trace.problems, trace.files, len(trace)) == ([], ["file 0xff"], 1)
-    with_child(monkeypatch, 0, archive(partial=True, complete=False, module="DXT_POSIX"))
+    full = {"partial": ["DXT_POSIX"], "damaged": ["POSIX"]}
+    with_child(monkeypatch, 0, archive(**full, complete=False, module="DXT_POSIX"))
     trace = open_trace(path)
     assert [problem.split(": ")[1] for problem in trace.problems] == [
         "Darshan's memory was full",
         "its DXT_POSIX records are damaged after what could be read",
-        "it has no MPI-IO records; these are the accesses of POSIX calls",
+        "its POSIX counters are damaged after what could be read",
+        "its DXT records are those of POSIX calls",
     ]
     assert not trace.processes[0].ended
 
@@ -194,3 +204,123 @@ def test_what_the_child_says_is_handed_on(monkeypatch):
 
 def test_the_data_is_there():
     assert Path(LOGS).is_dir(), f"the real logs are missing: {LOGS}"
+
+
+def counted(folder: Path) -> Path:
+    """A log of two ranks with every module; one has counters of its own in each."""
+    log = Log(2, 30, full=["POSIX"])
+    for rank in range(2):
+        calls = {"COLL_OPENS": 1, "INDEP_OPENS": rank, "COLL_WRITES": 6, "SPLIT_WRITES": 2}
+        calls |= {"NB_READS": 3, "INDEP_READS": 1, "SYNCS": 5, "VIEWS": 7, "HINTS": 1, "MODE": 9}
+        calls |= {"BYTES_WRITTEN": 800, "BYTES_READ": 40, "SIZE_WRITE_AGG_0_100": 8}
+        calls |= {"SIZE_READ_AGG_0_100": 4, "ACCESS1_ACCESS": 100, "ACCESS1_COUNT": 8 + rank}
+        calls |= {"F_WRITE_TIME": 2.5 + rank, "F_READ_TIME": 0.5, "F_META_TIME": 0.25}
+        log.count("MPI-IO", "/a", rank, {f"MPIIO_{name}": value for name, value in calls.items()})
+    requests = {"OPENS": 3, "STATS": 2, "SEEKS": 4, "WRITES": 5, "READS": 1, "BYTES_WRITTEN": 800}
+    requests |= {"FSYNCS": 1, "FDSYNCS": 1, "FILE_ALIGNMENT": 4096, "FILE_NOT_ALIGNED": 5}
+    requests |= {"MEM_ALIGNMENT": 8, "MEM_NOT_ALIGNED": 2, "CONSEC_WRITES": 1, "SEQ_WRITES": 2}
+    requests |= {"MODE": 0o644, "SIZE_WRITE_100_1K": 5, "F_META_TIME": 0.125, "F_WRITE_TIME": 1.0}
+    requests |= {"SLOWEST_RANK": 1, "SLOWEST_RANK_BYTES": 500, "F_SLOWEST_RANK_TIME": 0.75}
+    log.count("POSIX", "/a", SHARED, {f"POSIX_{name}": value for name, value in requests.items()})
+    log.count("H5F", "/a", SHARED, {"H5F_OPENS": 2, "H5F_FLUSHES": 1, "H5F_F_META_TIME": 1.5})
+    log.count("H5D", "/a:/x", 1, {"H5D_WRITES": 3, "H5D_BYTES_WRITTEN": 700}, of="/a")
+    log.stripe("/a", 1 << 20, [3, 9])
+    log.trace("/a", 0, [(0, 100, 0.5, 0.75)])
+    return log.write(folder / "counted.darshan")
+
+
+def test_counters_are_kept_with_the_trace(tmp_path):
+    trace = open_trace(counted(tmp_path))
+    job = trace.counters
+    assert (job.layer, job.traced, job.processes, job.seconds) == ("MPI-IO", True, 2, 30.0)
+    assert job.modules == ("MPI-IO", "POSIX", "H5F", "H5D", "LUSTRE")
+    assert job.incomplete == ("POSIX",)
+    (file,) = job.files
+    assert (file.path, file.untraced) == ("/a", 2 * (8 + 4) - 1)
+    mpiio = file.mpiio
+    assert (mpiio.collective_opens, mpiio.independent_opens, mpiio.processes) == (2, 1, 2)
+    write = mpiio.write
+    assert (write.collective, write.split, write.in_collective, write.alone) == (12, 4, 16, 0)
+    assert (write.bytes, write.seconds, write.sizes[0], sum(write.sizes)) == (1600, 6.0, 16, 16)
+    read = mpiio.read
+    assert (read.nonblocking, read.independent, read.alone, read.calls) == (6, 2, 8, 8)
+    assert (mpiio.syncs, mpiio.views, mpiio.hints, mpiio.mode) == (10, 14, 2, 9)
+    assert mpiio.metadata_seconds == 0.5
+    assert mpiio.common_sizes == (SizeCount(100, 17),)
+    assert mpiio.slowest == RankTime(1, 4.25, 840)
+    assert mpiio.fastest == RankTime(0, 3.25, 840)
+    posix = file.posix
+    assert (posix.opens, posix.stats, posix.seeks, posix.syncs, posix.mode) == (3, 2, 4, 2, 0o644)
+    assert (posix.requests, posix.write.bytes, posix.write.sizes[1]) == (6, 800, 5)
+    assert (posix.write.consecutive, posix.write.sequential) == (1, 2)
+    assert (posix.alignment, posix.unaligned) == (4096, 5)
+    assert (posix.memory_alignment, posix.unaligned_in_memory) == (8, 2)
+    assert (posix.metadata_seconds, posix.slowest) == (0.125, RankTime(1, 0.75, 500))
+    hdf5 = file.hdf5
+    assert (hdf5.processes, hdf5.opens, hdf5.flushes, hdf5.metadata_seconds) == (2, 2, 1, 1.5)
+    assert (hdf5.datasets, hdf5.dataset_processes, hdf5.bytes_written) == (1, 1, 700)
+    assert file.stripes == Stripes(1 << 20, 2, (3, 9))
+
+
+def test_counters_and_what_is_unknown_outlive_conversion(tmp_path):
+    trace = open_trace(counted(tmp_path))
+    assert trace.accesses["collective"].tolist() == [-1]
+    assert trace.accesses.to_arrow()["collective"].to_pylist() == [None]
+    for name in ("a.parquet", "a.csv", "a.json"):
+        made = CliRunner().invoke(convert, [str(trace.path), "-o", str(tmp_path / name)])
+        assert made.exit_code == 0, made.output
+    again = open_trace(tmp_path / "a.parquet")
+    assert again.counters == trace.counters
+    assert again.accesses["collective"].tolist() == [-1]
+    assert [routine.collective for routine in again.routines] == [None, None]
+    assert again.lost == trace.lost == 23
+    names, row = (tmp_path / "a.csv").read_text().splitlines()
+    assert dict(zip(names.split(","), row.split(","), strict=True))["collective"] == ""
+    told = json.loads((tmp_path / "a.json").read_text())["otherData"]["counters"]
+    assert told["files"][0]["mpiio"]["write"]["collective"] == 12
+    one, other = (analyze(which).to_json() | {"trace": ""} for which in (trace, again))
+    assert one == other
+    assert one["files"][0]["write"]["collective"] is None  # not all calls are among the accesses
+
+
+def test_a_log_of_counters_alone_is_a_trace_without_accesses(tmp_path):
+    log = Log(3, 30)
+    log.count("MPI-IO", "/a", SHARED, {"MPIIO_COLL_READS": 9})
+    trace = open_trace(log.write(tmp_path / "a.darshan"))
+    assert (len(trace), trace.lost, trace.files) == (0, 9, ["/a"])
+    (problem,) = trace.problems
+    assert "it has no DXT records" in problem and "DXT_ENABLE_IO_TRACE=1" in problem
+    made = CliRunner().invoke(convert, [str(trace.path), "-o", str(tmp_path / "a.parquet")])
+    assert made.exit_code == 0, made.output
+    assert open_trace(tmp_path / "a.parquet").counters == trace.counters
+
+
+def test_a_log_of_no_file_is_refused_in_one_line(tmp_path):
+    log = Log(3, 30)
+    log.count("H5F", "/a", SHARED, {"H5F_OPENS": 1})
+    with pytest.raises(TraceError, match="it tells of no MPI-IO and of no POSIX calls"):
+        open_trace(log.write(tmp_path / "a.darshan"))
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_every_call_of_a_real_log_is_traced_and_counted(name):
+    """So that what is said of all calls is said of those that are shown."""
+    trace = open_trace(LOGS / f"{name}.darshan")
+    assert trace.lost == 0
+    calls = [of for file in trace.counters.files for of in (file.mpiio.read, file.mpiio.write)]
+    assert sum(of.calls for of in calls) == len(trace)
+    assert (trace.accesses["collective"] == -1).all()
+
+
+def test_simulations_say_what_is_known_of_collective_calls(tmp_path):
+    log = Log(2, 30)
+    for rank in range(2):
+        log.count("MPI-IO", "/a", rank, {"MPIIO_COLL_WRITES": 1, "MPIIO_INDEP_WRITES": 1})
+        log.trace("/a", rank, [(rank * 4096, 4096, 0.0, 0.1), (8192, 4096, 1.0, 1.1)])
+    path = log.write(tmp_path / "a.darshan")
+    said: list[str] = []
+    simulate_cache(
+        path, policies=["lru"], awareness=["aggregated"], cache_sizes=[1 << 20], warn=said.append
+    )
+    (line,) = said
+    assert "it marks no collective calls (its counters: 2 of 4 were collective)" in line

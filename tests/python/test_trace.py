@@ -17,6 +17,7 @@ from forebay.trace import COLUMNS, NO_TIME, Operation, TraceError, open_trace
 from traces import (
     CLOSE,
     IWRITE,
+    LOGS,
     OPEN,
     READ_AT_ALL,
     ROOT,
@@ -271,9 +272,10 @@ DOCUMENT = ROOT / "docs" / "tracing.md"
 
 def test_the_examples_of_the_document_run(tmp_path, monkeypatch):
     sample(tmp_path / "run.trace", ranks=4)
+    (tmp_path / "job.darshan").symlink_to(LOGS / "ior_hdf5_4ranks.darshan")
     monkeypatch.chdir(tmp_path)
     examples = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
-    assert len(examples) == 4
+    assert len(examples) == 5
     names: dict[str, object] = {}
     for example in examples:
         exec(example, names)

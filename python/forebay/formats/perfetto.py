@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import IO
 
+from forebay.counters import plain
 from forebay.trace import NO_TIME, Accesses, Operation, Trace
 
 _MOST_LANES = 64  # tracks of one thread
@@ -32,7 +33,7 @@ def write(trace: Trace, batches: Iterator[Accesses], file: IO[bytes]) -> None:
                 first = _flush(file, events, first)
     events += tracks.named_threads()
     _flush(file, events, first)
-    about = {"problems": trace.problems, "zero_ns": zero_ns}
+    about = {"problems": trace.problems, "zero_ns": zero_ns, "counters": plain(trace.counters)}
     file.write(b'\n],"otherData":' + json.dumps(about).encode() + b"}\n")
 
 
