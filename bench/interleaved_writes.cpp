@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
   const int64_t records = std::atoll(argv[2]) / processes;
   const std::string path = argv[3];
   const int repetitions = argc > 4 ? std::atoi(argv[4]) : 5;
-  Options options = forebay::options_from_environment([](std::string_view) {});
+  Options options = forebay::options_from_environment([](const forebay::Mistake&) {});
   if (options.job.empty()) options.job = "bench" + std::to_string(getpid());
 
   void* memory =

@@ -1,18 +1,21 @@
 // forebay._core: the tables of the runtime for Python (and traces: trace_binding.cpp). A binding
 // only; the meaning of everything here stands in the headers it includes.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "activity_binding.h"
 #include "conflict_binding.h"
+#include "options/nearest.h"
 #include "options/options.h"
 #include "page/page_kind.h"
 #include "pattern_binding.h"
@@ -35,7 +38,7 @@ struct Option {
   std::string name, type, fallback;
   std::vector<std::string> choices;
   std::string meaning;
-  bool per_file;
+  bool per_file, changeable;
 };
 
 struct Variant {
@@ -74,7 +77,7 @@ std::vector<Option> options() {
   std::vector<Option> table;
   for (const forebay::OptionSpec& spec : forebay::option_table()) {
     table.push_back({spec.name, type_name(spec.type), spec.fallback, split_choices(spec.choices),
-                     spec.meaning, spec.per_file});
+                     spec.meaning, spec.per_file(), spec.settable == forebay::Settable::any_time});
   }
   return table;
 }
@@ -93,16 +96,36 @@ std::vector<Variant> page_kinds() {
   return named;
 }
 
-std::optional<std::string> complaint_about(const std::string& name, const std::string& value) {
+using Given = std::map<std::string, std::string>;
+
+// As a command line says it, which uses nothing instead.
+std::string said(const forebay::Mistake& mistake) { return mistake.what + "; " + mistake.right; }
+
+forebay::Options options_of(const Given& texts, const forebay::Complain& complain) {
+  std::vector<forebay::Given> given;
+  for (const auto& [name, value] : texts) given.push_back({name, value});
   forebay::Options options;
-  std::optional<std::string> complaint;
-  forebay::apply_options(
-      options,
-      [&](const forebay::OptionSpec& spec) {
-        return spec.name == name ? std::optional(value) : std::nullopt;
-      },
-      [&](std::string_view line) { complaint = line; });
-  return complaint;
+  forebay::apply_options(options, given, forebay::Notation::plain, forebay::Settable::at_start,
+                         complain);
+  return options;
+}
+
+std::vector<std::string> mistakes(const Given& texts) {
+  std::vector<std::string> found;
+  options_of(texts, [&](const forebay::Mistake& mistake) { found.push_back(said(mistake)); });
+  return found;
+}
+
+std::optional<std::string> misfit(const Given& texts) {
+  std::optional<std::string> found;
+  forebay::Options options = options_of(texts, [](const forebay::Mistake&) {});
+  forebay::fit_sizes(options, forebay::Notation::plain,
+                     [&](const forebay::Mistake& mistake) { found = said(mistake); });
+  return found;
+}
+
+std::string nearest(const std::string& text, const std::vector<std::string>& candidates) {
+  return forebay::nearest_name(text, candidates);
 }
 
 }  // namespace
@@ -117,7 +140,8 @@ NB_MODULE(_core, module) {
       .def_ro("fallback", &Option::fallback, "The default, as a user would write it.")
       .def_ro("choices", &Option::choices, "Accepted values of a choice, else empty.")
       .def_ro("meaning", &Option::meaning)
-      .def_ro("per_file", &Option::per_file, "Whether MPI_Info may give it for one file.");
+      .def_ro("per_file", &Option::per_file, "Whether MPI_Info may give it for one file.")
+      .def_ro("changeable", &Option::changeable, "Whether it may change on an open file.");
   nb::class_<Variant>(module, "Variant", "An entry of a table of variants.")
       .def_ro("name", &Variant::name)
       .def_ro("meaning", &Variant::meaning);
@@ -150,8 +174,13 @@ NB_MODULE(_core, module) {
       nb::arg("arena_dir"), nb::arg("job"), nb::arg("commit"), nb::arg("force"),
       nb::call_guard<nb::gil_scoped_release>(),
       "Commits (or only lists) what killed processes of this user left on this node.");
-  module.def("complaint_about", complaint_about, nb::arg("name"), nb::arg("value"),
-             "What is wrong with the value of an option, or None.");
+  module.def("mistakes", mistakes, nb::arg("options"),
+             "What is wrong with the names and values of options, a line each.");
+  module.def(
+      "misfit", misfit, nb::arg("options"),
+      "Which sizes of these options, and the others' defaults, contradict each other, or None.");
+  module.def("nearest", nearest, nb::arg("text"), nb::arg("candidates"),
+             "The candidate that may have been meant, or an empty string.");
   module.def("parse_bytes", forebay::parse_bytes, nb::arg("text"),
              "A number of bytes, as 16MiB; None where it is none.");
   forebay::bind_trace(module);

@@ -7,13 +7,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "options/options.h"
@@ -32,16 +31,14 @@ using sim::ReplayedCache;
 using sim::RuntimeSettings;
 
 Options parse(const std::map<std::string, std::string>& texts) {
+  std::vector<Given> given;
+  for (const auto& [name, value] : texts) given.push_back({name, value});
   Options options;
-  std::string complaint;
-  apply_options(
-      options,
-      [&](const OptionSpec& spec) -> std::optional<std::string> {
-        const auto found = texts.find(spec.name);
-        return found == texts.end() ? std::nullopt : std::optional(found->second);
-      },
-      [&](std::string_view line) { complaint = line; });
-  if (!complaint.empty()) throw std::invalid_argument(complaint);
+  const auto refuse = [](const Mistake& mistake) {
+    throw std::invalid_argument(mistake.what + "; " + mistake.right);
+  };
+  apply_options(options, given, Notation::plain, Settable::at_start, refuse);
+  fit_sizes(options, Notation::plain, refuse);
   return options;
 }
 
@@ -71,14 +68,19 @@ class Replay {
     stream.next(0, table_, bad);
   }
 
-  // Name and text of each, as the first process recorded them.
+  // Name and text of each that there still is, as the first process recorded them.
   std::map<std::string, std::string> options() const {
     std::map<std::string, std::string> named;
     if (reader_->job().processes().empty()) return named;
     std::istringstream lines(reader_->job().processes().front().options);
     for (std::string line; std::getline(lines, line);) {
       const std::size_t equals = line.find('=');
-      if (equals != std::string::npos) named[line.substr(0, equals)] = line.substr(equals + 1);
+      if (equals == std::string::npos) continue;
+      const std::string name = line.substr(0, equals);
+      const auto known = option_table();
+      if (std::any_of(known.begin(), known.end(),
+                      [&](const auto& spec) { return spec.name == name; }))
+        named[name] = line.substr(equals + 1);
     }
     return named;
   }

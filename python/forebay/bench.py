@@ -12,15 +12,13 @@ from forebay.bench_mpi import find_mpi, mpi_option
 from forebay.bench_run import WORKLOADS, Bench
 from forebay.bench_table import report_table
 from forebay.bench_trace import TraceBench, trace_table
+from forebay.settings import parse_assignments
 
 
 def _parse_options(
     _: click.Context, __: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, str]:
-    pairs = [value.partition("=") for value in values]
-    if not all(separator for _, separator, _ in pairs):
-        raise click.BadParameter("write it as name=value, e.g. -o consistency=mpi")
-    return {name: value for name, _, value in pairs}
+    return parse_assignments(values)
 
 
 _TRACE = "trace"

@@ -17,7 +17,8 @@ def hints(as_json: bool) -> None:
     The option page_size is given as hint forebay_page_size in an MPI_Info, as variable
     FOREBAY_PAGE_SIZE, as `page_size = ...` in the file of `forebay run --config`, or as
     `forebay run -o page_size=...`. An MPI_Info is stronger than the environment, which is
-    stronger than the file. Options marked * hold for the whole process and are no hints.
+    stronger than the file. Options marked * hold for the whole process and are no hints; those
+    marked + may also be changed on an open file, by MPI_File_set_info or MPI_File_set_view.
     """
     if as_json:
         click.echo(json.dumps([_as_dictionary(option) for option in _core.options()], indent=2))
@@ -33,6 +34,7 @@ def _as_dictionary(option: _core.Option) -> dict[str, object]:
         "choices": option.choices,
         "meaning": option.meaning,
         "hint": f"forebay_{option.name}" if option.per_file else None,
+        "changeable": option.changeable,
         "variable": f"FOREBAY_{option.name.upper()}",
     }
 
@@ -48,7 +50,7 @@ def _print_table() -> None:
     table.add_column("default", no_wrap=True)
     table.add_column("meaning")
     for option in _core.options():
-        name = option.name if option.per_file else f"{option.name} *"
+        mark = " +" if option.changeable else "" if option.per_file else " *"
         kind = "|".join(option.choices) or option.type
-        table.add_row(name, kind, option.fallback, option.meaning)
+        table.add_row(option.name + mark, kind, option.fallback, option.meaning)
     Console().print(table)

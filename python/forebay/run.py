@@ -13,8 +13,33 @@ from forebay.job import inside_launcher, preload_value
 
 MPI_ABIS = ("mpich", "mpiabi", "openmpi")
 
-# Of the commands that start another.
-COMMAND_SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+
+class StarterCommand(click.Command):
+    """A command that starts another: its own options come before that command's first word.
+
+    An option that there is not is answered with the nearest one, of this command or of the cache.
+    """
+
+    allow_interspersed_args = False
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise click.UsageError(self._no_option(ctx, error.option_name), ctx) from error
+
+    def _no_option(self, ctx: click.Context, given: str) -> str:
+        from forebay import _core
+
+        meant = {name.lstrip("-"): name for p in self.get_params(ctx) for name in p.opts}
+        for option in _core.options():
+            meant.setdefault(option.name.replace("_", "-"), f"-o {option.name}=...")
+        nearest = _core.nearest(given.lstrip("-").replace("_", "-"), list(meant))
+        if nearest:
+            return f"there is no option {given}; did you mean {meant[nearest]}?"
+        return f"there is no option {given}; see `forebay {ctx.info_name} --help`"
+
+
 command_argument = click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 mpi_option = click.option(
     "--mpi",
@@ -23,9 +48,7 @@ mpi_option = click.option(
 )
 
 
-@click.command(
-    short_help="Run a program, or its launcher, with Forebay.", context_settings=COMMAND_SETTINGS
-)
+@click.command(cls=StarterCommand, short_help="Run a program, or its launcher, with Forebay.")
 @mpi_option
 @click.option("--stats", is_flag=True, help="Print statistics at the end.")
 @click.option(
@@ -74,7 +97,7 @@ def run(
     if stats_json is not None:
         environment["FOREBAY_STATS_JSON"] = str(stats_json.absolute())
     if config is not None or assignments:
-        environment |= _option_environment(config, assignments)
+        environment |= _option_variables(config, assignments, environment)
     if trace is not None:
         environment["FOREBAY_TRACE"] = str(new_trace(trace, environment))
     start(command, environment, mpi)
@@ -115,16 +138,23 @@ def start(command: Sequence[str], environment: dict[str, str], mpi: str | None) 
     run_job(command, environment)
 
 
-def _option_environment(config: Path | None, assignments: tuple[str, ...]) -> dict[str, str]:
+def _option_variables(
+    config: Path | None, assignments: tuple[str, ...], environment: Mapping[str, str]
+) -> dict[str, str]:
     # Imported here: most runs name no option.
     from forebay.settings import (
+        check_sizes,
         configuration_variable,
+        environment_options,
         option_variables,
         parse_assignments,
         read_configuration,
     )
 
-    variables = option_variables(parse_assignments(assignments))
+    assigned = parse_assignments(assignments)
+    configured = {} if config is None else read_configuration(config)
+    check_sizes(configured, environment_options(environment), assigned)
+    variables = option_variables(assigned)
     if config is not None:
-        variables["FOREBAY_CONFIG"] = configuration_variable(read_configuration(config))
+        variables["FOREBAY_CONFIG"] = configuration_variable(configured)
     return variables

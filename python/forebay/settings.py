@@ -46,6 +46,22 @@ def read_configuration(path: Path) -> dict[str, str]:
     return options
 
 
+def environment_options(environment: Mapping[str, str]) -> dict[str, str]:
+    """The options among the variables of an environment."""
+    variables = {option.name: f"FOREBAY_{option.name.upper()}" for option in _core.options()}
+    return {name: environment[v] for name, v in variables.items() if v in environment}
+
+
+def check_sizes(*sources: Mapping[str, str]) -> None:
+    """Raises click.UsageError for sizes that contradict each other, the strongest source last."""
+    together: dict[str, str] = {}
+    for source in sources:
+        together |= source
+    misfit = _core.misfit(together)
+    if misfit is not None:
+        raise click.UsageError(misfit)
+
+
 def configuration_variable(options: Mapping[str, str]) -> str:
     """The value of FOREBAY_CONFIG for these options."""
     return "\n".join(f"{name}={value}" for name, value in options.items())
@@ -65,13 +81,8 @@ def _text(path: Path, name: str, value: object) -> str:
 
 
 def _check(options: Mapping[str, str], origin: str) -> None:
-    known = {option.name for option in _core.options()}
     for name, value in options.items():
-        if name not in known:
-            message = f"{origin}: there is no option '{name}'; see `forebay hints`"
-            raise click.UsageError(message)
         if "\n" in value:
             raise click.UsageError(f"{origin}: option {name}: a value is one line")
-        complaint = _core.complaint_about(name, value)
-        if complaint is not None:
-            raise click.UsageError(f"{origin}: {complaint}")
+    for mistake in _core.mistakes(dict(options)):
+        raise click.UsageError(f"{origin}: {mistake}")

@@ -116,8 +116,6 @@ def simulate_runtime(
 
 def _check_memory(options: dict[str, str]) -> None:
     page, cache = parse_size(options["page_size"]), parse_size(options["cache_size"])
-    if page % 64:
-        raise ValueError(f"a page of {page} bytes: pages are multiples of 64 bytes")
     if cache // page * _BYTES_PER_FRAME > available_bytes() // 2:
         raise ValueError(
             f"simulating {cache // page:,} pages takes more memory than there is; use larger pages"

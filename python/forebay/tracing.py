@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 
 from forebay.job import inside_launcher
-from forebay.run import COMMAND_SETTINGS, command_argument, mpi_option, new_trace, start
+from forebay.run import StarterCommand, command_argument, mpi_option, new_trace, start
 
 
 @click.command(
+    cls=StarterCommand,
     short_help="Record what a program, or its launcher's, does by MPI-IO.",
-    context_settings=COMMAND_SETTINGS,
 )
 @click.option(
     "-d",

@@ -88,6 +88,7 @@ FOREBAY_TOGETHER_TRACED(File_preallocate, (MPI_File file, MPI_Offset size), (fil
                         preallocate(*handle, size))
 FOREBAY_ALONE(File_get_size, (MPI_File file, MPI_Offset* size), (file, size),
               get_size(*handle, size))
+FOREBAY_ALONE(File_set_info, (MPI_File file, MPI_Info info), (file, info), set_info(*handle, info))
 FOREBAY_ALONE(File_get_info, (MPI_File file, MPI_Info* info), (file, info), get_info(*handle, info))
 FOREBAY_EXPORT int MPI_File_set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype,
                                      MPI_Datatype filetype, const char* datarep, MPI_Info info) {
@@ -125,7 +126,6 @@ FOREBAY_TOGETHER_TRACED(File_sync, (MPI_File file), (file), 0, sync(*handle))
 FOREBAY_PASS(File_delete, (const char* name, MPI_Info info), (name, info))
 FOREBAY_PASS(File_get_group, (MPI_File file, MPI_Group* group), (file, group))
 FOREBAY_PASS(File_get_amode, (MPI_File file, int* amode), (file, amode))
-FOREBAY_PASS(File_set_info, (MPI_File file, MPI_Info info), (file, info))
 FOREBAY_PASS(File_get_type_extent, (MPI_File file, MPI_Datatype type, MPI_Aint* extent),
              (file, type, extent))
 FOREBAY_PASS(File_create_errhandler,

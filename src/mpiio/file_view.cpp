@@ -1,20 +1,24 @@
 #include "mpiio/file_view.h"
 
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "mpiio/agreement.h"
 #include "mpiio/errors.h"
+#include "mpiio/hints.h"
 #include "mpiio/library_access.h"
+#include "mpiio/mistakes.h"
 
 namespace forebay::mpiio {
 namespace {
 
 // The new view holds from here on: pointers begin at 0. Waits for all ranks, so that no rank uses
 // the shared pointer before it is reset.
-void adopt(Handle& handle, View&& view, bool foreign) {
+void adopt(Handle& handle, View&& view, const std::optional<Options>& options, bool foreign) {
   {
     const HandleLock lock(handle);
+    if (options) handle.cached->change_options(*options);
     handle.view = std::move(view);
     handle.position = 0;
     if (foreign)
@@ -29,7 +33,8 @@ void adopt(Handle& handle, View&& view, bool foreign) {
 
 // A view that Forebay cannot walk on some rank: the library takes it, or says what is wrong.
 int set_foreign_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype,
-                     MPI_Datatype filetype, const char* datarep, MPI_Info info) {
+                     MPI_Datatype filetype, const char* datarep, MPI_Info info,
+                     const std::optional<Options>& options) {
   const Status status = agree_status(handle.own.comm, make_coherent(handle));
   if (!status.ok()) return raise(handle, status, "committing");  // the view stays as it was
   const int code = true_code(handle, [&] {
@@ -47,8 +52,13 @@ int set_foreign_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype
                  "Forebay: the view of \"" + handle.name +
                      "\" was refused on another rank or has an empty etype");
   }
-  adopt(handle, std::move(view), true);
+  adopt(handle, std::move(view), options, true);
   return MPI_SUCCESS;
+}
+
+std::optional<Options> options_with(Handle& handle, MPI_Info info) {
+  const HandleLock lock(handle);
+  return changed_options(handle, info, handle.mistakes);
 }
 
 bool library_needs_whole_view(const Handle& handle) {
@@ -61,18 +71,23 @@ int set_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
              const char* datarep, MPI_Info info) {
   View view;
   bool walked = false;
+  std::optional<Options> options;
   const Status decoded = within_memory([&] {
+    options = options_with(handle, info);
     walked = View::decode(handle.own.comm, displacement, etype, filetype, datarep, view);
   });
   (void)decoded;  // what this rank has no memory to walk, none does
-  if (any_rank(handle.own.comm, !walked))
-    return set_foreign_view(handle, displacement, etype, filetype, datarep, info);
+  const auto agreed = agree_max(
+      handle.own.comm, std::array<int64_t, 2>{walked ? 0 : 1, handle.mistakes.empty() ? 0 : 1});
+  if (agreed[1] != 0) tell_together(handle.own.comm, handle.mistakes);
+  if (agreed[0] != 0)
+    return set_foreign_view(handle, displacement, etype, filetype, datarep, info, options);
   const MPI_Datatype shown = library_needs_whole_view(handle) ? filetype : etype;
   const int code = true_code(handle, [&] {
     return mpi().File_set_view(handle.file, displacement, etype, shown, datarep, info);
   });
   if (any_rank(handle.own.comm, code != MPI_SUCCESS)) return code;
-  adopt(handle, std::move(view), false);
+  adopt(handle, std::move(view), options, false);
   return MPI_SUCCESS;
 }
 

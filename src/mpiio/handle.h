@@ -16,6 +16,7 @@
 
 #include "mpiio/call.h"
 #include "mpiio/file_map.h"
+#include "mpiio/mistakes.h"
 #include "mpiio/mpi_library.h"
 #include "mpiio/own_comm.h"
 #include "mpiio/view.h"
@@ -77,6 +78,7 @@ struct Handle {
   std::array<int32_t, 4> shared_words{-1, -1, -1, -1};  // its words, where this rank allocated them
   OrderedTurn ordered;
   SplitCollective split;
+  Mistakes mistakes;  // (lock) in hints, so far untold
   std::mutex mutex;
   std::atomic<bool> entered{false};  // held in place of the mutex where one suffices
 

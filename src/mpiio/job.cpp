@@ -28,18 +28,21 @@ int64_t launched_processes() {
   return 1;
 }
 
-Options read_options() {
-  if (getauxval(AT_SECURE) != 0) return {};
-  Options options = options_from_environment([](std::string_view complaint) {
-    std::fprintf(stderr, "forebay: %.*s\n", static_cast<int>(complaint.size()), complaint.data());
-  });
-  options.local_processes = launched_processes();
-  return options;
-}
+struct Environment {
+  Options options;
+  std::vector<std::string> mistakes;
 
-Options& mutable_options() {
-  static Options options = read_options();
-  return options;
+  Environment() {
+    if (getauxval(AT_SECURE) != 0) return;
+    options = options_from_environment(
+        [this](const Mistake& mistake) { mistakes.push_back(mistake.line()); });
+    options.local_processes = launched_processes();
+  }
+};
+
+Environment& environment() {
+  static Environment read;
+  return read;
 }
 
 std::string node_name(const Options& options) {
@@ -68,7 +71,23 @@ void touch(const std::string& path) {
 
 }  // namespace
 
-const Options& process_options() { return mutable_options(); }
+const Options& process_options() { return environment().options; }
+
+const std::vector<std::string>& environment_mistakes() { return environment().mistakes; }
+
+bool speaks_for_job() {
+  int initialized = 0, finalized = 0, rank = 0;
+  mpi().Initialized(&initialized);
+  mpi().Finalized(&finalized);
+  if (initialized && !finalized) {
+    mpi().Comm_rank(mpi().comm_world, &rank);
+    return rank == 0;
+  }
+  for (const char* name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
+    if (const char* const text = std::getenv(name)) return std::strtoll(text, nullptr, 10) == 0;
+  }
+  return true;
+}
 
 bool other_rights() {
   static const bool other = [] {
@@ -106,7 +125,7 @@ void share_job_secret(MPI_Comm comm, int root) {
   int rank = 0;
   mpi().Comm_rank(comm, &rank);
   std::array<char, secret_bytes> text{};
-  std::string& mine = mutable_options().job;
+  std::string& mine = environment().options.job;
   if (rank == root) {
     if (mine.empty())
       make_secret(text);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "mpiio/mpi_library.h"
 #include "options/options.h"
@@ -12,6 +13,13 @@ namespace forebay::mpiio {
 
 // The process's options, read from the environment at first use; `job` holds the secret once known.
 const Options& process_options();
+
+// What was wrong in the environment that they were read from, a line each.
+const std::vector<std::string>& environment_mistakes();
+
+// Whether this is the rank of the job that speaks to the user: the first of MPI_COMM_WORLD or,
+// where there is none, the one that the launcher calls so.
+bool speaks_for_job();
 
 // Whether the launcher calls this process the first on its node, or says nothing of that.
 bool first_on_node();

@@ -7,6 +7,7 @@
 
 #include "mpiio/handle.h"
 #include "mpiio/job.h"
+#include "mpiio/mistakes.h"
 #include "mpiio/open_close.h"
 #include "mpiio/own_comm.h"
 #include "mpiio/statistics.h"
@@ -39,6 +40,7 @@ void require_library() {
 void begin() {
   learn_thread_level();
   agree_on_job();
+  tell_of_environment();
   begin_tracing(true);
 }
 

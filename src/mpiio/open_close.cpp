@@ -14,6 +14,7 @@
 #include "mpiio/hints.h"
 #include "mpiio/job.h"
 #include "mpiio/lifecycle.h"
+#include "mpiio/mistakes.h"
 #include "mpiio/mpi_storage.h"
 #include "mpiio/own_comm.h"
 #include "mpiio/statistics.h"
@@ -33,6 +34,7 @@ struct Opening {
   int amode;
   MPI_Info info;
   Options options;
+  Mistakes mistakes;  // in options, so far untold
 };
 
 // What a rank says before anything is opened, and what all say together.
@@ -40,6 +42,7 @@ struct Terms {
   bool cache = false;  // all want it and can have it
   bool one_node = false;
   bool secret_lacks = false;
+  bool mistaken = false;   // some rank has mistakes to tell
   int secret_holder = -1;  // a rank that has a secret, -1: none
   int64_t spare = -1;      // a communicator of ours that all ranks have to spare
 };
@@ -48,7 +51,8 @@ struct Terms {
 bool describe(Opening& opening, const char* name, int64_t& node, bool& has_secret) {
   return within_memory([&] {
            opening.name = name;
-           opening.options = file_options(opening.info);
+           opening.mistakes = to_tell_of_environment(opening.comm);
+           opening.options = file_options(opening.info, opening.name, opening.mistakes);
            node = node_identity();
            has_secret = job_identity() != 0;
          })
@@ -69,15 +73,16 @@ Terms agree_terms(Opening& opening, const char* name) {
   const int64_t rules = hash_text(std::to_string(static_cast<int>(options.scope)) + "," +
                                   std::to_string(static_cast<int>(options.consistency)));
   const int64_t spare = spare_comm(opening.comm);
-  const auto agreed =
-      agree_max(opening.comm,
-                std::array<int64_t, 9>{wanted ? 0 : 1, node, ~node, rules, ~rules,
-                                       has_secret ? rank : -1, has_secret ? 0 : 1, spare, ~spare});
+  const auto agreed = agree_max(
+      opening.comm,
+      std::array<int64_t, 10>{wanted ? 0 : 1, node, ~node, rules, ~rules, has_secret ? rank : -1,
+                              has_secret ? 0 : 1, spare, ~spare, opening.mistakes.empty() ? 0 : 1});
   Terms terms;
   terms.one_node = same_everywhere(agreed[1], agreed[2]);
   terms.secret_holder = static_cast<int>(agreed[5]);
   terms.secret_lacks = agreed[6] != 0;
   if (same_everywhere(agreed[7], agreed[8])) terms.spare = spare;
+  terms.mistaken = agreed[9] != 0;
   // Across nodes a cache of the node alone is right only where the program has agreed to the
   // standard's rules of visibility.
   terms.cache = agreed[0] == 0 && same_everywhere(agreed[3], agreed[4]) &&
@@ -93,10 +98,7 @@ OpenMode open_mode(int amode) {
 // How the MPI library's own file is opened, where the options want that as storage; else nothing.
 StorageOpener storage_opener(Opening& opening) {
   if (opening.options.storage != "mpi") return {};
-  if (!many_threads.load()) {  // the library may be called by this thread alone
-    opening.options.write_behind = false;
-    opening.options.read_ahead_bytes = 0;
-  }
+  keep_to_calls(opening.options);
   return [name = opening.name, info = opening.info](bool readable, bool writable) {
     return open_mpi_storage(name, readable, writable, info);
   };
@@ -275,8 +277,10 @@ int open_and_cache(MPI_Comm comm, const char* name, int amode, MPI_Info info, MP
   const bool opened = code == MPI_SUCCESS && *file != mpi().file_null;
   mark_used();
   learn_thread_level();
-  Opening opening{comm, *file, {}, amode, info, {}};
+  Opening opening{comm, *file, {}, amode, info, {}, {}};
+  tell_of_environment();
   const Terms terms = agree_terms(opening, opened ? name : nullptr);
+  if (terms.mistaken) tell_together(comm, opening.mistakes);
   if (terms.cache) open_cached(opening, terms);
   return code;
 }
@@ -298,6 +302,9 @@ int close_file(MPI_File* file) {
   Handle* known = file == nullptr ? nullptr : find_handle(*file);
   if (known == nullptr) return mpi().File_close(file);
   const bool discard = (known->amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
+  // On one node they have been told already.
+  if (!known->one_node && any_rank(known->own.comm, !known->mistakes.empty()))
+    tell_together(known->own.comm, known->mistakes);
   Status status;
   if (!discard) status = commit_together(*known);
   std::unique_ptr<Handle> handle;

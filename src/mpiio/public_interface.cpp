@@ -18,7 +18,7 @@ const std::deque<std::pair<std::string, const OptionSpec*>>& hints() {
   static const auto& all = *[] {
     auto* named = new std::deque<std::pair<std::string, const OptionSpec*>>;
     for (const OptionSpec& option : option_table())
-      if (option.per_file) named->emplace_back(std::string("forebay_") + option.name, &option);
+      if (option.per_file()) named->emplace_back(written(option, Notation::hint), &option);
     return named;
   }();
   return all;

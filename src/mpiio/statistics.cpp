@@ -6,6 +6,7 @@
 #include <mutex>
 #include <sstream>
 
+#include "mpiio/gather.h"
 #include "mpiio/job.h"
 
 namespace forebay::mpiio {
@@ -75,27 +76,6 @@ void add_serialised(std::vector<FileStatistics>& files, const std::string& text)
     std::getline(fields, name);
     add(files, name, statistics);
   }
-}
-
-// The text of every rank one after the other, on rank 0.
-std::string gather(const std::string& mine) {
-  int rank = 0;
-  int ranks = 0;
-  mpi().Comm_rank(mpi().comm_world, &rank);
-  mpi().Comm_size(mpi().comm_world, &ranks);
-  const int length = static_cast<int>(mine.size());
-  std::vector<int> lengths(static_cast<std::size_t>(ranks));
-  mpi().Gather(&length, 1, mpi().integer, lengths.data(), 1, mpi().integer, 0, mpi().comm_world);
-  std::vector<int> starts;
-  int total = 0;
-  for (const int part : lengths) {
-    starts.push_back(total);
-    total += part;
-  }
-  std::string all(rank == 0 ? static_cast<std::size_t>(total) : 0, ' ');
-  mpi().Gatherv(mine.data(), length, mpi().byte, all.data(), lengths.data(), starts.data(),
-                mpi().byte, 0, mpi().comm_world);
-  return all;
 }
 
 std::string json_text(const std::string& text) {
@@ -198,7 +178,7 @@ std::vector<FileStatistics> statistics_by_file() {
 void report_statistics() {
   const Options& options = process_options();
   if (!options.stats && options.stats_json.empty()) return;
-  const std::string all = gather(serialised(statistics_by_file()));
+  const std::string all = gather(mpi().comm_world, serialised(statistics_by_file()));
   int rank = 0;
   int ranks = 0;
   mpi().Comm_rank(mpi().comm_world, &rank);

@@ -69,7 +69,7 @@ std::string host_name() {
 std::string file_options_text(const Options& options) {
   std::string lines;
   for (const OptionSpec& spec : option_table()) {
-    if (!spec.per_file) continue;
+    if (!spec.per_file()) continue;
     lines += std::string(spec.name) + "=" + option_text(options, spec) + "\n";
   }
   return lines;
@@ -245,7 +245,7 @@ void TracedCall::ended_split(int code, const MPI_Status& status) {
 bool to_be_traced() {
   bool asked = false;
   const Status ignored = within_memory(
-      [&] { asked = !options_from_environment([](std::string_view) {}).trace.empty(); });
+      [&] { asked = !options_from_environment([](const Mistake&) {}).trace.empty(); });
   (void)ignored;
   return asked;
 }

@@ -1,6 +1,7 @@
 #include "options/options.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -10,10 +11,14 @@
 #include <variant>
 #include <vector>
 
+#include "extent/extent.h"
+#include "options/nearest.h"
 #include "page/page_kind.h"
 #include "policy/policy.h"
 #include "predict/predictor.h"
 #include "storage/storage.h"
+
+extern char** environ;
 
 namespace forebay {
 namespace {
@@ -34,11 +39,28 @@ struct Declaration {
   OptionType type;
   Member member;
   std::string choices;
-  bool per_file;
+  Settable settable;
   const char* meaning;
   int64_t minimum = 0;  // of bytes and counts
   int64_t maximum = std::numeric_limits<int64_t>::max();
+  int64_t step = 1;
 };
+
+// Variables of the same prefix that are no options, so that they are not taken for misspelt ones.
+const std::vector<std::string>& other_variables() {
+  static const auto& names = *new std::vector<std::string>{
+      // `forebay run` and the preload.
+      "FOREBAY_CONFIG", "FOREBAY_MPI", "FOREBAY_RUN_DIR",
+      // `forebay bench`.
+      "FOREBAY_COUNT_DIR", "FOREBAY_COUNT_FILE",
+      // The project's own tests.
+      "FOREBAY_EMULATOR", "FOREBAY_FUZZ_EXAMPLES", "FOREBAY_LIB_DIR", "FOREBAY_SINGLE_STEP",
+      "FOREBAY_TEST_LAYOUTS", "FOREBAY_TEST_SEED", "FOREBAY_TEST_TYPES",
+      // What environment modules set for what they load.
+      "FOREBAY_BASE", "FOREBAY_DIR", "FOREBAY_HOME", "FOREBAY_PREFIX", "FOREBAY_ROOT",
+      "FOREBAY_VERSION"};
+  return names;
+}
 
 // "a|b|c" of a table whose entries have a name.
 template <typename Table, typename Name>
@@ -53,67 +75,69 @@ std::string names(const Table& table, Name name) {
 
 std::vector<Declaration> declare_options() {
   using enum OptionType;
+  using enum Settable;
   const auto spec_name = [](const auto& spec) { return spec.name; };
   const auto kind_name = [](const PageKind* kind) { return kind->name(); };
   return {
-      {"enable", boolean, &Options::enable, "", true,
+      {"enable", boolean, &Options::enable, "", at_open,
        "Use the cache; false passes every call through to the MPI library."},
-      {"scope", choice, &Options::scope, "process|node", true,
+      {"scope", choice, &Options::scope, "process|node", at_open,
        "Who shares a cache: each process has its own, or all ranks of a node have one."},
-      {"consistency", choice, &Options::consistency, "posix|mpi", true,
+      {"consistency", choice, &Options::consistency, "posix|mpi", at_open,
        "posix: what a rank wrote is visible to the other ranks of its node when the write returns; "
        "mpi: only what the MPI standard promises in nonatomic mode (sync, barrier, sync)."},
-      {"page_kind", choice, &Options::page_kind, names(page_kinds(), kind_name), true,
+      {"page_kind", choice, &Options::page_kind, names(page_kinds(), kind_name), at_open,
        "What a page remembers of the bytes written to it."},
-      {"policy", choice, &Options::policy, names(policies(), spec_name), true,
+      {"policy", choice, &Options::policy, names(policies(), spec_name), at_open,
        "Replacement policy: which page leaves a full cache."},
-      {"predictor", choice, &Options::predictor, names(predictors(), spec_name), true,
+      {"predictor", choice, &Options::predictor, names(predictors(), spec_name), any_time,
        "How read-ahead says what is read next."},
-      {"storage", choice, &Options::storage, names(storages(), spec_name), true,
+      {"storage", choice, &Options::storage, names(storages(), spec_name), at_open,
        "How committed bytes reach the file."},
-      {"page_size", bytes, &Options::page_size_bytes, "", true, "Size of a page.", 512, 16 * MiB},
-      {"cache_size", bytes, &Options::cache_size_bytes, "", true,
+      {"page_size", bytes, &Options::page_size_bytes, "", at_open, "Size of a page.",
+       smallest_page_size, largest_page_size, page_size_step},
+      {"cache_size", bytes, &Options::cache_size_bytes, "", at_open,
        "Memory of the cache for each process; a node's cache is this times its ranks.", 4 * KiB,
        TiB},
-      {"bypass", bytes, &Options::bypass_bytes, "", true,
+      {"bypass", bytes, &Options::bypass_bytes, "", any_time,
        "Contiguous accesses at least this long go to storage past the cache.", 1},
-      {"local_bypass", bytes, &Options::local_bypass_bytes, "", true,
+      {"local_bypass", bytes, &Options::local_bypass_bytes, "", any_time,
        "The same on a local file system, which the kernel caches, as long as its calls are quick; "
        "only with step_aside=auto.",
        1},
-      {"read_ahead", bytes, &Options::read_ahead_bytes, "", true,
+      {"read_ahead", bytes, &Options::read_ahead_bytes, "", any_time,
        "How far reads that follow a pattern are fetched ahead; 0 switches it off.", 0, 16 * GiB},
-      {"commit_size", bytes, &Options::commit_size_bytes, "", true,
+      {"commit_size", bytes, &Options::commit_size_bytes, "", any_time,
        "Largest single request handed to storage.", 512, GiB},
-      {"dirty_bound", fraction, &Options::dirty_bound, "", true,
+      {"dirty_bound", fraction, &Options::dirty_bound, "", any_time,
        "Part of the cache that may hold uncommitted bytes; write-behind begins at half of it."},
-      {"write_behind", boolean, &Options::write_behind, "", true,
+      {"write_behind", boolean, &Options::write_behind, "", any_time,
        "Commit dirty pages in the background, before sync or close."},
-      {"step_aside", choice, &Options::step_aside, "auto|never|always", true,
+      {"step_aside", choice, &Options::step_aside, "auto|never|always", any_time,
        "Pass calls through where the cache does not pay: auto measures whether it does."},
-      {"shards", count, &Options::shards, "", true,
+      {"shards", count, &Options::shards, "", at_open,
        "Parts of the cache that are locked apart; 0 chooses from its capacity.", 0, 4096},
-      {"deterministic", boolean, &Options::deterministic, "", true,
+      {"deterministic", boolean, &Options::deterministic, "", at_open,
        "Let no decision depend on time, so that a run can be repeated exactly."},
-      {"stats", boolean, &Options::stats, "", false,
+      {"stats", boolean, &Options::stats, "", at_start,
        "Print a table of calls, hits, requests and times at the end."},
-      {"stats_json", text, &Options::stats_json, "", false,
+      {"stats_json", text, &Options::stats_json, "", at_start,
        "File to which the statistics are written as JSON."},
-      {"trace", text, &Options::trace, "", false,
+      {"trace", text, &Options::trace, "", at_start,
        "Folder that gets a trace of each process's accesses; empty for none."},
-      {"trace_times", choice, &Options::trace_times, "exact|histogram", false,
+      {"trace_times", choice, &Options::trace_times, "exact|histogram", at_start,
        "What a trace keeps of times: those of every call, or how many calls took how long."},
-      {"trace_limit", bytes, &Options::trace_limit_bytes, "", false,
+      {"trace_limit", bytes, &Options::trace_limit_bytes, "", at_start,
        "Size of a process's trace beyond which times go into histograms.", 64 * KiB},
-      {"arena_dir", text, &Options::arena_dir, "", false,
+      {"arena_dir", text, &Options::arena_dir, "", at_start,
        "Directory for shared arenas; empty for /dev/shm."},
-      {"recoverable", boolean, &Options::recoverable, "", false,
+      {"recoverable", boolean, &Options::recoverable, "", at_start,
        "Hold what is needed to commit what killed ranks leave; false: their bytes may be lost."},
-      {"committer", boolean, &Options::committer, "", false,
+      {"committer", boolean, &Options::committer, "", at_start,
        "Keep a process on each node that commits what killed ranks leave."},
-      {"node", text, &Options::node, "", false,
+      {"node", text, &Options::node, "", at_start,
        "Name of the node: processes with different names share no cache; empty for the real one."},
-      {"job", text, &Options::job, "", false,
+      {"job", text, &Options::job, "", at_start,
        "Secret by which the processes of a job find each other; set by `forebay run`."},
   };
 }
@@ -190,7 +214,9 @@ bool parse(const Declaration&, std::string_view text, bool& value) {
 bool parse(const Declaration& declaration, std::string_view text, int64_t& value) {
   const auto number =
       declaration.type == OptionType::bytes ? parse_bytes(text) : parse_number<int64_t>(text);
-  if (!number || *number < declaration.minimum || *number > declaration.maximum) return false;
+  if (!number || *number < declaration.minimum || *number > declaration.maximum ||
+      *number % declaration.step != 0)
+    return false;
   value = *number;
   return true;
 }
@@ -243,7 +269,8 @@ std::string accepted(const Declaration& declaration) {
   const auto limits = [&](auto text) {
     std::string from = text(declaration.minimum);
     if (declaration.maximum == std::numeric_limits<int64_t>::max()) return "at least " + from;
-    return from + " to " + text(declaration.maximum);
+    const std::string range = from + " to " + text(declaration.maximum);
+    return declaration.step == 1 ? range : range + " in steps of " + text(declaration.step);
   };
   switch (declaration.type) {
     case OptionType::boolean:
@@ -278,7 +305,7 @@ struct Table {
     for (const Declaration& declaration : declarations) {
       const std::string& standard_text = defaults.emplace_back(value_text(declaration, standard));
       specs.push_back({declaration.name, declaration.type, standard_text.c_str(),
-                       declaration.choices.c_str(), declaration.meaning, declaration.per_file});
+                       declaration.choices.c_str(), declaration.meaning, declaration.settable});
     }
   }
 
@@ -295,35 +322,85 @@ const Table& table() {
   return the_table;
 }
 
-// The value of `name` in "name=value" lines; the last one counts.
-std::optional<std::string> configured(std::string_view lines, std::string_view name) {
-  std::optional<std::string> value;
-  for (const std::string_view line : split(lines, '\n')) {
-    const std::size_t equals = line.find('=');
-    if (equals == std::string_view::npos || trim(line.substr(0, equals)) != name) continue;
-    value = trim(line.substr(equals + 1));
-  }
-  return value;
-}
-
-void complain_of_unknown_names(std::string_view lines,
-                               const std::function<void(std::string_view)>& complain) {
+// Of "name=value" lines; a line without a value is a name.
+std::vector<Given> given_in_lines(std::string_view lines) {
+  std::vector<Given> given;
   for (const std::string_view line : split(lines, '\n')) {
     if (trim(line).empty()) continue;
-    const std::string_view name = trim(line.substr(0, line.find('=')));
-    const auto specs = option_table();
-    const bool known = std::any_of(specs.begin(), specs.end(),
-                                   [&](const OptionSpec& spec) { return spec.name == name; });
-    if (!known) complain("there is no option '" + std::string(name) + "'; see `forebay hints`");
+    const std::size_t equals = std::min(line.find('='), line.size());
+    const std::string_view value = line.substr(std::min(equals + 1, line.size()));
+    given.push_back({std::string(trim(line.substr(0, equals))), std::string(trim(value))});
   }
+  return given;
 }
 
-std::string variable_name(const OptionSpec& spec) {
-  std::string name = std::string("FOREBAY_") + spec.name;
-  for (char& c : name) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+std::vector<Given> given_in_environment() {
+  std::vector<Given> given;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    if (!text.starts_with("FOREBAY_")) continue;
+    Given one = given_in_lines(text.substr(0, text.find('='))).front();
+    one.value = text.substr(std::min(text.find('=') + 1, text.size()));
+    const auto& others = other_variables();
+    if (std::find(others.begin(), others.end(), one.name) == others.end())
+      given.push_back(std::move(one));
   }
-  return name;
+  return given;
+}
+
+std::string did_you_mean(const std::string& name) { return "did you mean " + name + "?"; }
+
+Mistake unknown(const Given& one, Notation notation) {
+  const std::size_t prefix = notation == Notation::plain ? 0 : std::string_view("forebay_").size();
+  std::vector<std::string> names, stems;
+  for (const OptionSpec& spec : table().specs) names.push_back(written(spec, notation));
+  if (notation == Notation::variable)
+    names.insert(names.end(), other_variables().begin(), other_variables().end());
+  for (const std::string& name : names) stems.push_back(name.substr(prefix));
+  const std::string meant =
+      nearest_name(std::string_view(one.name).substr(std::min(prefix, one.name.size())), stems);
+  return {"there is no option '" + printable(one.name) + "'", "it is ignored",
+          meant.empty() ? "see `forebay hints`" : did_you_mean(names[0].substr(0, prefix) + meant)};
+}
+
+std::string shown(const Given& one) { return one.name + "=" + printable(one.value); }
+
+Mistake not_accepted(const Given& one, const Declaration& declaration, const Options& options) {
+  std::string right = "give " + accepted(declaration);
+  if (declaration.type == OptionType::choice) {
+    std::vector<std::string> choices;
+    for (const auto choice : split(declaration.choices, '|')) choices.emplace_back(choice);
+    const std::string meant = nearest_name(one.value, choices);
+    if (!meant.empty()) right = did_you_mean(meant) + " " + right;
+  }
+  return {shown(one) + " is not accepted", value_text(declaration, options) + " is used", right};
+}
+
+Mistake too_late(const Given& one, const OptionSpec& spec, const std::string& kept) {
+  if (spec.settable == Settable::at_start)
+    return {shown(one) + " holds for the whole process and is no hint", "it is ignored",
+            "set " + written(spec, Notation::variable)};
+  return {shown(one) + " cannot change on an open file", kept + " stays",
+          "give it to MPI_File_open"};
+}
+
+void apply_one(Options& options, const Given& one, Notation notation, Settable when,
+               const Complain& complain) {
+  const auto spec =
+      std::find_if(table().specs.begin(), table().specs.end(),
+                   [&](const auto& known) { return written(known, notation) == one.name; });
+  if (spec == table().specs.end()) return complain(unknown(one, notation));
+  const Declaration& declaration = table().declaration(*spec);
+  Options changed = options;
+  const bool understood =
+      std::visit([&](auto member) { return parse(declaration, trim(one.value), changed.*member); },
+                 declaration.member);
+  if (!understood) return complain(not_accepted(one, declaration, options));
+  const std::string before = value_text(declaration, options);
+  if (spec->settable >= when)
+    options = std::move(changed);
+  else if (value_text(declaration, changed) != before)
+    complain(too_late(one, *spec, before));
 }
 
 }  // namespace
@@ -359,19 +436,54 @@ std::optional<int64_t> parse_bytes(std::string_view text) {
   return std::llround(value);
 }
 
-void apply_options(Options& options, const OptionSource& source,
-                   const std::function<void(std::string_view)>& complain) {
-  for (std::size_t i = 0; i < table().specs.size(); ++i) {
-    const auto text = source(table().specs[i]);
-    if (!text) continue;
-    const Declaration& declaration = table().declarations[i];
-    const bool accepted_value =
-        std::visit([&](auto member) { return parse(declaration, trim(*text), options.*member); },
-                   declaration.member);
-    if (!accepted_value) {
-      complain(std::string("option ") + declaration.name + ": '" + *text +
-               "' is not accepted; give " + accepted(declaration));
+std::string written(const OptionSpec& spec, Notation notation) {
+  if (notation == Notation::plain) return spec.name;
+  std::string name = std::string("forebay_") + spec.name;
+  if (notation == Notation::variable) {
+    for (char& c : name) {
+      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
     }
+  }
+  return name;
+}
+
+std::string printable(std::string_view text) {
+  std::string shown(text);
+  for (char& c : shown) {
+    if (std::iscntrl(static_cast<unsigned char>(c))) c = '?';
+  }
+  return shown;
+}
+
+std::string Mistake::line() const { return what + "; " + instead + "; " + right; }
+
+void apply_options(Options& options, std::span<const Given> given, Notation notation, Settable when,
+                   const Complain& complain) {
+  for (const Given& one : given) apply_one(options, one, notation, when, complain);
+}
+
+void fit_sizes(Options& options, Notation notation, const Complain& complain) {
+  if (options.page_size_bytes <= options.cache_size_bytes) return;
+  const int64_t fits = round_down(options.cache_size_bytes, page_size_step);
+  const auto& specs = table().specs;
+  const auto named = [&](std::string_view name) -> const OptionSpec& {
+    return *std::find_if(specs.begin(), specs.end(), [&](const auto& s) { return s.name == name; });
+  };
+  const auto size = [&](const OptionSpec& spec) {
+    return written(spec, notation) + "=" + option_text(options, spec);
+  };
+  const OptionSpec &page = named("page_size"), &cache = named("cache_size");
+  complain(
+      {size(cache) + " holds no page of " + size(page),
+       "pages of " + bytes_text(fits) + " are used",
+       "give a larger " + written(cache, notation) + " or a smaller " + written(page, notation)});
+  options.page_size_bytes = fits;
+}
+
+void take_changeable(Options& options, const Options& changed) {
+  for (const Declaration& declaration : table().declarations) {
+    if (declaration.settable != Settable::any_time) continue;
+    std::visit([&](auto member) { options.*member = changed.*member; }, declaration.member);
   }
 }
 
@@ -379,20 +491,18 @@ std::string option_text(const Options& options, const OptionSpec& spec) {
   return value_text(table().declaration(spec), options);
 }
 
-Options options_from_environment(const std::function<void(std::string_view)>& complain) {
+Options options_from_environment(const Complain& complain) {
   Options options;
   if (const char* lines = std::getenv("FOREBAY_CONFIG")) {
-    complain_of_unknown_names(lines, complain);
-    apply_options(
-        options, [&](const OptionSpec& spec) { return configured(lines, spec.name); }, complain);
+    const auto in_configuration = [&](Mistake mistake) {
+      mistake.what.insert(0, "FOREBAY_CONFIG: ");
+      complain(mistake);
+    };
+    apply_options(options, given_in_lines(lines), Notation::plain, Settable::at_start,
+                  in_configuration);
   }
-  apply_options(
-      options,
-      [](const OptionSpec& spec) -> std::optional<std::string> {
-        const char* value = std::getenv(variable_name(spec).c_str());
-        return value ? std::optional<std::string>(value) : std::nullopt;
-      },
-      complain);
+  apply_options(options, given_in_environment(), Notation::variable, Settable::at_start, complain);
+  fit_sizes(options, Notation::variable, complain);
   return options;
 }
 

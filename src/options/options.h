@@ -4,6 +4,9 @@
 //
 // Strength: MPI_Info over environment over TOML file over default. The TOML file is read by
 // `forebay run`, which hands its values on in FOREBAY_CONFIG ("name=value" lines).
+//
+// What a source gives and is no option, no value, or not to be had there is a Mistake: it changes
+// nothing, and whoever asked for the options says it to the user.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "trace/access.h"
 
@@ -19,13 +23,21 @@ namespace forebay {
 
 enum class OptionType : uint8_t { boolean, bytes, count, fraction, choice, text };
 
+// The latest that an option may be given; what may be given late may be given early, too.
+enum class Settable : uint8_t {
+  at_start,  // it holds for the whole process and is no hint
+  at_open,   // in the MPI_Info of MPI_File_open
+  any_time,  // in that of MPI_File_set_info and MPI_File_set_view: it may change on an open file
+};
+
 struct OptionSpec {
   const char* name;  // "page_size"; as hint "forebay_page_size", as variable FOREBAY_PAGE_SIZE
   OptionType type;
   const char* fallback;  // the default, as a user would write it
   const char* choices;   // "process|node" for OptionType::choice, else ""
   const char* meaning;   // one sentence
-  bool per_file;         // may be given as an MPI_Info hint
+  Settable settable;
+  bool per_file() const { return settable != Settable::at_start; }  // it is a hint
 };
 
 std::span<const OptionSpec> option_table();
@@ -67,19 +79,50 @@ struct Options {
   std::string job;              // the job's secret, set by `forebay run`
 };
 
-// Where one source of values is asked for an option: returns its text, or nothing.
-using OptionSource = std::function<std::optional<std::string>(const OptionSpec&)>;
+// How a source writes the names of options.
+enum class Notation : uint8_t {
+  plain,
+  hint,
+  variable
+};  // page_size, forebay_page_size, FOREBAY_...
 
-// Applies `source` over `options`. A value that cannot be parsed is left unchanged, and `complain`
-// gets one line that says which option, which value, and what is accepted.
-void apply_options(Options& options, const OptionSource& source,
-                   const std::function<void(std::string_view)>& complain);
+std::string written(const OptionSpec& spec, Notation notation);
+
+// What a source says: a name in its notation, and a value.
+struct Given {
+  std::string name;
+  std::string value;
+};
+
+// What a user gave, as it may stand within a line of text.
+std::string printable(std::string_view text);
+
+// Something given that is not as it should be.
+struct Mistake {
+  std::string what;     // "page_size=3000 is not accepted"
+  std::string instead;  // "64KiB is used"
+  std::string right;    // "give 512 to 16MiB in steps of 64, for example 64KiB"
+  std::string line() const;
+};
+using Complain = std::function<void(const Mistake&)>;
+
+// Applies what is given over `options`, the last of a name last. `when`: options that would have to
+// be given earlier keep their values, and that is a mistake unless they have these values anyway.
+void apply_options(Options& options, std::span<const Given> given, Notation notation, Settable when,
+                   const Complain& complain);
+
+// Makes sizes fit each other that do not: a page that is larger than the cache becomes as large as
+// the cache allows.
+void fit_sizes(Options& options, Notation notation, const Complain& complain);
+
+// Those of `changed` that may change on an open file, over `options`.
+void take_changeable(Options& options, const Options& changed);
 
 // The value of one option as text that apply_options would accept.
 std::string option_text(const Options& options, const OptionSpec& spec);
 
 // Defaults, then FOREBAY_CONFIG, then FOREBAY_<NAME> (MPI_Info is applied by the caller).
-Options options_from_environment(const std::function<void(std::string_view)>& complain);
+Options options_from_environment(const Complain& complain);
 
 // "64KiB", "1M", "4096", "1.5 GiB": bytes. K, M, G, T (with or without iB or B) are powers of 1024.
 std::optional<int64_t> parse_bytes(std::string_view text);

@@ -39,6 +39,10 @@ inline constexpr int64_t page_size_step = 64;  // bytes
 inline constexpr int64_t smallest_page_size = 512;
 inline constexpr int64_t largest_page_size = 16 << 20;
 
+constexpr bool is_page_size(int64_t bytes) {
+  return bytes >= smallest_page_size && bytes <= largest_page_size && bytes % page_size_step == 0;
+}
+
 // A bounded kind (region tree) remembers at least this many regions of a page, a region being a
 // maximal run of clean valid bytes, of dirty bytes or of bytes in flight. Beyond that, publish()
 // and fill() may forget clean bytes, and may refuse; bytes dirty or in flight are never forgotten.

@@ -72,6 +72,10 @@ void leave_node();
 // Tells this node's shared memory from any other: equal for the processes that have joined it.
 int64_t memory_identity(Node& node);
 
+// Whether no process of the node has asked for this number (not 0) before. There is room for few:
+// beyond that nobody is the first.
+bool first_notice(Node& node, uint64_t number);
+
 // A page's frame as one handle knows it; good as long as the frame's tag is unchanged.
 struct Translation {
   int64_t page_start = 0;  // file offset of the page
@@ -97,6 +101,8 @@ class CachedFile {
   ~CachedFile();  // like close(true) when close was not called
 
   const Options& options() const { return options_; }
+  // Those of `changed` that may change on an open file hold from now on, for this handle.
+  void change_options(const Options& changed);
 
   // All pieces are written, in order (later pieces win where they overlap).
   Status write(std::span<const Piece> pieces);
@@ -158,6 +164,8 @@ class CachedFile {
   CachedFile() = default;
   Status enter(const std::string& path, OpenMode mode, const Options& options,
                const StorageOpener& opener);
+  void expect_local_speed();
+  void make_predictor();
   Requester requester(Statistics* statistics);
   Requester requester();
   void in_background(std::function<void(const Requester&)> work);
@@ -193,6 +201,7 @@ class CachedFile {
   void fetch_ahead();
 
   Options options_;
+  OpenMode mode_ = OpenMode::read_only;
   Node* node_ = nullptr;
   ArenaCache* arena_ = nullptr;
   FileEntry* file_ = nullptr;

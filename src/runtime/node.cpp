@@ -320,6 +320,15 @@ void leave_node() {
 
 int64_t memory_identity(Node& node) { return node.registry().identity; }
 
+bool first_notice(Node& node, uint64_t number) {
+  for (std::atomic<uint64_t>& notice : node.registry().notices) {
+    uint64_t known = 0;
+    if (notice.compare_exchange_strong(known, number)) return true;
+    if (known == number) return false;
+  }
+  return false;
+}
+
 int32_t SharedWords::allocate(Node& node) {
   Registry& registry = node.registry();
   for (uint32_t w = 0; w < most_words; ++w) {

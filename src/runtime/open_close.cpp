@@ -38,7 +38,7 @@ ArenaConfig config_of(const Options& options) {
 
 bool valid(const ArenaConfig& config) {
   return config.page_kind < page_kinds().size() && config.policy < policies().size() &&
-         config.page_size >= 512 && config.page_size <= (16 << 20) && config.page_size % 64 == 0;
+         is_page_size(config.page_size);
 }
 
 // The number of the arena with this configuration, a new one where there is no_entry; no_entry if
@@ -159,15 +159,9 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   options_.page_size_bytes = effective.page_size;
   options_.page_kind = page_kinds()[effective.page_kind]->name();
   options_.policy = policies()[effective.policy].name;
-  if (options_.step_aside == StepAside::automatic && !options_.deterministic &&
-      storage_->storage->local()) {
-    for (Direction* direction : {&writes_, &reads_})
-      direction->local.expect(options_.local_bypass_bytes);
-  }
-  const int64_t window = read_ahead_window(options.read_ahead_bytes, arena_->capacity_bytes());
-  if (mode != OpenMode::write_only && window > 0) {
-    predictor_ = find_predictor(options_.predictor)->make(window, arena_->page_size());
-  }
+  mode_ = mode;
+  expect_local_speed();
+  make_predictor();
   if (joined) arena_->drop(requester(), {0, INT64_MAX}, false);
   if (options_.deterministic) {
     int64_t bytes = 0;
@@ -175,6 +169,38 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
     note_step(turn, CacheStep::join, bytes, mode != OpenMode::write_only);
   }
   return {};
+}
+
+void CachedFile::expect_local_speed() {
+  const bool expected = options_.step_aside == StepAside::automatic && !options_.deterministic &&
+                        storage_->storage->local();
+  for (Direction* direction : {&writes_, &reads_}) {
+    direction->local = {};
+    if (expected) direction->local.expect(options_.local_bypass_bytes);
+  }
+}
+
+void CachedFile::make_predictor() {
+  const int64_t window = read_ahead_window(options_.read_ahead_bytes, arena_->capacity_bytes());
+  predictor_.reset();
+  if (mode_ != OpenMode::write_only && window > 0)
+    predictor_ = find_predictor(options_.predictor)->make(window, arena_->page_size());
+}
+
+void CachedFile::change_options(const Options& changed) {
+  // The helper thread reads them, too.
+  node_->helper().cancel(this);
+  node_->helper().cancel(&to_fetch_);
+  const bool reads_otherwise = changed.predictor != options_.predictor ||
+                               changed.read_ahead_bytes != options_.read_ahead_bytes;
+  const bool steps_aside_otherwise = changed.step_aside != options_.step_aside ||
+                                     changed.local_bypass_bytes != options_.local_bypass_bytes;
+  const Status had_memory = within_memory([&] {
+    take_changeable(options_, changed);
+    if (steps_aside_otherwise) expect_local_speed();
+    if (reads_otherwise) make_predictor();
+  });
+  (void)had_memory;  // without a predictor nothing is fetched ahead
 }
 
 Status CachedFile::close(bool discard) {

@@ -17,6 +17,7 @@ inline constexpr uint32_t most_seats = 8192;           // handles open at a time
 inline constexpr uint32_t most_words = 4096;           // shared file pointers
 inline constexpr uint32_t most_arenas = 64;            // distinct cache configurations
 inline constexpr uint32_t most_processes = 4096;
+inline constexpr uint32_t most_notices = 64;  // lines that a node's user is told but once
 inline constexpr uint32_t no_entry = 0xffffffffu;
 
 // One open handle. `busy` names the frame that the handle uses without a lock (see engine/frame.h).
@@ -118,6 +119,7 @@ struct Registry {
   JobChange changes[most_files];
   Seat seats[most_seats];
   SharedWord words[most_words];
+  std::atomic<uint64_t> notices[most_notices] = {};  // by number; 0: free
 };
 
 class RegistryLock {

@@ -92,6 +92,10 @@ void CachedFile::judge(Direction& direction) {
 }
 
 bool CachedFile::stays_aside(Direction& direction) {
+  if (options_.step_aside == StepAside::always) {
+    ++statistics_.aside_calls;
+    return true;
+  }
   if (!is_aside(direction) || options_.step_aside != StepAside::automatic) return false;
   if (direction.gain.stay_aside()) {
     ++statistics_.aside_calls;

@@ -166,8 +166,18 @@ def test_the_command_finds_its_callers_signal_dispositions():
         (["run"], 2, "Missing argument"),
         (["run", "--mpi", "lam", "--", "true"], 2, "'lam' is not one of"),
         (["run", "-o", "page_size", "--", "true"], 2, "name=value"),
-        (["run", "-o", "page_siez=1", "--", "true"], 2, "no option 'page_siez'"),
+        (["run", "-o", "page_siez=1", "--", "true"], 2, "'page_siez'; did you mean page_size?"),
         (["run", "-o", "page_size=1", "--", "true"], 2, "give 512 to 16MiB"),
+        (["run", "-o", "page_size=3000", "--", "true"], 2, "in steps of 64"),
+        (["run", "-o", "policy=arcc", "--", "true"], 2, "did you mean arc?"),
+        (["run", "-o", "cache_size=16K", "--", "true"], 2, "holds no page of page_size=64KiB"),
+        (["run", "--polcy", "lru", "--", "true"], 2, "no option --polcy; did you mean -o policy="),
+        (["run", "--polcy=lru", "--", "true"], 2, "no option --polcy; did you mean -o policy="),
+        (["run", "--page-size", "4K", "true"], 2, "did you mean -o page_size=...?"),
+        (["run", "--stat", "--", "true"], 2, "no option --stat; did you mean --stats?"),
+        (["run", "--xyzzy", "--", "true"], 2, "no option --xyzzy; see `forebay run --help`"),
+        (["trace", "--polcy", "lru", "--", "true"], 2, "did you mean -o policy=...?"),
+        (["bench", "small", "--dir", "/", "-o", "polcy=lru"], 2, "did you mean policy?"),
         (["run", "--config", "/none.toml", "--", "true"], 2, "/none.toml: No such file"),
         (["run", "--", "/no/such/command"], 127, "/no/such/command: No such file"),
         (["run", "--", "/"], 126, "/: Permission denied"),
@@ -181,13 +191,24 @@ def test_a_mistake_is_answered_by_one_line(words, code, said):
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_sizes_are_held_against_all_sources(tmp_path):
+    config = tmp_path / "forebay.toml"
+    config.write_text("page_size = '1MiB'")
+    words = ["--config", config, "-o", "cache_size=16KiB"]
+    assert shown(*words, FOREBAY_PAGE_SIZE="4KiB")["FOREBAY_CACHE_SIZE"] == "16KiB"
+    done = forebay("run", *words, "--", "true")
+    assert done.returncode == 2
+    assert "cache_size=16KiB holds no page of page_size=1MiB" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("page_size = ", "Invalid value"),
         ("[cache]\npage_size = 1", "cache: give a number"),
-        ("page_sizes = 4096", "no option 'page_sizes'"),
+        ("page_sizes = 4096", "no option 'page_sizes'; did you mean page_size?"),
         ("scope = 'galaxy'", "give process, node"),
+        ("page_size = 3000", "in steps of 64"),
     ],
 )
 def test_a_mistake_in_the_configuration_is_answered_by_one_line(tmp_path, text, said):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+from pathlib import Path
 
 import forebay as package
 from command import forebay
@@ -24,6 +26,8 @@ def test_hints_as_json_name_the_hint_and_the_variable():
     assert rows["page_size"]["variable"] == "FOREBAY_PAGE_SIZE"
     assert rows["page_size"]["default"] == "64KiB"
     assert rows["job"]["hint"] is None
+    assert not rows["page_size"]["changeable"]
+    assert rows["read_ahead"]["changeable"]
     assert rows["scope"]["choices"] == ["process", "node"]
 
 
@@ -37,8 +41,26 @@ def test_every_variant_is_a_choice_of_its_option():
 
 def test_every_default_is_accepted():
     for option in _core.options():
-        assert _core.complaint_about(option.name, option.fallback) is None
-    assert _core.complaint_about("page_size", "huge") is not None
+        assert _core.mistakes({option.name: option.fallback}) == []
+    assert len(_core.mistakes({"page_size": "huge", "polcy": "lru"})) == 2
+
+
+def test_every_variable_that_is_read_is_known():
+    """Whatever else begins with FOREBAY_ is taken for an option that is spelt wrong."""
+    root = Path(__file__).parents[2]
+    declared = (root / "src/options/options.cpp").read_text()
+    known = set(re.findall(r'"(FOREBAY_[A-Z_]+)"', declared))
+    known |= {f"FOREBAY_{option.name.upper()}" for option in _core.options()}
+    reading = re.compile(r'(?:getenv\(|environ\[|environ(?:ment)?\.get\()"(FOREBAY_[A-Z_]+)"')
+    sources = [
+        path
+        for folder in ("src", "python", "tests", "bench")
+        for path in (root / folder).rglob("*")
+        if path.suffix in (".c", ".cpp", ".h", ".py")
+    ]
+    read = {name for path in sources for name in reading.findall(path.read_text())}
+    assert {"FOREBAY_RUN_DIR", "FOREBAY_MPI", "FOREBAY_LIB_DIR"} <= read
+    assert read <= known
 
 
 def test_env_prints_what_a_shell_can_evaluate():

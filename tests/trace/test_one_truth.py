@@ -181,7 +181,8 @@ def test_what_cannot_be_replayed_is_refused_with_one_line(tmp_path: Path) -> Non
         ([str(tmp_path / "absent")], "absent"),
         ([str(trace), "--policy", "best"], "best"),
         ([str(trace), "-o", "cache_size=1TiB", "-o", "page_size=512"], "memory"),
-        ([str(trace), "-o", "page_size=1000"], "multiples of 64"),
+        ([str(trace), "-o", "page_size=1000"], "in steps of 64"),
+        ([str(trace), "--cache-size", "16KiB"], "holds no page of page_size=64KiB"),
     ):
         shown = CliRunner().invoke(simulate, ["runtime", *words])
         assert shown.exit_code != 0

@@ -66,6 +66,18 @@ Options options_for(const Setting& setting) {
   return options;
 }
 
+// Other values of what may change on an open file.
+Options changed_options(Options options, unsigned int number) {
+  options.bypass_bytes = number % 5 == 0 ? 1 : 1 << 20;
+  options.read_ahead_bytes = number % 3 == 0 ? 0 : 64 << 10;
+  options.predictor = number % 2 == 0 ? "sequential" : "signature";
+  options.commit_size_bytes = number % 7 == 0 ? 512 : 64 << 10;
+  options.dirty_bound = number % 4 == 0 ? 0.1 : 0.9;
+  options.write_behind = number % 11 != 0;
+  options.step_aside = static_cast<StepAside>(number % 3);
+  return options;
+}
+
 class CachedFileModel : public ::testing::TestWithParam<Setting> {};
 
 TEST_P(CachedFileModel, AgreesWithByteArray) {
@@ -96,7 +108,7 @@ TEST_P(CachedFileModel, AgreesWithByteArray) {
       int64_t offset = below(most);
       int64_t length = below(10) == 0 ? below(most - offset + 1)
                                       : below(std::min<int64_t>(700, most - offset) + 1);
-      switch (below(12)) {
+      switch (below(13)) {
         case 0:
         case 1:
         case 2:
@@ -164,6 +176,9 @@ TEST_P(CachedFileModel, AgreesWithByteArray) {
           }
           break;
         }
+        case 12:
+          file.change_options(changed_options(file.options(), random()));
+          break;
       }
     }
     for (auto& handle : handles) ASSERT_TRUE(handle->close(false).ok());
@@ -202,6 +217,8 @@ void write_interleaved(CachedFile& file, int rank, int ranks, int64_t record, in
     if (i % 1000 == 999) {
       ASSERT_TRUE(file.commit().ok());
     }
+    if (i % 700 == 699)
+      file.change_options(changed_options(file.options(), static_cast<unsigned int>(i)));
     int64_t got;
     std::vector<std::byte> back(buffer.size());
     ASSERT_TRUE(file.read(offset, back.data(), record, &got).ok());
@@ -219,6 +236,47 @@ void expect_pattern(const TemporaryFile& disk, int64_t bytes) {
 }
 
 class CachedFileShared : public ::testing::TestWithParam<Setting> {};
+
+TEST(CachedFileOptions, ChangeOnAnOpenFile) {
+  TemporaryFile disk;
+  Status status;
+  auto file = CachedFile::open(disk.path(), OpenMode::read_write, {}, &status);
+  ASSERT_NE(file, nullptr);
+  const std::vector<std::byte> record(300, std::byte{7});
+  const auto write = [&](int64_t offset) {
+    ASSERT_TRUE(file->write(offset, record.data(), static_cast<int64_t>(record.size())).ok());
+  };
+  write(0);
+  EXPECT_EQ(file->statistics().bypass_calls, 0);
+  Options changed = file->options();
+  changed.bypass_bytes = 300;
+  changed.policy = "arc";  // fixed at the open
+  file->change_options(changed);
+  EXPECT_EQ(file->options().bypass_bytes, 300);
+  EXPECT_EQ(file->options().policy, "lru");
+  write(1 << 20);
+  EXPECT_EQ(file->statistics().bypass_calls, 1);
+  changed.bypass_bytes = 1 << 20;
+  changed.step_aside = StepAside::always;
+  file->change_options(changed);
+  write(2 << 20);
+  EXPECT_EQ(file->statistics().aside_calls, 1);
+  ASSERT_TRUE(file->close(false).ok());
+  leave_node();
+}
+
+TEST(Notices, AreGivenToTheFirstWhoAsksOnANode) {
+  Status status;
+  Node* const here = node({}, &status);
+  ASSERT_NE(here, nullptr);
+  EXPECT_TRUE(first_notice(*here, 17));
+  EXPECT_FALSE(first_notice(*here, 17));
+  int firsts = 1;
+  for (uint64_t number = 18; number < 1000; ++number) firsts += first_notice(*here, number) ? 1 : 0;
+  EXPECT_EQ(firsts, 64);
+  EXPECT_FALSE(first_notice(*here, 17));
+  leave_node();
+}
 
 TEST_P(CachedFileShared, ThreadsLoseNoByte) {
   constexpr int threads = 4, records = 3000;

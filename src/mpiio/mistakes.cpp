@@ -1,0 +1,97 @@
+#include "mpiio/mistakes.h"
+
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <set>
+#include <sstream>
+
+#include "mpiio/gather.h"
+#include "mpiio/job.h"
+#include "runtime/cached_file.h"
+
+namespace forebay::mpiio {
+namespace {
+
+std::mutex told_mutex;
+
+// Whether this process has not said the line before.
+bool is_new_here(const std::string& line) {
+  static auto& told = *new std::set<std::string>;
+  const std::lock_guard guard(told_mutex);
+  return told.insert(line).second;
+}
+
+// Nor any other of the node, as far as there is a cache where they meet.
+bool is_new_on_node(const std::string& line) {
+  const Options& options = process_options();
+  Status status;
+  if (!options.enable || job_identity() == 0 || other_rights()) return true;
+  runtime::Node* const node = runtime::node(options, &status);
+  return node == nullptr || runtime::first_notice(*node, static_cast<uint64_t>(hash_text(line)));
+}
+
+void print(const ToldMistake& mistake) {
+  const std::string where =
+      mistake.file.empty() ? "" : "hints of " + printable(mistake.file) + ": ";
+  std::fprintf(stderr, "forebay: %s%s\n", where.c_str(), mistake.line.c_str());
+}
+
+// A line a mistake.
+std::string serialised(const Mistakes& mistakes) {
+  std::string lines;
+  for (const ToldMistake& mistake : mistakes)
+    lines.append(printable(mistake.file)).append("\t").append(mistake.line).append("\n");
+  return lines;
+}
+
+Mistakes parsed(const std::string& text) {
+  Mistakes mistakes;
+  std::istringstream lines(text);
+  for (ToldMistake one; std::getline(lines, one.file, '\t') && std::getline(lines, one.line);)
+    mistakes.push_back(one);
+  return mistakes;
+}
+
+Mistakes mistakes_of_environment() {
+  Mistakes mistakes;
+  for (const std::string& line : environment_mistakes()) mistakes.push_back({"", line});
+  return mistakes;
+}
+
+}  // namespace
+
+void tell(const Mistakes& mistakes) {
+  for (const ToldMistake& mistake : mistakes) {
+    if (mistake.file.empty() && !speaks_for_job()) continue;  // whoever does has them, too
+    if (is_new_here(mistake.line) && (mistake.file.empty() || is_new_on_node(mistake.line)))
+      print(mistake);
+  }
+}
+
+void tell_together(MPI_Comm comm, Mistakes& mistakes) {
+  std::string mine;
+  const Status had_memory = within_memory([&] { mine = serialised(mistakes); });
+  mistakes.clear();
+  (void)had_memory;  // untold, then
+  const std::string all = gather(comm, mine);
+  const Status told = within_memory([&] { tell(parsed(all)); });
+  (void)told;
+}
+
+void tell_of_environment() {
+  static std::atomic<bool> asked{false};
+  if (!asked.exchange(true) && speaks_for_job()) tell(mistakes_of_environment());
+}
+
+Mistakes to_tell_of_environment(MPI_Comm comm) {
+  static std::atomic<bool> handed_over{false};
+  int initialized = 0, result = MPI_UNEQUAL;
+  if (environment_mistakes().empty() || handed_over.load()) return {};
+  mpi().Initialized(&initialized);
+  if (initialized) mpi().Comm_compare(comm, mpi().comm_world, &result);
+  const bool by_all = result == MPI_IDENT || result == MPI_CONGRUENT;
+  return by_all && !handed_over.exchange(true) ? mistakes_of_environment() : Mistakes{};
+}
+
+}  // namespace forebay::mpiio
