@@ -133,6 +133,7 @@ std::string nearest(const std::string& text, const std::vector<std::string>& can
 NB_MODULE(_core, module) {
   module.doc() = "Tables of the Forebay runtime, and the reading of traces.";
   module.attr("version") = FOREBAY_VERSION;
+  module.attr("caches_apart_warning") = forebay::caches_apart_warning;
 
   nb::class_<Option>(module, "Option", "What is declared of an option (src/options/options.h).")
       .def_ro("name", &Option::name)

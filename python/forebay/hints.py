@@ -53,4 +53,6 @@ def _print_table() -> None:
         mark = " +" if option.changeable else "" if option.per_file else " *"
         kind = "|".join(option.choices) or option.type
         table.add_row(option.name + mark, kind, option.fallback, option.meaning)
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    console.print(_core.caches_apart_warning, highlight=False)

@@ -10,6 +10,7 @@
 
 #include "mpiio/job.h"
 #include "mpiio/mistakes.h"
+#include "mpiio/visibility.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -91,6 +92,7 @@ int get_info(Handle& handle, MPI_Info* info) {
     if (option.per_file())
       mpi().Info_set(*info, written(option, Notation::hint).c_str(),
                      option_text(options, option).c_str());
+  tell_visibility(handle, *info);
   return MPI_SUCCESS;
 }
 

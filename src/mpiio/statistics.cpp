@@ -8,6 +8,7 @@
 
 #include "mpiio/gather.h"
 #include "mpiio/job.h"
+#include "mpiio/visibility.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -158,6 +159,7 @@ void print_table(const std::vector<FileStatistics>& files, int ranks) {
 }  // namespace
 
 void record_statistics(Handle& handle) {
+  note_visibility(handle);
   const std::lock_guard guard(recorded_mutex);
   add(recorded(), handle.name, handle.cached->statistics());
 }
@@ -179,6 +181,7 @@ void report_statistics() {
   const Options& options = process_options();
   if (!options.stats && options.stats_json.empty()) return;
   const std::string all = gather(mpi().comm_world, serialised(statistics_by_file()));
+  if (options.stats) warn_of_visibility();
   int rank = 0;
   int ranks = 0;
   mpi().Comm_rank(mpi().comm_world, &rank);

@@ -82,10 +82,13 @@ std::vector<Declaration> declare_options() {
       {"enable", boolean, &Options::enable, "", at_open,
        "Use the cache; false passes every call through to the MPI library."},
       {"scope", choice, &Options::scope, "process|node", at_open,
-       "Who shares a cache: each process has its own, or all ranks of a node have one."},
+       "Who shares a cache: each process has its own, and what it writes is visible to others "
+       "after a "
+       "sync or close, or all ranks of a node have one, where it is visible at once."},
       {"consistency", choice, &Options::consistency, "posix|mpi", at_open,
-       "posix: what a rank wrote is visible to the other ranks of its node when the write returns; "
-       "mpi: only what the MPI standard promises in nonatomic mode (sync, barrier, sync)."},
+       "For files that ranks of several nodes open: posix leaves them to the MPI library, mpi "
+       "caches "
+       "them on each node, with the visibility of the MPI standard (sync, barrier, sync)."},
       {"page_kind", choice, &Options::page_kind, names(page_kinds(), kind_name), at_open,
        "What a page remembers of the bytes written to it."},
       {"policy", choice, &Options::policy, names(policies(), spec_name), at_open,
@@ -404,6 +407,14 @@ void apply_one(Options& options, const Given& one, Notation notation, Settable w
 }
 
 }  // namespace
+
+const char* const caches_apart_warning =
+    "With scope=process, and with consistency=mpi on several nodes, what a rank wrote is visible "
+    "to "
+    "the others only after sync, barrier, sync, or close and open. HDF5 then needs "
+    "HDF5_DO_MPI_FILE_SYNC=1, or scope=node and consistency=posix. Programs that rely on order "
+    "across "
+    "collective calls, as PnetCDF's examples fill_mode and column_wise do, end with wrong bytes.";
 
 std::span<const OptionSpec> option_table() { return table().specs; }
 

@@ -42,6 +42,9 @@ struct OptionSpec {
 
 std::span<const OptionSpec> option_table();
 
+// What programs must not rely on where the ranks of a file have caches apart.
+extern const char* const caches_apart_warning;
+
 enum class Scope : uint8_t { process, node };
 enum class Consistency : uint8_t { posix, mpi };
 enum class StepAside : uint8_t { automatic, never, always };

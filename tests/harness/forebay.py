@@ -27,6 +27,13 @@ def preloaded(program: Sequence[str], settings: Mapping[str, str]) -> list[str]:
     return ["env", *(f"{name}={value}" for name, value in variables.items()), *program]
 
 
+def on_nodes(program: Sequence[str], nodes: int) -> list[str]:
+    """The program on as many nodes, as far as Forebay can tell; the ranks are dealt out in turn."""
+    rank = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
+    script = f'FOREBAY_NODE=node-$(({rank} % {nodes})) exec "$0" "$@"'
+    return ["sh", "-c", script, *program]
+
+
 def read_files(folder: Path) -> dict[str, bytes]:
     """The contents of all files below `folder`, by relative path."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())

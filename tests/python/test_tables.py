@@ -19,6 +19,13 @@ def test_hints_lists_every_option():
         assert option.name in done.stdout
 
 
+def test_hints_warn_of_caches_apart():
+    shown = " ".join(forebay("hints", COLUMNS="80").stdout.split())
+    for words in ("scope=process", "consistency=mpi on several nodes", "HDF5_DO_MPI_FILE_SYNC=1"):
+        assert words in shown
+    assert "fill_mode and column_wise" in shown
+
+
 def test_hints_as_json_name_the_hint_and_the_variable():
     rows = {row["name"]: row for row in json.loads(forebay("hints", "--json").stdout)}
     assert list(rows) == [option.name for option in _core.options()]
