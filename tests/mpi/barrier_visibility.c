@@ -1,7 +1,7 @@
 // What programs in the field expect on one node: bytes that one rank wrote are seen by another
 // rank, or through another handle, after a barrier alone (POSIX visibility).
 //
-// not under: mpi-consistency process
+// not under: nodes process
 #include "check.h"
 
 enum { kBytes = 613, kRounds = 30 };
