@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -11,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "activity_binding.h"
@@ -96,6 +98,10 @@ std::vector<Variant> page_kinds() {
   return named;
 }
 
+// Paths and what is part of them: any bytes.
+nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
 using Given = std::map<std::string, std::string>;
 
 // As a command line says it, which uses nothing instead.
@@ -158,23 +164,39 @@ NB_MODULE(_core, module) {
   using forebay::runtime::LeftCache;
   using forebay::runtime::LeftFile;
   nb::class_<LeftFile>(module, "LeftFile", "A file that lacked bytes of a killed job.")
-      .def_ro("path", &LeftFile::path)
+      .def_prop_ro("path", [](const LeftFile& f) { return bytes_of(f.path); })
       .def_ro("bytes", &LeftFile::bytes, "How many it lacked.")
       .def_ro("problem", &LeftFile::problem, "Why it lacks them still, or empty.");
   nb::class_<LeftCache>(module, "LeftCache", "A cache that processes left on this node.")
-      .def_ro("registry", &LeftCache::registry)
+      .def_prop_ro("registry", [](const LeftCache& c) { return bytes_of(c.registry); })
+      .def_prop_ro(
+          "job", [](const LeftCache& c) { return bytes_of(c.job); }, "Its name.")
       .def_ro("in_use", &LeftCache::in_use, "Its processes live; nothing was done.")
       .def_ro("cared_for", &LeftCache::cared_for, "A committer or recovery is at work on it.")
       .def_ro("problem", &LeftCache::problem, "Why it could not be looked at, or empty.")
       .def_ro("files", &LeftCache::files);
   module.def(
       "recover",
-      [](const std::string& arena_dir, const std::string& job, bool commit, bool force) {
-        return forebay::runtime::recover({arena_dir, job, "", commit, force});
+      [](const nb::bytes& arena_dir, const nb::bytes& job, bool commit, bool force) {
+        const forebay::runtime::RecoverSettings settings{text_of(arena_dir), text_of(job), "",
+                                                         commit, force};
+        const nb::gil_scoped_release release;
+        return forebay::runtime::recover(settings);
       },
       nb::arg("arena_dir"), nb::arg("job"), nb::arg("commit"), nb::arg("force"),
-      nb::call_guard<nb::gil_scoped_release>(),
       "Commits (or only lists) what killed processes of this user left on this node.");
+  module.def(
+      "discard",
+      [](const nb::bytes& arena_dir, const std::vector<std::pair<nb::bytes, nb::bytes>>& chosen) {
+        forebay::runtime::Chosen pairs;
+        for (const auto& [registry, path] : chosen)
+          pairs.emplace_back(text_of(registry), text_of(path));
+        const std::string folder = text_of(arena_dir);
+        const nb::gil_scoped_release release;
+        return forebay::runtime::discard(folder, pairs);
+      },
+      nb::arg("arena_dir"), nb::arg("chosen"),
+      "Drops what was left, by registry and path; a path of no bytes stands for all of a cache.");
   module.def("mistakes", mistakes, nb::arg("options"),
              "What is wrong with the names and values of options, a line each.");
   module.def(

@@ -71,10 +71,11 @@ def _report_saved(directory: Path, environment: dict[str, str]) -> None:
     """
     from forebay import _core
 
-    arena_dir = environment.get("FOREBAY_ARENA_DIR", "")
+    arena_dir = os.fsencode(environment.get("FOREBAY_ARENA_DIR", ""))
+    job = os.fsencode(environment["FOREBAY_JOB"])
     began = time.monotonic()
     while True:
-        caches = _core.recover(arena_dir, environment["FOREBAY_JOB"], True, False)
+        caches = _core.recover(arena_dir, job, True, False)
         waited = time.monotonic() - began
         dying = waited < _DYING_SECONDS and any(c.in_use for c in caches)
         committing = waited < _COMMITTER_SECONDS and any(c.cared_for for c in caches)
@@ -83,20 +84,21 @@ def _report_saved(directory: Path, environment: dict[str, str]) -> None:
         time.sleep(0.05)
     saved: Counter[str] = Counter()
     report = directory / _SAVED
-    for line in report.read_text().splitlines() if report.exists() else []:
+    for line in report.read_text(errors="surrogateescape").splitlines() if report.exists() else []:
         amount, path, problem = line.split("\t", 2)
         if not problem:
             saved[path] += int(amount)
     for cache in caches:
         for file in cache.files:
+            path = os.fsdecode(file.path)
             if file.problem:
                 click.echo(
                     f"forebay: {file.bytes:,} bytes that ended processes had written to "
-                    f"{file.path} could not be saved: {file.problem}; see forebay recover",
+                    f"{path} could not be saved: {file.problem}; see forebay recover --list",
                     err=True,
                 )
             else:
-                saved[file.path] += file.bytes
+                saved[path] += file.bytes
     for path, count in saved.items():
         click.echo(
             f"forebay: processes ended without closing {path}; "

@@ -28,18 +28,22 @@ int64_t random_word() {
   return word;
 }
 
+std::string prefix_of(const std::string& registry_path) {
+  return registry_path.substr(0, registry_path.size() - registry_suffix.size());
+}
+
 std::string arena_path(const std::string& prefix, uint32_t number) {
   return prefix + ".arena" + std::to_string(number);
 }
 
 }  // namespace
 
-std::unique_ptr<Node> Node::join(const std::string& directory, const std::string& name,
-                                 bool recoverable, const OnCreation& on_creation, Status* status) {
+std::unique_ptr<Node> Node::join(const std::string& directory, const Name& name, bool recoverable,
+                                 const OnCreation& on_creation, Status* status) {
   // The registry may be about to be removed by the last process that leaves: then join anew.
   for (;;) {
     std::unique_ptr<Node> node(new Node);
-    node->prefix_ = directory + "/" + name;
+    node->prefix_ = directory + "/" + name.registry;
     node->path_ = node->prefix_ + std::string(registry_suffix);
     bool created = false;
     node->segment_ = SharedSegment::join(
@@ -51,6 +55,7 @@ std::unique_ptr<Node> Node::join(const std::string& directory, const std::string
           registry->reaping.init();
           registry->turn.init();
           registry->identity = random_word();
+          name.job.copy(registry->job, sizeof registry->job - 1);
           registry->recoverable = recoverable;
           for (FileEntry& file : registry->files) file.access.init();
           registry->processes[0] = this_process();
@@ -74,10 +79,16 @@ std::unique_ptr<Node> Node::adopt(const std::string& registry_path, Status* stat
     return nullptr;
   }
   node->path_ = registry_path;
-  node->prefix_ = registry_path.substr(0, registry_path.size() - registry_suffix.size());
+  node->prefix_ = prefix_of(registry_path);
   node->segment_ = SharedSegment::attach(registry_path, status);
   if (node->segment_ == nullptr || !node->enter(true, status)) return nullptr;
   return node;
+}
+
+void Node::remove(const std::string& registry_path) {
+  const std::string prefix = prefix_of(registry_path);
+  for (uint32_t a = 0; a < most_arenas; ++a) unlink(arena_path(prefix, a).c_str());
+  unlink(registry_path.c_str());
 }
 
 // Takes a number among the registry's processes. False with success: it is being removed.
@@ -236,12 +247,13 @@ void forget_parents_nodes() {
   nodes_process = getpid();
 }
 
-std::string node_name(Scope scope, const Options& options) {
+Node::Name node_name(Scope scope, const Options& options) {
   const std::string process = std::to_string(getpid());
-  std::string name = options.job;
-  if (name.empty()) name.append("process-").append(process);
-  if (!options.node.empty()) name.append("-").append(options.node);
-  if (scope == Scope::process) name.append("-").append(process);
+  Node::Name name;
+  name.job = options.job.empty() ? "process-" + process : options.job;
+  name.registry = name.job;
+  if (!options.node.empty()) name.registry.append("-").append(options.node);
+  if (scope == Scope::process) name.registry.append("-").append(process);
   return name;
 }
 
@@ -254,24 +266,38 @@ void begin_care(const std::string& registry) {
   start_committer(program, absolute, folder == nullptr ? "" : std::string(folder) + "/saved");
 }
 
-// A file that this job opens may lack bytes of a job that was killed with its committer.
+// What became of a file's bytes that earlier jobs had left, in however many caches.
+struct Recovered {
+  int64_t bytes = 0;
+  bool told = true;  // of all of them
+};
+
+// A file that this job opens may lack bytes of a job that was killed with its committer. The user
+// hears once of what cannot be committed: whoever finds it first marks it.
 void recover_earlier_jobs(const Options& options, const std::string& own_registry) {
   RecoverSettings settings;
   settings.arena_dir = options.arena_dir;
   settings.except = own_registry;
+  std::map<std::pair<std::string, std::string>, Recovered> files;  // by path and problem
   for (const LeftCache& cache : recover(settings)) {
     for (const LeftFile& file : cache.files) {
-      const auto bytes = static_cast<long long>(file.bytes);
-      if (file.problem.empty())
-        std::fprintf(stderr,
-                     "forebay: %lld bytes that an earlier job had written were saved to %s\n",
-                     bytes, file.path.c_str());
-      else
-        std::fprintf(stderr,
-                     "forebay: %lld bytes that an earlier job had written to %s are still missing: "
-                     "%s; see forebay recover\n",
-                     bytes, file.path.c_str(), file.problem.c_str());
+      Recovered& recovered = files[{file.path, file.problem}];
+      recovered.bytes += file.bytes;
+      recovered.told &= file.told;
     }
+  }
+  const std::string folder = options.arena_dir.empty() ? "" : " " + options.arena_dir;
+  for (const auto& [file, recovered] : files) {
+    const auto& [path, problem] = file;
+    const auto bytes = static_cast<long long>(recovered.bytes);
+    if (problem.empty())
+      std::fprintf(stderr, "forebay: %lld bytes that an earlier job had written were saved to %s\n",
+                   bytes, path.c_str());
+    else if (!recovered.told)
+      std::fprintf(stderr,
+                   "forebay: %lld bytes that an earlier job had written to %s are still missing: "
+                   "%s; this is said once, forebay recover --list%s shows it\n",
+                   bytes, path.c_str(), problem.c_str(), folder.c_str());
   }
 }
 

@@ -52,14 +52,20 @@ struct CommitCost {
 
 class Node {
  public:
+  struct Name {
+    std::string job;
+    std::string registry;  // of the registry's file, without its suffix
+  };
   // Told the registry's path where nobody had joined before, and before anybody else can.
   using OnCreation = std::function<void(const std::string& registry_path)>;
-  static std::unique_ptr<Node> join(const std::string& directory, const std::string& name,
+  static std::unique_ptr<Node> join(const std::string& directory, const Name& name,
                                     bool recoverable, const OnCreation& on_creation,
                                     Status* status);
   // Attaches to what a registry's path names, to look after processes that have died. Null: it is
   // being removed, or is not ours to read.
   static std::unique_ptr<Node> adopt(const std::string& registry_path, Status* status);
+  // Removes the segments of a registry that cannot be attached to.
+  static void remove(const std::string& registry_path);
   ~Node();  // leaves; the last process removes what there is, unless bytes are kept for recovery
 
   // Makes this the cache of one process of the job whose registry that is.
@@ -86,6 +92,7 @@ class Node {
     int64_t bytes = 0;    // that storage lacked
     Status status;        // of committing them
     std::string refusal;  // why they must not be: the file is another one by now, or has changed
+    bool told = false;    // the user had been told before that they are missing (save_kept only)
     std::string problem() const { return !refusal.empty() ? refusal : cause(status); }
   };
   // Why a file's bytes must not be committed; "" if they may.
@@ -96,11 +103,13 @@ class Node {
   // With scope process it had a cache of its own, too: that first, as nobody would look for it once
   // the job has forgotten the process.
   std::vector<Saved> reap_with_own_cache(uint32_t dead);
-  // Tries to commit the bytes that no handle is left for.
+  // Tries to commit the bytes that no handle is left for. The caller tells the user of what fails.
   std::vector<Saved> save_kept(const Refusal& refusal);
   // Numbers of the processes that died without leaving.
   std::vector<uint32_t> dead_processes();
   bool keeps_bytes() const;
+  // Drops what is kept of a file.
+  void discard_kept(FileEntry& file);
   int64_t unsaved_bytes(const FileEntry& file);
   // Nothing of the dead is to be committed.
   void forget_the_dead();

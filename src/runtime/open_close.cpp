@@ -137,6 +137,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
       if (entry.arena == no_entry) return {Code::no_memory, ENFILE, -1};
       entry.id = registry.next_file_generation++ * files_at_once + slot;
       entry.unstored_end.store(0);
+      entry.told.store(0);
       entry.write_through.store(0);
       entry.aside.store(0);
       identify(entry, path, info);

@@ -127,13 +127,19 @@ std::vector<Node::Saved> Node::save_kept(const Refusal& refusal) {
   std::vector<Saved> all;
   for (FileEntry& file : registry_->files) {
     if (file.kept.load() == 0) continue;
-    all.push_back(save(file, refusal));
-    if (!all.back().status.ok() || !all.back().refusal.empty()) continue;
-    const RegistryLock lock(*registry_);
-    file.kept.store(0);
-    if (file.handles.load() == 0) forget(file);
+    Saved& saved = all.emplace_back(save(file, refusal));
+    if (!saved.problem().empty())
+      saved.told = file.told.exchange(1) != 0;
+    else
+      discard_kept(file);
   }
   return all;
+}
+
+void Node::discard_kept(FileEntry& file) {
+  const RegistryLock lock(*registry_);
+  file.kept.store(0);
+  if (file.handles.load() == 0) forget(file);
 }
 
 // The frames of a file that nobody has open any more.

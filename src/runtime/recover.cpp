@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "runtime/clock.h"
@@ -31,7 +32,15 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-LeftFile left_file(const Node::Saved& saved) { return {saved.path, saved.bytes, saved.problem()}; }
+LeftFile left_file(const Node::Saved& saved) {
+  return {saved.path, saved.bytes, saved.problem(), saved.told};
+}
+
+// The name of the registry's file, without its suffix.
+std::string stem_of(const std::string& registry) {
+  const std::size_t begin = registry.rfind('/') + 1;
+  return registry.substr(begin, registry.rfind('.') - begin);
+}
 
 bool has_users(const Registry& registry) {
   for (uint32_t p = 0; p < most_processes; ++p) {
@@ -49,6 +58,7 @@ struct Found {
 Found find_cache(const std::string& path) {
   Found found;
   found.left.registry = path;
+  found.left.job = stem_of(path);
   Status status;
   std::unique_ptr<Node> node = Node::adopt(path, &status);
   if (node == nullptr) {
@@ -61,6 +71,7 @@ Found find_cache(const std::string& path) {
     }
     return found;
   }
+  found.left.job = node->registry().job;
   found.left.in_use = has_users(node->registry());
   found.left.cared_for = !found.left.in_use && !node->watch();
   if (found.left.in_use || found.left.cared_for) {
@@ -77,18 +88,20 @@ Found find_cache(const std::string& path) {
 // looks after both.
 std::vector<Found> find_caches(const std::vector<std::string>& registries) {
   std::vector<Found> caches;
-  std::vector<std::string> cared_for;  // beginnings of names
+  std::map<std::string, std::string> cared_for;  // jobs, by how the names of their others begin
   for (const std::string& registry : registries) {
-    const auto of_job = [&](const std::string& begin) { return registry.starts_with(begin); };
-    if (std::any_of(cared_for.begin(), cared_for.end(), of_job)) {
+    const auto of_job = [&](const auto& entry) { return registry.starts_with(entry.first); };
+    const auto job = std::find_if(cared_for.begin(), cared_for.end(), of_job);
+    if (job != cared_for.end()) {
       Found& found = caches.emplace_back();
       found.left.registry = registry;
+      found.left.job = job->second;
       found.left.cared_for = true;
       continue;
     }
     Found& found = caches.emplace_back(find_cache(registry));
     if (found.left.in_use || found.left.cared_for)
-      cared_for.push_back(registry.substr(0, registry.rfind('.')) + "-");
+      cared_for[registry.substr(0, registry.rfind('.')) + "-"] = found.left.job;
   }
   return caches;
 }
@@ -147,7 +160,7 @@ void list(Found& cache) {
   for (const FileEntry& file : cache.node->registry().files) {
     if (!file.in_use()) continue;
     if (const int64_t bytes = cache.node->unsaved_bytes(file); bytes > 0)
-      cache.left.files.push_back({file.path, bytes, "not committed yet"});
+      cache.left.files.push_back({file.path, bytes, "not committed yet", file.told.load() != 0});
   }
   cache.node->leave_as_it_is();
 }
@@ -162,20 +175,51 @@ void commit(Found& cache, const Node::Refusal& refusal) {
     cache.left.files.push_back(left_file(saved));
 }
 
-}  // namespace
+// What dead processes left of files that are not chosen is kept as though storage had refused it.
+template <typename IsChosen>
+void discard(Found& cache, bool whole, IsChosen is_chosen) {
+  Node& node = *cache.node;
+  const auto any = [&](const FileEntry& file) { return file.in_use() && is_chosen(file.path); };
+  if (!whole &&
+      std::none_of(std::begin(node.registry().files), std::end(node.registry().files), any)) {
+    node.leave_as_it_is();
+    return;
+  }
+  for (const uint32_t dead : node.dead_processes())
+    (void)node.reap(dead, [](const FileEntry&) { return std::string("not committed yet"); });
+  for (FileEntry& file : node.registry().files) {
+    if (file.kept.load() == 0 || (!whole && !is_chosen(file.path))) continue;
+    cache.left.files.push_back({file.path, node.unsaved_bytes(file), "", false});
+    node.discard_kept(file);
+  }
+}
 
-std::vector<LeftCache> recover(const RecoverSettings& settings) {
-  const std::string base = settings.arena_dir.empty() ? "/dev/shm" : settings.arena_dir;
+// The user's registries, the shorter name first, as it may be the other's beginning.
+std::vector<std::string> registries_in(const std::string& arena_dir, const std::string& job) {
+  const std::string base = arena_dir.empty() ? "/dev/shm" : arena_dir;
   const std::string folder = base + "/forebay-" + std::to_string(geteuid());
   std::vector<std::string> registries;
   for (const std::string& name : names_in(folder)) {
-    const std::string path = folder + "/" + name;
-    if (name.ends_with(".registry") && name.starts_with(settings.job) && path != settings.except)
-      registries.push_back(path);
+    if (name.ends_with(".registry") && name.starts_with(job))
+      registries.push_back(folder + "/" + name);
   }
-  // The shorter name first, as it is the other's beginning.
-  std::sort(registries.begin(), registries.end(),
-            [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
+  std::sort(registries.begin(), registries.end(), [](const std::string& a, const std::string& b) {
+    return std::pair(a.size(), a) < std::pair(b.size(), b);
+  });
+  return registries;
+}
+
+std::vector<LeftCache> left_of(std::vector<Found>& caches) {
+  std::vector<LeftCache> all;
+  for (Found& cache : caches) all.push_back(std::move(cache.left));
+  return all;
+}
+
+}  // namespace
+
+std::vector<LeftCache> recover(const RecoverSettings& settings) {
+  std::vector<std::string> registries = registries_in(settings.arena_dir, settings.job);
+  std::erase(registries, settings.except);
   std::vector<Found> caches = find_caches(registries);
   if (settings.commit) {
     const Refusals refusals = judge(caches, settings.force);
@@ -199,9 +243,21 @@ std::vector<LeftCache> recover(const RecoverSettings& settings) {
       if (cache.node != nullptr) list(cache);
     }
   }
-  std::vector<LeftCache> all;
-  for (Found& cache : caches) all.push_back(std::move(cache.left));
-  return all;
+  return left_of(caches);
+}
+
+std::vector<LeftCache> discard(const std::string& arena_dir, const Chosen& chosen) {
+  const std::set<std::pair<std::string, std::string>> wanted(chosen.begin(), chosen.end());
+  std::vector<Found> caches = find_caches(registries_in(arena_dir, ""));
+  for (Found& cache : caches) {
+    const std::string& registry = cache.left.registry;
+    const bool whole = wanted.contains({registry, ""});
+    if (cache.node != nullptr)
+      discard(cache, whole, [&](const char* path) { return wanted.contains({registry, path}); });
+    else if (whole && !cache.left.problem.empty())
+      Node::remove(registry);
+  }
+  return left_of(caches);
 }
 
 }  // namespace forebay::runtime

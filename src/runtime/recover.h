@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace forebay::runtime {
@@ -12,10 +13,12 @@ struct LeftFile {
   std::string path;
   int64_t bytes = 0;    // that the file lacked
   std::string problem;  // why it lacks them still; "" when it has them now
+  bool told = false;    // a recovery before this one could not commit them either
 };
 
 struct LeftCache {
   std::string registry;    // path of the registry's segment
+  std::string job;         // whose it was
   bool in_use = false;     // its processes live: nothing was done
   bool cared_for = false;  // the node's committer, or another recovery, is at work on it
   std::string problem;     // why it could not be looked at; "" otherwise
@@ -33,5 +36,11 @@ struct RecoverSettings {
 // Goes through the caches of this user that no living process has. Safe to interrupt and repeat: a
 // cache is removed when all its bytes are in their files.
 std::vector<LeftCache> recover(const RecoverSettings& settings);
+
+// Drops bytes for good: by registry and path of the file, or all that a registry's cache holds,
+// also where that cannot be read (path ""). Of each cache the files that were dropped. A cache that
+// is in use or cared for is left alone.
+using Chosen = std::vector<std::pair<std::string, std::string>>;
+std::vector<LeftCache> discard(const std::string& arena_dir, const Chosen& chosen);
 
 }  // namespace forebay::runtime

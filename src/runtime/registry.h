@@ -62,6 +62,7 @@ struct alignas(64) FileEntry {
   // Bytes that storage would not take were left by the last handle: they wait for whoever opens the
   // file again, or for recovery.
   std::atomic<uint32_t> kept{0};
+  std::atomic<uint32_t> told{0};  // the user knows that storage would not take what is kept
   // One past the highest byte that handles now closed have written and storage may still lack.
   std::atomic<int64_t> unstored_end{0};
   uint32_t arena = no_entry;
@@ -103,6 +104,7 @@ struct Registry {
   SharedMutex lock;      // guards everything that is not atomic
   SharedMutex reaping;   // held by who takes the place of dead processes; before `lock`
   int64_t identity = 0;  // random: no other registry has it
+  char job[256] = {};    // the job's name; that of the registry's file says more
   // Alone on a line that others write to.
   alignas(64) std::atomic<uint64_t> last_sequence{0};
   SharedMutex turn;                   // held by who has the turn (turn.h)

@@ -92,7 +92,7 @@ def test_another_file_is_never_written_to(crashed: Path) -> None:
         assert refused.returncode == 1
         assert "another file has its name" in refused.stdout
     assert file.read_bytes() == b"another"
-    assert recover(str(crashed / "arenas"), "--discard").returncode == 0
+    assert recover(str(crashed / "arenas"), "--discard", "--yes").returncode == 0
     assert left(crashed) == []
 
 
