@@ -79,7 +79,7 @@ def main() -> None:
                 seconds[1].append(time.process_time() - between)
                 if hits != expected:
                     sys.exit(f"{policy}: {hits} hits, libCacheSim has {expected}")
-            state = _core.simulate_blocks(policy, ids[:1], BLOCKS).state_bytes / BLOCKS
+            state = _core.simulate_blocks(policy, ids[:BLOCKS], BLOCKS).state_bytes / BLOCKS
             best, other = (requests / min(runs) / 1e6 for runs in seconds)
             print(
                 f"{policy:<8}{best:>9.1f}{other:>13.1f}{best / other:>7.1f}{hits:>12,}{state:>7.0f}"

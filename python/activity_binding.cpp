@@ -49,7 +49,13 @@ void bind_activity(nb::module_& module) {
       .def(nb::init<>())
       .def("add", add, "file"_a, "operation"_a, "folded"_a, "transferred"_a, "start_ns"_a,
            "end_ns"_a)
-      .def("merge", &Activity::merge, "other"_a)
+      .def(
+          "merge",
+          [](Activity& activity, const Activity& other) {
+            expect(&other != &activity, "an activity cannot take in itself");
+            activity.merge(other);
+          },
+          "other"_a)
       .def("stretches", stretches, "pause_ns"_a,
            "File, whether it was written, start, end, accesses and bytes of each, by start.")
       .def("__getstate__",

@@ -1,9 +1,10 @@
-// Columns of a table of accesses that Python hands in, without copying.
+// What Python hands in: columns of a table of accesses, without copying, and checks of the rest.
 #pragma once
 
 #include <nanobind/ndarray.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace forebay {
@@ -23,6 +24,15 @@ std::span<const Value> span_of(const Column<Value>& column) {
 template <typename Value>
 std::span<Value> span_of(const Sums<Value>& sums) {
   return {sums.data(), sums.size()};
+}
+
+// Raises ValueError, which says `otherwise`, unless it holds.
+inline void expect(bool holds, const char* otherwise) {
+  if (!holds) throw nanobind::value_error(otherwise);
+}
+
+inline void expect_page(int64_t page_bytes) {
+  expect(page_bytes > 0, "a page has at least one byte");
 }
 
 // The columns' common length; raises ValueError if they have none.

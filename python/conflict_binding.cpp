@@ -103,6 +103,7 @@ class JobConflicts {
   }
 
   void merge(JobConflicts& other) {
+    expect(&other != this, "conflicts cannot take in themselves");
     const nb::gil_scoped_release release;
     for (auto& [file, finder] : other.finders_)
       finders_.try_emplace(file, most_accesses_).first->second.merge(std::move(finder));

@@ -242,7 +242,10 @@ using Routines = std::vector<std::pair<std::string, bool>>;
 pattern::GlobalSignature merge_signatures(
     const std::vector<std::pair<uint32_t, const Signature*>>& of_ranks) {
   std::vector<pattern::LocalSignature> locals;
-  for (const auto& [rank, signature] : of_ranks) locals.push_back({rank, signature});
+  for (const auto& [rank, signature] : of_ranks) {
+    expect(signature != nullptr, "a rank's signature is missing");
+    locals.push_back({rank, signature});
+  }
   const nb::gil_scoped_release release;
   return pattern::merge(locals);
 }
@@ -274,6 +277,7 @@ void bind_global(nb::module_& module) {
       .def(
           "text",
           [](const GlobalSignature& s, const Routines& routines, int64_t page_bytes) {
+            expect_page(page_bytes);
             return global_signature(s, operations_of(routines), page_bytes);
           },
           "routines"_a, "page_bytes"_a, "In Yin's notation, a line a pattern.");
@@ -319,12 +323,14 @@ void bind_pattern(nb::module_& module) {
       .def(
           "pattern_signature",
           [](const Signature& s, const Routines& routines, int64_t page_bytes) {
+            expect_page(page_bytes);
             return pattern_signature(classify(s, operations_of(routines), page_bytes));
           },
           "routines"_a, "page_bytes"_a)
       .def(
           "classes",
           [](const Signature& s, const Routines& routines, int64_t page_bytes) {
+            expect_page(page_bytes);
             return classes_of(classify(s, operations_of(routines), page_bytes));
           },
           "routines"_a, "page_bytes"_a);

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "columns.h"
 #include "options/options.h"
 #include "runtime/trace_reader.h"
 #include "sim/replay.h"
@@ -41,6 +42,8 @@ Options parse(const std::map<std::string, std::string>& texts) {
   fit_sizes(options, Notation::plain, refuse);
   return options;
 }
+
+constexpr int64_t page_unit_bytes = 64;  // page/page_kind.h
 
 RuntimeSettings settings_of(const Options& options) {
   RuntimeSettings settings;
@@ -87,6 +90,8 @@ class Replay {
 
   std::vector<ReplayedCache> run(const std::map<std::string, std::string>& changes) const {
     const Options options = parse(changes);
+    expect(options.page_size_bytes > 0 && options.page_size_bytes % page_unit_bytes == 0,
+           "pages are multiples of 64 bytes");
     const nb::gil_scoped_release release;
     Replayed replayed =
         sim::replay(reader_->job(), table_, settings_of(options),

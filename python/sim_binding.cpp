@@ -43,6 +43,8 @@ class Blocks {
   std::array<PageKey, 4096> keys_;
 };
 
+constexpr uint32_t most_shards = 64;  // as the runtime's
+
 struct BlockResult {
   int64_t hits, misses, evictions;
   std::size_t state_bytes;
@@ -52,8 +54,9 @@ BlockResult simulate_blocks(const std::string& policy, const Column<uint64_t>& i
                             uint32_t shards) {
   const PolicySpec* const spec = find_policy(policy);
   if (spec == nullptr) throw std::invalid_argument("there is no policy " + policy);
+  expect(shards >= 1 && shards <= most_shards, "a cache has 1 to 64 shards");
   const nb::gil_scoped_release release;
-  sim::BlockCache cache(*spec, frames, shards);
+  sim::BlockCache cache(*spec, sim::useful_frames(frames, ids.shape(0), shards), shards);
   Blocks blocks(ids);
   for (auto keys = blocks.next(); !keys.empty(); keys = blocks.next()) cache.access(keys);
   return {cache.hits(), cache.misses(), cache.evictions(), cache.state_bytes()};
@@ -61,6 +64,7 @@ BlockResult simulate_blocks(const std::string& policy, const Column<uint64_t>& i
 
 std::vector<int64_t> min_block_hits(const Column<uint64_t>& ids,
                                     const std::vector<uint32_t>& frames) {
+  expect(ids.shape(0) <= sim::most_touches, "these are too many touches");
   const nb::gil_scoped_release release;
   std::vector<PageKey> touches;
   touches.reserve(ids.shape(0));

@@ -58,6 +58,7 @@ class JobLog {
          uint64_t accesses, uint64_t most_bytes)
       : log_(most_bytes / sim::log_bytes_per_access) {
     log_.reserve(accesses);
+    expect(opens.size() <= most_numbers, "these are too many opens");
     std::vector<trace::Open> of_job(opens.size());
     for (std::size_t i = 0; i < opens.size(); ++i)
       std::tie(of_job[i].process, of_job[i].file, of_job[i].ranks) = opens[i];
@@ -89,6 +90,8 @@ class JobLog {
         ++unplaced_;
         continue;
       }
+      if (process.data()[i] > most_numbers || (open.data()[i] >= 0 && !has_open(open.data()[i])))
+        throw nb::index_error("an access names what the trace does not have");
       DataAccess access;
       access.start_ns = start_ns.data()[i];
       access.offset = offset.data()[i];
@@ -96,11 +99,15 @@ class JobLog {
       access.position = position.data()[i];
       access.bytes = requested.data()[i];
       access.view = contiguous.data()[i] != 0 ? sim::no_view : view.data()[i];
+      if (!log_.has_place(access)) {
+        ++unplaced_;
+        continue;
+      }
       access.file = static_cast<uint32_t>(file.data()[i]);
       access.process = process.data()[i];
       access.handle = handle(access, open.data()[i]);
       if (collective.data()[i] > 0 && open.data()[i] >= 0)
-        access.group = groups_.at(static_cast<std::size_t>(open.data()[i]));
+        access.group = groups_[static_cast<std::size_t>(open.data()[i])];
       access.routine = routine.data()[i];
       access.writes = what == Operation::write;
       if (!log_.add(access)) return false;
@@ -112,6 +119,9 @@ class JobLog {
   uint64_t unplaced() const { return unplaced_; }
 
  private:
+  static constexpr uint32_t most_numbers = 1 << 30;  // of processes, and of opens
+
+  bool has_open(int32_t open) const { return static_cast<std::size_t>(open) < groups_.size(); }
   uint32_t handle(const DataAccess& access, int32_t open) {
     if (open >= 0) return static_cast<uint32_t>(open);
     const auto next = static_cast<uint32_t>(groups_.size() + handles_.size());
@@ -125,14 +135,20 @@ class JobLog {
 };
 
 std::shared_ptr<Touches> original(const AccessLog& log, int64_t page_bytes, uint64_t most) {
+  expect_page(page_bytes);
   std::vector<PageKey> keys;
+  const nb::gil_scoped_release release;
   if (!sim::original_touches(log, page_bytes, most, keys)) return nullptr;
   return touches_of(std::move(keys));
 }
 
 std::shared_ptr<Touches> aggregated(const AccessLog& log, int64_t page_bytes, uint64_t most,
                                     uint32_t aggregators, int64_t buffer_bytes, int64_t window_ns) {
+  expect_page(page_bytes);
+  expect(aggregators > 0, "there is at least one aggregator");
+  expect(buffer_bytes > 0, "a collective buffer has at least one byte");
   std::vector<PageKey> keys;
+  const nb::gil_scoped_release release;
   if (!sim::aggregated_touches(log, page_bytes, {aggregators, buffer_bytes, window_ns}, most, keys))
     return nullptr;
   return touches_of(std::move(keys));
@@ -144,7 +160,7 @@ std::tuple<int64_t, int64_t, int64_t> simulate(const Touches& touches, const std
   const PolicySpec* const policy = find_policy(name);
   if (policy == nullptr) throw nb::value_error("there is no such policy");
   const nb::gil_scoped_release release;
-  sim::BlockCache cache(*policy, frames);
+  sim::BlockCache cache(*policy, sim::useful_frames(frames, touches.keys.size()));
   cache.access(touches.keys);
   return {cache.hits(), cache.misses(), cache.evictions()};
 }
@@ -164,18 +180,21 @@ nb::tuple columns_of(const Touches& touches) {
 class BlockFile {
  public:
   BlockFile(const std::string& format, uint64_t most_bytes)
-      : reader_(format == "text" ? BlockFormat::text : BlockFormat::oracle_general, most_bytes) {}
+      : reader_(format_named(format), most_bytes) {}
 
   void feed(nb::bytes bytes) {
+    expect(!finished_, "the trace has ended");
     const std::string_view view(bytes.c_str(), bytes.size());
     std::string wrong;
     {
       const nb::gil_scoped_release release;
       wrong = reader_.feed(view);
     }
+    finished_ = !wrong.empty();
     if (!wrong.empty()) throw nb::value_error(wrong.c_str());
   }
   void finish() {
+    expect(!std::exchange(finished_, true), "the trace has ended");
     std::string wrong;
     {
       const nb::gil_scoped_release release;
@@ -197,7 +216,13 @@ class BlockFile {
   }
 
  private:
+  static BlockFormat format_named(const std::string& name) {
+    expect(name == "text" || name == "oracleGeneral", "a block trace is text or oracleGeneral");
+    return name == "text" ? BlockFormat::text : BlockFormat::oracle_general;
+  }
+
   sim::BlockReader reader_;
+  bool finished_ = false;  // or failed
 };
 
 }  // namespace
@@ -240,15 +265,15 @@ void bind_touches(nb::module_& module) {
       .def(
           "min_hits",
           [](const Touches& touches, const std::vector<uint32_t>& frames) {
+            expect(touches.keys.size() <= sim::most_touches, "these are too many touches");
             const nb::gil_scoped_release release;
             return sim::min_hits(touches.keys, frames);
           },
           "frames"_a, "Hits of Belady's MIN, for each size.");
   module.def("original_touches", original, "log"_a, "page_bytes"_a, "most"_a,
-             nb::call_guard<nb::gil_scoped_release>(), "None: they are more than `most`.");
-  module.def("aggregated_touches", aggregated, "log"_a, "page_bytes"_a, "most"_a, "aggregators"_a,
-             "buffer_bytes"_a, "window_ns"_a, nb::call_guard<nb::gil_scoped_release>(),
              "None: they are more than `most`.");
+  module.def("aggregated_touches", aggregated, "log"_a, "page_bytes"_a, "most"_a, "aggregators"_a,
+             "buffer_bytes"_a, "window_ns"_a, "None: they are more than `most`.");
 }
 
 }  // namespace forebay

@@ -2,11 +2,12 @@
 fuzz.
 
 gcc builds everything as the Python package does, tests included, and installs the package. clang
-builds the libraries and the tests once more; asan and tsan the MPI-free ones with sanitizers; fuzz
-the fuzzers of parsers.
+builds the libraries and the tests once more; asan and tsan the MPI-free ones with sanitizers, asan
+the Python package, too; fuzz the fuzzers of parsers.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,8 @@ VARIANTS = {
         "-DCMAKE_BUILD_TYPE=Debug",
         "-DCMAKE_CXX_FLAGS=-O1",
         "-DFOREBAY_SANITIZE=address,undefined",
+        "-DFOREBAY_PYTHON=ON",
+        f"-DPython_EXECUTABLE={BIN / 'python'}",
     ),
     "fuzz": (*CLANG, "-DFOREBAY_FUZZ=ON", "-DFOREBAY_SANITIZE=address,undefined"),
     "tsan": ("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DFOREBAY_SANITIZE=thread"),
@@ -53,6 +56,20 @@ def build_tree(folder: Path, definitions: tuple[str, ...]) -> None:
     subprocess.run([str(BIN / "cmake"), "--build", str(folder), "--parallel", "2"], check=True)
 
 
+def lay_out_package(folder: Path) -> None:
+    """Puts the sources of the package beside the compiled module, in `folder`/package, and what a
+    Python of no sanitizer preloads for it."""
+    package = folder / "package"
+    shutil.rmtree(package, ignore_errors=True)
+    (package / "forebay").mkdir(parents=True)
+    for source in (*(ROOT / "python" / "forebay").iterdir(), *folder.glob("lib/_core.*")):
+        (package / "forebay" / source.name).symlink_to(source)
+    for library in ("libasan.so", "libstdc++.so"):
+        command = ["gcc", f"-print-file-name={library}"]
+        found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        (package / library).symlink_to(Path(found).resolve())
+
+
 def main() -> None:
     if len(sys.argv) != 2 or sys.argv[1] not in VARIANTS:
         sys.exit(f"usage: build.py {'|'.join(VARIANTS)}")
@@ -62,6 +79,8 @@ def main() -> None:
         install_package(folder)
     else:
         build_tree(folder, VARIANTS[variant])
+    if variant == "asan":
+        lay_out_package(folder)
 
 
 if __name__ == "__main__":

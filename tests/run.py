@@ -52,6 +52,17 @@ class Suite:
     cores: int = CORES  # that it keeps busy
 
 
+# Python itself has no sanitizer; operator new of one cannot fail, and Python leaks at its end.
+ASAN_PACKAGE = ROOT / "build" / "asan" / "package"
+ASAN_LOG = f"log_path={REPORTS / 'asan-python'}"
+ASAN_VARIABLES = {
+    "PYTHONPATH": ASAN_PACKAGE,
+    "PYTHONMALLOC": "malloc",
+    "LD_PRELOAD": f"{ASAN_PACKAGE / 'libasan.so'}:{ASAN_PACKAGE / 'libstdc++.so'}",
+    "ASAN_OPTIONS": f"detect_leaks=0:max_allocation_size_mb=4096:{ASAN_LOG}",
+    "UBSAN_OPTIONS": f"print_stacktrace=1:{ASAN_LOG}",
+}
+
 VARIABLES = {
     "python": sys.executable,
     "venv": str(ROOT / ".venv-mpich"),
@@ -66,6 +77,7 @@ VARIABLES = {
     "datatypes": "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     " build/gcc/tests/mpi/forebay_datatype",
     "half": "env GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX",
+    "asan": " ".join(["env", *(f"{name}={value}" for name, value in ASAN_VARIABLES.items())]),
     "fuzz": "-seed=1 -max_len=4096 -timeout=60 -rss_limit_mb=2048 -artifact_prefix=build/reports/",
     "threaded": "--gtest_filter=*ThreadsLoseNoByte*:*ThreadsKeep*:*Concurren*:*Storage*:*Workers*",
     "tsan": f"env TSAN_OPTIONS=suppressions={ROOT / 'tests' / 'tsan.supp'} setarch -R",
@@ -96,6 +108,12 @@ SUITES = (
     Suite("asan-build", FULL, "{build} asan", ("venvs",), 1800),
     Suite("asan-even", FULL, "{half}=0 build/asan/{unit}", ("asan-build",), 2400, cores=1),
     Suite("asan-odd", FULL, "{half}=1 build/asan/{unit}", ("asan-build",), 2400, cores=1),
+    Suite(
+        "asan-python",
+        FULL,
+        "{asan} {pytest} {workers} tests/python/test_extremes.py",
+        ("build", "asan-build"),
+    ),
     Suite("fuzz-build", FULL, "{build} fuzz", ("venvs",), 1800),
     Suite(
         "fuzz",

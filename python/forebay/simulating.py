@@ -44,8 +44,11 @@ def _list_of(convert: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
     """The type of an option whose value is words between commas."""
 
     def converted(text: str) -> tuple[Any, ...]:
+        words = [word.strip() for word in text.split(",") if word.strip()]
+        if text and not words:
+            raise click.BadParameter(f"'{text}' names nothing")
         try:
-            return tuple(convert(word.strip()) for word in text.split(",") if word.strip())
+            return tuple(convert(word) for word in words)
         except ValueError as error:
             raise click.BadParameter(str(error)) from error
 

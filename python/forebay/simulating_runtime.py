@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -26,6 +27,8 @@ _BYTES_PER_FRAME = 256
 _BYTES_PER_STEP = 16
 """Of the order in which they are replayed."""
 _NOT_A_TERMINAL = 120  # columns
+_SHOWN = ("policy", "page_kind", "page_size", "cache_size", "scope")
+"""Options that a result names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +90,17 @@ def simulate_runtime(
     replay = _core.Replay(opened.reader)
     recorded = replay.options()
     wanted = [{**recorded, **change} for change in changes]
+    workers = max(1, min(len(wanted), len(os.sched_getaffinity(0))))
+    ranks = Counter(process.host for process in opened.processes)
     for options in wanted:
-        _check_memory(options)
+        for option in _SHOWN:
+            if option not in options:
+                raise TraceError(
+                    f"{name}: it does not say with which {option} it was made; only traces of"
+                    " runs can be replayed"
+                )
+        sharing = max(ranks.values(), default=1) if options["scope"] == "node" else 1
+        _check_memory(options, workers * sharing)
 
     def result(options: dict[str, str]) -> RuntimeResult:
         try:
@@ -110,15 +122,19 @@ def simulate_runtime(
             bypass_bytes=sum(cache.bypass_bytes for cache in caches),
         )
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(result, wanted))
 
 
-def _check_memory(options: dict[str, str]) -> None:
+def _check_memory(options: dict[str, str], shares: int) -> None:
+    """`shares`: processes' shares of a cache that are simulated at a time."""
     page, cache = parse_size(options["page_size"]), parse_size(options["cache_size"])
-    if cache // page * _BYTES_PER_FRAME > available_bytes() // 2:
+    if page % 64:
+        raise ValueError(f"a page of {page} bytes: pages are multiples of 64 bytes")
+    pages = cache // page * shares
+    if pages * _BYTES_PER_FRAME > available_bytes() // 2:
         raise ValueError(
-            f"simulating {cache // page:,} pages takes more memory than there is; use larger pages"
+            f"simulating {pages:,} pages takes more memory than there is; use larger pages"
         )
 
 

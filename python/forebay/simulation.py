@@ -12,9 +12,10 @@ docs/simulating.md says what the policies are shown. One cache serves all proces
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ UNION_WINDOW_S = 0.1
 _AS_MARKED = -1
 
 _DEFAULT_SIZES = 9
+_MOST_BYTES = 1 << 62
 _MOST_FRAMES = 1 << 31
 _BYTES_PER_TOUCH = _core.touch_bytes + 40
 """Of a stream, and of MIN while it works."""
@@ -101,14 +103,16 @@ class Settings:
         if self.file_format not in FORMATS:
             raise ValueError(f"there is no format '{self.file_format}': {', '.join(FORMATS)}")
         sizes = (*self.cache_sizes, *self.page_sizes, self.collective_buffer, self.memory)
-        if min(sizes, default=1) < 1 or max(sizes, default=1) > 1 << 62:
-            raise ValueError("sizes are positive and fit 63 bits")
-        for cache_size in self.cache_sizes:
-            for page_size in self.page_sizes:
-                if cache_size < page_size:
-                    raise ValueError(f"a cache of {cache_size} has no page of {page_size}")
-        if self.aggregators is not None and not 1 <= self.aggregators <= 1 << 20:
+        aggregators = 1 if self.aggregators is None else self.aggregators
+        for number in (*sizes, aggregators, self.jobs):
+            if not isinstance(number, int):
+                raise ValueError(f"{number!r} is no whole number")
+        if not all(1 <= size <= _MOST_BYTES for size in sizes):
+            raise ValueError(f"sizes are between 1 and {_MOST_BYTES:,} bytes")
+        if not 1 <= aggregators <= 1 << 20:
             raise ValueError("aggregators are between 1 and 1,048,576")
+        if not 1 <= self.jobs <= 1024:
+            raise ValueError("simulations at a time are between 1 and 1,024")
         if self.union_window is not None and not 0 <= self.union_window < 1e9:
             raise ValueError("the union window is a time in seconds")
 
@@ -133,13 +137,15 @@ def simulate_cache(
 
     `traces`: what `forebay.open_trace` opens, or block traces. `policies`: of POLICIES.
     `cache_sizes`: bytes (blocks for traces of ids); none for nine powers of two, up to where the
-    trace fits. `page_size`: bytes, one or several; none for 64 KiB, and for one block in traces of
-    ids. `aggregators`: none for one a node. `collective_buffer`: bytes. `union_window`: seconds
+    trace fits. A cache smaller than a page holds none: every touch misses, with every policy, and
+    `warn` is told. `page_size`: bytes, one or several; none for 64 KiB, and for one block in traces
+    of ids. `aggregators`: none for one a node. `collective_buffer`: bytes. `union_window`: seconds
     within which accesses are united where none are marked as collective; none for 0.1 in traces
     that do not tell which are, and for no union in those that do. `file_format`: of
     block_traces.FORMATS. `memory`: bytes at most, roughly; none for half of what is available.
     `jobs`: simulations at a time; none for one a core. `progress` is told what is being done, and
-    which part of it is; `warn` a line for each thing that is missing from a trace.
+    which part of it is; `warn` a line for each thing that is missing from a trace, and for a cache
+    that holds no page.
 
     The results come trace by trace, of each the page sizes, awareness, policies and cache sizes in
     the order given. Traces of ids know no processes: there are no results of `aggregated` for them.
@@ -150,15 +156,15 @@ def simulate_cache(
     paths = [traces] if isinstance(traces, str | os.PathLike) else list(traces)
     settings = Settings(
         policies=tuple(dict.fromkeys(policies)),
-        cache_sizes=tuple(dict.fromkeys(cache_sizes)),
-        page_sizes=tuple(dict.fromkeys([page_size] if isinstance(page_size, int) else page_size)),
+        cache_sizes=tuple(dict.fromkeys(_listed(cache_sizes))),
+        page_sizes=tuple(dict.fromkeys(_listed(page_size))),
         awareness=tuple(dict.fromkeys(awareness)),
-        aggregators=aggregators,
-        collective_buffer=collective_buffer,
+        aggregators=_plain(aggregators),
+        collective_buffer=_plain(collective_buffer),
         union_window=union_window,
         file_format=file_format,
-        memory=available_bytes() // 2 if memory is None else memory,
-        jobs=jobs or len(os.sched_getaffinity(0)),
+        memory=available_bytes() // 2 if memory is None else _plain(memory),
+        jobs=len(os.sched_getaffinity(0)) if jobs is None else _plain(jobs),
     )
     results = []
     for path in map(Path, paths):
@@ -173,6 +179,17 @@ def simulate_cache(
             warn(problem)
         results += _Simulation(source, settings, progress, warn).run()
     return results
+
+
+def _plain(number: Any) -> Any:
+    """As a whole number of Python where it is NumPy's."""
+    return index(number) if hasattr(number, "__index__") else number
+
+
+def _listed(numbers: Any) -> list[Any]:
+    """One or several."""
+    several = numbers if isinstance(numbers, Iterable) else [numbers]
+    return [_plain(one) for one in several]
 
 
 @dataclass(frozen=True)
@@ -204,6 +221,7 @@ class _Simulation:
 
     def run(self) -> list[CacheResult]:
         results: list[CacheResult] = []
+        self._warn_of_empty_caches()
         default_sizes: dict[int, tuple[int, ...]] = {}
         for stream in self._streams():
             sizes = self._settings.cache_sizes or default_sizes.setdefault(
@@ -212,15 +230,29 @@ class _Simulation:
             results += self._simulate(stream, sizes)
         return results
 
+    def _warn_of_empty_caches(self) -> None:
+        for page_size in self._page_sizes():
+            empty = [size for size in self._settings.cache_sizes if size < page_size]
+            if empty:
+                named = " or ".join(f"{size:,}" for size in empty)
+                self._warn(
+                    f"{self._name}: a cache of {named} holds no page of {page_size:,}; there every"
+                    " touch misses"
+                )
+
+    def _page_sizes(self) -> tuple[int, ...]:
+        fallback = PAGE_BYTES if self._source.blocks is None else 1
+        return self._settings.page_sizes or (fallback,)
+
     def _streams(self) -> Iterator[_Stream]:
         """One at a time: each takes memory."""
         if self._source.blocks is not None:
             if "original" not in self._settings.awareness:
                 raise TraceError(f"{self._name}: block ids know no processes to aggregate")
-            for page_size in self._settings.page_sizes or (1,):
+            for page_size in self._page_sizes():
                 yield _Stream(self._source.blocks, "original", page_size, None)
             return
-        for page_size in self._settings.page_sizes or (PAGE_BYTES,):
+        for page_size in self._page_sizes():
             for awareness in self._settings.awareness:
                 self._progress(f"dividing {self._name} into pages", 0.0)
                 if awareness == "original":
@@ -321,7 +353,7 @@ def _min_counts(touches: _core.Touches, frames: list[int]) -> list[tuple[int, in
     counts = []
     for hits, size in zip(touches.min_hits(frames), frames, strict=True):
         misses = len(touches) - hits
-        counts.append((hits, misses, max(0, misses - size)))
+        counts.append((hits, misses, max(0, misses - size) if size else 0))
     return counts
 
 
@@ -329,4 +361,5 @@ def _sizes_around(pages: int, page_size: int) -> tuple[int, ...]:
     """Powers of two times the page size, up to the first that holds all pages."""
     most = max(0, pages - 1).bit_length()
     least = max(0, most - _DEFAULT_SIZES + 1)
-    return tuple(page_size << power for power in range(least, most + 1))
+    most = min(most, (_MOST_BYTES // page_size).bit_length() - 1)
+    return tuple(page_size << power for power in range(min(least, most), most + 1))

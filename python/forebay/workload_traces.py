@@ -22,6 +22,10 @@ _ROUTINES = (
     *("MPI_File_write_all", "MPI_File_read_all"),
 )
 _OPEN, _SET_VIEW, _CLOSE, _WRITE, _READ = range(len(_ROUTINES))
+_MOST_BYTES = (1 << 63) - 1
+"""Of a file."""
+_MOST_CALLS = 1 << 22
+"""Of a process."""
 _CALL_NS = 1_000_000
 _RANK_NS = 1_000
 
@@ -63,10 +67,13 @@ def tile_io(
     y. `repetitions`: how often the reading is done. Raises ValueError for what makes no array, and
     OSError.
     """
-    across, down = grid or _squarest(processes)
-    _check(across * down == processes, f"a grid of {across}x{down} has no {processes} tiles")
     width, height = tile
-    _check(min(width, height, element, repetitions) > 0, "sizes are positive")
+    _check(min(processes, width, height, element, repetitions) > 0, "sizes are positive")
+    across, down = _squarest(processes) if grid is None else grid
+    _check(
+        min(across, down) > 0 and across * down == processes,
+        f"a grid of {across}x{down} has no {processes} tiles",
+    )
     _check(
         0 <= overlap[0] < width and 0 <= overlap[1] < height, "tiles overlap by less than a tile"
     )
@@ -74,6 +81,7 @@ def tile_io(
     row = (step_x * across + overlap[0]) * element
     array = row * (step_y * down + overlap[1])
     size = width * height * element
+    _check_extent(array, 1 + repetitions)
 
     def view(rank: int) -> _View:
         y, x = divmod(rank, across)
@@ -103,6 +111,7 @@ def ior(
     piece = transfer if piece is None else piece
     _check(min(processes, transfer, piece, segments, repetitions) > 0, "sizes are positive")
     _check(transfer % piece == 0, f"{transfer} bytes are no pieces of {piece}")
+    _check_extent(processes * segments * transfer, segments * (1 + repetitions))
 
     def view(rank: int) -> _View:
         return _View(rank * piece, processes * piece, 1, processes * piece, piece)
@@ -124,6 +133,7 @@ def mpi_io_test(
     the Darshan log mpi-io-test_32ranks. Raises ValueError and OSError.
     """
     _check(min(processes, size, iterations) > 0, "sizes are positive")
+    _check_extent(processes * iterations * size, 2 * iterations)
 
     def calls(rank: int) -> list[_Call]:
         places = [(i * processes + rank) * size for i in range(iterations)]
@@ -135,6 +145,14 @@ def mpi_io_test(
 def _check(holds: bool, otherwise: str) -> None:
     if not holds:
         raise ValueError(otherwise)
+
+
+def _check_extent(file_bytes: int, calls: int) -> None:
+    _check(file_bytes <= _MOST_BYTES, f"no file has {file_bytes:,} bytes")
+    _check(
+        calls <= _MOST_CALLS,
+        f"{calls:,} calls of a process are too many; {_MOST_CALLS:,} is the most",
+    )
 
 
 def _squarest(processes: int) -> tuple[int, int]:

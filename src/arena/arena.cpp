@@ -11,6 +11,7 @@ constexpr int64_t least_frames_for_shards = 128;
 constexpr int64_t frames_a_shard = 64;
 constexpr int64_t most_shards = 64;
 constexpr int64_t most_frames = 1 << 28;
+constexpr uint32_t most_buckets = uint32_t{1} << 31;
 constexpr std::size_t cache_line = 64;
 constexpr std::size_t memory_page = 4096;
 
@@ -21,7 +22,7 @@ std::size_t align_up(std::size_t value, std::size_t alignment) {
 }  // namespace
 
 uint32_t ArenaShape::buckets_per_shard() const {
-  return std::bit_ceil(std::max<uint32_t>(frames_per_shard(), 1) * 2);
+  return std::bit_ceil(std::clamp(frames_per_shard(), 1u, most_buckets / 2) * 2);
 }
 
 ArenaShape shape_arena(int64_t capacity_bytes, int64_t page_size, int64_t shards) {

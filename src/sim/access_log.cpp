@@ -29,6 +29,13 @@ std::vector<uint32_t> shared_opens(std::span<const trace::Open> opens) {
   return groups;
 }
 
+bool AccessLog::has_place(const DataAccess& access) const {
+  if (access.view == no_view) return access.offset >= 0 && access.offset <= access.end;
+  if (access.view < 0 || static_cast<std::size_t>(access.view) >= views_.size()) return false;
+  const trace::Place place = trace::place_of(view(access.view), access.position, access.bytes);
+  return place.offset >= 0 && place.offset == access.offset && place.end == access.end;
+}
+
 bool AccessLog::add(const DataAccess& access) {
   if (access.bytes <= 0) return true;
   if (access.view != no_view) {

@@ -54,8 +54,10 @@ class AccessLog {
   // The views that accesses refer to.
   void set_views(std::vector<Tiling> views) { views_ = std::move(views); }
 
-  // False: there is no room for one more. Accesses without a byte are left out, and counted are
-  // those whose view goes backwards or overlaps itself.
+  // Whether there is a byte where the access says that it is: in its view, or between its ends.
+  bool has_place(const DataAccess& access) const;
+  // Of an access that has its place. False: there is no room for one more. Accesses without a byte
+  // are left out, and counted are those whose view goes backwards or overlaps itself.
   bool add(const DataAccess& access);
   // Brings the accesses into the order of their starts; those that start at once keep theirs.
   void sort();

@@ -137,13 +137,15 @@ class Aggregator {
       domains_.emplace_back(begin, end);
       begin = end;
     }
+    uint64_t left = most_;
     for (Domain& domain : domains_) {
       for (const uint32_t index : members) domain.add(log_, log_.accesses()[index]);
       for (const uint32_t index : members) {
-        if (!domain.add_rounds(log_, log_.accesses()[index], aggregation_.buffer_bytes, most_))
+        if (!domain.add_rounds(log_, log_.accesses()[index], aggregation_.buffer_bytes, left))
           return false;
       }
       domain.finish();
+      left -= domain.rounds().size();
     }
     return true;
   }

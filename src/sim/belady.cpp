@@ -40,6 +40,7 @@ std::vector<Touch> next_touches(std::span<const PageKey> touches, uint32_t* page
 // entry; the old one, whose time has passed, is below everything that is still to come.
 int64_t hits_of(const std::vector<Touch>& next, const std::vector<uint32_t>& page_of,
                 uint32_t pages, uint32_t frames) {
+  if (frames == 0) return 0;
   struct Entry {
     Touch next;
     uint32_t page;

@@ -3,7 +3,9 @@
 // page that is touched.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -11,8 +13,11 @@
 
 namespace forebay::sim {
 
-// The hits of a cache of each of `frames` pages over all of `touches`. Takes some 40 bytes of
-// memory a touch while it works.
+// More cannot be told apart.
+inline constexpr std::size_t most_touches = std::numeric_limits<uint32_t>::max() - 1;
+
+// The hits of a cache of each of `frames` pages over all of `touches`, at most `most_touches`.
+// Takes some 40 bytes of memory a touch while it works.
 std::vector<int64_t> min_hits(std::span<const PageKey> touches, std::span<const uint32_t> frames);
 
 }  // namespace forebay::sim

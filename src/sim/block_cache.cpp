@@ -11,18 +11,28 @@ constexpr std::size_t frame_ahead = 12;
 
 ArenaShape arena_of(uint32_t frames, uint32_t shards) {
   ArenaShape shape;
-  shape.shards = std::max(shards, 1u);
-  shape.frames = std::max(frames / shape.shards, 1u) * shape.shards;
+  shape.shards = std::clamp(shards, 1u, frames);
+  shape.frames = frames / shape.shards * shape.shards;
   return shape;
 }
 
 }  // namespace
 
-BlockCache::BlockCache(const PolicySpec& policy, uint32_t frames, uint32_t shards)
-    : shards_(policy, arena_of(frames, shards)) {}
+uint32_t useful_frames(uint32_t frames, uint64_t touches, uint32_t shards) {
+  const uint64_t a_shard = std::min<uint64_t>(frames, touches);
+  return static_cast<uint32_t>(std::min<uint64_t>(frames, a_shard * std::max(shards, 1u)));
+}
+
+BlockCache::BlockCache(const PolicySpec& policy, uint32_t frames, uint32_t shards) {
+  if (frames > 0) shards_.emplace(policy, arena_of(frames, shards));
+}
 
 bool BlockCache::access(PageKey key) {
-  BasicShard<FrameSlot>& of_key = shards_.of(key);
+  if (!shards_) {
+    ++misses_;
+    return false;
+  }
+  BasicShard<FrameSlot>& of_key = shards_->of(key);
   const Acquired acquired = of_key.acquire(key, true, *this);
   if (acquired.outcome == Acquire::hit) {
     ++hits_;
@@ -40,10 +50,10 @@ bool BlockCache::access(PageKey key) {
 
 void BlockCache::access(std::span<const PageKey> keys) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (i + bucket_ahead < keys.size())
-      shards_.of(keys[i + bucket_ahead]).prefetch_bucket(keys[i + bucket_ahead]);
-    if (i + frame_ahead < keys.size())
-      shards_.of(keys[i + frame_ahead]).prefetch_frame(keys[i + frame_ahead]);
+    if (shards_ && i + bucket_ahead < keys.size())
+      shards_->of(keys[i + bucket_ahead]).prefetch_bucket(keys[i + bucket_ahead]);
+    if (shards_ && i + frame_ahead < keys.size())
+      shards_->of(keys[i + frame_ahead]).prefetch_frame(keys[i + frame_ahead]);
     access(keys[i]);
   }
 }

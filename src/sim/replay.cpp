@@ -1,6 +1,7 @@
 #include "sim/replay.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -38,16 +39,20 @@ Step step_of(const trace::Routine& routine) {
 class Player {
  public:
   Player(const trace::Job& job, const trace::Table& table, const RuntimeSettings& settings)
-      : job_(job), table_(table), cache_(settings) {
+      : job_(job),
+        table_(table),
+        cache_(settings),
+        most_bytes_(std::numeric_limits<int64_t>::max() - settings.page_size) {
     for (const trace::Routine& routine : job.routines()) steps_.push_back(step_of(routine));
   }
 
-  // False: the step belongs to a file that nobody had joined.
+  // False: the step belongs to a file that nobody had joined, or to bytes that no file has.
   bool play(std::size_t row) {
     const Step step = steps_[table_.routine[row]];
     const int64_t argument = table_.position[row];
     const std::pair<uint32_t, int32_t> who{table_.process[row], table_.open[row]};
     if (step == Step::join) {
+      if (argument < 0 || argument > most_bytes_) return false;
       const bool reads = table_.requested[row] != 0;
       handles_[who] = cache_.open(static_cast<uint64_t>(table_.file[row]), reads, argument);
       return true;
@@ -67,13 +72,16 @@ class Player {
         cache_.drop_clean(handle);
         break;
       case Step::truncate:
+        if (argument < 0) return false;
         cache_.truncate(handle, argument);
         break;
       case Step::resize:
+        if (argument < 0 || argument > most_bytes_) return false;
         cache_.resize(handle, argument);
         break;
       case Step::read:
       case Step::write:
+        if (table_.end[row] > most_bytes_) return false;
         access(handle, step, row);
         break;
       default:
@@ -110,7 +118,8 @@ class Player {
   const trace::Job& job_;
   const trace::Table& table_;
   RuntimeCache cache_;
-  std::vector<Step> steps_;                                                    // of each routine
+  int64_t most_bytes_;       // of a file: its last page ends within 63 bits
+  std::vector<Step> steps_;  // of each routine
   std::map<std::pair<uint32_t, int32_t>, RuntimeCache::HandleIndex> handles_;  // process and open
 };
 
@@ -164,8 +173,8 @@ Replayed replay(const trace::Job& job, const trace::Table& table, const RuntimeS
     replayed.problem = gap_in(steps);
     for (std::size_t i = 0; i < steps.size() && replayed.problem.empty(); ++i) {
       if (!player.play(steps[i].row))
-        replayed.problem =
-            "number " + std::to_string(steps[i].sequence) + " is of a file that was not opened";
+        replayed.problem = "number " + std::to_string(steps[i].sequence) +
+                           " is of a file or bytes that are not there";
     }
     if (!replayed.problem.empty()) {
       replayed.problem = "the cache of " + name + ": " + replayed.problem +

@@ -248,7 +248,7 @@ def test_files_and_figures_are_written(tmp_path: Path) -> None:
     [
         (("--policy", "lru,best"), "'best' is not one of"),
         (("--cache-size", "12 parsecs"), "is no size"),
-        (("--cache-size", "1KiB", "--page-size", "4KiB"), "has no page"),
+        (("--policy", ","), "',' names nothing"),
         (("--awareness", "total"), "'total' is not one of original, aggregated"),
         (("--aggregators", "0"), "0 is not in the range"),
         (("--plot", "figure.doc"), "end it in .svg"),

@@ -112,6 +112,40 @@ TEST(BlockCache, KeepsLittleForABlock) {
   }
 }
 
+TEST(BlockCache, WithoutFramesHoldsNothing) {
+  const std::vector<PageKey> touches = pages({1, 1, 2, 1});
+  for (const PolicySpec& policy : policies()) {
+    sim::BlockCache cache(policy, 0, 4);
+    cache.access(touches);
+    EXPECT_EQ(cache.hits(), 0) << policy.name;
+    EXPECT_EQ(cache.misses(), 4) << policy.name;
+    EXPECT_EQ(cache.evictions(), 0) << policy.name;
+    EXPECT_EQ(cache.frames(), 0U) << policy.name;
+  }
+  EXPECT_EQ(sim::min_hits(touches, std::vector<uint32_t>{0, 1}), (std::vector<int64_t>{0, 1}));
+}
+
+TEST(BlockCache, HasNoMoreFramesThanItIsGiven) {
+  for (const PolicySpec& policy : policies())
+    EXPECT_EQ(sim::BlockCache(policy, 3, 8).frames(), 3U) << policy.name;
+}
+
+TEST(BlockCache, UselessFramesMakeNoDifference) {
+  const std::vector<PageKey> touches = random_touches(1, 2000, 300);
+  for (const PolicySpec& policy : policies()) {
+    for (const uint32_t shards : {1U, 4U}) {
+      sim::BlockCache large(policy, 100'000, shards);
+      const uint32_t useful = sim::useful_frames(100'000, touches.size(), shards);
+      EXPECT_LE(useful, touches.size() * shards);
+      sim::BlockCache enough(policy, useful, shards);
+      large.access(touches);
+      enough.access(touches);
+      EXPECT_EQ(large.hits(), enough.hits()) << policy.name;
+      EXPECT_EQ(enough.evictions(), 0) << policy.name;
+    }
+  }
+}
+
 TEST(Belady, IsTheDefinition) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     const std::vector<PageKey> touches = random_touches(seed, 400, 60);
