@@ -22,8 +22,8 @@ Status commit_in_shared_arena(Handle& handle) {
   const bool alone = last && is_little(handle);
   const Status mine = alone ? commit(handle) : Status::success();
   const auto agreed =
-      agree_max(handle.own.comm, std::array<int64_t, 2>{static_cast<int64_t>(mine.code),
-                                                        last && !alone ? 1 : 0});
+      agree_max(handle.own.comm,
+                std::array<int64_t, 2>{static_cast<int64_t>(mine.code), last && !alone ? 1 : 0});
   if (agreed[1] != 0) return agree_status(handle.own.comm, commit(handle));
   const Status status = mine.ok() ? Status{static_cast<Code>(agreed[0]), 0, -1} : mine;
   if (status.ok()) handle.cached->note_stored();
