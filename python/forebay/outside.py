@@ -21,6 +21,8 @@ from forebay.launch import finish_like, run_command
 # preload the second, with the reason, when it could not load the interposer.
 _USED = "used"
 _UNLOADABLE = "unloadable"
+# The job that its ranks agreed on, where that is not the one that they were given.
+_JOB = "job"
 # The committer's: bytes, path and problem of each file that ended processes left, a line each.
 _SAVED = "saved"
 _COMMITTER_SECONDS = 60
@@ -72,7 +74,8 @@ def _report_saved(directory: Path, environment: dict[str, str]) -> None:
     from forebay import _core
 
     arena_dir = os.fsencode(environment.get("FOREBAY_ARENA_DIR", ""))
-    job = os.fsencode(environment["FOREBAY_JOB"])
+    agreed = directory / _JOB
+    job = agreed.read_bytes() if agreed.exists() else os.fsencode(environment["FOREBAY_JOB"])
     began = time.monotonic()
     while True:
         caches = _core.recover(arena_dir, job, True, False)

@@ -131,7 +131,7 @@ def start(command: Sequence[str], environment: dict[str, str], mpi: str | None) 
     if inside_launcher(environment) or "FOREBAY_JOB" in environment:
         from forebay.launch import replace_process
 
-        # Where there is no secret of the job yet, its ranks agree on one in MPI_Init.
+        # A rank without a name of its job takes that of its launch, or of other ranks.
         replace_process(command, environment)
     from forebay.outside import run_job
 

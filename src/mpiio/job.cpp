@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/auxv.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,12 +9,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string_view>
+
+#include "mpiio/agreement.h"
+#include "mpiio/handle.h"
+#include "mpiio/launch.h"
 
 namespace forebay::mpiio {
 namespace {
 
-constexpr std::size_t secret_bytes = 33;  // 32 hexadecimal digits and the end
+constexpr std::size_t job_bytes = 256;  // a file bears the name
 
 // The ranks of this job on this node, as launchers tell them: Hydra, Open MPI, Slurm. 1: not told.
 int64_t launched_processes() {
@@ -26,23 +30,6 @@ int64_t launched_processes() {
     if (count > 0) return count;
   }
   return 1;
-}
-
-struct Environment {
-  Options options;
-  std::vector<std::string> mistakes;
-
-  Environment() {
-    if (getauxval(AT_SECURE) != 0) return;
-    options = options_from_environment(
-        [this](const Mistake& mistake) { mistakes.push_back(mistake.line()); });
-    options.local_processes = launched_processes();
-  }
-};
-
-Environment& environment() {
-  static Environment read;
-  return read;
 }
 
 std::string node_name(const Options& options) {
@@ -58,15 +45,64 @@ std::string node_name(const Options& options) {
          std::string(boot.data(), length < 0 ? 0 : static_cast<std::size_t>(length));
 }
 
-void make_secret(std::array<char, secret_bytes>& text) {
-  std::array<unsigned char, 16> random{};
-  if (getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) return;
-  for (std::size_t i = 0; i < random.size(); ++i) std::snprintf(&text[2 * i], 3, "%02x", random[i]);
+// The name that this process's launch has on this node; a process that is no rank is a job alone.
+std::string local_job(const Options& options) {
+  const std::string launch = launch_name();
+  if (launch.empty()) return "process-" + std::to_string(getpid());
+  return launch + "-" + std::to_string(static_cast<uint64_t>(hash_text(node_name(options))));
+}
+
+struct Environment {
+  Options options;
+  std::vector<std::string> mistakes;
+
+  Environment() {
+    if (getauxval(AT_SECURE) != 0) return;
+    options = options_from_environment(
+        [this](const Mistake& mistake) { mistakes.push_back(mistake.line()); });
+    options.local_processes = launched_processes();
+    if (options.job.empty())
+      options.job = local_job(options);
+    else
+      options.job.resize(std::min(options.job.size(), job_bytes - 1));
+  }
+};
+
+Environment& environment() {
+  static Environment read;
+  return read;
 }
 
 void touch(const std::string& path) {
   const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
   if (file >= 0) close(file);
+}
+
+std::mutex job_mutex;
+int opens_under_way = 0;
+
+// A rank's claim that its job be taken: the stronger, the larger.
+constexpr int64_t was_given_job = int64_t{1} << 32;  // `forebay run` asks for its job in the end
+constexpr int64_t keeps_job = int64_t{1} << 33;      // something is cached in its name
+
+// Whether anything but the open under way depends on this process's job. Under job_mutex.
+bool job_is_kept() { return opens_under_way > 1 || open_handles.size() > 0; }
+
+bool job_was_given() {
+  const char* const name = std::getenv("FOREBAY_JOB");
+  return name != nullptr && *name != '\0';
+}
+
+// `forebay run` looks in the end for what was left in the job's name.
+void tell_job() {
+  const char* const folder = std::getenv("FOREBAY_RUN_DIR");
+  if (folder == nullptr) return;
+  const std::string path = std::string(folder) + "/job";
+  const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) return;
+  const std::string& job = process_options().job;
+  [[maybe_unused]] const ssize_t written = write(file, job.data(), job.size());
+  close(file);
 }
 
 }  // namespace
@@ -116,24 +152,42 @@ int64_t node_identity() {
   return identity;
 }
 
-int64_t job_identity() {
-  const std::string& secret = process_options().job;
-  return secret.empty() ? 0 : hash_text(secret);
+int64_t job_identity() { return hash_text(process_options().job); }
+
+OpenUnderWay::OpenUnderWay() {
+  const std::lock_guard guard(job_mutex);
+  ++opens_under_way;
 }
 
-void share_job_secret(MPI_Comm comm, int root) {
-  int rank = 0;
-  mpi().Comm_rank(comm, &rank);
-  std::array<char, secret_bytes> text{};
-  std::string& mine = environment().options.job;
-  if (rank == root) {
-    if (mine.empty())
-      make_secret(text);
-    else
-      mine.copy(text.data(), text.size() - 1);
-  }
-  mpi().Bcast(text.data(), static_cast<int>(text.size()), mpi().byte, root, comm);
-  if (mine.empty()) mine = text.data();
+OpenUnderWay::~OpenUnderWay() {
+  const std::lock_guard guard(job_mutex);
+  --opens_under_way;
+}
+
+std::array<int64_t, job_words> job_proposal(int rank) {
+  constexpr int64_t nobody = INT64_MIN;
+  const int64_t job = job_identity();
+  const std::lock_guard guard(job_mutex);
+  const bool kept = job_is_kept();
+  const int64_t claim = kept ? keeps_job : job_was_given() ? was_given_job : 0;
+  return {job, ~job, kept ? job : nobody, kept ? ~job : nobody, claim | rank};
+}
+
+JobTerms job_terms(const std::array<int64_t, job_words>& agreed) {
+  if (same_everywhere(agreed[0], agreed[1])) return {true, -1};
+  const bool one_claim = (agreed[4] & keeps_job) == 0 || same_everywhere(agreed[2], agreed[3]);
+  return {false, one_claim ? static_cast<int>(agreed[4] & 0x7fffffff) : -1};
+}
+
+void take_job_of(MPI_Comm comm, int giver) {
+  std::array<char, job_bytes> text{};
+  process_options().job.copy(text.data(), text.size() - 1);
+  mpi().Bcast(text.data(), static_cast<int>(text.size()), mpi().byte, giver, comm);
+  const std::lock_guard guard(job_mutex);
+  if (process_options().job == text.data() || job_is_kept() || runtime::node_keeps_bytes()) return;
+  runtime::leave_node();
+  environment().options.job = text.data();
+  tell_job();
 }
 
 void mark_used() {

@@ -1,8 +1,15 @@
-// What makes processes belong together: the node they run on and the secret of their job, by which
+// What makes processes belong together: the node they run on and the name of their job, by which
 // they find one another's arena and nobody else does.
+//
+// `forebay run` around the launcher names the job (FOREBAY_JOB). Elsewhere processes begin with the
+// name of their launch on their node, and ranks that come with different names take one of them
+// when they first open a file together. Nothing is asked of ranks that open no file: they may run
+// without Forebay.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +18,8 @@
 
 namespace forebay::mpiio {
 
-// The process's options, read from the environment at first use; `job` holds the secret once known.
+// The process's options, read from the environment at first use. `job` may change, but not while a
+// file is open or an OpenUnderWay lives.
 const Options& process_options();
 
 // What was wrong in the environment that they were read from, a line each.
@@ -27,12 +35,32 @@ bool first_on_node();
 // Equal for processes of one node, and hardly otherwise (FOREBAY_NODE names another, for tests).
 int64_t node_identity();
 
-// Equal for processes with the same secret; 0 while there is none.
+// Equal for processes of the same job.
 int64_t job_identity();
 
-// Gives every rank that has no secret yet that of rank `root`, which makes one if need be. Called
-// by all ranks of `comm`.
-void share_job_secret(MPI_Comm comm, int root);
+// Lives while this process opens a file: another thread's agreement leaves its job alone.
+class OpenUnderWay {
+ public:
+  OpenUnderWay();
+  ~OpenUnderWay();
+  OpenUnderWay(const OpenUnderWay&) = delete;
+  OpenUnderWay& operator=(const OpenUnderWay&) = delete;
+};
+
+// What rank number `rank` of a communicator says of its job, for agree_max.
+constexpr std::size_t job_words = 5;
+std::array<int64_t, job_words> job_proposal(int rank);
+
+// What follows from the largest of all ranks' words, the same on all ranks.
+struct JobTerms {
+  bool agree = false;  // all have one job
+  int giver = -1;      // else the rank whose job all are to take; -1: several cannot leave theirs
+};
+JobTerms job_terms(const std::array<int64_t, job_words>& agreed);
+
+// Has every rank of `comm` take the job of rank `giver`. A rank that cannot, since something of its
+// own is cached by now, keeps its job. Called by all ranks.
+void take_job_of(MPI_Comm comm, int giver);
 
 // The process has other rights than who started it (setuid): nothing of its environment is obeyed,
 // and nothing cached. Says so once.

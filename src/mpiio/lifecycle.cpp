@@ -17,18 +17,6 @@
 namespace forebay::mpiio {
 namespace {
 
-// Ranks started without `forebay run` around the launcher have no secret in common yet; opens of
-// MPI_COMM_SELF must find one already there.
-void agree_on_job() {
-  if (!process_options().job.empty()) return;
-  MPI_Comm node = mpi().comm_null;
-  if (mpi().Comm_split_type(mpi().comm_world, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &node) !=
-      MPI_SUCCESS)
-    return;
-  share_job_secret(node, 0);
-  mpi().Comm_free(&node);
-}
-
 // A program linked with the interposer and with no MPI library.
 void require_library() {
   if (mpi().Init != nullptr) return;
@@ -39,7 +27,6 @@ void require_library() {
 
 void begin() {
   learn_thread_level();
-  agree_on_job();
   tell_of_environment();
   begin_tracing(true);
 }

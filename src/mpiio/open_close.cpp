@@ -41,20 +41,18 @@ struct Opening {
 struct Terms {
   bool cache = false;  // all want it and can have it
   bool one_node = false;
-  bool secret_lacks = false;
-  bool mistaken = false;   // some rank has mistakes to tell
-  int secret_holder = -1;  // a rank that has a secret, -1: none
-  int64_t spare = -1;      // a communicator of ours that all ranks have to spare
+  JobTerms job;
+  bool mistaken = false;  // some rank has mistakes to tell
+  int64_t spare = -1;     // a communicator of ours that all ranks have to spare
 };
 
 // What this rank knows of the file before the others are asked. False: it is to be the library's.
-bool describe(Opening& opening, const char* name, int64_t& node, bool& has_secret) {
+bool describe(Opening& opening, const char* name, int64_t& node) {
   return within_memory([&] {
            opening.name = name;
            opening.mistakes = to_tell_of_environment(opening.comm);
            opening.options = file_options(opening.info, opening.name, opening.mistakes);
            node = node_identity();
-           has_secret = job_identity() != 0;
          })
       .ok();
 }
@@ -62,10 +60,8 @@ bool describe(Opening& opening, const char* name, int64_t& node, bool& has_secre
 Terms agree_terms(Opening& opening, const char* name) {
   const Options& options = opening.options;
   int64_t node = 0;
-  bool has_secret = false;
-  const bool wanted = name != nullptr && describe(opening, name, node, has_secret) &&
-                      options.enable && !other_rights() &&
-                      options.step_aside != StepAside::always &&
+  const bool wanted = name != nullptr && describe(opening, name, node) && options.enable &&
+                      !other_rights() && options.step_aside != StepAside::always &&
                       !(opening.amode & MPI_MODE_SEQUENTIAL);
   int rank = 0;
   mpi().Comm_rank(opening.comm, &rank);
@@ -73,19 +69,19 @@ Terms agree_terms(Opening& opening, const char* name) {
   const int64_t rules = hash_text(std::to_string(static_cast<int>(options.scope)) + "," +
                                   std::to_string(static_cast<int>(options.consistency)));
   const int64_t spare = spare_comm(opening.comm);
+  const std::array<int64_t, job_words> job = job_proposal(rank);
   const auto agreed = agree_max(
-      opening.comm,
-      std::array<int64_t, 10>{wanted ? 0 : 1, node, ~node, rules, ~rules, has_secret ? rank : -1,
-                              has_secret ? 0 : 1, spare, ~spare, opening.mistakes.empty() ? 0 : 1});
+      opening.comm, std::array<int64_t, 13>{wanted ? 0 : 1, node, ~node, rules, ~rules, spare,
+                                            ~spare, job[0], job[1], job[2], job[3], job[4], opening.mistakes.empty() ? 0 : 1});
   Terms terms;
   terms.one_node = same_everywhere(agreed[1], agreed[2]);
-  terms.secret_holder = static_cast<int>(agreed[5]);
-  terms.secret_lacks = agreed[6] != 0;
-  if (same_everywhere(agreed[7], agreed[8])) terms.spare = spare;
-  terms.mistaken = agreed[9] != 0;
+  terms.job = job_terms({agreed[7], agreed[8], agreed[9], agreed[10], agreed[11]});
+  if (same_everywhere(agreed[5], agreed[6])) terms.spare = spare;
+  terms.mistaken = agreed[12] != 0;
   // Across nodes a cache of the node alone is right only where the program has agreed to the
   // standard's rules of visibility.
   terms.cache = agreed[0] == 0 && same_everywhere(agreed[3], agreed[4]) &&
+                (terms.job.agree || terms.job.giver >= 0) &&
                 (terms.one_node || options.consistency == Consistency::mpi);
   return terms;
 }
@@ -160,7 +156,7 @@ void tell_refusal(const std::string& name, const Status& refusal) {
 }
 
 // Settles what the ranks share; `handle` is null on ranks that could not open (`refusal`). Ready to
-// cache if every rank is, has the same secret and, on one node, sees the same memory: all ranks get
+// cache if every rank is, is of the same job and, on one node, sees the same memory: all ranks get
 // the same answer.
 bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const Status& refusal) {
   constexpr int64_t not_mine = INT64_MIN;
@@ -201,8 +197,8 @@ void open_cached(Opening& opening, const Terms& terms) {
   const HandlesChange change;
   std::unique_ptr<Handle> handle;
   Status refusal;
+  if (terms.job.giver >= 0) take_job_of(opening.comm, terms.job.giver);
   const Status had_memory = within_memory([&] {
-    if (terms.secret_lacks) share_job_secret(opening.comm, std::max(terms.secret_holder, 0));
     opening.options.job = process_options().job;
     handle = open_alone(opening, &refusal);
   });
@@ -277,6 +273,7 @@ int open_and_cache(MPI_Comm comm, const char* name, int amode, MPI_Info info, MP
   const bool opened = code == MPI_SUCCESS && *file != mpi().file_null;
   mark_used();
   learn_thread_level();
+  const OpenUnderWay under_way;
   Opening opening{comm, *file, {}, amode, info, {}, {}};
   tell_of_environment();
   const Terms terms = agree_terms(opening, opened ? name : nullptr);

@@ -68,6 +68,8 @@ struct Seat;
 Node* node(const Options& process_options, Status* status);
 // Ends helper threads, unmaps and (last process out) removes what was created. At MPI_Finalize.
 void leave_node();
+// Whether bytes that storage would not take wait in the node's caches.
+bool node_keeps_bytes();
 
 // Tells this node's shared memory from any other: equal for the processes that have joined it.
 int64_t memory_identity(Node& node);

@@ -344,6 +344,13 @@ void leave_node() {
   }
 }
 
+bool node_keeps_bytes() {
+  const std::lock_guard<std::mutex> guard(nodes_mutex);
+  forget_parents_nodes();
+  return std::any_of(std::begin(nodes), std::end(nodes),
+                     [](const Node* node) { return node != nullptr && node->keeps_bytes(); });
+}
+
 int64_t memory_identity(Node& node) { return node.registry().identity; }
 
 bool first_notice(Node& node, uint64_t number) {

@@ -14,6 +14,7 @@ namespace {
 
 struct Entry {
   char state = 'X';  // as in proc(5); X: no such process
+  pid_t parent = 0;
   uint64_t started = 0;
 };
 
@@ -32,6 +33,7 @@ Entry entry_of(pid_t pid) {
   if (at == nullptr || at[1] == '\0') return {};
   Entry entry;
   entry.state = at[2];
+  entry.parent = static_cast<pid_t>(std::strtol(at + 3, nullptr, 10));
   constexpr int fields_to_start_time = 22 - 3;  // the state is field 3
   at += 1;                                      // the blank before it
   for (int field = 0; field < fields_to_start_time && at != nullptr; ++field) {
@@ -48,7 +50,11 @@ uint64_t name_space() {
 
 }  // namespace
 
-ProcessId this_process() { return {getpid(), entry_of(getpid()).started, name_space()}; }
+ProcessId this_process() { return process_numbered(getpid()); }
+
+ProcessId process_numbered(pid_t pid) { return {pid, entry_of(pid).started, name_space()}; }
+
+pid_t parent_of(pid_t pid) { return entry_of(pid).parent; }
 
 bool alive(const ProcessId& process) {
   if (process.pid == 0) return false;

@@ -15,6 +15,10 @@ struct ProcessId {
 };
 
 ProcessId this_process();
+ProcessId process_numbered(pid_t pid);
+
+// Who started it, or has adopted it since; 0: not known.
+pid_t parent_of(pid_t pid);
 
 // Runs, and has not ended but for being waited for. Of a process in another name space nothing can
 // be known: it counts as alive.

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from command import FOREBAY, forebay, outside
+from forebay import _core
+from forebay import outside as outside_launcher
 
 SHOW = [sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))"]
 UNUSED = "no process on this node used MPI-IO through Forebay"
@@ -118,6 +120,21 @@ def test_nothing_is_said_when_it_was_used():
 def test_the_reason_of_a_failure_is_said():
     done = forebay("run", "--", "sh", "-c", "echo because > $FOREBAY_RUN_DIR/unloadable")
     assert "could not be loaded (because)" in done.stderr
+
+
+def test_what_was_left_is_looked_for_in_the_name_of_the_agreed_job(tmp_path, monkeypatch):
+    asked = []
+
+    def recover(arena_dir, job, commit, discard):
+        asked.append(job)
+        return []
+
+    monkeypatch.setattr(_core, "recover", recover)
+    environment = {"FOREBAY_JOB": "own"}
+    outside_launcher._report_saved(tmp_path, environment)
+    (tmp_path / "job").write_text("agreed")
+    outside_launcher._report_saved(tmp_path, environment)
+    assert asked == [b"own", b"agreed"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
