@@ -17,16 +17,24 @@ import click
 from forebay.job import new_job
 from forebay.launch import finish_like, run_command
 
-# Files of the run directory: the interposer leaves the first when MPI-IO was used through it, the
-# preload the second, with the reason, when it could not load the interposer.
-_USED = "used"
+# Files of the run directory. The preload leaves the first when it was loaded into any process, the
+# second, with the process's name, when that was given LD_PRELOAD as an argument, the third when it
+# found an MPI library, the fourth, with the reason, when it could not load the interposer. The
+# interposer leaves the others: MPI-IO was used through it; a file was cached; one was not, and why.
+_LOADED = "loaded"
+_OTHER_PRELOAD = "ld_preload"
+_MPI = "mpi"
 _UNLOADABLE = "unloadable"
+_USED = "used"
+_CACHED = "cached"
+_UNCACHED = "uncached.*"
 # The job that its ranks agreed on, where that is not the one that they were given.
 _JOB = "job"
 # The committer's: bytes, path and problem of each file that ended processes left, a line each.
 _SAVED = "saved"
 _COMMITTER_SECONDS = 60
 _DYING_SECONDS = 2
+_SCRIPT_BYTES = 1 << 20
 
 
 def run_job(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
@@ -57,7 +65,7 @@ def _run_in_directory(command: Sequence[str], environment: dict[str, str]) -> in
     try:
         environment["FOREBAY_RUN_DIR"] = str(directory)
         status = run_command(command, environment)
-        _report_if_unused(directory)
+        _report_if_in_vain(directory, command)
         _report_trace(environment)
         return status
     finally:
@@ -125,15 +133,54 @@ def _report_trace(environment: dict[str, str]) -> None:
         click.echo("forebay: no process of this node was traced", err=True)
 
 
-def _report_if_unused(directory: Path) -> None:
-    if (directory / _USED).exists():
+def _report_if_in_vain(directory: Path, command: Sequence[str]) -> None:
+    """One line where no file was cached, unless the user wanted it so or was told at once."""
+    if not (directory / _USED).exists():
+        reason = _why_unused(directory, command)
+        said = f"no process on this node used MPI-IO through Forebay; {reason}"
+    elif not (directory / _CACHED).exists():
+        reasons = [mark.read_text() for mark in sorted(directory.glob(_UNCACHED))]
+        if not reasons:
+            return
+        said = "no file was cached on this node; " + "; ".join(reasons)
+    else:
         return
+    click.echo(f"forebay: {said}", err=True)
+
+
+def _why_unused(directory: Path, command: Sequence[str]) -> str:
+    """What the processes' marks say; a guess only where they say nothing."""
     unloadable = directory / _UNLOADABLE
     if unloadable.exists():
-        reason = f"the interposer could not be loaded ({unloadable.read_text().strip()})"
-    else:
-        reason = (
-            "perhaps MPI is linked statically, or the program writes by POSIX I/O or by PnetCDF's "
-            "GIO driver (PNETCDF_HINTS=nc_driver=mpiio changes that)"
+        return f"the interposer could not be loaded ({unloadable.read_text().strip()})"
+    if (directory / _MPI).exists():
+        return (
+            "MPI was found, but no file was opened by MPI_File_open: perhaps the program writes by "
+            "POSIX I/O, or by PnetCDF's GIO driver (PNETCDF_HINTS=nc_driver=mpiio changes that)"
         )
-    click.echo(f"forebay: no process on this node used MPI-IO through Forebay; {reason}", err=True)
+    setter = _who_sets_preload(directory, command)
+    if setter:
+        return (
+            f"{setter} changes LD_PRELOAD, which drops Forebay: put `forebay run --` right before "
+            "the program, or keep $LD_PRELOAD in the new value"
+        )
+    if not (directory / _LOADED).exists():
+        return "it was loaded into no process: perhaps the command is linked statically"
+    return "no process loaded an MPI library: perhaps the program's MPI is linked statically"
+
+
+def _who_sets_preload(directory: Path, command: Sequence[str]) -> str | None:
+    """Whose arguments change LD_PRELOAD, or the script that does."""
+    mark = directory / _OTHER_PRELOAD
+    if mark.exists():
+        return f"the command line of {Path(mark.read_text()).name}"
+    return next((word for word in command if _is_script_with_preload(Path(word))), None)
+
+
+def _is_script_with_preload(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            start = file.read(_SCRIPT_BYTES)
+    except OSError:
+        return False
+    return b"LD_PRELOAD=" in start and b"\0" not in start

@@ -91,22 +91,33 @@ Status move_pieces(Handle& handle, Operation operation, int64_t position, const 
   PieceWalk walk(handle.view, position, buffer);
   std::array<Piece, batch_pieces> batch;
   int64_t wanted = 0;
+  bool continued = false;
   while (const std::size_t count = walk.next(batch, wanted)) {
     const std::span<const Piece> pieces(batch.data(), count);
     int64_t done = wanted;
-    const Status status = operation == Operation::write ? handle.cached->write(pieces)
-                                                        : handle.cached->read(pieces, &done);
+    const Status status = operation == Operation::write
+                              ? handle.cached->write(pieces, continued)
+                              : handle.cached->read(pieces, &done, continued);
     if (!status.ok()) return status;
+    continued = true;
     moved += done;
     if (done < wanted) break;  // the end of file; all later bytes of a view lie behind it
   }
   return Status::success();
 }
 
+// A call that moves nothing is a call, too.
+Status count_only(Handle& handle, Operation operation) {
+  int64_t moved = 0;
+  const std::span<const Piece> none;
+  return operation == Operation::write ? handle.cached->write(none)
+                                       : handle.cached->read(none, &moved);
+}
+
 // The access proper, on the cache.
 Status move(Handle& handle, Operation operation, int64_t position, const Buffer& buffer,
             int64_t& moved) {
-  if (buffer.bytes == 0) return Status::success();
+  if (buffer.bytes == 0) return count_only(handle, operation);
   if (handle.view.empty())
     return operation == Operation::read ? Status::success() : Status{Code::bad_argument, 0, -1};
   const AtomicAccess alone(handle);

@@ -19,6 +19,7 @@
 #include "mpiio/mistakes.h"
 #include "mpiio/mpi_library.h"
 #include "mpiio/own_comm.h"
+#include "mpiio/uncached.h"
 #include "mpiio/view.h"
 #include "runtime/cached_file.h"
 
@@ -78,7 +79,8 @@ struct Handle {
   std::array<int32_t, 4> shared_words{-1, -1, -1, -1};  // its words, where this rank allocated them
   OrderedTurn ordered;
   SplitCollective split;
-  Mistakes mistakes;  // (lock) in hints, so far untold
+  Mistakes mistakes;        // (lock) in hints, so far untold
+  UncachedCounts uncached;  // calls that the MPI library carried out
   std::mutex mutex;
   std::atomic<bool> entered{false};  // held in place of the mutex where one suffices
 

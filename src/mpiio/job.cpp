@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +14,7 @@
 #include "mpiio/agreement.h"
 #include "mpiio/handle.h"
 #include "mpiio/launch.h"
+#include "mpiio/run_folder.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -73,11 +73,6 @@ Environment& environment() {
   return read;
 }
 
-void touch(const std::string& path) {
-  const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
-  if (file >= 0) close(file);
-}
-
 std::mutex job_mutex;
 int opens_under_way = 0;
 
@@ -91,18 +86,6 @@ bool job_is_kept() { return opens_under_way > 1 || open_handles.size() > 0; }
 bool job_was_given() {
   const char* const name = std::getenv("FOREBAY_JOB");
   return name != nullptr && *name != '\0';
-}
-
-// `forebay run` looks in the end for what was left in the job's name.
-void tell_job() {
-  const char* const folder = std::getenv("FOREBAY_RUN_DIR");
-  if (folder == nullptr) return;
-  const std::string path = std::string(folder) + "/job";
-  const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) return;
-  const std::string& job = process_options().job;
-  [[maybe_unused]] const ssize_t written = write(file, job.data(), job.size());
-  close(file);
 }
 
 }  // namespace
@@ -187,16 +170,7 @@ void take_job_of(MPI_Comm comm, int giver) {
   if (process_options().job == text.data() || job_is_kept() || runtime::node_keeps_bytes()) return;
   runtime::leave_node();
   environment().options.job = text.data();
-  tell_job();
-}
-
-void mark_used() {
-  if (other_rights()) return;
-  static std::atomic<bool> marked{false};
-  const char* folder = std::getenv("FOREBAY_RUN_DIR");
-  if (folder == nullptr || marked.exchange(true)) return;
-  touch(std::string(folder) + "/used");
-  touch(std::string(folder) + "/used." + abi_name());
+  tell_job(text.data());
 }
 
 }  // namespace forebay::mpiio

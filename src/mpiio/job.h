@@ -66,9 +66,6 @@ void take_job_of(MPI_Comm comm, int giver);
 // and nothing cached. Says so once.
 bool other_rights();
 
-// Leaves the mark that MPI-IO went through Forebay, for `forebay run` to find (FOREBAY_RUN_DIR).
-void mark_used();
-
 // FNV-1a.
 int64_t hash_text(const std::string& text);
 

@@ -14,11 +14,11 @@
 namespace forebay::mpiio {
 namespace {
 
-// By which launchers tell a rank who it is. Shells and wrappers around it inherit them, daemons that
-// start several ranks have none, or others.
+// By which launchers tell a rank who it is. Shells and wrappers around it inherit them, daemons
+// that start several ranks have none, or others.
 constexpr const char* rank_variables[] = {
-    "PMI_RANK",      "PMI_FD",        "PMIX_RANK",          "PMIX_NAMESPACE", "OMPI_COMM_WORLD_RANK",
-    "SLURM_JOB_ID",  "SLURM_STEP_ID", "SLURM_PROCID",
+    "PMI_RANK",     "PMI_FD",        "PMIX_RANK",    "PMIX_NAMESPACE", "OMPI_COMM_WORLD_RANK",
+    "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID",
 };
 
 // "NAME=VALUE" of those that this process has. Slurm sets some of its own in batch scripts, too.

@@ -60,6 +60,11 @@ void forget_overwritten(Handle& handle) {
   handle.cached->note_own_change();
 }
 
+// As in handle.h: what makes the library's a call of this handle.
+Uncached why_passed(const Handle& handle) {
+  return handle.pass_through & foreign_view ? Uncached::foreign_view : Uncached::atomic_mode;
+}
+
 // Dirty bytes of other handles of the file must not come after, nor be missed by, the library.
 template <typename LibraryCall>
 Transfer coherently(Handle& handle, const Call& call, LibraryCall library_call) {
@@ -83,6 +88,7 @@ Transfer library_access(Handle& handle, const Call& call, int64_t position) {
   const MPI_Offset offset = position / handle.view.etype_bytes();
   Call alone = call;
   if (handle.atomic) alone.collective = false;  // taking turns, ranks cannot wait for each other
+  handle.uncached.add(why_passed(handle));
   const AtomicAccess turn(handle);
   const Transfer result = coherently(
       handle, alone, [&](MPI_Status& status) { return call_at(handle, alone, offset, status); });
@@ -91,6 +97,7 @@ Transfer library_access(Handle& handle, const Call& call, int64_t position) {
 }
 
 Transfer library_shared_access(Handle& handle, const Call& call) {
+  handle.uncached.add(Uncached::shared_pointer);
   const Transfer result = coherently(
       handle, call, [&](MPI_Status& status) { return call_shared(handle, call, status); });
   TracedCall::asked(result.bytes);  // all that can be told of it

@@ -17,8 +17,10 @@
 #include "mpiio/mistakes.h"
 #include "mpiio/mpi_storage.h"
 #include "mpiio/own_comm.h"
+#include "mpiio/run_folder.h"
 #include "mpiio/statistics.h"
 #include "mpiio/tracing.h"
+#include "mpiio/uncached.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -39,7 +41,7 @@ struct Opening {
 
 // What a rank says before anything is opened, and what all say together.
 struct Terms {
-  bool cache = false;  // all want it and can have it
+  Uncached why = Uncached::no;  // no: all want it cached and can have it
   bool one_node = false;
   JobTerms job;
   bool mistaken = false;  // some rank has mistakes to tell
@@ -57,12 +59,20 @@ bool describe(Opening& opening, const char* name, int64_t& node) {
       .ok();
 }
 
+// Why this rank leaves the file to the library; `name` is null where that could not open it.
+Uncached own_reason(Opening& opening, const char* name, int64_t& node) {
+  if (name == nullptr) return Uncached::not_opened;
+  if (!describe(opening, name, node)) return Uncached::no_memory;
+  if (other_rights()) return Uncached::other_rights;
+  if (!opening.options.enable) return Uncached::disabled;
+  if (opening.options.step_aside == StepAside::always) return Uncached::step_aside_always;
+  return opening.amode & MPI_MODE_SEQUENTIAL ? Uncached::sequential : Uncached::no;
+}
+
 Terms agree_terms(Opening& opening, const char* name) {
   const Options& options = opening.options;
   int64_t node = 0;
-  const bool wanted = name != nullptr && describe(opening, name, node) && options.enable &&
-                      !other_rights() && options.step_aside != StepAside::always &&
-                      !(opening.amode & MPI_MODE_SEQUENTIAL);
+  const Uncached mine = own_reason(opening, name, node);
   int rank = 0;
   mpi().Comm_rank(opening.comm, &rank);
   // Options that decide what collectives are entered later.
@@ -71,18 +81,24 @@ Terms agree_terms(Opening& opening, const char* name) {
   const int64_t spare = spare_comm(opening.comm);
   const std::array<int64_t, job_words> job = job_proposal(rank);
   const auto agreed = agree_max(
-      opening.comm, std::array<int64_t, 13>{wanted ? 0 : 1, node, ~node, rules, ~rules, spare,
-                                            ~spare, job[0], job[1], job[2], job[3], job[4], opening.mistakes.empty() ? 0 : 1});
+      opening.comm, std::array<int64_t, 13>{static_cast<int64_t>(mine), node, ~node, rules, ~rules,
+                                            spare, ~spare, job[0], job[1], job[2], job[3], job[4],
+                                            opening.mistakes.empty() ? 0 : 1});
   Terms terms;
   terms.one_node = same_everywhere(agreed[1], agreed[2]);
   terms.job = job_terms({agreed[7], agreed[8], agreed[9], agreed[10], agreed[11]});
   if (same_everywhere(agreed[5], agreed[6])) terms.spare = spare;
   terms.mistaken = agreed[12] != 0;
+  terms.why = static_cast<Uncached>(agreed[0]);
+  if (terms.why != Uncached::no) return terms;
   // Across nodes a cache of the node alone is right only where the program has agreed to the
   // standard's rules of visibility.
-  terms.cache = agreed[0] == 0 && same_everywhere(agreed[3], agreed[4]) &&
-                (terms.job.agree || terms.job.giver >= 0) &&
-                (terms.one_node || options.consistency == Consistency::mpi);
+  if (!same_everywhere(agreed[3], agreed[4]))
+    terms.why = Uncached::options_differ;
+  else if (!terms.one_node && options.consistency != Consistency::mpi)
+    terms.why = Uncached::several_nodes;
+  else if (!terms.job.agree && terms.job.giver < 0)
+    terms.why = Uncached::several_jobs;
   return terms;
 }
 
@@ -155,45 +171,56 @@ void tell_refusal(const std::string& name, const Status& refusal) {
       refusal.system_error == 0 ? "" : std::strerror(refusal.system_error));
 }
 
+Uncached reason_of_refusal(const Status& refusal) {
+  if (refusal.code == Code::unsupported) return Uncached::no_path;
+  return refusal.code == Code::no_memory ? Uncached::no_shared_memory : Uncached::refused;
+}
+
 // Settles what the ranks share; `handle` is null on ranks that could not open (`refusal`). Ready to
 // cache if every rank is, is of the same job and, on one node, sees the same memory: all ranks get
-// the same answer.
-bool agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const Status& refusal) {
+// the same answer: no, or why not.
+Uncached agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const Status& refusal) {
   constexpr int64_t not_mine = INT64_MIN;
   int rank = 0;
   mpi().Comm_rank(opening.comm, &rank);
   int64_t end_of_file = not_mine, memory = 0;
   std::array<int64_t, 4> words{not_mine, not_mine, not_mine, not_mine};
-  bool ready = handle != nullptr && handle->own.comm != mpi().comm_null;
+  Uncached mine = handle == nullptr                     ? reason_of_refusal(refusal)
+                  : handle->own.comm == mpi().comm_null ? Uncached::no_communicator
+                                                        : Uncached::no;
   Handle* opened = handle.get();
-  if (ready && opened->rank == 0) {
-    ready = opened->cached->size(&end_of_file).ok() &&
-            (!opened->one_node || allocate_words(*opened, end_of_file));
+  if (mine == Uncached::no && opened->rank == 0) {
+    if (!opened->cached->size(&end_of_file).ok())
+      mine = Uncached::refused;
+    else if (opened->one_node && !allocate_words(*opened, end_of_file))
+      mine = Uncached::too_many_files;
     std::copy(opened->shared_words.begin(), opened->shared_words.end(), words.begin());
   }
-  if (ready && opened->one_node) memory = runtime::memory_identity(*this_node());
-  ready = ready && open_handles.insert(opening.file, handle);
+  if (mine == Uncached::no && opened->one_node) memory = runtime::memory_identity(*this_node());
+  if (mine == Uncached::no && !open_handles.insert(opening.file, handle))
+    mine = Uncached::too_many_files;
   const int64_t job = job_identity();
   const bool refused = !refusal.ok() && refusal.code != Code::unsupported;
   const auto agreed =
-      agree_max(opening.comm, std::array<int64_t, 11>{ready ? 0 : 1, job, ~job, memory, ~memory,
-                                                      end_of_file, words[0], words[1], words[2],
-                                                      words[3], refused ? ~rank : not_mine});
+      agree_max(opening.comm, std::array<int64_t, 11>{static_cast<int64_t>(mine), job, ~job, memory,
+                                                      ~memory, end_of_file, words[0], words[1],
+                                                      words[2], words[3], refused ? ~rank : not_mine});
   if (agreed[10] == ~rank) tell_refusal(opening.name, refusal);
-  if (agreed[0] != 0 || !same_everywhere(agreed[1], agreed[2]) ||
-      !same_everywhere(agreed[3], agreed[4]))
-    return false;
+  if (agreed[0] != 0) return static_cast<Uncached>(agreed[0]);
+  if (!same_everywhere(agreed[1], agreed[2])) return Uncached::several_jobs;
+  if (!same_everywhere(agreed[3], agreed[4])) return Uncached::separate_memory;
   if (opened->amode & MPI_MODE_APPEND) opened->position = agreed[5];
-  if (!opened->one_node) return true;
+  if (!opened->one_node) return Uncached::no;
   const auto word = [&](std::size_t i) {
     return SharedWords::at(*this_node(), static_cast<int32_t>(agreed[6 + i]));
   };
   opened->shared = {word(0), word(1), word(2), word(3)};
-  return true;
+  return Uncached::no;
 }
 
-// From the agreed terms on: all ranks of the communicator come here, and all or none cache.
-void open_cached(Opening& opening, const Terms& terms) {
+// From the agreed terms on: all ranks of the communicator come here, and all or none cache. No, or
+// why not.
+Uncached open_cached(Opening& opening, const Terms& terms) {
   const HandlesChange change;
   std::unique_ptr<Handle> handle;
   Status refusal;
@@ -208,9 +235,10 @@ void open_cached(Opening& opening, const Terms& terms) {
     handle->one_node = terms.one_node;
     handle->own = own;
   }
-  if (agree_to_cache(opening, handle, refusal)) {
+  const Uncached why = agree_to_cache(opening, handle, refusal);
+  if (why == Uncached::no) {
     commit_at_exit();
-    return;
+    return why;
   }
   if (std::unique_ptr<Handle> inserted = open_handles.remove(opening.file))
     handle = std::move(inserted);
@@ -219,6 +247,7 @@ void open_cached(Opening& opening, const Terms& terms) {
     (void)handle->cached->close(false);
   }
   give_back(std::move(own));
+  return why;
 }
 
 bool intercommunicator(MPI_Comm comm) {
@@ -263,22 +292,39 @@ Status leave_cache(Handle& handle, bool discard) {
   return status;
 }
 
+// Called by all ranks; `name` is null where the library could not open the file.
+Uncached cache_together(Opening& opening, const char* name) {
+  const OpenUnderWay under_way;
+  tell_of_environment();
+  const Terms terms = agree_terms(opening, name);
+  if (terms.mistaken) tell_together(opening.comm, opening.mistakes);
+  return terms.why == Uncached::no ? open_cached(opening, terms) : terms.why;
+}
+
+void note_open(const Opening& opening, const char* name, Uncached why) {
+  const Status noted = within_memory([&] {
+    if (why == Uncached::no)
+      mark_cached();
+    else
+      record_uncached(opening.file, name, why);
+  });
+  (void)noted;  // statistics may lack a file
+}
+
 int open_and_cache(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* file) {
   if (file != nullptr) *file = mpi().file_null;
   const int code = mpi().File_open(comm, name, amode, info, file);
   if (file == nullptr || comm == mpi().comm_null || is_of_class(code, MPI_ERR_COMM) ||
-      intercommunicator(comm) || joins_worlds(comm))
+      intercommunicator(comm))
     return code;
   // The code alone does not tell: after an error handler of the user's, MPICH returns success.
   const bool opened = code == MPI_SUCCESS && *file != mpi().file_null;
   mark_used();
   learn_thread_level();
-  const OpenUnderWay under_way;
   Opening opening{comm, *file, {}, amode, info, {}, {}};
-  tell_of_environment();
-  const Terms terms = agree_terms(opening, opened ? name : nullptr);
-  if (terms.mistaken) tell_together(comm, opening.mistakes);
-  if (terms.cache) open_cached(opening, terms);
+  const Uncached why = joins_worlds(comm) ? Uncached::several_worlds
+                                          : cache_together(opening, opened ? name : nullptr);
+  if (opened) note_open(opening, name, why);
   return code;
 }
 
@@ -297,7 +343,10 @@ int close_file(MPI_File* file) {
   TracedCall traced(Routine::File_close, file == nullptr ? mpi().file_null : *file);
   if (file != nullptr) traced.closed(*file);
   Handle* known = file == nullptr ? nullptr : find_handle(*file);
-  if (known == nullptr) return mpi().File_close(file);
+  if (known == nullptr) {
+    if (file != nullptr) forget_uncached(*file);
+    return mpi().File_close(file);
+  }
   const bool discard = (known->amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
   // On one node they have been told already.
   if (!known->one_node && any_rank(known->own.comm, !known->mistakes.empty()))

@@ -28,7 +28,7 @@ const std::deque<std::pair<std::string, const OptionSpec*>>& hints() {
 
 FOREBAY_PUBLIC void forebay_get_statistics(forebay_statistics* statistics) {
   runtime::Statistics total;
-  for (const auto& [name, file] : mpiio::statistics_by_file()) total.add(file);
+  for (const mpiio::FileStatistics& file : mpiio::statistics_by_file()) total.add(file.cached);
   *statistics = {total.write_calls,     total.read_calls,     total.write_bytes,
                  total.read_bytes,      total.hits,           total.misses,
                  total.evictions,       total.write_requests, total.read_requests,

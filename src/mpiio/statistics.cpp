@@ -1,13 +1,18 @@
 #include "mpiio/statistics.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <sstream>
+#include <utility>
 
 #include "mpiio/gather.h"
 #include "mpiio/job.h"
+#include "mpiio/run_folder.h"
+#include "mpiio/statistics_table.h"
 #include "mpiio/visibility.h"
 
 namespace forebay::mpiio {
@@ -36,7 +41,9 @@ constexpr Counter counters[] = {
     {"fetched_bytes", &Statistics::fetched_bytes},
     {"bypass_calls", &Statistics::bypass_calls},
     {"bypass_bytes", &Statistics::bypass_bytes},
+    {"bypass_written_bytes", &Statistics::bypass_written_bytes},
     {"aside_calls", &Statistics::aside_calls},
+    {"no_page_calls", &Statistics::no_page_calls},
     {"commit_ns", &Statistics::commit_ns},
     {"io_ns", &Statistics::io_ns},
 };
@@ -47,36 +54,83 @@ std::vector<FileStatistics>& recorded() {
   return files;
 }
 
-void add(std::vector<FileStatistics>& files, const std::string& name, const Statistics& more) {
-  auto file = std::find_if(files.begin(), files.end(),
-                           [&name](const FileStatistics& known) { return known.first == name; });
-  if (file == files.end()) file = files.insert(files.end(), {name, Statistics{}});
-  file->second.add(more);
+FileStatistics& entry_of(std::vector<FileStatistics>& files, const std::string& name) {
+  const auto found = std::find_if(files.begin(), files.end(), [&name](const FileStatistics& known) {
+    return known.name == name;
+  });
+  if (found != files.end()) return *found;
+  files.push_back({});
+  files.back().name = name;
+  return files.back();
 }
 
-// A file a line: the counters, then the name.
+// What a handle did from its open on.
+FileStatistics statistics_of(Handle& handle) {
+  FileStatistics statistics;
+  statistics.name = handle.name;
+  statistics.cached = handle.cached->statistics();
+  statistics.opens = statistics.cached_opens = 1;
+  statistics.add_calls(handle.uncached);
+  return statistics;
+}
+
+// A rank's part of the report, in text: its node and the memory of the caches there, then a file a
+// line, its counters before its name.
 std::string serialised(const std::vector<FileStatistics>& files) {
   std::ostringstream lines;
-  for (const auto& [name, statistics] : files) {
-    for (const Counter& counter : counters) lines << statistics.*counter.value << ' ';
-    std::string flat = name;
+  lines << node_identity() << ' ' << runtime::highest_memory(Scope::node) << ' '
+        << runtime::highest_memory(Scope::process) << ' ' << files.size() << '\n';
+  for (const FileStatistics& file : files) {
+    for (const Counter& counter : counters) lines << file.cached.*counter.value << ' ';
+    lines << file.opens << ' ' << file.cached_opens << ' ';
+    for (const int64_t opens : file.uncached_opens) lines << opens << ' ';
+    for (const int64_t calls : file.uncached_calls) lines << calls << ' ';
+    std::string flat = file.name;
     std::replace(flat.begin(), flat.end(), '\n', ' ');
     lines << flat << '\n';
   }
   return lines.str();
 }
 
-void add_serialised(std::vector<FileStatistics>& files, const std::string& text) {
+FileStatistics parsed_file(const std::string& line) {
+  std::istringstream fields(line);
+  FileStatistics file;
+  for (const Counter& counter : counters) fields >> file.cached.*counter.value;
+  fields >> file.opens >> file.cached_opens;
+  for (int64_t& opens : file.uncached_opens) fields >> opens;
+  for (int64_t& calls : file.uncached_calls) fields >> calls;
+  fields.get();
+  std::getline(fields, file.name);
+  return file;
+}
+
+struct NodeMemory {
+  int64_t shared = 0;  // of the cache that the node's processes share: each tells of the same
+  int64_t own = 0;     // of those that processes have for themselves
+};
+
+JobStatistics parsed(const std::string& text, int ranks) {
+  JobStatistics job;
+  job.ranks = ranks;
+  std::map<int64_t, NodeMemory> nodes;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    Statistics statistics;
-    for (const Counter& counter : counters) fields >> statistics.*counter.value;
-    fields.get();
-    std::string name;
-    std::getline(fields, name);
-    add(files, name, statistics);
+    std::istringstream head(line);
+    int64_t node = 0, shared = 0, own = 0;
+    std::size_t files = 0;
+    head >> node >> shared >> own >> files;
+    NodeMemory& memory = nodes[node];
+    memory.shared = std::max(memory.shared, shared);
+    memory.own += own;
+    for (std::size_t f = 0; f < files && std::getline(lines, line); ++f) {
+      const FileStatistics file = parsed_file(line);
+      entry_of(job.files, file.name).add(file);
+    }
   }
+  job.nodes = static_cast<int>(nodes.size());
+  for (const auto& [node, memory] : nodes)
+    job.memory_bytes = std::max(job.memory_bytes, memory.shared + memory.own);
+  return job;
 }
 
 std::string json_text(const std::string& text) {
@@ -94,74 +148,126 @@ std::string json_text(const std::string& text) {
   return quoted + "\"";
 }
 
-std::string json_object(const Statistics& statistics) {
+std::string json_uncached(const FileStatistics& file) {
   std::ostringstream text;
-  const char* separator = "{";
-  for (const Counter& counter : counters) {
-    text << separator << '"' << counter.name << "\": " << statistics.*counter.value;
+  const char* separator = "";
+  text << '{';
+  for (std::size_t r = 0; r < uncached_count; ++r) {
+    if (file.uncached_opens[r] == 0 && file.uncached_calls[r] == 0) continue;
+    text << separator << '"' << reason_of(static_cast<Uncached>(r)).name
+         << "\": {\"opens\": " << file.uncached_opens[r]
+         << ", \"calls\": " << file.uncached_calls[r] << '}';
     separator = ", ";
   }
   text << '}';
   return text.str();
 }
 
-Statistics total_of(const std::vector<FileStatistics>& files) {
-  Statistics total;
-  for (const auto& [name, statistics] : files) total.add(statistics);
-  return total;
+std::string json_object(const FileStatistics& file) {
+  std::ostringstream text;
+  text << "{\"cached\": " << (file.cached_opens > 0 ? "true" : "false")
+       << ", \"opens\": " << file.opens << ", \"cached_opens\": " << file.cached_opens
+       << ", \"passed_through\": " << json_uncached(file);
+  for (const Counter& counter : counters)
+    text << ", \"" << counter.name << "\": " << file.cached.*counter.value;
+  text << '}';
+  return text.str();
 }
 
-void write_json(const std::string& path, const std::vector<FileStatistics>& files, int ranks) {
+void write_json(const std::string& path, const JobStatistics& job) {
   std::FILE* out = std::fopen(path.c_str(), "w");
   if (out == nullptr) {
     std::fprintf(stderr, "forebay: cannot write the statistics to %s: %s\n", path.c_str(),
                  std::strerror(errno));
     return;
   }
-  std::fprintf(out, "{\"ranks\": %d, \"mpi\": \"%s\", \"total\": %s,\n \"files\": {", ranks,
-               abi_name(), json_object(total_of(files)).c_str());
+  std::fprintf(out,
+               "{\"ranks\": %d, \"nodes\": %d, \"mpi\": \"%s\", \"memory_bytes\": %lld, "
+               "\"total\": %s,\n \"files\": {",
+               job.ranks, job.nodes, abi_name(), static_cast<long long>(job.memory_bytes),
+               json_object(job.total()).c_str());
   const char* separator = "\n";
-  for (const auto& [name, statistics] : files) {
-    std::fprintf(out, "%s  %s: %s", separator, json_text(name).c_str(),
-                 json_object(statistics).c_str());
+  for (const FileStatistics& file : job.files) {
+    std::fprintf(out, "%s  %s: %s", separator, json_text(file.name).c_str(),
+                 json_object(file).c_str());
     separator = ",\n";
   }
   std::fprintf(out, "\n }}\n");
   std::fclose(out);
 }
 
-void print_row(const std::string& name, const Statistics& s) {
-  constexpr double mebibyte = 1 << 20;
-  std::fprintf(stderr, "%10lld %9.1f %10lld %9.1f %10lld %10lld %9lld %9lld %9.1f %8.3f  %s\n",
-               static_cast<long long>(s.write_calls), static_cast<double>(s.write_bytes) / mebibyte,
-               static_cast<long long>(s.read_calls), static_cast<double>(s.read_bytes) / mebibyte,
-               static_cast<long long>(s.hits), static_cast<long long>(s.misses),
-               static_cast<long long>(s.evictions),
-               static_cast<long long>(s.write_requests + s.read_requests),
-               static_cast<double>(s.committed_bytes) / mebibyte,
-               static_cast<double>(s.io_ns) / 1e9, name.c_str());
-}
-
-void print_table(const std::vector<FileStatistics>& files, int ranks) {
-  std::fprintf(stderr, "forebay: %d %s, all ranks summed\n", ranks, ranks == 1 ? "rank" : "ranks");
-  std::fprintf(stderr, "%10s %9s %10s %9s %10s %10s %9s %9s %9s %8s  %s\n", "writes", "MiB",
-               "reads", "MiB", "hits", "misses", "evicted", "requests", "back MiB", "I/O s",
-               "file");
-  for (const auto& [name, statistics] : files) print_row(name, statistics);
-  if (files.size() != 1) print_row("total", total_of(files));
-  for (const auto& [name, statistics] : files) {
-    if (statistics.aside_calls == 0) continue;
-    std::fprintf(stderr, "forebay: stepped aside in %lld calls on %s: the cache brought no gain\n",
-                 static_cast<long long>(statistics.aside_calls), name.c_str());
+// Rank 0 speaks for the job: what it opened the others mostly opened with it.
+void tell_if_nothing_was_cached() {
+  int rank = 0;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  if (rank != 0 || run_is_watched()) return;
+  FileStatistics total;
+  const std::vector<FileStatistics> files = statistics_by_file();
+  for (const FileStatistics& file : files) total.add(file);
+  if (total.cached_opens > 0) return;
+  for (const FileStatistics& file : files) {
+    for (std::size_t r = 0; r < uncached_count; ++r) {
+      const UncachedReason& reason = reason_of(static_cast<Uncached>(r));
+      if (file.uncached_opens[r] == 0 || reason.known) continue;
+      std::fprintf(stderr, "forebay: no file of rank 0 was cached; %s: %s\n", file.name.c_str(),
+                   reason.sentence);
+      return;
+    }
   }
 }
 
 }  // namespace
 
+void FileStatistics::add(const FileStatistics& other) {
+  cached.add(other.cached);
+  opens += other.opens;
+  cached_opens += other.cached_opens;
+  for (std::size_t r = 0; r < uncached_count; ++r) {
+    uncached_opens[r] += other.uncached_opens[r];
+    uncached_calls[r] += other.uncached_calls[r];
+  }
+}
+
+void FileStatistics::add_calls(const UncachedCounts& calls) {
+  for (std::size_t r = 0; r < uncached_count; ++r)
+    uncached_calls[r] += calls[static_cast<Uncached>(r)];
+}
+
+FileStatistics JobStatistics::total() const {
+  FileStatistics total;
+  for (const FileStatistics& file : files) total.add(file);
+  return total;
+}
+
 void record_statistics(Handle& handle) {
   note_visibility(handle);
   const std::lock_guard guard(recorded_mutex);
-  add(recorded(), handle.name, handle.cached->statistics());
+  entry_of(recorded(), handle.name).add(statistics_of(handle));
+}
+
+void record_uncached(MPI_File file, const std::string& name, Uncached why) {
+  if (!process_options().stats) mark_uncached(why, name);
+  {
+    const std::lock_guard guard(recorded_mutex);
+    FileStatistics& entry = entry_of(recorded(), name);
+    ++entry.opens;
+    ++entry.uncached_opens[static_cast<std::size_t>(why)];
+  }
+  auto known = std::make_unique<UncachedFile>();
+  known->name = name;
+  known->why = why;
+  (void)uncached_files.insert(file, known);
+}
+
+void forget_uncached(MPI_File file) {
+  const std::unique_ptr<UncachedFile> known = uncached_files.remove(file);
+  if (known == nullptr) return;
+  const std::lock_guard guard(recorded_mutex);
+  const Status ignored = within_memory([&] {
+    entry_of(recorded(), known->name).uncached_calls[static_cast<std::size_t>(known->why)] +=
+        known->calls;
+  });
+  (void)ignored;
 }
 
 std::vector<FileStatistics> statistics_by_file() {
@@ -172,14 +278,20 @@ std::vector<FileStatistics> statistics_by_file() {
   }
   open_handles.for_each([&files](Handle& handle) {
     const HandleLock lock(handle);
-    add(files, handle.name, handle.cached->statistics());
+    entry_of(files, handle.name).add(statistics_of(handle));
+  });
+  uncached_files.for_each([&files](UncachedFile& file) {
+    entry_of(files, file.name).uncached_calls[static_cast<std::size_t>(file.why)] += file.calls;
   });
   return files;
 }
 
 void report_statistics() {
   const Options& options = process_options();
-  if (!options.stats && options.stats_json.empty()) return;
+  if (!options.stats && options.stats_json.empty()) {
+    tell_if_nothing_was_cached();
+    return;
+  }
   const std::string all = gather(mpi().comm_world, serialised(statistics_by_file()));
   if (options.stats) warn_of_visibility();
   int rank = 0;
@@ -187,10 +299,12 @@ void report_statistics() {
   mpi().Comm_rank(mpi().comm_world, &rank);
   mpi().Comm_size(mpi().comm_world, &ranks);
   if (rank != 0) return;
-  std::vector<FileStatistics> files;
-  add_serialised(files, all);
-  if (options.stats) print_table(files, ranks);
-  if (!options.stats_json.empty()) write_json(options.stats_json, files, ranks);
+  const JobStatistics job = parsed(all, ranks);
+  if (options.stats) {
+    const std::string table = statistics_table(job);
+    std::fwrite(table.data(), 1, table.size(), stderr);
+  }
+  if (!options.stats_json.empty()) write_json(options.stats_json, job);
 }
 
 }  // namespace forebay::mpiio

@@ -8,6 +8,7 @@
 #include "mpiio/call.h"
 #include "mpiio/mpi_library.h"
 #include "mpiio/routines.h"
+#include "mpiio/uncached.h"
 #include "runtime/trace_log.h"
 
 namespace forebay::mpiio {
@@ -64,6 +65,7 @@ class TracedCall {
   template <typename LibraryCall>
   int library_access(MPI_File file, const Call& call, MPI_Status*& status,
                      LibraryCall library_call) {
+    count_uncached_call(file);
     if (!active_) return library_call();
     locate(file, call);
     return with_status(status, library_call,
@@ -72,6 +74,7 @@ class TracedCall {
   template <typename LibraryCall>
   int library_request(MPI_File file, const Call& call, const MPI_Request* request,
                       LibraryCall library_call) {
+    count_uncached_call(file);
     if (!active_) return library_call();
     locate(file, call);
     const int code = library_call();
@@ -80,6 +83,7 @@ class TracedCall {
   }
   template <typename LibraryCall>
   int library_begin(MPI_File file, const Call& call, LibraryCall library_call) {
+    count_uncached_call(file);
     if (!active_) return library_call();
     locate(file, call);
     const int code = library_call();

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "mpiio/entry_table.h"
 #include "preload/hooks.h"
@@ -45,16 +46,35 @@ bool is_interposer(const Object& object) {
   return defined_symbol(object, "forebay_entry_points") != 0;
 }
 
-// Leaves the reason for `forebay run` to report; there may be none who listens.
-void note_failure(const char* reason) {
+// Leaves word for `forebay run`, the first process of each kind; there may be none who listens.
+void note(const char* name, const char* text) {
   const char* directory = std::getenv("FOREBAY_RUN_DIR");
-  if (directory == nullptr || reason == nullptr) return;
+  if (directory == nullptr || text == nullptr) return;
   char path[PATH_MAX];
-  if (std::snprintf(path, sizeof path, "%s/unloadable", directory) >= PATH_MAX) return;
+  if (std::snprintf(path, sizeof path, "%s/%s", directory, name) >= PATH_MAX) return;
   const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return;
-  [[maybe_unused]] const ssize_t written = write(file, reason, std::strlen(reason));
+  [[maybe_unused]] const ssize_t written = write(file, text, std::strlen(text));
   close(file);
+}
+
+void note_failure(const char* reason) { note("unloadable", reason); }
+
+// What this process starts may be without us: its command line changes the variable that names us,
+// as one would with env (NAME=VALUE, -u NAME) or mpiexec (-genv NAME VALUE).
+void note_other_preload() {
+  using std::string_view_literals::operator""sv;
+  if (std::getenv("FOREBAY_RUN_DIR") == nullptr) return;
+  static char words[1 << 14];
+  const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  const ssize_t length = read(file, words, sizeof words - 1);
+  close(file);
+  const std::string_view line(words, length < 0 ? 0 : static_cast<std::size_t>(length));
+  for (const std::string_view change :
+       {"LD_PRELOAD="sv, "env\0LD_PRELOAD\0"sv, "-u\0LD_PRELOAD"sv}) {
+    if (line.find(change) != line.npos) note("ld_preload", words);  // the first word of it
+  }
 }
 
 // The handle of the interposer for `abi`: the one the program was linked with, else the file beside
@@ -96,7 +116,9 @@ void connect(const Object& libmpi, std::string_view abi, std::span<const Object>
   }
   std::size_t count = 0;
   const forebay_entry_point* entries = entry_points(&count);
-  if (state.bindings.connect(libmpi, entries, count)) state.libmpi_path = strdup(libmpi.path);
+  if (!state.bindings.connect(libmpi, entries, count)) return;
+  state.libmpi_path = strdup(libmpi.path);
+  note("mpi", libmpi.path);
 }
 
 bool look_for_mpi(std::span<const Object> objects) {
@@ -158,6 +180,8 @@ bool find_real_functions(std::span<const Object> objects) {
   // A process with more rights than its user runs nobody else's code.
   if (getauxval(AT_SECURE) != 0) return;
   const int error = errno;
+  note("loaded", "");
+  note_other_preload();
   Snapshot snapshot;
   snapshot.take();
   Dl_info self;

@@ -34,7 +34,9 @@ void Statistics::add(const Statistics& other) {
   fetched_bytes += other.fetched_bytes;
   bypass_calls += other.bypass_calls;
   bypass_bytes += other.bypass_bytes;
+  bypass_written_bytes += other.bypass_written_bytes;
   aside_calls += other.aside_calls;
+  no_page_calls += other.no_page_calls;
   commit_ns += other.commit_ns;
   io_ns += other.io_ns;
 }
@@ -100,22 +102,33 @@ bool CachedFile::continues_page(int64_t offset) {
   return same;
 }
 
-Status CachedFile::write(std::span<const Piece> pieces) {
-  ++statistics_.write_calls;
+inline void CachedFile::begin_call(int64_t& calls) {
+  ++calls;
+  bypass_counted_ = aside_counted_ = no_page_counted_ = false;
+}
+
+void CachedFile::count_call(int64_t& calls, bool& counted) {
+  if (!counted) ++calls;
+  counted = true;
+}
+
+Status CachedFile::write(std::span<const Piece> pieces, bool continued) {
+  if (!continued) begin_call(statistics_.write_calls);
   for (const Piece& piece : pieces) {
-    --statistics_.write_calls;
-    if (const Status status = write(piece.offset, piece.memory, piece.length); !status.ok()) {
-      return status;
-    }
+    const Status status = write_run({piece.offset, piece.length}, piece.memory);
+    if (!status.ok()) return status;
   }
   return {};
 }
 
 Status CachedFile::write(int64_t offset, const std::byte* memory, int64_t length) {
-  ++statistics_.write_calls;
-  statistics_.write_bytes += length;
-  if (length == 0) return {};
-  const Extent extent{offset, length};
+  begin_call(statistics_.write_calls);
+  return write_run({offset, length}, memory);
+}
+
+inline Status CachedFile::write_run(Extent extent, const std::byte* memory) {
+  statistics_.write_bytes += extent.length;
+  if (extent.empty()) return {};
   return within_memory([&] {
     return writes_.calls_until_sample-- == 0 ? write_sampled(extent, memory)
                                              : write_cached(extent, memory);
@@ -163,8 +176,9 @@ Status CachedFile::write_part(Extent part, const std::byte* memory) {
   return {};
 }
 
-// Once on a node.
+// The line once on a node.
 void CachedFile::tell_of_memory() {
+  count_call(statistics_.no_page_calls, no_page_counted_);
   if (node_->registry().told_of_memory.exchange(1) != 0) return;
   std::fprintf(
       stderr,
@@ -198,8 +212,9 @@ class Direct {
 }  // namespace
 
 Status CachedFile::write_direct(Extent extent, const std::byte* memory, int64_t* storage_ns) {
-  ++statistics_.bypass_calls;
+  count_call(statistics_.bypass_calls, bypass_counted_);
   statistics_.bypass_bytes += extent.length;
+  statistics_.bypass_written_bytes += extent.length;
   const Requester who = requester();
   const Direct direct(*file_, *seat_);
   Status status;
@@ -222,13 +237,12 @@ Status CachedFile::write_direct(Extent extent, const std::byte* memory, int64_t*
   return status;
 }
 
-Status CachedFile::read(std::span<const Piece> pieces, int64_t* transferred) {
+Status CachedFile::read(std::span<const Piece> pieces, int64_t* transferred, bool continued) {
+  if (!continued) begin_call(statistics_.read_calls);
   *transferred = 0;
-  ++statistics_.read_calls;
   for (const Piece& piece : pieces) {
-    --statistics_.read_calls;
     int64_t got;
-    const Status status = read(piece.offset, piece.memory, piece.length, &got);
+    const Status status = read_run({piece.offset, piece.length}, piece.memory, &got);
     if (!status.ok()) return status;
     *transferred += got;
     if (got < piece.length) break;
@@ -237,17 +251,20 @@ Status CachedFile::read(std::span<const Piece> pieces, int64_t* transferred) {
 }
 
 Status CachedFile::read(int64_t offset, std::byte* memory, int64_t length, int64_t* transferred) {
-  ++statistics_.read_calls;
+  begin_call(statistics_.read_calls);
+  return read_run({offset, length}, memory, transferred);
+}
+
+inline Status CachedFile::read_run(Extent extent, std::byte* memory, int64_t* transferred) {
   *transferred = 0;
-  if (length == 0) return {};
-  const Extent extent{offset, length};
+  if (extent.empty()) return {};
   const Status status = within_memory([&] {
     return reads_.calls_until_sample-- == 0 ? read_sampled(extent, memory, transferred)
                                             : read_cached(extent, memory, transferred);
   });
   if (!status.ok()) *transferred = 0;
   // What goes past the cache would not find there what was fetched ahead.
-  if (*transferred > 0 && !bypasses(length) && !reads_.local.takes(length)) {
+  if (*transferred > 0 && !bypasses(extent.length) && !reads_.local.takes(extent.length)) {
     const Status ahead = within_memory([&] { return look_ahead(extent); });
     // A read of these bytes will meet the failure itself.
     if (ahead.code == Code::no_memory) predictor_.reset();
@@ -289,7 +306,7 @@ Status CachedFile::read_pages(Extent extent, std::byte* memory, int64_t* got) {
 
 Status CachedFile::read_direct(Extent extent, std::byte* memory, int64_t* got,
                                int64_t* storage_ns) {
-  ++statistics_.bypass_calls;
+  count_call(statistics_.bypass_calls, bypass_counted_);
   statistics_.bypass_bytes += extent.length;
   *got = 0;
   const Requester who = requester();

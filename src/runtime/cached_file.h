@@ -44,16 +44,19 @@ struct Piece {
 };
 
 struct Statistics {
-  int64_t write_calls = 0, read_calls = 0;  // calls of write() and read()
+  int64_t write_calls = 0, read_calls = 0;  // the user's
   int64_t write_bytes = 0, read_bytes = 0;
   int64_t hits = 0, misses = 0, evictions = 0;    // pages, as the replacement policy counts them
   int64_t write_requests = 0, read_requests = 0;  // contiguous extents handed to storage
   int64_t write_syscalls = 0, read_syscalls = 0;
   int64_t committed_bytes = 0, fetched_bytes = 0;
+  // Calls with contiguous runs that went past the cache, and the bytes of those runs.
   int64_t bypass_calls = 0, bypass_bytes = 0;
-  int64_t aside_calls = 0;  // of the bypassing ones, because the cache brought no gain
-  int64_t commit_ns = 0;    // inside storage's write, for commits
-  int64_t io_ns = 0;        // time inside read and write (sampled estimate)
+  int64_t bypass_written_bytes = 0;  // of bypass_bytes
+  int64_t aside_calls = 0;           // of the bypassing ones, because the cache brought no gain
+  int64_t no_page_calls = 0;         // of the bypassing ones, as there was no memory for a page
+  int64_t commit_ns = 0;             // inside storage's write, for commits
+  int64_t io_ns = 0;                 // time inside read and write (sampled estimate)
   void add(const Statistics& other);
 };
 
@@ -70,6 +73,9 @@ Node* node(const Options& process_options, Status* status);
 void leave_node();
 // Whether bytes that storage would not take wait in the node's caches.
 bool node_keeps_bytes();
+// The shared memory that this process has seen its node's caches take at most, in bytes: of the one
+// that its node's processes share, or of its own (scope process).
+int64_t highest_memory(Scope scope);
 
 // Tells this node's shared memory from any other: equal for the processes that have joined it.
 int64_t memory_identity(Node& node);
@@ -106,13 +112,14 @@ class CachedFile {
   // Those of `changed` that may change on an open file hold from now on, for this handle.
   void change_options(const Options& changed);
 
-  // All pieces are written, in order (later pieces win where they overlap).
-  Status write(std::span<const Piece> pieces);
+  // All pieces are written, in order (later pieces win where they overlap). `continued`: of the
+  // same call of the user's as the pieces before.
+  Status write(std::span<const Piece> pieces, bool continued = false);
   Status write(int64_t offset, const std::byte* memory, int64_t length);
 
   // Reads until the end of file. *transferred = bytes read, in piece order, up to the first byte
   // at or past the end of file.
-  Status read(std::span<const Piece> pieces, int64_t* transferred);
+  Status read(std::span<const Piece> pieces, int64_t* transferred, bool continued = false);
   Status read(int64_t offset, std::byte* memory, int64_t length, int64_t* transferred);
 
   // The size a reader would see: storage's size and uncommitted bytes.
@@ -197,6 +204,11 @@ class CachedFile {
   double commit_ns_per_byte() const;
   bool continues_page(int64_t offset);
   void tell_of_memory();
+  void begin_call(int64_t& calls);
+  // Counts the user's call, however many of its runs come here.
+  void count_call(int64_t& calls, bool& counted);
+  Status write_run(Extent extent, const std::byte* memory);
+  Status read_run(Extent extent, std::byte* memory, int64_t* transferred);
   void raise_end(int64_t end);
   Status write_behind();
   Status look_ahead(Extent access);
@@ -216,6 +228,9 @@ class CachedFile {
   int64_t last_page_ = -1;  // of the last access: the policy counts a run on one page once
   bool wants_write_through_ = false;
   Statistics statistics_;
+  bool bypass_counted_ = false;  // of the call under way
+  bool aside_counted_ = false;
+  bool no_page_counted_ = false;
   std::unique_ptr<Predictor> predictor_;  // nullptr: nothing is fetched ahead
   Direction writes_{writes_aside, {}, {}};
   Direction reads_{reads_aside, {}, {}};

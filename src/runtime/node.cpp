@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -151,6 +152,18 @@ std::string Node::registry_path_of(pid_t pid) const {
   return prefix_ + "-" + std::to_string(pid) + std::string(registry_suffix);
 }
 
+int64_t Node::memory_bytes() const {
+  constexpr int64_t block_bytes = 512;  // as stat(2) counts
+  int64_t bytes = 0;
+  const auto add = [&](const std::string& path) {
+    struct stat info;
+    if (stat(path.c_str(), &info) == 0) bytes += info.st_blocks * block_bytes;
+  };
+  add(path_);
+  for (uint32_t a = 0; a < registry_->arenas; ++a) add(arena_path(prefix_, a));
+  return bytes;
+}
+
 ArenaCache* Node::arena(uint32_t number, Status* status) {
   const std::lock_guard<std::mutex> guard(mutex_);
   std::unique_ptr<ArenaCache>& arena = arenas_[number];
@@ -240,11 +253,19 @@ namespace {
 std::mutex nodes_mutex;
 Node* nodes[2] = {};
 pid_t nodes_process = 0;
+int64_t nodes_memory[2] = {};  // at their highest
 
 void forget_parents_nodes() {
   if (nodes_process == getpid()) return;
   nodes[0] = nodes[1] = nullptr;
   nodes_process = getpid();
+}
+
+// Memory is not given back before a node is left.
+void note_memory() {
+  for (int n = 0; n < 2; ++n) {
+    if (nodes[n] != nullptr) nodes_memory[n] = std::max(nodes_memory[n], nodes[n]->memory_bytes());
+  }
 }
 
 Node::Name node_name(Scope scope, const Options& options) {
@@ -337,11 +358,21 @@ Node* node(const Options& process_options, Status* status) {
 void leave_node() {
   const std::lock_guard<std::mutex> guard(nodes_mutex);
   forget_parents_nodes();
+  const Status noted = within_memory([] { note_memory(); });
+  (void)noted;
   // That of the process works for the other.
   for (Node** node : {&nodes[1], &nodes[0]}) {
     delete *node;
     *node = nullptr;
   }
+}
+
+int64_t highest_memory(Scope scope) {
+  const std::lock_guard<std::mutex> guard(nodes_mutex);
+  forget_parents_nodes();
+  const Status ignored = within_memory([] { note_memory(); });
+  (void)ignored;
+  return nodes_memory[scope == Scope::node ? 0 : 1];
 }
 
 bool node_keeps_bytes() {

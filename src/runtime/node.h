@@ -110,6 +110,8 @@ class Node {
   bool keeps_bytes() const;
   // Drops what is kept of a file.
   void discard_kept(FileEntry& file);
+  // Shared memory behind the registry and all arenas.
+  int64_t memory_bytes() const;
   int64_t unsaved_bytes(const FileEntry& file);
   // Nothing of the dead is to be committed.
   void forget_the_dead();

@@ -42,7 +42,7 @@ bool CachedFile::samples_direct(Direction& direction, Extent extent, uint32_t ca
 // Counts such a call.
 bool CachedFile::bypasses_locally(const Direction& direction, Extent extent) {
   if (!direction.local.takes(extent.length) || arena_->any_held(requester(), extent)) return false;
-  ++statistics_.aside_calls;
+  count_call(statistics_.aside_calls, aside_counted_);
   return true;
 }
 
@@ -98,7 +98,7 @@ bool CachedFile::stays_aside(Direction& direction) {
   }
   if (!is_aside(direction) || options_.step_aside != StepAside::automatic) return false;
   if (direction.gain.stay_aside()) {
-    ++statistics_.aside_calls;
+    count_call(statistics_.aside_calls, aside_counted_);
     return true;
   }
   file_->aside.fetch_and(~direction.kind, std::memory_order_relaxed);

@@ -1,6 +1,6 @@
 // Every rank writes a file of its own, then all write one together, record by record:
-//   jobs FOLDER alone|together|kept
-// alone: no file together; kept: a rank's own file stays open meanwhile.
+//   jobs FOLDER alone|shared|together|kept
+// alone, shared: one of both only; kept: a rank's own file stays open meanwhile.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,9 +26,12 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   memset(record, 'A' + rank, sizeof record);
-  MPI_File own = open_file(MPI_COMM_SELF, argv[1], "own", rank);
-  MPI_File_write_at(own, 0, record, record_bytes, MPI_BYTE, MPI_STATUS_IGNORE);
-  if (strcmp(argv[2], "kept") != 0) MPI_File_close(&own);
+  MPI_File own = MPI_FILE_NULL;
+  if (strcmp(argv[2], "shared") != 0) {
+    own = open_file(MPI_COMM_SELF, argv[1], "own", rank);
+    MPI_File_write_at(own, 0, record, record_bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    if (strcmp(argv[2], "kept") != 0) MPI_File_close(&own);
+  }
   if (strcmp(argv[2], "alone") != 0) {
     MPI_File shared = open_file(MPI_COMM_WORLD, argv[1], "shared", 0);
     for (int i = 0; i < records; ++i)
