@@ -139,7 +139,7 @@ def _report_if_in_vain(directory: Path, command: Sequence[str]) -> None:
         reason = _why_unused(directory, command)
         said = f"no process on this node used MPI-IO through Forebay; {reason}"
     elif not (directory / _CACHED).exists():
-        reasons = [mark.read_text() for mark in sorted(directory.glob(_UNCACHED))]
+        reasons = [mark.read_text().strip() for mark in sorted(directory.glob(_UNCACHED))]
         if not reasons:
             return
         said = "no file was cached on this node; " + "; ".join(reasons)

@@ -201,10 +201,10 @@ Uncached agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const
     mine = Uncached::too_many_files;
   const int64_t job = job_identity();
   const bool refused = !refusal.ok() && refusal.code != Code::unsupported;
-  const auto agreed =
-      agree_max(opening.comm, std::array<int64_t, 11>{static_cast<int64_t>(mine), job, ~job, memory,
-                                                      ~memory, end_of_file, words[0], words[1],
-                                                      words[2], words[3], refused ? ~rank : not_mine});
+  const auto agreed = agree_max(
+      opening.comm,
+      std::array<int64_t, 11>{static_cast<int64_t>(mine), job, ~job, memory, ~memory, end_of_file,
+                              words[0], words[1], words[2], words[3], refused ? ~rank : not_mine});
   if (agreed[10] == ~rank) tell_refusal(opening.name, refusal);
   if (agreed[0] != 0) return static_cast<Uncached>(agreed[0]);
   if (!same_everywhere(agreed[1], agreed[2])) return Uncached::several_jobs;

@@ -52,8 +52,7 @@ std::string mean_size(int64_t bytes, int64_t count) {
 
 // The name in front of a row, or on a line of its own where it is longer than its column.
 std::string named(const std::string& name, const std::string& row) {
-  if (name.size() < name_columns)
-    return formatted("%-*s", name_columns, name.c_str()) + row + "\n";
+  if (name.size() < name_columns) return formatted("%-*s", name_columns, name.c_str()) + row + "\n";
   return name + "\n" + std::string(name_columns, ' ') + row + "\n";
 }
 
@@ -89,7 +88,8 @@ std::string calls_rows(const std::string& name, const Statistics& s) {
   const int64_t read = s.fetched_bytes + s.bypass_bytes - s.bypass_written_bytes;
   std::string rows;
   if (s.write_calls > 0 || s.write_requests > 0 || s.read_calls + s.read_requests == 0)
-    rows += named(name, calls_row("write", s.write_calls, s.write_bytes, s.write_requests, written));
+    rows +=
+        named(name, calls_row("write", s.write_calls, s.write_bytes, s.write_requests, written));
   if (s.read_calls > 0 || s.read_requests > 0)
     rows += named(rows.empty() ? name : "",
                   calls_row("read", s.read_calls, s.read_bytes, s.read_requests, read));

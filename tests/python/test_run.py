@@ -117,6 +117,36 @@ def test_nothing_is_said_when_it_was_used():
     assert forebay("run", "--", "sh", "-c", "touch $FOREBAY_RUN_DIR/used").stderr == ""
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["true"], "no process loaded an MPI library: perhaps the program's MPI is linked"),
+        (["sh", "-c", "rm $FOREBAY_RUN_DIR/loaded"], "it was loaded into no process"),
+        (["sh", "-c", "touch $FOREBAY_RUN_DIR/mpi"], "MPI was found, but no file was opened"),
+        (["env", "LD_PRELOAD=libm.so.6", "true"], "the command line of env changes LD_PRELOAD"),
+        (["env", "-u", "LD_PRELOAD", "true"], "the command line of env changes LD_PRELOAD"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_why_nothing_was_used_is_said_as_far_as_it_is_known(command, said):
+    errors = forebay("run", "--", *command).stderr
+    assert said in errors
+    assert errors.count(UNUSED) == len(errors.splitlines()) == 1
+
+
+def test_a_script_that_sets_the_preload_is_named(tmp_path):
+    script = tmp_path / "job.sh"
+    script.write_text("LD_PRELOAD=libm.so.6\nexport LD_PRELOAD\ntrue\n")
+    assert f"{script} changes LD_PRELOAD" in forebay("run", "--", "sh", script).stderr
+
+
+def test_why_nothing_was_cached_is_said_once():
+    leave = "cd $FOREBAY_RUN_DIR; touch used; echo why > uncached.why; echo or > uncached.xor"
+    done = forebay("run", "--", "sh", "-c", leave)
+    assert done.stderr == "forebay: no file was cached on this node; why; or\n"
+    assert forebay("run", "--", "sh", "-c", f"{leave}; touch cached").stderr == ""
+
+
 def test_the_reason_of_a_failure_is_said():
     done = forebay("run", "--", "sh", "-c", "echo because > $FOREBAY_RUN_DIR/unloadable")
     assert "could not be loaded (because)" in done.stderr
