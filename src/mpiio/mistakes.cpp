@@ -2,34 +2,15 @@
 
 #include <atomic>
 #include <cstdio>
-#include <mutex>
-#include <set>
 #include <sstream>
 
+#include "extent/status.h"
 #include "mpiio/gather.h"
 #include "mpiio/job.h"
-#include "runtime/cached_file.h"
+#include "mpiio/told_lines.h"
 
 namespace forebay::mpiio {
 namespace {
-
-std::mutex told_mutex;
-
-// Whether this process has not said the line before.
-bool is_new_here(const std::string& line) {
-  static auto& told = *new std::set<std::string>;
-  const std::lock_guard guard(told_mutex);
-  return told.insert(line).second;
-}
-
-// Nor any other of the node, as far as there is a cache where they meet.
-bool is_new_on_node(const std::string& line) {
-  const Options& options = process_options();
-  Status status;
-  if (!options.enable || job_identity() == 0 || other_rights()) return true;
-  runtime::Node* const node = runtime::node(options, &status);
-  return node == nullptr || runtime::first_notice(*node, static_cast<uint64_t>(hash_text(line)));
-}
 
 void print(const ToldMistake& mistake) {
   const std::string where =

@@ -125,7 +125,9 @@ def test_ranks_with_different_mistakes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("installation", TESTED, ids=lambda m: m.name)
 def test_files_opened_apart_say_it_once(installation: mpi.Mpi, tmp_path: Path) -> None:
     words = ["open all forebay_polcy=lru", "view all forebay_page_size=3000"]
-    lines = said(run(installation, tmp_path, *words, how="apart"))
+    # As `forebay run` sets it.
+    settings = {"FOREBAY_RUN_DIR": str(tmp_path)}
+    lines = said(run(installation, tmp_path, *words, settings=settings, how="apart"))
     assert [line.split(": ", 1)[1] for line in lines] == [NO_PAGE, NO_POLCY]
 
 

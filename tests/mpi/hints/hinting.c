@@ -1,11 +1,13 @@
 // Gives hints as its arguments say, "WHEN RANKS KEY=VALUE": WHEN is open, info (MPI_File_set_info)
 // or view (MPI_File_set_view), RANKS is "all" or a number. Before them stands the file and how it
-// is opened, together or apart (each rank a file of its own, by MPI_COMM_SELF). Rank 0 prints the
+// is opened, together or apart (each rank a file of its own, by MPI_COMM_SELF, one rank after the
+// other). Rank 0 prints the
 // hints of Forebay that MPI_File_get_info tells at the end.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define RECORDS 200
 
@@ -56,6 +58,7 @@ int main(int argc, char** argv) {
   const int apart = strcmp(argv[2], "apart") == 0;
   char name[512];
   snprintf(name, sizeof name, apart ? "%s.%d" : "%s", argv[1], rank);
+  if (apart) sleep((unsigned)rank);
   const MPI_Comm comm = apart ? MPI_COMM_SELF : MPI_COMM_WORLD;
   for (int turn = 0; turn < 2; ++turn) {
     int any;
