@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <vector>
 
 namespace forebay::pattern {
@@ -10,8 +9,6 @@ namespace forebay::pattern {
 namespace {
 
 using Text = std::string;
-
-constexpr uint64_t longest_list = 64;  // of accesses in one value
 
 // A loop of one access that does not move is that access, repeated.
 bool repeats_in_place(const Pattern& loop) {
@@ -148,27 +145,6 @@ Text pattern_signature(const Classes& classes) {
   text += classes.repetitions == 1 ? "single" : "repeated " + std::to_string(classes.repetitions);
   text += ">, <" + Text(name_of(classes.magnitude)) + ", " + Text(name_of(classes.sizes)) + ">, <";
   return text + Text(name_of(classes.temporal)) + ">}";
-}
-
-Text global_pattern_value(uint32_t rank, const Signature& signature, const Part& part,
-                          Operations operations) {
-  const Pattern& pattern = signature.patterns[part.pattern];
-  const Classes classes = classify(pattern, operations, 1);
-  std::array<char, 32> seconds{};
-  std::snprintf(seconds.data(), seconds.size(), "%.6f", static_cast<double>(part.start_ns) * 1e-9);
-  Text text = "{[" + std::to_string(rank) + "], ";
-  static constexpr std::array<std::string_view, 3> directions{"READ", "WRITE", "READ/WRITE"};
-  text += Text(directions[static_cast<std::size_t>(classes.direction)]) + ", " + seconds.data();
-  text += ", " + std::to_string(pattern.depth()) + ", [";
-  Cursor cursor(signature, part.first);
-  const uint64_t each = pattern.accesses() / pattern.count;
-  Access access;
-  for (uint64_t i = 0; i < std::min(each, longest_list) && cursor.next(access); ++i) {
-    text += i == 0 ? "(" : ", (";
-    text += std::to_string(access.offset) + ", " + std::to_string(access.size) + ")";
-  }
-  if (each > longest_list) text += ", ...";
-  return text + "], " + std::to_string(pattern.count) + "}";
 }
 
 }  // namespace forebay::pattern

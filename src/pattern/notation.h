@@ -21,9 +21,4 @@ std::string trace_signature(const Signature& signature, std::string_view file,
 // Yin III.B.2: {operation, <spatial, dimension>, <repetition>, <request size>, <temporal>}.
 std::string pattern_signature(const Classes& classes);
 
-// Lu 3.2, of a pattern: {[rank], READ, seconds, dimension, [(offset, size), ...], repetitions},
-// with the accesses of the first iteration.
-std::string global_pattern_value(uint32_t rank, const Signature& signature, const Part& part,
-                                 Operations operations);
-
 }  // namespace forebay::pattern

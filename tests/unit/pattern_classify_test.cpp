@@ -192,19 +192,6 @@ TEST(PatternNotation, YinContiguous) {
             "{read, <contiguous, 1>, <repeated 65536>, <large, fixed>, <fixed>}");
 }
 
-// Lu 3.2, the example there.
-TEST(PatternNotation, LuGlobalPatternValue) {
-  Folder folder;
-  for (int64_t i = 0; i < 64; ++i) {
-    folder.add({2622716, 510080, 0}, 23'184'000 + i, 23'184'000 + i);
-    folder.add({1573632, 510080, 0}, 23'184'000 + i, 23'184'000 + i);
-  }
-  const Signature signature = folder.finish();
-  ASSERT_EQ(signature.parts.size(), 1u);
-  EXPECT_EQ(global_pattern_value(3, signature, signature.parts[0], operations),
-            "{[3], READ, 0.023184, 1, [(2622716, 510080), (1573632, 510080)], 64}");
-}
-
 TEST(PatternNotation, ALoopInALoop) {
   EXPECT_EQ(trace_signature(fold(nest({{10, 5000}, {8, 128}}, {700, 64, 1})), "f", operations),
             "{WRITE, f, 700, 2, (({700, 128/5000, 1}, 64, 1), 8), 10, 1}\n");
