@@ -32,16 +32,19 @@ using pattern::Signature;
 using pattern::Stream;
 using pattern::Streams;
 
-int64_t time_of(int64_t ns) { return ns == trace::no_time ? pattern::unknown_time : ns; }
-
-// Adds the data accesses of a batch whose place is known; how many have none.
+// Adds the data accesses of a batch whose place is known; how many have none. Folded times are
+// those of a block, and say nothing of an access.
 uint64_t add(Streams& streams, const Column<uint32_t>& process, const Column<uint32_t>& thread,
              const Column<int32_t>& file, const Column<uint16_t>& routine,
              const Column<uint8_t>& operation, const Column<int64_t>& offset,
              const Column<int64_t>& size, const Column<int64_t>& start_ns,
-             const Column<int64_t>& end_ns) {
+             const Column<int64_t>& end_ns, const Column<uint8_t>& folded) {
   const std::size_t rows =
-      rows_of(process, thread, file, routine, operation, offset, size, start_ns, end_ns);
+      rows_of(process, thread, file, routine, operation, offset, size, start_ns, end_ns, folded);
+  const auto time_of = [&](std::size_t i, const Column<int64_t>& times) {
+    const int64_t ns = times.data()[i];
+    return ns == trace::no_time || folded.data()[i] != 0 ? pattern::unknown_time : ns;
+  };
   const nb::gil_scoped_release release;
   uint64_t unplaced = 0;
   for (std::size_t i = 0; i < rows; ++i) {
@@ -54,7 +57,7 @@ uint64_t add(Streams& streams, const Column<uint32_t>& process, const Column<uin
     }
     streams.of(process.data()[i], thread.data()[i], file.data()[i])
         .add({offset.data()[i], size.data()[i], static_cast<uint8_t>(routine.data()[i])},
-             time_of(start_ns.data()[i]), time_of(end_ns.data()[i]));
+             time_of(i, start_ns), time_of(i, end_ns));
   }
   return unplaced;
 }
@@ -190,17 +193,27 @@ nb::list message_of(const std::vector<pattern::RankRange>& ranges) {
   return ranks;
 }
 
+nb::dict message_of(const pattern::Base& base) {
+  nb::dict message;
+  message["first_rank"] = base.first_rank;
+  message["rank_step"] = base.rank_step;
+  message["width"] = base.width;
+  message["begin"] = base.begin;
+  message["step"] = base.step;
+  message["row_step"] = base.row_step;
+  return message;
+}
+
 nb::dict message_of(const pattern::GlobalPattern& pattern) {
-  nb::dict base;
-  base["first_rank"] = pattern.base.first_rank;
-  base["rank_step"] = pattern.base.rank_step;
-  base["width"] = pattern.base.width;
-  base["begin"] = pattern.base.begin;
-  base["step"] = pattern.base.step;
-  base["row_step"] = pattern.base.row_step;
   nb::dict message;
   message["pattern"] = message_of(pattern.pattern);
-  message["base"] = base;
+  if (pattern.own_starts.empty()) {
+    message["base"] = message_of(pattern.base);
+  } else {
+    nb::list starts;
+    for (const int64_t start : pattern.own_starts) starts.append(start);
+    message["own_starts"] = starts;
+  }
   message["ranks"] = message_of(pattern.ranks);
   set_times(message, pattern.start_ns, pattern.end_ns);
   message["spatial"] = static_cast<int>(pattern.spatial);
@@ -256,7 +269,11 @@ void bind_global(nb::module_& module) {
   nb::class_<GlobalPattern>(module, "GlobalPattern", "A pattern that ranks have in common.")
       .def_ro("processes", &GlobalPattern::processes)
       .def_prop_ro("ranks", [](const GlobalPattern& p) { return pattern::notation(p.ranks); })
-      .def_prop_ro("base", [](const GlobalPattern& p) { return pattern::notation(p.base); })
+      .def_prop_ro("base",
+                   [](const GlobalPattern& p) {
+                     return p.own_starts.empty() ? pattern::notation(p.base)
+                                                 : pattern::notation(p.own_starts);
+                   })
       .def_prop_ro(
           "accesses", [](const GlobalPattern& p) { return p.pattern.accesses(); }, "Of one rank.")
       .def_prop_ro("spatial", [](const GlobalPattern& p) { return name_of(p.spatial); })
@@ -275,12 +292,19 @@ void bind_global(nb::module_& module) {
       .def("message", nb::overload_cast<const GlobalSignature&>(message_of),
            "The message GlobalSignature, as plain values, but for the file.")
       .def(
-          "text",
-          [](const GlobalSignature& s, const Routines& routines, int64_t page_bytes) {
+          "lines",
+          [](const GlobalSignature& s, const Routines& routines, int64_t page_bytes,
+             int64_t zero_ns) {
             expect_page(page_bytes);
-            return global_signature(s, operations_of(routines), page_bytes);
+            std::vector<std::pair<std::string, uint64_t>> lines;
+            for (pattern::Line& line :
+                 global_signature(s, operations_of(routines), page_bytes, zero_ns))
+              lines.emplace_back(std::move(line.text), line.accesses);
+            return lines;
           },
-          "routines"_a, "page_bytes"_a, "In Yin's notation, a line a pattern.");
+          "routines"_a, "page_bytes"_a, "zero_ns"_a,
+          "In Yin's notation, with the accesses that each line stands for; times are seconds after "
+          "`zero_ns`.");
   module.def(
       "merge_signatures", merge_signatures, "of_ranks"_a,
       "One signature of a file from those of its ranks, of which any may have several: pairs of "
@@ -337,7 +361,7 @@ void bind_pattern(nb::module_& module) {
   nb::class_<Streams>(module, "Streams", "Folds the accesses of a job into signatures.")
       .def(nb::init<>())
       .def("add", add, "process"_a, "thread"_a, "file"_a, "routine"_a, "operation"_a, "offset"_a,
-           "size"_a, "start_ns"_a, "end_ns"_a,
+           "size"_a, "start_ns"_a, "end_ns"_a, "folded"_a,
            "Adds the reads and writes among a batch's accesses; how many have no known place.")
       .def(
           "finish",

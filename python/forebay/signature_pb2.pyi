@@ -167,7 +167,7 @@ class Base(_message.Message):
     def __init__(self, first_rank: _Optional[int] = ..., rank_step: _Optional[int] = ..., width: _Optional[int] = ..., begin: _Optional[int] = ..., step: _Optional[int] = ..., row_step: _Optional[int] = ...) -> None: ...
 
 class GlobalPattern(_message.Message):
-    __slots__ = ("pattern", "base", "ranks", "start_ns", "end_ns", "spatial", "dimension", "overlapping")
+    __slots__ = ("pattern", "base", "ranks", "start_ns", "end_ns", "spatial", "dimension", "overlapping", "own_starts")
     PATTERN_FIELD_NUMBER: _ClassVar[int]
     BASE_FIELD_NUMBER: _ClassVar[int]
     RANKS_FIELD_NUMBER: _ClassVar[int]
@@ -176,6 +176,7 @@ class GlobalPattern(_message.Message):
     SPATIAL_FIELD_NUMBER: _ClassVar[int]
     DIMENSION_FIELD_NUMBER: _ClassVar[int]
     OVERLAPPING_FIELD_NUMBER: _ClassVar[int]
+    OWN_STARTS_FIELD_NUMBER: _ClassVar[int]
     pattern: Pattern
     base: Base
     ranks: _containers.RepeatedCompositeFieldContainer[RankRange]
@@ -184,7 +185,8 @@ class GlobalPattern(_message.Message):
     spatial: Spatial
     dimension: int
     overlapping: bool
-    def __init__(self, pattern: _Optional[_Union[Pattern, _Mapping]] = ..., base: _Optional[_Union[Base, _Mapping]] = ..., ranks: _Optional[_Iterable[_Union[RankRange, _Mapping]]] = ..., start_ns: _Optional[int] = ..., end_ns: _Optional[int] = ..., spatial: _Optional[_Union[Spatial, str]] = ..., dimension: _Optional[int] = ..., overlapping: _Optional[bool] = ...) -> None: ...
+    own_starts: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, pattern: _Optional[_Union[Pattern, _Mapping]] = ..., base: _Optional[_Union[Base, _Mapping]] = ..., ranks: _Optional[_Iterable[_Union[RankRange, _Mapping]]] = ..., start_ns: _Optional[int] = ..., end_ns: _Optional[int] = ..., spatial: _Optional[_Union[Spatial, str]] = ..., dimension: _Optional[int] = ..., overlapping: _Optional[bool] = ..., own_starts: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class GlobalSignature(_message.Message):
     __slots__ = ("file", "processes", "ranks", "patterns", "accesses", "covered", "unmerged", "lost")
@@ -207,13 +209,15 @@ class GlobalSignature(_message.Message):
     def __init__(self, file: _Optional[str] = ..., processes: _Optional[int] = ..., ranks: _Optional[_Iterable[_Union[RankRange, _Mapping]]] = ..., patterns: _Optional[_Iterable[_Union[GlobalPattern, _Mapping]]] = ..., accesses: _Optional[int] = ..., covered: _Optional[int] = ..., unmerged: _Optional[int] = ..., lost: _Optional[int] = ...) -> None: ...
 
 class Signatures(_message.Message):
-    __slots__ = ("version", "operations", "locals", "globals")
+    __slots__ = ("version", "operations", "locals", "globals", "zero_ns")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     OPERATIONS_FIELD_NUMBER: _ClassVar[int]
     LOCALS_FIELD_NUMBER: _ClassVar[int]
     GLOBALS_FIELD_NUMBER: _ClassVar[int]
+    ZERO_NS_FIELD_NUMBER: _ClassVar[int]
     version: int
     operations: _containers.RepeatedCompositeFieldContainer[Operation]
     locals: _containers.RepeatedCompositeFieldContainer[LocalSignature]
     globals: _containers.RepeatedCompositeFieldContainer[GlobalSignature]
-    def __init__(self, version: _Optional[int] = ..., operations: _Optional[_Iterable[_Union[Operation, _Mapping]]] = ..., locals: _Optional[_Iterable[_Union[LocalSignature, _Mapping]]] = ..., globals: _Optional[_Iterable[_Union[GlobalSignature, _Mapping]]] = ...) -> None: ...
+    zero_ns: int
+    def __init__(self, version: _Optional[int] = ..., operations: _Optional[_Iterable[_Union[Operation, _Mapping]]] = ..., locals: _Optional[_Iterable[_Union[LocalSignature, _Mapping]]] = ..., globals: _Optional[_Iterable[_Union[GlobalSignature, _Mapping]]] = ..., zero_ns: _Optional[int] = ...) -> None: ...

@@ -6,6 +6,9 @@ message = forebay.signatures.message_of(analysis)    # plain values
 read = forebay.signatures.read("run.signatures")     # a Signatures message
 for operation, offset, size in forebay.signatures.accesses_of(read.locals[0]):
     ...
+together = read.globals[0].patterns[0]
+for rank, start in forebay.signatures.starts_of(together):
+    accesses = list(forebay.signatures.accesses_at(together, start))
 """
 
 from __future__ import annotations
@@ -20,9 +23,10 @@ from forebay.analysis import Analysis
 from forebay.trace import one_line
 
 if TYPE_CHECKING:
-    from forebay.signature_pb2 import LocalSignature, Pattern, Signatures
+    from forebay.signature_pb2 import GlobalPattern, LocalSignature, Pattern, Signatures
 
-VERSION = 1
+VERSION = 2
+"""That is written; those before are read, too."""
 _WORD = 1 << 64
 
 
@@ -50,6 +54,7 @@ def message_of(analysis: Analysis) -> dict[str, Any]:
             for file in analysis.files
             if file.locals
         ],
+        "zero_ns": analysis.first_ns,
     }
 
 
@@ -87,31 +92,47 @@ def read(path: str | Path) -> Signatures:
     except (ParseError, DecodeError, RecursionError, UnicodeDecodeError) as error:
         reason = one_line(str(error)) or "damaged"
         raise SignatureError(f"{name}: no signatures: {reason}") from error
-    if message.version != VERSION:
+    if not 1 <= message.version <= VERSION:
         raise SignatureError(
-            f"{name}: signatures of version {message.version}; this Forebay reads {VERSION}"
+            f"{name}: signatures of version {message.version}; this Forebay reads 1 to {VERSION}"
         )
+    operations = len(message.operations)
     for number, local in enumerate(message.locals):
-        _check(local, len(message.operations), f"{name}: local signature {number}")
+        _check_local(local, operations, f"{name}: local signature {number}")
+    for merged in message.globals:
+        for number, pattern in enumerate(merged.patterns):
+            where = f"{name}: pattern {number} of {one_line(merged.file)}"
+            _check_pattern(pattern.pattern, operations, where)
+            _check_ranks(pattern, where)
     return message
 
 
-def _check(local: LocalSignature, operations: int, where: str) -> None:
+def _check_pattern(pattern: Pattern, operations: int, where: str, loops: int = 0) -> None:
     """That the accesses can be told."""
+    if pattern.WhichOneof("kind") == "access":
+        if pattern.access.operation >= operations:
+            raise SignatureError(f"{where}: there is no operation {pattern.access.operation}")
+        if len(pattern.access.steps) != loops:
+            raise SignatureError(f"{where}: an access within {loops} loops has other steps")
+    elif not pattern.loop.body:
+        raise SignatureError(f"{where}: a loop without a body")
+    for one in pattern.loop.body:
+        _check_pattern(one, operations, where, loops + 1)
 
-    def check_pattern(pattern: Pattern, loops: int) -> None:
-        if pattern.WhichOneof("kind") == "access":
-            if pattern.access.operation >= operations:
-                raise SignatureError(f"{where}: there is no operation {pattern.access.operation}")
-            if len(pattern.access.steps) != loops:
-                raise SignatureError(f"{where}: an access within {loops} loops has other steps")
-        elif not pattern.loop.body:
-            raise SignatureError(f"{where}: a loop without a body")
-        for one in pattern.loop.body:
-            check_pattern(one, loops + 1)
 
+def _check_ranks(pattern: GlobalPattern, where: str) -> None:
+    if any(one.step == 0 or one.last < one.first for one in pattern.ranks):
+        raise SignatureError(f"{where}: its ranks make no sense")
+    ranks = sum((one.last - one.first) // one.step + 1 for one in pattern.ranks)
+    if pattern.own_starts and len(pattern.own_starts) != ranks:
+        raise SignatureError(f"{where}: {len(pattern.own_starts)} starts of {ranks} ranks")
+    if not pattern.own_starts and pattern.base.rank_step == 0:
+        raise SignatureError(f"{where}: a base without a step of ranks")
+
+
+def _check_local(local: LocalSignature, operations: int, where: str) -> None:
     for pattern in local.patterns:
-        check_pattern(pattern, 0)
+        _check_pattern(pattern, operations, where)
     for part in local.parts:
         raw = part.raw
         if part.WhichOneof("kind") == "pattern" and part.pattern.pattern >= len(local.patterns):
@@ -130,6 +151,24 @@ def accesses_of(local: LocalSignature) -> Iterator[tuple[int, int, int]]:
             pattern = local.patterns[part.pattern.pattern]
             placed = _accesses(pattern, (), part.pattern.position)
             yield from islice(placed, part.accesses)
+
+
+def starts_of(pattern: GlobalPattern) -> Iterator[tuple[int, int]]:
+    """Each rank of a global pattern, and the offset of its first access."""
+    base = pattern.base
+    ranks = (rank for one in pattern.ranks for rank in range(one.first, one.last + 1, one.step))
+    if pattern.own_starts:
+        yield from zip(ranks, pattern.own_starts, strict=True)
+        return
+    for rank in ranks:
+        index = (rank - base.first_rank) // base.rank_step
+        row, column = divmod(index, base.width) if base.width else (0, index)
+        yield rank, _word(base.begin + column * base.step + row * base.row_step)
+
+
+def accesses_at(pattern: GlobalPattern, start: int) -> Iterator[tuple[int, int, int]]:
+    """Operation, offset and size of each access of the rank that begins there."""
+    yield from _accesses(pattern.pattern, (), start)
 
 
 def _accesses(

@@ -1,8 +1,6 @@
 #include "pattern/global.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -10,14 +8,13 @@
 #include <unordered_map>
 #include <utility>
 
-#include "pattern/notation.h"
+#include "pattern/global_space.h"
 
 namespace forebay::pattern {
 
 namespace {
 
-constexpr std::size_t fewest_in_line = 3;             // ranks that show a rule
-constexpr uint64_t most_extents = uint64_t{1} << 16;  // looked at one by one
+constexpr std::size_t fewest_in_line = 3;  // ranks that show a rule
 
 // One rank's occurrence of a pattern.
 struct Occurrence {
@@ -100,145 +97,6 @@ std::size_t fit(Occurrences ranks, Base& base) {
   return longest;
 }
 
-// A level of steps of the bytes of all ranks.
-struct Level {
-  uint64_t step;  // whichever its direction
-  uint64_t count;
-  bool of_ranks;
-};
-
-uint64_t magnitude(int64_t value) {
-  return value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
-}
-
-// The levels of a pattern in which everything moves together; false if it has none such.
-bool levels_of(const Pattern& pattern, std::vector<Level>& levels, int64_t& block) {
-  const Pattern* loop = &pattern;
-  for (; loop->is_loop(); loop = &loop->body.front()) {
-    int64_t step = 0;
-    int64_t distance = 0;
-    if (!moves_as_one(*loop, step)) return false;
-    const bool sizes_stay =
-        std::all_of(loop->body.begin(), loop->body.end(), [&](const Pattern& part) {
-          return part.is_loop() || std::all_of(part.steps.begin(), part.steps.end(),
-                                               [](const Step& one) { return one.size == 0; });
-        });
-    if (!sizes_stay) return false;
-    levels.push_back({magnitude(step), loop->count, false});
-    bool touching = true;
-    int64_t end = loop->body.front().offset;
-    for (const Pattern& part : loop->body) {
-      touching = touching && !part.is_loop() && part.offset == end;
-      end = plus(part.offset, part.size);
-    }
-    if (touching) {
-      block = minus(end, loop->body.front().offset);
-      return true;
-    }
-    if (!is_even(*loop, distance)) return false;
-    if (loop->body.size() > 1) levels.push_back({magnitude(distance), loop->body.size(), false});
-    const bool alike = std::all_of(loop->body.begin(), loop->body.end(), [&](const Pattern& part) {
-      Pattern moved = part;
-      moved.move(minus(loop->first_access().offset, part.first_access().offset));
-      return moved.same_accesses(loop->body.front());
-    });
-    if (!alike) return false;
-  }
-  block = loop->size;
-  return true;
-}
-
-void add_rank_levels(const GlobalPattern& pattern, std::vector<Level>& levels) {
-  const Base& base = pattern.base;
-  if (base.width == 0) {
-    levels.push_back({magnitude(base.step), pattern.processes, true});
-    return;
-  }
-  levels.push_back({magnitude(base.step), base.width, true});
-  levels.push_back({magnitude(base.row_step), pattern.processes / base.width, true});
-}
-
-// Sorted by step, a level either continues what the smaller ones cover, or leaves holes, or goes
-// over the same bytes. Returns false where it may do either.
-bool classify_levels(std::vector<Level> levels, int64_t block, GlobalPattern& pattern) {
-  std::sort(levels.begin(), levels.end(),
-            [](const Level& a, const Level& b) { return a.step < b.step; });
-  uint64_t covered = static_cast<uint64_t>(block);  // from the first byte to the last
-  uint64_t continues_at = covered;                  // the step that keeps the distances even
-  bool ranks_within = false;
-  for (const Level& level : levels) {
-    if (level.count < 2) continue;
-    if (level.step < covered) {
-      if (level.step > 0 && pattern.dimension > 0) return false;
-      pattern.overlapping = pattern.overlapping || ranks_within || level.of_ranks;
-    } else if (level.step != continues_at) {
-      ++pattern.dimension;
-    }
-    ranks_within = ranks_within || level.of_ranks;
-    covered += level.step * (level.count - 1);
-    continues_at = std::max(pattern.dimension == 0 ? covered : level.step * level.count, covered);
-  }
-  if (pattern.dimension == 0) {
-    pattern.dimension = 1;
-    pattern.spatial = Spatial::contiguous;
-  } else {
-    pattern.spatial = pattern.dimension == 1 ? Spatial::fixed_stride : Spatial::nested_strided;
-  }
-  return true;
-}
-
-// Looks at every extent, where there are few enough.
-void classify_extents(GlobalPattern& pattern, Occurrences occurrences) {
-  const Classes local = classify(pattern.pattern, {}, 1);
-  const bool as_locally = pattern.processes == 1 || local.spatial == Spatial::random;
-  pattern.spatial = as_locally ? local.spatial : Spatial::combination;
-  pattern.dimension = local.dimension;
-  pattern.overlapping = false;
-  if (pattern.pattern.accesses() > most_extents / pattern.processes) return;
-  struct Touched {
-    int64_t begin;
-    int64_t end;
-    uint32_t rank;
-  };
-  std::vector<Touched> extents;
-  for (const Occurrence& one : occurrences) {
-    for (Walk walk(pattern.pattern); !walk.done(); walk.advance()) {
-      const Access access = walk.access();
-      const int64_t begin = plus(one.position, access.offset);
-      extents.push_back({begin, plus(begin, access.size), one.rank});
-    }
-  }
-  std::sort(extents.begin(), extents.end(),
-            [](const Touched& a, const Touched& b) { return a.begin < b.begin; });
-  bool holes = false;
-  Touched last = extents.front();
-  for (const Touched& one : extents) {
-    holes = holes || one.begin > last.end;
-    pattern.overlapping = pattern.overlapping || (one.begin < last.end && one.rank != last.rank);
-    if (one.end > last.end) last = one;
-  }
-  if (!holes) {
-    pattern.spatial = Spatial::contiguous;
-    pattern.dimension = 1;
-  }
-}
-
-bool full(const GlobalPattern& pattern) {
-  return pattern.ranks.size() == 1 &&
-         (pattern.base.width == 0 || pattern.processes % pattern.base.width == 0);
-}
-
-void classify_globally(GlobalPattern& pattern, Occurrences occurrences) {
-  std::vector<Level> levels;
-  int64_t block = 0;
-  if (pattern.processes == 1 && !pattern.pattern.is_loop()) return;  // a single access
-  if (full(pattern) && levels_of(pattern.pattern, levels, block) && block >= 0) {
-    add_rank_levels(pattern, levels);
-    if (classify_levels(std::move(levels), block, pattern)) return;
-  }
-  classify_extents(pattern, occurrences);
-}
-
 // Where a signature begins. Threads are numbered as chance has it; by their beginnings those of
 // different ranks that do the same are the how manieth that they are.
 int64_t first_offset(const Signature& signature) {
@@ -246,7 +104,36 @@ int64_t first_offset(const Signature& signature) {
   return Cursor(signature).next(access) ? access.offset : std::numeric_limits<int64_t>::max();
 }
 
-// Patterns of all ranks by what they are and, where a rank has one several times, the how manieth.
+// Patterns of ranks by what they are.
+template <typename Members>
+class PatternGroups {
+ public:
+  struct Group {
+    Pattern pattern;
+    Members members;
+  };
+
+  // The group of patterns with the same accesses, which takes over the times of this one.
+  Members& of(const Pattern& pattern) {
+    auto [same, end] = known_.equal_range(pattern.structure());
+    while (same != end && !groups_[same->second].pattern.same_accesses(pattern)) ++same;
+    if (same == end) {
+      known_.emplace(pattern.structure(), groups_.size());
+      return groups_.emplace_back(Group{pattern, {}}).members;
+    }
+    groups_[same->second].pattern.add_times(pattern);
+    return groups_[same->second].members;
+  }
+
+  auto begin() { return groups_.begin(); }
+  auto end() { return groups_.end(); }
+
+ private:
+  std::vector<Group> groups_;
+  std::unordered_multimap<uint64_t, std::size_t> known_;  // groups by structure
+};
+
+// Puts together what the ranks have in common.
 class Merger {
  public:
   // Those of one rank follow each other.
@@ -271,10 +158,22 @@ class Merger {
   GlobalSignature result() {
     result_.processes = static_cast<uint32_t>(ranks_.size());
     result_.ranks = ranges_of(ranks_);
-    for (const Group& group : groups_) {
-      for (const auto& occurrences : group.occurrences) cut(group.pattern, occurrences);
+    for (auto& [pattern, turns] : groups_) {
+      for (auto& occurrences : turns.occurrences) {
+        std::sort(occurrences.begin(), occurrences.end(),
+                  [](const Occurrence& a, const Occurrence& b) { return a.rank < b.rank; });
+        if (pattern.is_loop()) {
+          append_loop(pattern, rules_of(occurrences));
+        } else {
+          take_access(pattern, rules_of(occurrences));
+        }
+      }
     }
-    for (auto& [ranks, run] : runs_) append_run(run);
+    for (auto& [rule, run] : runs_) append_run(run);
+    for (auto& [thread, runs] : lone_runs_) {
+      for (const auto& [pattern, occurrences] : runs)
+        append_own(pattern, occurrences, pattern.is_loop());
+    }
     std::stable_sort(
         result_.patterns.begin(), result_.patterns.end(),
         [](const GlobalPattern& a, const GlobalPattern& b) { return a.start_ns < b.start_ns; });
@@ -282,20 +181,36 @@ class Merger {
   }
 
  private:
-  struct Group {
-    Pattern pattern;
-    std::vector<std::vector<Occurrence>> occurrences;  // the ranks' first ones, their second ones
-    std::size_t of_this_rank = 0;
+  // Of a pattern: the ranks' first occurrences, their second ones ...
+  struct Turns {
+    std::vector<std::vector<Occurrence>> occurrences;
+    uint32_t rank = 0;  // that had the latest
+    std::size_t of_rank = 0;
+  };
+  // Ranks whose beginnings a rule tells.
+  struct Ruled {
+    Base base;
+    Occurrences ranks;
+  };
+  // Where a pattern begins: by rules of several ranks, and in ranks that stand alone.
+  struct Rules {
+    std::vector<Ruled> ruled;
+    std::vector<Occurrence> others;
+
+    bool too_many() const { return ruled.size() > most_rules; }
   };
   // An access that is in no pattern of its ranks.
   struct RankedAccess {
     Pattern access;
     Base base;
+    bool has_rule;
     std::vector<Occurrence> occurrences;
   };
   using RunOfRanks = std::vector<RankedAccess>;
-  // Ranks; thread of the first; width, step and row step of where they begin.
-  using RankRule = std::tuple<std::vector<uint32_t>, uint32_t, uint32_t, int64_t, int64_t>;
+  // Ranks; thread of the first; width, step and row step of where they begin, or, without a rule,
+  // how far from the first rank's beginning.
+  using RankRule =
+      std::tuple<std::vector<uint32_t>, uint32_t, uint32_t, int64_t, int64_t, std::vector<int64_t>>;
 
   void add_raw(uint32_t rank, const Signature& signature, const Part& part) {
     Cursor cursor(signature, part.first);
@@ -313,44 +228,80 @@ class Merger {
       ++thread_;
       return;
     }
-    for (Group& group : groups_) group.of_this_rank = 0;
     ranks_.push_back(rank);
     thread_ = 0;
   }
 
   void add(const Pattern& pattern, const Occurrence& occurrence) {
-    auto [same, end] = known_.equal_range(pattern.structure());
-    while (same != end && !groups_[same->second].pattern.same_accesses(pattern)) ++same;
-    if (same == end) {
-      same = known_.emplace(pattern.structure(), groups_.size());
-      groups_.push_back({pattern, {}, 0});
-    } else {
-      groups_[same->second].pattern.add_times(pattern);
-    }
-    Group& group = groups_[same->second];
-    if (group.of_this_rank == group.occurrences.size()) group.occurrences.emplace_back();
-    group.occurrences[group.of_this_rank++].push_back(occurrence);
+    Turns& turns = groups_.of(pattern);
+    if (turns.rank != occurrence.rank) turns.of_rank = 0;
+    turns.rank = occurrence.rank;
+    if (turns.of_rank == turns.occurrences.size()) turns.occurrences.emplace_back();
+    turns.occurrences[turns.of_rank++].push_back(occurrence);
   }
 
-  // Into groups of ranks that have a rule each.
-  void cut(const Pattern& pattern, std::vector<Occurrence> occurrences) {
-    std::sort(occurrences.begin(), occurrences.end(),
-              [](const Occurrence& a, const Occurrence& b) { return a.rank < b.rank; });
-    for (Occurrences rest(occurrences); !rest.empty();) {
+  // Of occurrences by rank, one each. Two ranks are in some line always, which shows nothing unless
+  // the job has no other.
+  Rules rules_of(Occurrences occurrences) const {
+    Rules rules;
+    while (!occurrences.empty()) {
       Base base;
-      const std::size_t length = fit(rest, base);
-      const Occurrences group = rest.first(length);
-      if (pattern.is_loop()) {
-        append(pattern, base, group);
+      const std::size_t length = fit(occurrences, base);
+      const Occurrences group = occurrences.first(length);
+      if (length >= fewest_in_line || length == ranks_.size()) {
+        rules.ruled.push_back({base, group});
       } else {
-        std::vector<uint32_t> ranks;
-        for (const Occurrence& one : group) ranks.push_back(one.rank);
-        RunOfRanks& run =
-            runs_[{std::move(ranks), group.front().thread, base.width, base.step, base.row_step}];
-        run.push_back({pattern, base, {group.begin(), group.end()}});
+        rules.others.insert(rules.others.end(), group.begin(), group.end());
       }
-      rest = rest.subspan(length);
+      occurrences = occurrences.subspan(length);
     }
+    return rules;
+  }
+
+  static std::vector<Occurrence> all_ruled(const Rules& rules) {
+    std::vector<Occurrence> all;
+    for (const Ruled& one : rules.ruled) all.insert(all.end(), one.ranks.begin(), one.ranks.end());
+    return all;
+  }
+
+  void append_loop(const Pattern& pattern, Rules rules) {
+    if (rules.too_many()) {
+      const std::vector<Occurrence> ruled = all_ruled(rules);
+      const std::size_t alone = rules.others.size();
+      rules.others.insert(rules.others.end(), ruled.begin(), ruled.end());
+      std::inplace_merge(rules.others.begin(),
+                         rules.others.begin() + static_cast<std::ptrdiff_t>(alone),
+                         rules.others.end(),
+                         [](const Occurrence& a, const Occurrence& b) { return a.rank < b.rank; });
+    } else {
+      for (const Ruled& one : rules.ruled) append_ruled(pattern, one.base, one.ranks);
+    }
+    if (!rules.others.empty()) append_own(pattern, rules.others, true);
+  }
+
+  // Ranks that stand alone are put together once it is known what else follows no pattern in them.
+  void take_access(const Pattern& access, const Rules& rules) {
+    if (rules.too_many()) {
+      take_ranked({access, {}, false, all_ruled(rules)});
+    } else {
+      for (const Ruled& one : rules.ruled)
+        take_ranked({access, one.base, true, {one.ranks.begin(), one.ranks.end()}});
+    }
+    for (const Occurrence& one : rules.others) take_ranked({access, {}, false, {one}});
+  }
+
+  void take_ranked(RankedAccess ranked) {
+    const Occurrence& first = ranked.occurrences.front();
+    std::vector<uint32_t> ranks;
+    std::vector<int64_t> distances;
+    for (const Occurrence& one : ranked.occurrences) {
+      ranks.push_back(one.rank);
+      if (!ranked.has_rule) distances.push_back(minus(one.position, first.position));
+    }
+    const Base& base = ranked.base;
+    RankRule rule{std::move(ranks), first.thread,  base.width,
+                  base.step,        base.row_step, std::move(distances)};
+    runs_[std::move(rule)].push_back(std::move(ranked));
   }
 
   // Accesses of the same ranks by the same rule, in the order in which the first rank made them.
@@ -359,25 +310,53 @@ class Merger {
       return a.occurrences.front().index < b.occurrences.front().index;
     });
     const RankedAccess& first = run.front();
-    if (run.size() == 1) return append(first.access, first.base, first.occurrences);
-    Pattern pattern;
-    pattern.count = 1;
     std::vector<Occurrence> occurrences = first.occurrences;
-    for (const RankedAccess& one : run) {
-      pattern.body.push_back(one.access);
-      pattern.body.back().offset = minus(one.base.begin, first.base.begin);
-      pattern.body.back().steps.emplace_back();
-      for (std::size_t i = 0; i < occurrences.size(); ++i) {
-        occurrences[i].end_ns = std::max(occurrences[i].end_ns, one.occurrences[i].end_ns);
-      }
+    Pattern pattern = first.access;
+    if (run.size() > 1) pattern = joined(run, occurrences);
+    if (first.has_rule) {
+      append_ruled(pattern, first.base, occurrences);
+    } else if (occurrences.size() > 1) {
+      append_own(pattern, occurrences, true);
+    } else {
+      lone_runs_[occurrences.front().thread].of(pattern).push_back(occurrences.front());
     }
-    append(pattern, first.base, occurrences);
   }
 
-  void append(const Pattern& pattern, const Base& base, Occurrences occurrences) {
+  // The accesses as one; the occurrences are the first's, and end with the last.
+  static Pattern joined(const RunOfRanks& run, std::vector<Occurrence>& occurrences) {
+    Pattern pattern;
+    pattern.count = 1;
+    const int64_t begin = occurrences.front().position;
+    for (const RankedAccess& one : run) {
+      pattern.body.push_back(one.access);
+      pattern.body.back().offset = minus(one.occurrences.front().position, begin);
+      pattern.body.back().steps.emplace_back();
+      for (std::size_t i = 0; i < occurrences.size(); ++i)
+        occurrences[i].end_ns = std::max(occurrences[i].end_ns, one.occurrences[i].end_ns);
+    }
+    return pattern;
+  }
+
+  void append_ruled(const Pattern& pattern, const Base& base, Occurrences occurrences) {
     GlobalPattern global;
-    global.pattern = pattern;
     global.base = base;
+    append(std::move(global), pattern, occurrences, true);
+  }
+
+  // Ranks, or one, that no rule joins. `is_pattern`: what they did is one, wherever they began.
+  void append_own(const Pattern& pattern, Occurrences occurrences, bool is_pattern) {
+    GlobalPattern global;
+    if (occurrences.size() == 1) {
+      global.base = Fit(occurrences).base();
+    } else {
+      for (const Occurrence& one : occurrences) global.own_starts.push_back(one.position);
+    }
+    append(std::move(global), pattern, occurrences, is_pattern);
+  }
+
+  void append(GlobalPattern global, const Pattern& pattern, Occurrences occurrences,
+              bool is_pattern) {
+    global.pattern = pattern;
     global.start_ns = occurrences.front().start_ns;
     global.end_ns = occurrences.front().end_ns;
     std::vector<uint32_t> ranks;
@@ -390,31 +369,21 @@ class Merger {
     }
     global.ranks = ranges_of(ranks);
     global.processes = static_cast<uint32_t>(ranks.size());
-    classify_globally(global, occurrences);
-    if (pattern.count >= fewest_in_line || global.processes >= fewest_in_line) {
+    classify_globally(global);
+    if (pattern.count >= fewest_in_line || (is_pattern && global.processes >= fewest_in_line)) {
       result_.covered += pattern.accesses() * global.processes;
     }
     result_.patterns.push_back(std::move(global));
   }
 
-  std::vector<Group> groups_;
+  PatternGroups<Turns> groups_;
   std::map<RankRule, RunOfRanks> runs_;
-  std::unordered_multimap<uint64_t, std::size_t> known_;  // groups by structure
+  // What follows no pattern in a rank that stands alone, by the thread of the rank.
+  std::map<uint32_t, PatternGroups<std::vector<Occurrence>>> lone_runs_;
   std::vector<uint32_t> ranks_;
   uint32_t thread_ = 0;
   GlobalSignature result_;
 };
-
-std::string signed_number(int64_t number) {
-  return (number < 0 ? " - " : " + ") + std::to_string(magnitude(number));
-}
-
-std::string seconds(int64_t time_ns) {
-  if (time_ns == unknown_time) return "unknown";
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6f", static_cast<double>(time_ns) * 1e-9);
-  return text.data();
-}
 
 }  // namespace
 
@@ -422,6 +391,18 @@ int64_t Base::at(uint32_t rank) const {
   const uint32_t i = (rank - first_rank) / rank_step;
   if (width == 0) return plus(begin, times(step, i));
   return plus(begin, plus(times(step, i % width), times(row_step, i / width)));
+}
+
+std::vector<GlobalPattern::Start> GlobalPattern::starts() const {
+  std::vector<Start> all;
+  all.reserve(processes);
+  for (const RankRange& range : ranks) {
+    for (uint32_t i = 0; i < range.count(); ++i) {
+      const uint32_t rank = range.first + i * range.step;
+      all.push_back({rank, own_starts.empty() ? base.at(rank) : own_starts[all.size()]});
+    }
+  }
+  return all;
 }
 
 GlobalSignature merge(std::span<const LocalSignature> locals) {
@@ -455,51 +436,6 @@ std::vector<RankRange> ranges_of(std::span<const uint32_t> ranks) {
     begin = end;
   }
   return ranges;
-}
-
-std::string notation(const std::vector<RankRange>& ranks) {
-  std::string text = "[";
-  for (const RankRange& range : ranks) {
-    if (text.size() > 1) text += ", ";
-    text += std::to_string(range.first);
-    if (range.last != range.first) text += "-" + std::to_string(range.last);
-    if (range.step != 1) text += "/" + std::to_string(range.step);
-  }
-  return text + "]";
-}
-
-std::string notation(const Base& base) {
-  std::string index = "rank";
-  const bool from_zero = base.first_rank == 0 && base.rank_step == 1;
-  if (base.width == 0 && base.step % base.rank_step == 0) {
-    if (base.step == 0) return std::to_string(base.begin);
-    const int64_t a = base.step / base.rank_step;
-    return std::to_string(a) + "*rank" +
-           signed_number(minus(base.begin, times(a, base.first_rank)));
-  }
-  if (!from_zero) {
-    index = "(rank - " + std::to_string(base.first_rank) + ")";
-    if (base.rank_step != 1) index = "(" + index + "/" + std::to_string(base.rank_step) + ")";
-  }
-  if (base.width == 0) return std::to_string(base.step) + "*" + index + signed_number(base.begin);
-  const std::string width = std::to_string(base.width);
-  return std::to_string(base.step) + "*(" + index + " mod " + width + ") + " +
-         std::to_string(base.row_step) + "*(" + index + " div " + width + ")" +
-         signed_number(base.begin);
-}
-
-std::string global_signature(const GlobalSignature& signature, Operations operations,
-                             int64_t page_bytes) {
-  std::string text;
-  for (const GlobalPattern& pattern : signature.patterns) {
-    text += "{" + std::to_string(pattern.processes) + ", <" + std::string(name_of(pattern.spatial));
-    text += ", " + std::to_string(pattern.dimension);
-    text += pattern.overlapping ? ", overlapping>, " : ">, ";
-    text += notation(pattern.ranks) + ", " + notation(pattern.base) + ", ";
-    text += seconds(pattern.start_ns) + ", " + seconds(pattern.end_ns) + ", ";
-    text += pattern_signature(classify(pattern.pattern, operations, page_bytes)) + "}\n";
-  }
-  return text;
 }
 
 }  // namespace forebay::pattern

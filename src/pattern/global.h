@@ -1,9 +1,10 @@
 // The global signature of one file (Yin III.B.3): what the processes of a job did together.
 //
-// Patterns of different ranks that differ only in where they begin become one, if their beginnings
+// Patterns of different ranks that differ only in where they begin become one. Their beginnings
 // follow a rule: even steps from rank to rank, or even steps along the rows and columns of a
-// process grid. Ranks are then another dimension of the pattern, and its spatial class is that of
-// the bytes of all ranks: what is strided for each may be contiguous for the job (Yin, figure 4).
+// process grid. Or each rank has a start of its own, and all of them are listed. Ranks are then
+// another dimension of the pattern, and its spatial class is that of the bytes of all ranks: what
+// is strided for each may be contiguous for the job (Yin, figure 4).
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,8 @@ struct RankRange {
   bool operator==(const RankRange&) const = default;
 };
 
-// Where the pattern of each rank begins. Its ranks are numbered i = (rank - first_rank) /
-// rank_step; i lies in row i / width and column i % width of a grid, or, if width is 0, in one
+// The rule by which the pattern of each rank begins. Its ranks are numbered i = (rank - first_rank)
+// / rank_step; i lies in row i / width and column i % width of a grid, or, if width is 0, in one
 // line:
 //   begin + i * step            or            begin + (i % width) * step + (i / width) * row_step
 struct Base {
@@ -53,7 +54,8 @@ struct GlobalPattern {
   // Its first access at offset 0. A loop of one iteration is a run of accesses that follow no
   // pattern within a rank; an access alone, one of such a run.
   Pattern pattern;
-  Base base;
+  Base base;                        // unless there are
+  std::vector<int64_t> own_starts;  // of each rank, in the order of `ranks`, that follow no rule
   std::vector<RankRange> ranks;
   uint32_t processes = 0;  // how many ranks
   int64_t start_ns = unknown_time;
@@ -62,6 +64,12 @@ struct GlobalPattern {
   Spatial spatial = Spatial::single;
   uint32_t dimension = 0;
   bool overlapping = false;  // ranks touch the same bytes
+
+  struct Start {
+    uint32_t rank;
+    int64_t offset;
+  };
+  std::vector<Start> starts() const;  // of each rank, ascending
 };
 
 struct GlobalSignature {
@@ -78,6 +86,9 @@ struct GlobalSignature {
 // counted.
 inline constexpr uint64_t most_raw_accesses = 1024;
 
+// Where it takes more rules than this to tell where the ranks begin, each has a start of its own.
+inline constexpr std::size_t most_rules = 4;
+
 GlobalSignature merge(std::span<const LocalSignature> locals);
 
 std::vector<RankRange> ranges_of(std::span<const uint32_t> ascending_ranks);
@@ -85,10 +96,20 @@ std::vector<RankRange> ranges_of(std::span<const uint32_t> ascending_ranks);
 // "[0-63], 4096*rank + 512", "[0-15], 100*(rank mod 4) + 9000*(rank div 4)".
 std::string notation(const std::vector<RankRange>& ranks);
 std::string notation(const Base& base);
+// "own starts 512 to 786432": the first and the last in the file.
+std::string notation(const std::vector<int64_t>& own_starts);
 
-// {processes, <spatial, dimension>, [ranks], base, start, end, local pattern signature}, a line
-// each.
-std::string global_signature(const GlobalSignature& signature, Operations operations,
-                             int64_t page_bytes);
+// A line of a global signature.
+struct Line {
+  std::string text;
+  uint64_t accesses = 0;  // of all ranks, that it stands for
+};
+
+// {processes, <spatial, dimension>, [ranks], base, start, end, local pattern signature} of each
+// pattern, by start; times are seconds after `zero_ns`. Patterns of several ranks that follow no
+// rule and differ in sizes, steps or counts, but are of one direction and spatial class, are a line
+// together, which says what they have in common: of each rank the first, of each the second ...
+std::vector<Line> global_signature(const GlobalSignature& signature, Operations operations,
+                                   int64_t page_bytes, int64_t zero_ns);
 
 }  // namespace forebay::pattern

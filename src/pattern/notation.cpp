@@ -139,10 +139,15 @@ Text trace_signature(const Signature& signature, std::string_view file, Operatio
 }
 
 Text pattern_signature(const Classes& classes) {
+  return pattern_signature(classes, classes.repetitions);
+}
+
+Text pattern_signature(const Classes& classes, uint64_t most_repetitions) {
   Text text = "{" + Text(name_of(classes.direction)) + ", <";
   if (classes.backward && classes.spatial != Spatial::negative_stride) text += "negative ";
   text += Text(name_of(classes.spatial)) + ", " + std::to_string(classes.dimension) + ">, <";
-  text += classes.repetitions == 1 ? "single" : "repeated " + std::to_string(classes.repetitions);
+  text += most_repetitions == 1 ? "single" : "repeated " + std::to_string(classes.repetitions);
+  if (most_repetitions != classes.repetitions) text += " to " + std::to_string(most_repetitions);
   text += ">, <" + Text(name_of(classes.magnitude)) + ", " + Text(name_of(classes.sizes)) + ">, <";
   return text + Text(name_of(classes.temporal)) + ">}";
 }

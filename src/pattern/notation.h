@@ -20,5 +20,7 @@ std::string trace_signature(const Signature& signature, std::string_view file,
 
 // Yin III.B.2: {operation, <spatial, dimension>, <repetition>, <request size>, <temporal>}.
 std::string pattern_signature(const Classes& classes);
+// The same of several patterns, with at most so many repetitions: <repeated 20 to 70>.
+std::string pattern_signature(const Classes& classes, uint64_t most_repetitions);
 
 }  // namespace forebay::pattern

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import json
 import random
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,18 +17,102 @@ from google.protobuf.json_format import MessageToDict
 from forebay import signature_pb2
 from forebay.analysis import analyze
 from forebay.analyzing import analyze as command
-from forebay.signatures import SignatureError, accesses_of, read, write
+from forebay.report import render
+from forebay.signatures import SignatureError, accesses_at, accesses_of, read, starts_of, write
 from forebay.trace import open_trace
-from traces import LOGS, ROOT, sample
+from traces import LOGS, OPEN, ROOT, WRITE_AT, Call, block, process, sample, write_trace
 
 REAL = ("benchmark_write_parallel_384ranks", "mpi-io-test_32ranks", "ior_hdf5_4ranks")
 PROTO = ROOT / "src" / "pattern" / "signature.proto"
 
 
+STARTS = (700_000, 12, 333_333, 950_001, 81_920, 500_000, 41_234, 222_222)
+
+
+def own_starts(folder: Path, own_counts: bool = False) -> Path:
+    """Ranks that write equal records, or different numbers of them, each somewhere else."""
+    folder.mkdir()
+    for rank, begin in enumerate(STARTS):
+        calls = [Call(OPEN, end_ns=1000)]
+        for i in range(20 + (rank if own_counts else 0)):
+            start = 10_000 * (i + 1)
+            calls.append(Call(WRITE_AT, 0, 0, begin + 150 * i, 100, 100, start, start + 1000))
+        lines = [*process(rank, len(STARTS)), "file 0 8 0 5 /scratch/own", *block(calls)]
+        write_trace(folder / f"{rank}-{rank}.trace", [*lines, f"end {len(calls)} 0"])
+    return folder
+
+
+def path_of(name: str, folder: Path) -> Path:
+    made = {
+        "sample": lambda: sample(folder / "t", ranks=3),
+        "own": lambda: own_starts(folder / "t"),
+    }
+    return made[name]() if name in made else LOGS / f"{name}.darshan"
+
+
+@pytest.mark.parametrize("ending", ["signatures", "json"])
+@pytest.mark.parametrize("name", [*REAL, "sample", "own"])
+def test_global_signatures_give_back_every_access(name, ending, tmp_path):
+    path = path_of(name, tmp_path)
+    output = tmp_path / f"job.{ending}"
+    result = CliRunner().invoke(command, [str(path), "--proto", str(output)])
+    assert result.exit_code == 0, result.output
+    trace, signatures = open_trace(path), read(output)
+    table = trace.accesses
+    for merged in signatures.globals:
+        assert merged.unmerged == merged.lost == 0
+        told = Counter(
+            (rank, *access)
+            for pattern in merged.patterns
+            for rank, start in starts_of(pattern)
+            for access in accesses_at(pattern, start)
+        )
+        rows = (table["requested"] > 0) & (table["offset"] >= 0)
+        rows &= table["file"] == trace.files.index(merged.file)
+        names = ("rank", "routine", "offset", "requested")
+        assert told == Counter(zip(*(table[one][rows].tolist() for one in names), strict=True))
+        assert told.total() == merged.accesses > 0
+
+
+@pytest.mark.parametrize("own_counts", [False, True])
+def test_ranks_with_starts_of_their_own_are_one_line(own_counts, tmp_path):
+    trace = own_starts(tmp_path / "t", own_counts)
+    count = "20 to 27" if own_counts else "20"
+    line = (
+        "{8, <combination, 1>, [0-7], own starts 12 to 950001, 0.000010, "
+        + ("0.000271" if own_counts else "0.000201")
+        + ", {write, <fixed stride, 1>, <repeated "
+        + count
+        + ">, <small, fixed>, <fixed>}}"
+    )
+    (file,) = analyze(open_trace(trace)).files
+    assert file.signature.patterns == (line,)
+    assert file.signature.covered == file.signature.accesses
+    assert line in CliRunner().invoke(command, [str(trace)]).output
+    told = json.loads(CliRunner().invoke(command, [str(trace), "--json"]).output)
+    assert told["files"][0]["signature"]["patterns"] == [line]
+    assert html.escape(line) in render(open_trace(trace))
+    CliRunner().invoke(command, [str(trace), "--proto", str(tmp_path / "job")])
+    patterns = read(tmp_path / "job").globals[0].patterns
+    if own_counts:
+        assert len(patterns) == len(STARTS)
+    else:
+        assert [list(one.own_starts) for one in patterns] == [list(STARTS)]
+        assert not patterns[0].HasField("base")
+
+
+def test_many_ranks_of_a_real_log_are_few_lines():
+    (file,) = analyze(open_trace(LOGS / f"{REAL[0]}.darshan")).files
+    first, *_ = lines = file.signature.patterns
+    assert first.startswith("{384, <random, 0>, [0-383], own starts 8336 to 12851525136, 0.000000,")
+    assert len(lines) < 12
+    assert not any(line.startswith("{2, ") for line in lines)
+
+
 @pytest.mark.parametrize("ending", ["signatures", "json"])
 @pytest.mark.parametrize("name", [*REAL, "sample"])
 def test_files_of_signatures_give_back_every_access(name, ending, tmp_path):
-    path = sample(tmp_path / "t", ranks=3) if name == "sample" else LOGS / f"{name}.darshan"
+    path = path_of(name, tmp_path)
     output = tmp_path / f"job.{ending}"
     result = CliRunner().invoke(command, [str(path), "--proto", str(output)])
     assert result.exit_code == 0, result.output
@@ -57,7 +143,8 @@ def test_both_forms_hold_the_same(tmp_path):
             write(analysis, file, as_json)
     binary, text = (MessageToDict(read(tmp_path / str(form))) for form in (False, True))
     assert binary == text
-    assert json.loads((tmp_path / "True").read_text())["version"] == 1
+    assert json.loads((tmp_path / "True").read_text())["version"] == 2
+    assert int(binary["zeroNs"]) == analysis.first_ns
 
 
 def test_the_generated_code_is_that_of_the_proto(tmp_path):
@@ -69,22 +156,54 @@ def test_the_generated_code_is_that_of_the_proto(tmp_path):
 
 
 def small() -> signature_pb2.Signatures:
-    message = signature_pb2.Signatures(version=1, operations=[{"name": "read"}])
+    message = signature_pb2.Signatures(version=2, operations=[{"name": "read"}])
     access = {"access": {"size": 8, "steps": [{"offset": 8}]}}
     pattern = {"loop": {"count": 3, "body": [access]}}
     part = {"accesses": 3, "pattern": {"pattern": 0, "position": 100}}
     message.locals.add(file="/a", accesses=3, patterns=[pattern], parts=[part])
+    ranks = [{"first": 2, "last": 6, "step": 2}]
+    together = {"pattern": pattern, "ranks": ranks, "own_starts": [5, 70, 6]}
+    message.globals.add(file="/a", patterns=[together])
     return message
 
 
-def test_a_small_one_is_read(tmp_path):
+def test_ranks_begin_where_they_did(tmp_path):
     (tmp_path / "file").write_bytes(small().SerializeToString())
+    (pattern,) = read(tmp_path / "file").globals[0].patterns
+    assert list(starts_of(pattern)) == [(2, 5), (4, 70), (6, 6)]
+    del pattern.own_starts[:]
+    pattern.base.MergeFrom(signature_pb2.Base(first_rank=2, rank_step=2, begin=9, step=100))
+    assert list(starts_of(pattern)) == [(2, 9), (4, 109), (6, 209)]
+    pattern.base.width, pattern.base.row_step = 2, 1000
+    assert list(starts_of(pattern)) == [(2, 9), (4, 109), (6, 1009)]
+    assert list(accesses_at(pattern, 1009))[-1] == (0, 1025, 8)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_small_one_is_read(version, tmp_path):
+    message = small()
+    message.version = version
+    if version == 1:
+        del message.globals[:]
+    (tmp_path / "file").write_bytes(message.SerializeToString())
     (local,) = read(tmp_path / "file").locals
     assert list(accesses_of(local)) == [(0, 100, 8), (0, 108, 8), (0, 116, 8)]
 
 
 def wrong_version(message):
-    message.version = 2
+    message.version = 3
+
+
+def starts_of_other_ranks(message):
+    message.globals[0].patterns[0].own_starts.append(1)
+
+
+def ranks_without_a_step(message):
+    message.globals[0].patterns[0].ranks[0].step = 0
+
+
+def neither_starts_nor_base(message):
+    del message.globals[0].patterns[0].own_starts[:]
 
 
 def no_such_pattern(message):
@@ -109,7 +228,10 @@ def uneven_columns(message):
 
 @pytest.mark.parametrize(
     "damage",
-    [wrong_version, no_such_pattern, no_such_operation, no_steps, no_body, uneven_columns],
+    [
+        *(wrong_version, no_such_pattern, no_such_operation, no_steps, no_body, uneven_columns),
+        *(starts_of_other_ranks, ranks_without_a_step, neither_starts_nor_base),
+    ],
     ids=lambda damage: damage.__name__,
 )
 def test_what_makes_no_sense_is_refused_in_a_line(damage, tmp_path):

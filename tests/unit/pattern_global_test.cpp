@@ -37,6 +37,13 @@ std::vector<uint32_t> ranks_to(uint32_t count) {
   return ranks;
 }
 
+std::vector<std::string> lines_of(const GlobalSignature& job, int64_t zero_ns = 0) {
+  std::vector<std::string> lines;
+  for (const Line& line : global_signature(job, operations, block, zero_ns))
+    lines.push_back(line.text);
+  return lines;
+}
+
 std::string space(const GlobalPattern& pattern) {
   return std::string(name_of(pattern.spatial)) + " " + std::to_string(pattern.dimension) +
          (pattern.overlapping ? " overlapping" : "");
@@ -114,9 +121,10 @@ TEST(PatternGlobal, StridedLocallyContiguousGlobally) {
   EXPECT_EQ(classify(job.patterns[0].pattern, operations, block).spatial, Spatial::fixed_stride);
   EXPECT_EQ(space(job.patterns[0]), "contiguous 1");
   EXPECT_EQ(job.covered, job.accesses);
-  EXPECT_EQ(global_signature(job, operations, block),
-            "{4, <contiguous, 1>, [0-3], 4096*rank + 0, unknown, unknown, "
-            "{read, <fixed stride, 1>, <repeated 100>, <medium, fixed>, <unknown>}}\n");
+  EXPECT_EQ(lines_of(job),
+            (std::vector<std::string>{
+                "{4, <contiguous, 1>, [0-3], 4096*rank + 0, unknown, unknown, "
+                "{read, <fixed stride, 1>, <repeated 100>, <medium, fixed>, <unknown>}}"}));
 }
 
 // A block of a two-dimensional array for each rank of a grid.
@@ -193,16 +201,13 @@ void check(const GlobalSignature& job, const std::vector<uint32_t>& ranks,
            const std::function<AccessList(uint32_t)>& accesses) {
   std::map<uint32_t, std::multiset<std::pair<int64_t, int64_t>>> found;
   for (const GlobalPattern& pattern : job.patterns) {
-    uint32_t processes = 0;
-    for (const RankRange& range : pattern.ranks) {
-      for (uint32_t rank = range.first; rank <= range.last; rank += range.step, ++processes) {
-        for (Walk walk(pattern.pattern); !walk.done(); walk.advance()) {
-          found[rank].insert(
-              {plus(walk.access().offset, pattern.base.at(rank)), walk.access().size});
-        }
+    const std::vector<GlobalPattern::Start> starts = pattern.starts();
+    EXPECT_EQ(starts.size(), pattern.processes);
+    for (const GlobalPattern::Start& start : starts) {
+      for (Walk walk(pattern.pattern); !walk.done(); walk.advance()) {
+        found[start.rank].insert({plus(walk.access().offset, start.offset), walk.access().size});
       }
     }
-    EXPECT_EQ(processes, pattern.processes);
   }
   for (const uint32_t rank : ranks) {
     std::multiset<std::pair<int64_t, int64_t>> expected;
@@ -274,7 +279,7 @@ TEST(PatternGlobal, ARunWithoutARuleMayBeThatOfAllRanks) {
   };
   const GlobalSignature job = merged(ranks_to(35), accesses);
   check(job, ranks_to(35), accesses);
-  ASSERT_EQ(job.patterns.size(), 5u) << global_signature(job, operations, block);
+  ASSERT_EQ(job.patterns.size(), 5u) << testing::PrintToString(lines_of(job));
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(job.patterns[i].pattern.body.size(), 20u);
     EXPECT_EQ(job.patterns[i].processes, i < 3 ? 7u : 14u) << "two rows are a grid";
@@ -328,7 +333,117 @@ TEST(PatternGlobal, ThreePlacesAreNoGrid) {
   const auto accesses = [](uint32_t rank) {
     return nest({{50, 1 << 20}}, {std::array<int64_t, 3>{0, 777, 50}[rank], 10, 1});
   };
-  EXPECT_EQ(merged(ranks_to(3), accesses).patterns.size(), 2u);
+  const GlobalSignature job = merged(ranks_to(3), accesses);
+  ASSERT_EQ(job.patterns.size(), 1u);
+  EXPECT_EQ(job.patterns[0].own_starts, (std::vector<int64_t>{0, 777, 50}));
+  check(job, ranks_to(3), accesses);
+}
+
+// Where nothing tells how far the next rank is.
+int64_t irregular(uint32_t rank) {
+  std::mt19937_64 random(rank + 1);
+  return rank * int64_t{1'000'000'000} + static_cast<int64_t>(random() % 900'000'000);
+}
+
+TEST(PatternGlobal, RanksWithStartsOfTheirOwnAreOnePattern) {
+  const auto accesses = [](uint32_t rank) {
+    return nest({{50, 1 << 20}}, {irregular(rank), 4096, 1});
+  };
+  const GlobalSignature job = merged(ranks_to(64), accesses);
+  check(job, ranks_to(64), accesses);
+  ASSERT_EQ(job.patterns.size(), 1u);
+  EXPECT_EQ(job.patterns[0].processes, 64u);
+  EXPECT_EQ(job.covered, job.accesses);
+  EXPECT_EQ(lines_of(job),
+            (std::vector<std::string>{
+                "{64, <combination, 1>, [0-63], own starts " + std::to_string(irregular(0)) +
+                " to " + std::to_string(irregular(63)) +
+                ", unknown, unknown, "
+                "{write, <fixed stride, 1>, <repeated 50>, <medium, fixed>, <unknown>}}"}));
+}
+
+// Two ranks are in a line wherever they begin.
+TEST(PatternGlobal, TwoRanksOfManyShowNoRule) {
+  const auto accesses = [](uint32_t rank) {
+    return nest({{50, 1 << 20}}, {irregular(rank), 100 + rank / 2, 1});
+  };
+  const GlobalSignature job = merged(ranks_to(64), accesses);
+  check(job, ranks_to(64), accesses);
+  EXPECT_EQ(job.patterns.size(), 32u);
+  const std::vector<std::string> lines = lines_of(job);
+  ASSERT_EQ(lines.size(), 1u) << "of what they have in common";
+  EXPECT_NE(lines[0].find("{64, <combination, 1>, [0-63], own starts"), std::string::npos);
+  EXPECT_NE(lines[0].find("<fixed stride, 1>, <repeated 50>, <small, variable>"),
+            std::string::npos);
+  EXPECT_EQ(notation(merged({0, 7}, accesses).patterns[0].ranks), "[0]") << "sizes differ";
+  EXPECT_EQ(lines_of(merged({0, 1}, accesses)).size(), 1u);
+  EXPECT_EQ(lines_of(merged({0, 1}, accesses))[0].find("own starts"), std::string::npos)
+      << "all ranks of the job";
+}
+
+// A block of each rank's own size, somewhere, as a partition of a mesh has it.
+TEST(PatternGlobal, OneBlockARankOfItsOwnSize) {
+  int64_t end = 0;
+  std::vector<Access> blocks;
+  for (uint32_t rank = 0; rank < 40; ++rank) {
+    const int64_t size = 1000 + irregular(rank) % 777;
+    blocks.push_back({end, size, 1});
+    end += size;
+  }
+  const auto accesses = [&](uint32_t rank) { return AccessList{blocks[rank]}; };
+  const GlobalSignature job = merged(ranks_to(40), accesses);
+  check(job, ranks_to(40), accesses);
+  EXPECT_EQ(
+      lines_of(job),
+      (std::vector<std::string>{"{40, <contiguous, 1>, [0-39], own starts 0 to " +
+                                std::to_string(blocks.back().offset) +
+                                ", unknown, unknown, "
+                                "{write, <single, 0>, <single>, <small, variable>, <unknown>}}"}));
+  EXPECT_EQ(job.covered, 0u) << "no rule tells where a block is";
+}
+
+// As a library of formats aligns: lines of seven ranks, then something in between.
+TEST(PatternGlobal, ManyRulesAreNone) {
+  const auto accesses = [](uint32_t rank) {
+    const int64_t begin = rank * int64_t{1000} + rank / 7 * (rank / 7) * 33;
+    AccessList all;
+    for (const int64_t part : {int64_t{0}, int64_t{3'333'333}, int64_t{9'000'001}})
+      all.push_back({begin + part, 1000, 1});
+    test::nest(all, {{50, 64 * block}}, {100'000'000 + begin, 10, 1});
+    return all;
+  };
+  const GlobalSignature job = merged(ranks_to(70), accesses);
+  check(job, ranks_to(70), accesses);
+  ASSERT_EQ(job.patterns.size(), 2u) << testing::PrintToString(lines_of(job));
+  for (const GlobalPattern& pattern : job.patterns) EXPECT_EQ(pattern.own_starts.size(), 70u);
+  EXPECT_EQ(job.covered, job.accesses);
+}
+
+TEST(PatternGlobal, SeveralLoopsARankAreAsManyLines) {
+  const auto accesses = [](uint32_t rank) {
+    AccessList all;
+    for (int64_t turn = 0; turn < 3; ++turn) {
+      const int64_t begin = turn * turn * (int64_t{1} << 50) + irregular(rank);
+      test::nest(all, {{20 + rank, 10'000}}, {begin, 100 + rank, 1});
+    }
+    return all;
+  };
+  const GlobalSignature job = merged(ranks_to(20), accesses);
+  check(job, ranks_to(20), accesses);
+  const std::vector<std::string> lines = lines_of(job);
+  EXPECT_EQ(lines.size(), 3u) << testing::PrintToString(lines);
+  for (const std::string& line : lines)
+    EXPECT_NE(line.find("{write, <fixed stride, 1>, <repeated 20 to 39>"), std::string::npos);
+}
+
+TEST(PatternGlobal, TimesAreSecondsAfterTheZeroGiven) {
+  Folder folder;
+  for (int64_t i = 0; i < 9; ++i)
+    folder.add({i * 100, 100, 0}, 5'000'000'000 + i * 1'000'000, 5'000'500'000 + i * 1'000'000);
+  const Signature signature = folder.finish();
+  const std::array<LocalSignature, 1> locals{{{0, &signature}}};
+  const std::string line = lines_of(merge(locals), 4'750'000'000)[0];
+  EXPECT_NE(line.find(", 0.250000, 0.258500, "), std::string::npos) << line;
 }
 
 TEST(PatternGlobal, EveryFourthRank) {
