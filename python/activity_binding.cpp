@@ -16,7 +16,7 @@ namespace {
 
 using trace::Activity;
 
-// The data accesses of a batch that have times of their own.
+// The data accesses of a batch. Those that moved no bytes, or whose times are unknown, are counted.
 void add(Activity& activity, const Column<int32_t>& file, const Column<uint8_t>& operation,
          const Column<uint8_t>& folded, const Column<int64_t>& transferred,
          const Column<int64_t>& start_ns, const Column<int64_t>& end_ns) {
@@ -28,9 +28,14 @@ void add(Activity& activity, const Column<int32_t>& file, const Column<uint8_t>&
   for (std::size_t i = 0; i < rows; ++i) {
     const auto what = static_cast<trace::Operation>(operations[i]);
     if (what != trace::Operation::read && what != trace::Operation::write) continue;
-    if (files[i] < 0 || folds[i] != 0 || moved[i] <= 0) continue;
-    if (starts[i] == trace::no_time || ends[i] == trace::no_time) continue;
-    activity.add(files[i], what == trace::Operation::write, starts[i], ends[i], moved[i]);
+    if (files[i] < 0) continue;
+    if (moved[i] <= 0) {
+      activity.leave_out_empty();
+    } else if (folds[i] != 0 || starts[i] == trace::no_time || ends[i] == trace::no_time) {
+      activity.leave_out_untimed();
+    } else {
+      activity.add(files[i], what == trace::Operation::write, starts[i], ends[i], moved[i]);
+    }
   }
 }
 
@@ -58,6 +63,12 @@ void bind_activity(nb::module_& module) {
           "other"_a)
       .def("stretches", stretches, "pause_ns"_a,
            "File, whether it was written, start, end, accesses and bytes of each, by start.")
+      .def_prop_ro(
+          "left_out",
+          [](const Activity& activity) {
+            return nb::make_tuple(activity.left_out().empty, activity.left_out().untimed);
+          },
+          "Accesses in no stretch: those that moved no bytes, and those at unknown times.")
       .def("__getstate__",
            [](const Activity& activity) {
              trace::Bytes bytes;

@@ -21,7 +21,7 @@ from forebay.counters import Counters, FileCounters
 from forebay.findings import Finding, findings_of
 from forebay.folding import Fold, cores, fold
 from forebay.known_calls import KnownCalls, known_calls
-from forebay.phases import Phase, phases_of
+from forebay.phases import OutsidePhases, Phase, outside_phases, phases_of
 from forebay.sums import Counts, Sums
 from forebay.trace import Operation, Routine, Totals, Trace
 
@@ -57,8 +57,9 @@ class GlobalSignature:
     processes: int
     ranks: str
     patterns: tuple[str, ...]
-    """In Yin's notation, a pattern each, that with the most accesses first. Those of less than
-    three repetitions or ranks are left out."""
+    """In Yin's notation, a pattern each, or what several have in common, that with the most
+    accesses first; those of less than three are left out. Times are seconds after the first call's
+    start."""
     accesses: int
     covered: int
     """In patterns of at least three repetitions or ranks."""
@@ -121,7 +122,8 @@ class FileAnalysis:
 
 @dataclass(frozen=True)
 class Analysis:
-    """A job, as its trace tells."""
+    """A job, as its trace tells. Seconds, wherever they are a time and no duration, count from the
+    first call's start."""
 
     path: str
     kind: str
@@ -135,12 +137,13 @@ class Analysis:
     """Of caches, recorded with the option `deterministic`; they stand in no other number."""
     unplaced: int
     first_ns: int
-    """When the first call began."""
+    """When the first call began, by the trace's clock."""
     last_ns: int
     """When the last call ended; `first_ns` where no time is known."""
     io_seconds: float
     """In MPI-IO, mean of the processes."""
     phases: tuple[Phase, ...]
+    outside_phases: OutsidePhases
     files: tuple[FileAnalysis, ...]
     findings: tuple[Finding, ...]
     counters: Counters | None
@@ -200,7 +203,7 @@ class Analysis:
     def to_json(self) -> dict[str, Any]:
         """Plain values. `accesses` are the calls that were read, without `steps`; of these
         `covered` lie in patterns, and `left_out` were not looked at for conflicts (`needs`) and
-        shared bytes."""
+        shared bytes. `first_ns` is the trace's time from which all others are counted."""
         return {
             "trace": self.path,
             "kind": self.kind,
@@ -215,11 +218,13 @@ class Analysis:
             "folded": self.totals.folded,
             "damaged": self.totals.damaged,
             "left_out": self.left_out,
+            "first_ns": self.first_ns,
             "seconds": self.seconds,
             "io_seconds": self.io_seconds,
             "needs": self.needs,
             "unknown": unknown_of(self.counters),
             "phases": [asdict(phase) for phase in self.phases],
+            "outside_phases": asdict(self.outside_phases),
             "files": [_file_json(file) for file in self.files],
             "findings": [asdict(finding) for finding in self.findings],
         }
@@ -325,7 +330,7 @@ def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
     for process, thread, file, signature in folded.signatures:
         stream = _Stream(trace.rank_of(process), thread, signature)
         by_file.setdefault(file, []).append(stream)
-    describe = _Describe(trace.routines, page_bytes)
+    describe = _Describe(trace.routines, page_bytes, sums.first_ns)
     job = trace.counters
     counted = {file.path: file for file in job.files} if job is not None else {}
     files = tuple(
@@ -342,12 +347,11 @@ def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
         for number, path in enumerate(trace.files)
     )
     totals = trace.totals
-    first_ns, last_ns = (sums.first_ns, sums.last_ns) if sums.timed else (0, 0)
     traced = job is None or job.traced
     processes = len(trace.processes) if traced or job is None else job.processes
     in_calls = sums.process_ns.sum() / 1e9 if traced else sum(_counted_seconds(f) for f in files)
     cached = {trace.files[one.file] for one in trace.opens if one.cached}
-    span = job.seconds if job is not None and job.seconds else (last_ns - first_ns) / 1e9
+    span = job.seconds if job is not None and job.seconds else (sums.last_ns - sums.first_ns) / 1e9
     return Analysis(
         path=str(trace.path),
         kind=trace.kind,
@@ -361,10 +365,11 @@ def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
         ),
         steps=sums.steps,
         unplaced=int(sums.unplaced.sum()),
-        first_ns=first_ns,
-        last_ns=last_ns,
+        first_ns=sums.first_ns,
+        last_ns=sums.last_ns,
         io_seconds=float(in_calls) / max(1, processes),
-        phases=phases_of(folded.activity, trace.files, first_ns, last_ns),
+        phases=phases_of(folded.activity, trace.files, sums.first_ns, sums.last_ns),
+        outside_phases=outside_phases(folded.activity),
         files=files,
         findings=tuple(findings_of(files, cached, job, span)),
         counters=job,
@@ -384,13 +389,14 @@ class _Stream(NamedTuple):
 class _Describe:
     """Signatures as text."""
 
-    def __init__(self, routines: Sequence[Routine], page_bytes: int):
+    def __init__(self, routines: Sequence[Routine], page_bytes: int, zero_ns: int):
         self._routines = [
             (routine.name.removeprefix("MPI_File_"), routine.operation == Operation.WRITE)
             for routine in routines
         ]
         self.operations = tuple(self._routines)
         self._page_bytes = page_bytes
+        self._zero_ns = zero_ns
 
     def local(self, path: str, stream: _Stream) -> LocalSignature:
         signature = stream.signature
@@ -407,13 +413,12 @@ class _Describe:
 
     def common(self, streams: list[_Stream]) -> GlobalSignature:
         merged = _core.merge_signatures([(one.rank, one.signature) for one in streams])
-        lines = merged.text(self._routines, self._page_bytes).splitlines()
-        accesses = [pattern.accesses * pattern.processes for pattern in merged.patterns]
-        ordered = sorted(zip(accesses, lines, strict=True), key=lambda pair: -pair[0])
+        lines = merged.lines(self._routines, self._page_bytes, self._zero_ns)
+        lines.sort(key=lambda line: -line[1])
         return GlobalSignature(
             processes=merged.processes,
             ranks=merged.ranks,
-            patterns=tuple(line for count, line in ordered if count >= 3),
+            patterns=tuple(text for text, accesses in lines if accesses >= 3),
             accesses=merged.accesses,
             covered=merged.covered,
             spatial=_prevailing(merged),

@@ -35,6 +35,7 @@ _NEEDS = {
     "unknown": "Whether processes share bytes, and which consistency they need, is unknown.",
 }
 _AMONG_THOSE_LOOKED_AT = "[yellow]Among the accesses that were looked at:[/] "
+ZERO = "Times are seconds after the first call's start."
 _NOT_A_TERMINAL = 120  # columns
 
 most_runs_option = click.option(
@@ -265,6 +266,15 @@ def steps_of(analysis: Analysis) -> str:
     return f"{analysis.steps:,} steps of the cache recorded (deterministic)"
 
 
+def outside_phases_of(analysis: Analysis) -> list[str]:
+    """Which accesses stand in no phase, a line each kind."""
+    counted = (
+        (analysis.outside_phases.empty, "moved no bytes"),
+        (analysis.outside_phases.untimed, "have no time of their own"),
+    )
+    return [f"{count:,} accesses {what}, and stand in no phase" for count, what in counted if count]
+
+
 def phase_cells(number: int, phase: Phase) -> tuple[str, ...]:
     """A row of a table of phases."""
     paths = dict.fromkeys(Path(one.path).name for one in phase.stretches)
@@ -299,6 +309,7 @@ class Report:
             f" {time_in_calls(one)} {one.io_seconds:.3f} s a process"
             f" ({_share(one.io_seconds, one.seconds)})"
         )
+        self._line(ZERO)
         if one.steps:
             self._line(steps_of(one))
         self._console.print(self._table())
@@ -360,6 +371,8 @@ class Report:
         self._console.print(table)
         if len(phases) > _MOST_PHASES:
             self._line(f"... and {len(phases) - _MOST_PHASES:,} more phases (--json has all)")
+        for line in outside_phases_of(self._analysis):
+            self._line(line)
 
     def _print_signatures(self, file: FileAnalysis, most: int, local: bool) -> None:
         if not file.locals or most == 0:

@@ -16,7 +16,7 @@ from forebay.trace import ROWS_PER_BATCH, Trace
 
 _SIGNATURE_COLUMNS = (
     *("process", "thread", "file", "routine", "operation"),
-    *("offset", "requested", "start_ns", "end_ns"),
+    *("offset", "requested", "start_ns", "end_ns", "folded"),
 )
 _COLUMNS = tuple(dict.fromkeys((*sums.COLUMNS, *_SIGNATURE_COLUMNS, *Finder.COLUMNS)))
 
@@ -114,7 +114,7 @@ def _fold_part(trace: Trace, processes: range, progress: Progress, most_runs: in
     rows = ROWS_PER_BATCH if trace.reader is None else _ROWS_OF_FILES
     for batch in trace.batches(rows, processes, columns=_COLUMNS):
         folded.sums.add(batch)
-        streams.add(*(batch[name] for name in _SIGNATURE_COLUMNS))
+        streams.add(*batch.as_numbers(_SIGNATURE_COLUMNS))
         folded.conflicts.add(trace, batch)
         folded.activity.add(*batch.as_numbers(phases.COLUMNS))
         progress(len(batch))

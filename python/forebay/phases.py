@@ -30,6 +30,16 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
+class OutsidePhases:
+    """Accesses that stand in no phase."""
+
+    empty: int
+    """They moved no bytes."""
+    untimed: int
+    """They did, at times that are unknown: folded into histograms, as a rule."""
+
+
+@dataclass(frozen=True, slots=True)
 class Phase:
     """Stretches that go on together: each but the first lies by at least half in the time of those
     that began before it."""
@@ -81,3 +91,8 @@ def phases_of(
         Phase(of_phase[0].start, max(one.end for one in of_phase), tuple(of_phase))
         for of_phase in phases
     )
+
+
+def outside_phases(activity: _core.Activity) -> OutsidePhases:
+    """What phases_of() leaves out."""
+    return OutsidePhases(*activity.left_out)

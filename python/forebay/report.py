@@ -15,11 +15,13 @@ import click
 from forebay.analysis import Analysis, FileAnalysis, analyze, unknown_of
 from forebay.analyzing import (
     COUNTED_TITLES,
+    ZERO,
     counted_cells,
     known_accesses,
     losses_of,
     most_runs_option,
     other_seconds,
+    outside_phases_of,
     phase_cells,
     reading,
     steps_of,
@@ -98,7 +100,9 @@ def render(trace: Trace, against: Trace | None = None, most_runs: int = MOST_RUN
         comparison=None if against is None else _comparison(analysis, against),
         other_seconds=other_seconds,
         counted=_counted(analysis),
+        zero=ZERO,
         phases=_phases(analysis),
+        outside_phases=outside_phases_of(analysis),
         shared=[_shared(file) for file in analysis.files if file.sharing.bytes],
         figures=figures.sections,
         latencies=figures.latencies,

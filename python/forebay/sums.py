@@ -40,13 +40,19 @@ class Counts:
     """Of these, the parts of `seconds`."""
 
     @property
+    def empty(self) -> int:
+        """Calls that asked for no bytes, as ranks do that only take part in a collective call."""
+        return self.size_classes[0] if self.size_classes else 0
+
+    @property
     def median_size(self) -> int:
-        """Half of the calls ask for less bytes than this power of two, and none of them for less
-        than half of the others' least."""
+        """Half of the calls that ask for bytes ask for less than this power of two, and none of
+        them for less than half of the others' least. 0: none does."""
+        asking = sum(self.size_classes) - self.empty
         seen = 0
-        for power, calls in enumerate(self.size_classes):
+        for power, calls in enumerate(self.size_classes[1:], 1):
             seen += calls
-            if 2 * seen >= self.calls and seen:
+            if 2 * seen >= asking:
                 return 1 << power
         return 0
 
@@ -98,19 +104,15 @@ class Sums:
         return int(self._steps[1])
 
     @property
-    def timed(self) -> bool:
-        """Whether the time of any call is known."""
-        return self.first_ns <= self.last_ns
-
-    @property
     def first_ns(self) -> int:
-        """When the first call began."""
-        return int(self._first_last_ns[0])
+        """When the first call began; 0 where no call's time is known."""
+        first = int(self._first_last_ns[0])
+        return 0 if first == np.iinfo(np.int64).max else first
 
     @property
     def last_ns(self) -> int:
-        """When the last call ended."""
-        return int(self._first_last_ns[1])
+        """When the last call ended whose times are not folded; `first_ns` where there is none."""
+        return max(self.first_ns, int(self._first_last_ns[1]))
 
     def end(self, file: int) -> int:
         """One past the last byte that was asked for."""

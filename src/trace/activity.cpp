@@ -62,6 +62,8 @@ void Activity::double_steps() {
 }
 
 void Activity::merge(const Activity& other) {
+  left_out_.empty += other.left_out_.empty;
+  left_out_.untimed += other.left_out_.untimed;
   make_room(other.first_ns_, other.last_ns_);
   while (shift_ < other.shift_) double_steps();
   for (const auto& [key, cells] : other.cells_) {
@@ -71,6 +73,8 @@ void Activity::merge(const Activity& other) {
 }
 
 void Activity::write(ByteWriter& writer) const {
+  writer.varint(left_out_.empty);
+  writer.varint(left_out_.untimed);
   writer.varint(static_cast<uint64_t>(shift_));
   writer.signed_varint(first_ns_);
   writer.signed_varint(last_ns_);
@@ -89,6 +93,8 @@ void Activity::write(ByteWriter& writer) const {
 }
 
 bool Activity::read(ByteReader& reader) {
+  left_out_.empty = reader.varint();
+  left_out_.untimed = reader.varint();
   shift_ = static_cast<int>(reader.varint());
   first_ns_ = reader.signed_varint();
   last_ns_ = reader.signed_varint();

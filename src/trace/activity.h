@@ -1,6 +1,7 @@
 // When files were read and written: the stretches of time in which accesses of one kind follow each
 // other without a pause. Time is kept in steps, at most 1024, that grow with the job; so memory
-// does not depend on the accesses, and parts of a job can be put together in any order.
+// does not depend on the accesses, and parts of a job can be put together in any order. Accesses
+// that belong to no stretch are counted.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,20 @@ struct Stretch {
   uint64_t bytes = 0;
 };
 
+// Accesses that are in no stretch.
+struct LeftOut {
+  uint64_t empty = 0;    // they moved no bytes
+  uint64_t untimed = 0;  // they did, at times that are unknown
+
+  bool operator==(const LeftOut&) const = default;
+};
+
 class Activity {
  public:
-  // One access, from `start_ns` to `end_ns`; times in any order.
+  // One access that moved bytes, from `start_ns` to `end_ns`; times in any order.
   void add(int32_t file, bool writes, int64_t start_ns, int64_t end_ns, int64_t bytes);
+  void leave_out_empty() { ++left_out_.empty; }
+  void leave_out_untimed() { ++left_out_.untimed; }
   void merge(const Activity& other);
 
   void write(ByteWriter& writer) const;
@@ -33,6 +44,7 @@ class Activity {
 
   // Parted where for so long, or a step, no access to the file of that kind goes on. By start.
   std::vector<Stretch> stretches(int64_t pause_ns) const;
+  const LeftOut& left_out() const { return left_out_; }
 
  private:
   static constexpr int64_t most_steps = 1024;
@@ -57,6 +69,7 @@ class Activity {
   Cell& cell(Key key, int64_t step);
 
   std::map<Key, Cells> cells_;
+  LeftOut left_out_;
   int shift_ = 0;  // a step is 2^shift nanoseconds
   int64_t first_ns_ = std::numeric_limits<int64_t>::max();
   int64_t last_ns_ = std::numeric_limits<int64_t>::min();

@@ -33,9 +33,10 @@ bool add_sums(const SumColumns& columns, const SumTables& tables) {
     const bool timed = start != no_time && end != no_time && columns.folded[i] == 0;
     const auto took =
         static_cast<int64_t>(static_cast<uint64_t>(end) - static_cast<uint64_t>(start));
+    if (start != no_time)
+      first_ns = std::min(first_ns, start);  // a block's, where times are folded
     if (timed) {
       add(tables.process_ns[process], took);
-      first_ns = std::min(first_ns, start);
       last_ns = std::max(last_ns, end);
     }
     if (file < 0) continue;

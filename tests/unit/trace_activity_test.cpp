@@ -58,8 +58,16 @@ TEST(TraceActivity, PartsPutTogetherAreTheWhole) {
       const auto file = static_cast<int32_t>(below(3));
       const bool writes = below(2) == 0;
       const int64_t end = start + below(20) * scale;
-      whole.add(file, writes, start, end, bytes);
-      parts[below(4)].add(file, writes, start, end, bytes);
+      Activity& part = parts[below(4)];
+      for (Activity* one : {&whole, &part}) {
+        if (bytes == 0) {
+          one->leave_out_empty();
+        } else if (i % 13 == 0) {
+          one->leave_out_untimed();
+        } else {
+          one->add(file, writes, start, end, bytes);
+        }
+      }
     }
     Activity together;
     for (const Activity& part : parts) {
@@ -71,6 +79,8 @@ TEST(TraceActivity, PartsPutTogetherAreTheWhole) {
       ASSERT_TRUE(carried.read(reader));
       together.merge(carried);
     }
+    EXPECT_EQ(together.left_out(), whole.left_out());
+    EXPECT_GT(whole.left_out().untimed, 0u);
     for (const int64_t pause : {int64_t{0}, 10 * scale, 100 * scale})
       EXPECT_EQ(rows(together, pause), rows(whole, pause));
   }
