@@ -202,6 +202,47 @@ std::vector<Setting> settings() {
 
 INSTANTIATE_TEST_SUITE_P(Settings, CachedFileModel, ::testing::ValuesIn(settings()));
 
+// Where a delta page was written, all of it is what storage had then: no read has to ask again.
+TEST(CachedFileDelta, APartialWriteFillsItsPageFirst) {
+  constexpr int64_t page = 4096;
+  const auto opened = [](const TemporaryFile& disk, const std::string& kind) {
+    Status status;
+    const Options options = options_for({kind, page, 16 * page, 1 << 20});
+    return CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
+  };
+  const std::vector<std::byte> old(4 * page, std::byte{1}), behind(page, std::byte{2});
+  const std::vector<std::byte> mine(page, std::byte{3});
+  for (const bool delta : {true, false}) {
+    TemporaryFile disk;
+    const int descriptor = open(disk.path().c_str(), O_RDWR);
+    ASSERT_EQ(pwrite(descriptor, old.data(), old.size(), 0), 4 * page);
+    const auto file = opened(disk, delta ? "delta" : "mask");
+    ASSERT_NE(file, nullptr);
+    ASSERT_TRUE(file->write(2 * page, mine.data(), page).ok());
+    EXPECT_EQ(file->statistics().fetched_bytes, 0) << "a whole page needs no filling";
+    ASSERT_TRUE(file->write(page + 50, mine.data(), 100).ok());
+    EXPECT_EQ(file->statistics().fetched_bytes, delta ? page : 0);
+    EXPECT_EQ(file->statistics().read_requests, delta ? 1 : 0);
+    // What others write to the file meanwhile shows who reads from where.
+    ASSERT_EQ(pwrite(descriptor, behind.data(), page, page), page);
+    std::vector<std::byte> found(page);
+    int64_t got;
+    ASSERT_TRUE(file->read(page, found.data(), page, &got).ok());
+    ASSERT_EQ(got, page);
+    std::vector<std::byte> expected = delta ? std::vector(page, std::byte{1}) : behind;
+    std::copy_n(mine.begin(), 100, expected.begin() + 50);
+    EXPECT_EQ(found, expected);
+    // Differences go back, and nothing else.
+    ASSERT_TRUE(file->close(false).ok());
+    expected = behind;
+    std::copy_n(mine.begin(), 100, expected.begin() + 50);
+    ASSERT_EQ(pread(descriptor, found.data(), page, page), page);
+    EXPECT_EQ(found, expected);
+    close(descriptor);
+  }
+  leave_node();
+}
+
 std::byte expected_byte(int64_t offset) {
   return static_cast<std::byte>((offset * 2654435761u) >> 13);
 }
