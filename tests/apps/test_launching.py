@@ -85,14 +85,21 @@ def test_a_profiling_tool_in_front(order: str, installation: mpi.Mpi, tmp_path: 
     preload = str(forebay.LIBRARIES / "libforebay_preload.so")
     both = f"{tool}:{preload}" if order == "tool first" else f"{preload}:{tool}"
 
+    statistics = tmp_path / "statistics.json"
+
     def command(libraries: str) -> list[str]:
-        program = ["env", f"LD_PRELOAD={libraries}", executable, "."]
-        return mpi.launch_command(installation, 2, program)
+        variables = [f"LD_PRELOAD={libraries}", f"FOREBAY_STATS_JSON={statistics}"]
+        return mpi.launch_command(installation, 2, ["env", *variables, executable, "."])
 
     plain = run_in(tmp_path / "plain", installation, command(tool))
-    assert "tool: 3 opens" in plain.outcome.output
+    assert "tool: 3 opens, 120 writes, 120 reads, 3 closes" in plain.outcome.output  # of rank 0
+    assert not statistics.exists()
     cached = run_in(tmp_path / "cached", installation, command(both))
     forebay.assert_same(plain, cached)
+    counted = forebay.read_statistics(statistics)
+    forebay.assert_served(counted, cached.outcome)
+    assert counted is not None
+    assert (counted["total"]["write_calls"], counted["total"]["read_calls"]) == (240, 240)
 
 
 def test_h5py(tmp_path: Path) -> None:
@@ -103,3 +110,4 @@ def test_h5py(tmp_path: Path) -> None:
         assert "verified" in plain.outcome.output, str(plain.outcome)
         cached = forebay.launch(debian, ranks, program, tmp_path / f"cached{ranks}", {})
         forebay.assert_same(plain, cached)
+        forebay.assert_reached(cached)

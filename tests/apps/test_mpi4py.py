@@ -33,6 +33,7 @@ def test_mpi4py(installation: mpi.Mpi, ranks: int, tmp_path: Path) -> None:
         cached = forebay.launch(installation, ranks, program, tmp_path / "cached", {}, PATIENCE)
         forebay.assert_same(plain, cached)
         assert not list(Path(temporary).iterdir())
+    forebay.assert_served(cached.statistics, cached.outcome)
     outcomes = [json.loads(content) for content in plain.files.values()]
     assert len(outcomes) == ranks
     assert all(len(tests) > FEWEST_TESTS for tests in outcomes)

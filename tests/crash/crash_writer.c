@@ -6,7 +6,8 @@
 // Record i of rank r lies at (i * ranks + r) * RECORD_BYTES and holds bytes that tell i, r and the
 // round; when all records are written the next round writes them again, until the end comes or,
 // without --after, after one round. HISTORY.<rank>, a mapped file, outlives this process:
-// [records issued, records whose write had returned, process id], as 64-bit numbers.
+// [records issued, records whose write had returned, process id, whether Forebay caches the file],
+// as 64-bit numbers.
 //
 // HOW: kill (SIGKILL to itself), killall (to all ranks), _exit, exit (without finalize), abort
 // (MPI_Abort), segfault, term (SIGTERM to itself), signal (NUMBER to all ranks), exit-thread and
@@ -29,6 +30,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "cached.h"
 
 static int rank, ranks;
 static const char* then = "return";
@@ -167,6 +170,7 @@ int main(int argc, char** argv) {
   pid_t* pids = malloc(sizeof(pid_t) * (size_t)ranks);
   MPI_Allgather(&mine, sizeof mine, MPI_BYTE, pids, sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
   MPI_File file = open_file(argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR);
+  history[3] = is_cached(file);
   MPI_File reader = reads ? open_file(argv[1], MPI_MODE_RDONLY) : MPI_FILE_NULL;
   unsigned char* record = malloc((size_t)bytes);
   int code = MPI_SUCCESS;

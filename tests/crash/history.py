@@ -31,11 +31,13 @@ class History:
     issued: int
     returned: int
     process: int
+    cached: int
+    """Whether the file is in Forebay's cache."""
 
     @staticmethod
     def of(prefix: Path, rank: int) -> History:
         counters = prefix.with_name(f"{prefix.name}.{rank}").read_bytes()
-        return History(*struct.unpack_from("<qqq", counters))
+        return History(*struct.unpack_from("<qqqq", counters))
 
 
 def turns_before(count: int, index: int, records: int) -> int:
@@ -45,11 +47,13 @@ def turns_before(count: int, index: int, records: int) -> int:
 
 def violations(file: Path, prefix: Path, layout: Layout) -> list[str]:
     """Every record that breaks the contract: what had returned is there; each byte is an old one or
-    one that was issued."""
+    one that was issued. And every rank whose records no cache held."""
     data = file.read_bytes() if file.exists() else b""
     found = []
     for rank in range(layout.ranks):
         history = History.of(prefix, rank)
+        if history.issued and not history.cached:
+            found.append(f"rank {rank}: Forebay did not cache the file")
         for index in range(min(layout.records, history.issued)):
             begin = layout.offset(rank, index)
             got = data[begin : begin + layout.record_bytes].ljust(layout.record_bytes, b"\0")

@@ -66,6 +66,8 @@ def test_small_shared_memory(installation: mpi.Mpi, place: str, size: str, tmp_p
         folder.mkdir()
         settings["FOREBAY_ARENA_DIR"] = str(folder)
     file, records = tmp_path / "file", 15000
+    counted = tmp_path / "statistics.json"
+    settings["FOREBAY_STATS_JSON"] = str(counted)
     words = forebay.preloaded([str(program), str(file), str(records)], settings)
     script = f"""
         mount -t tmpfs -o size={size} none {folder} || exit 90
@@ -78,3 +80,11 @@ def test_small_shared_memory(installation: mpi.Mpi, place: str, size: str, tmp_p
     assert outcome.code == 0, str(outcome)
     assert outcome.output == ""  # nothing is left
     assert file.read_bytes() == content.content(2 * records * RECORD_BYTES)
+    statistics = forebay.read_statistics(counted)
+    assert statistics is not None, str(outcome)
+    assert "goes past the cache" in outcome.errors or "go past the cache" in outcome.errors
+    if size == "6m":
+        forebay.assert_served(statistics, outcome)
+        assert statistics["total"]["bypass_calls"] > 0
+    else:
+        assert forebay.served_files(statistics) == set()

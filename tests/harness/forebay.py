@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,8 +55,12 @@ def launch(
         program = preloaded(program, {"FOREBAY_STATS_JSON": str(statistics), **settings})
     command = mpi.launch_command(installation, ranks, program)
     outcome = mpi.run(command, installation.environment, folder, timeout_seconds)
-    counted = json.loads(statistics.read_text()) if statistics.exists() else None
-    return Run(outcome, read_files(folder), counted)
+    return Run(outcome, read_files(folder), read_statistics(statistics))
+
+
+def read_statistics(path: Path) -> Mapping[str, Any] | None:
+    """What Forebay wrote to the file that FOREBAY_STATS_JSON named; None: no Forebay was there."""
+    return json.loads(path.read_text()) if path.exists() else None
 
 
 def output_lines(run: Run) -> list[str]:
@@ -73,13 +77,40 @@ def assert_same(plain: Run, cached: Run) -> None:
         assert cached.files[name] == content, first_difference(plain, cached)
 
 
-def assert_reached(run: Run) -> None:
-    """Fails unless Forebay took writes to every file that the program left."""
+def assert_reached(run: Run, past: Collection[str] = ()) -> None:
+    """Fails unless Forebay took writes to every file that the program left, but for those named."""
     assert run.statistics is not None, f"no statistics\n{run.outcome}"
     written = {
         Path(name).name for name, counts in run.statistics["files"].items() if counts["write_calls"]
     }
-    assert {Path(name).name for name in run.files} <= written, str(run.outcome)
+    assert {Path(name).name for name in run.files} - written == set(past), str(run.outcome)
+
+
+def accessed_files(statistics: Mapping[str, Any]) -> set[str]:
+    """The names of the files that had reads or writes, as far as Forebay counted."""
+    return {
+        Path(name).name
+        for name, counts in statistics["files"].items()
+        if counts["write_calls"] + counts["read_calls"] > 0
+    }
+
+
+def served_files(statistics: Mapping[str, Any]) -> set[str]:
+    """Of these, the ones whose accesses the cache took, in pages of its own."""
+    return {
+        Path(name).name
+        for name, counts in statistics["files"].items()
+        if counts["hits"] + counts["misses"] > 0
+        and counts["bypass_calls"] < counts["write_calls"] + counts["read_calls"]
+    }
+
+
+def assert_served(statistics: Mapping[str, Any] | None, outcome: mpi.Outcome) -> None:
+    """Fails unless the cache served all files that were accessed, and there were some."""
+    assert statistics is not None, f"Forebay was not there\n{outcome}"
+    served = served_files(statistics)
+    assert served, f"Forebay served no call\n{outcome}"
+    assert served == accessed_files(statistics), f"{statistics}\n{outcome}"
 
 
 def first_difference(plain: Run, cached: Run) -> str:

@@ -12,8 +12,17 @@ import pytest
 from harness import forebay, mpi
 
 FOLDER = Path(__file__).parent
-PROGRAMS = ("semantics_opens", "semantics_pointers", "semantics_sizes", "semantics_views")
+# And of each program's files those that ranks open alone: they are cached whatever others may have.
+PROGRAMS: dict[str, set[str]] = {
+    "semantics_opens": {"opens", "opens-link"},
+    "semantics_pointers": set(),
+    "semantics_sizes": set(),
+    "semantics_views": set(),
+}
 RANKS = 2
+
+# With these, all files are cached all the same.
+HARMLESS = ("descriptors", "page-size")
 
 # What the one rank gets: variables, and a shell command before the program.
 REFUSALS: dict[str, tuple[dict[str, str], str]] = {
@@ -41,11 +50,20 @@ def test_one_rank_is_refused(
 ) -> None:
     executable = mpi.compile_program(installation, FOLDER / f"{program}.c")
     command: list[str] = [*installation.launcher]
+    counted, folder = tmp_path / "statistics.json", tmp_path / "files"
+    folder.mkdir()
     for rank in range(RANKS):
         settings, before = REFUSALS[refusal] if rank == odd_rank else ({}, "")
         command += [*([":"] if rank else []), "-n", "1"]
+        settings = {**settings, "FOREBAY_STATS_JSON": str(counted)}
         command += rank_command(executable, settings, before)
-    outcome = mpi.run(command, installation.environment, tmp_path)
+    outcome = mpi.run(command, installation.environment, folder)
     assert outcome.code == 0, str(outcome)
+    statistics = forebay.read_statistics(counted)
+    assert statistics is not None, str(outcome)
+    if refusal in HARMLESS:
+        forebay.assert_served(statistics, outcome)
+    else:
+        assert forebay.served_files(statistics) == PROGRAMS[program], f"{statistics}\n{outcome}"
     told = outcome.errors.count(" goes past the cache: ")
     assert told == (1 if refusal == "shared-memory" else 0), outcome.errors

@@ -76,3 +76,5 @@ def test_program(
         program = forebay.on_nodes(program, ranks)
     run = forebay.launch(installation, ranks, program, tmp_path / "run", settings)
     assert run.outcome.code == 0, str(run.outcome)
+    if settings is not None:
+        forebay.assert_served(run.statistics, run.outcome)

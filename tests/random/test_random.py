@@ -9,12 +9,29 @@ import lives
 import matrix
 import pytest
 
-from harness import mpi
+from harness import forebay, mpi
 
 OPERATIONS = int(os.environ.get("RANDOM_IO_OPERATIONS", "10000"))
 LIVES = int(os.environ.get("RANDOM_IO_LIVES", "8"))
 REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.log"))
 FAULTS = ("drop", "swap", "stale", "pointer", "count")
+
+
+def run(
+    configuration: matrix.Configuration, folder: Path, options: list[str], patience: float
+) -> None:
+    """Nothing is found to be wrong; with Forebay its cache serves files."""
+    files, statistics = folder / "files", folder / "statistics.json"
+    files.mkdir()
+    if configuration.settings is not None:
+        configuration = configuration.with_settings({"FOREBAY_STATS_JSON": str(statistics)})
+    outcome = matrix.run(configuration, files, options, patience)
+    assert outcome.code == 0, str(outcome)
+    counted = forebay.read_statistics(statistics)
+    if configuration.settings is None:
+        assert counted is None
+    else:
+        forebay.assert_served(counted, outcome)
 
 
 @pytest.mark.parametrize("configuration", list(matrix.configurations()), ids=lambda c: c.name)
@@ -23,8 +40,7 @@ def test_operations(configuration: matrix.Configuration, tmp_path: Path) -> None
     if not configuration.installation.available:
         pytest.skip(f"no {configuration.installation.name}")
     options = ["--operations", str(OPERATIONS)]
-    outcome = matrix.run(configuration, tmp_path, options, 120 + OPERATIONS / 40)
-    assert outcome.code == 0, str(outcome)
+    run(configuration, tmp_path, options, 120 + OPERATIONS / 40)
 
 
 @pytest.mark.parametrize("configuration", list(matrix.fault_configurations()), ids=lambda c: c.name)
@@ -46,8 +62,7 @@ def test_regression(log: Path, tmp_path: Path) -> None:
     options = tuple(word for word in words if word.startswith("--"))
     installation = mpi.WHEELS[0]
     configuration = matrix.Configuration(log.stem, installation, ranks, named, options)
-    outcome = matrix.run(configuration, tmp_path, ["--replay", str(log)], 120)
-    assert outcome.code == 0, str(outcome)
+    run(configuration, tmp_path, ["--replay", str(log)], 120)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
