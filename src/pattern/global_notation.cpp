@@ -131,14 +131,11 @@ class AlikePatterns {
  public:
   void add(const GlobalPattern& pattern, const Classes& classes) {
     const Key key{classes.direction, classes.spatial, classes.dimension};
-    std::vector<uint32_t>& seen = seen_[key];
+    std::map<uint32_t, std::size_t>& seen = seen_[key];
     std::size_t turn = 0;
-    for (const GlobalPattern::Start& start : pattern.starts()) {
-      if (start.rank >= seen.size()) seen.resize(start.rank + 1);
-      turn = std::max<std::size_t>(turn, seen[start.rank]);
-    }
     for (const GlobalPattern::Start& start : pattern.starts())
-      seen[start.rank] = static_cast<uint32_t>(turn + 1);
+      turn = std::max(turn, seen[start.rank]);
+    for (const GlobalPattern::Start& start : pattern.starts()) seen[start.rank] = turn + 1;
     std::vector<Turn>& turns = turns_[key];
     if (turn >= turns.size()) turns.resize(turn + 1);
     turns[turn].patterns.push_back(&pattern);
@@ -162,7 +159,7 @@ class AlikePatterns {
     uint64_t processes = 0;
   };
 
-  std::map<Key, std::vector<uint32_t>> seen_;  // by rank, how many patterns it has had
+  std::map<Key, std::map<uint32_t, std::size_t>> seen_;  // by rank, how many patterns it has had
   std::map<Key, std::vector<Turn>> turns_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -434,6 +435,16 @@ TEST(PatternGlobal, SeveralLoopsARankAreAsManyLines) {
   EXPECT_EQ(lines.size(), 3u) << testing::PrintToString(lines);
   for (const std::string& line : lines)
     EXPECT_NE(line.find("{write, <fixed stride, 1>, <repeated 20 to 39>"), std::string::npos);
+}
+
+// Damaged traces name any.
+TEST(PatternGlobal, RanksMayBeAnyNumber) {
+  const std::vector<uint32_t> ranks{0, 77, std::numeric_limits<uint32_t>::max()};
+  const auto accesses = [](uint32_t rank) {
+    return nest({{20 + rank % 7, 10'000}}, {irregular(rank), 100, 1});
+  };
+  const GlobalSignature job = merged(ranks, accesses);
+  EXPECT_EQ(lines_of(job).size(), 1u) << testing::PrintToString(lines_of(job));
 }
 
 TEST(PatternGlobal, TimesAreSecondsAfterTheZeroGiven) {
