@@ -108,7 +108,7 @@ def test_accesses_of_no_bytes_are_said_to_stand_in_no_phase(tmp_path: Path) -> N
     assert said in render(open_trace(trace))
 
 
-@pytest.mark.parametrize(("empty", "asking"), [(3000, 1200), (3000, 900), (0, 1200)])
+@pytest.mark.parametrize(("empty", "asking"), [(3000, 1200), (0, 1200)])
 def test_accesses_of_no_bytes_are_not_small(empty: int, asking: int, tmp_path: Path) -> None:
     calls = [Call(OPEN, end_ns=1000)]
     for i in range(empty + asking):
@@ -120,9 +120,6 @@ def test_accesses_of_no_bytes_are_not_small(empty: int, asking: int, tmp_path: P
     analysis = analyze(open_trace(tmp_path / "t"))
     (file,) = analysis.files
     assert (file.write.empty, file.write.median_size) == (empty, 512)
-    if asking < 1000:
-        assert analysis.findings == ()
-        return
-    (finding,) = analysis.findings
-    asked = f"the {asking:,} that ask for bytes" if empty else "them"
-    assert f"half of {asked} below 512 bytes" in finding.evidence
+    small = [one for one in analysis.findings if one.title.startswith("small ")]
+    assert bool(small) == (not empty)  # most calls are none that a cache could unite
+    assert all("below 512 bytes" in one.evidence for one in small)
