@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
 
 #include "mpiio/atomic_mode.h"
 #include "mpiio/buffer.h"
+#include "mpiio/device_memory.h"
 #include "mpiio/errors.h"
 #include "mpiio/library_access.h"
 #include "mpiio/positions.h"
@@ -30,32 +32,11 @@ constexpr bool partial_etypes_accepted = false;
 #endif
 
 constexpr std::size_t batch_pieces = 256;
+constexpr int64_t most_staged_bytes = 4 << 20;  // of a device buffer, at a time
 
 const char* doing(Operation operation) {
   return operation == Operation::read ? "reading" : "writing";
 }
-
-// The runs of a buffer, or one run as long as asked for where it is dense.
-class BufferWalk {
- public:
-  explicit BufferWalk(const Buffer& buffer)
-      : dense_(buffer.dense), cursor_(buffer.dense ? one_run() : buffer.tiling, 0) {}
-
-  Extent next(int64_t max_bytes) {
-    if (dense_ == nullptr) return cursor_.next(max_bytes);
-    const Extent run{reinterpret_cast<intptr_t>(dense_), max_bytes};
-    dense_ += max_bytes;
-    return run;
-  }
-
- private:
-  static const Tiling& one_run() {
-    static const Tiling tiling{Layout::block(1), 0, 1};
-    return tiling;
-  }
-  std::byte* dense_;
-  Cursor cursor_;
-};
 
 // Pieces of one access, in order: the runs of the file cut at the runs of the memory.
 class PieceWalk {
@@ -114,6 +95,40 @@ Status count_only(Handle& handle, Operation operation) {
                                        : handle.cached->read(none, &moved);
 }
 
+Status move_host(Handle& handle, Operation operation, int64_t position, const Buffer& buffer,
+                 int64_t& moved) {
+  if (!handle.view.dense() || buffer.dense == nullptr)
+    return move_pieces(handle, operation, position, buffer, moved);
+  const int64_t offset = handle.view.origin() + position;
+  if (operation == Operation::read)
+    return handle.cached->read(offset, buffer.dense, buffer.bytes, &moved);
+  moved = buffer.bytes;
+  return handle.cached->write(offset, buffer.dense, buffer.bytes);
+}
+
+// A device buffer goes through host memory, so that it meets the same cache as any other.
+Status move_device(Handle& handle, Operation operation, int64_t position, const Buffer& buffer,
+                   int64_t& moved) {
+  const int64_t most = std::min(buffer.bytes, most_staged_bytes);
+  const auto host = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(most));
+  DeviceCopy copy(handle, buffer);
+  while (moved < buffer.bytes) {
+    Buffer staged;
+    staged.bytes = std::min(most, buffer.bytes - moved);
+    staged.dense = host.get();
+    int64_t done = 0;
+    Status status;
+    if (operation == Operation::write) status = copy.to_host(host.get(), staged.bytes);
+    if (status.ok()) status = move_host(handle, operation, position + moved, staged, done);
+    if (status.ok() && operation == Operation::read && done > 0)
+      status = copy.from_host(host.get(), done);
+    if (!status.ok()) return status;
+    moved += done;
+    if (done < staged.bytes) break;  // the end of file
+  }
+  return Status::success();
+}
+
 // The access proper, on the cache.
 Status move(Handle& handle, Operation operation, int64_t position, const Buffer& buffer,
             int64_t& moved) {
@@ -123,13 +138,8 @@ Status move(Handle& handle, Operation operation, int64_t position, const Buffer&
   const AtomicAccess alone(handle);
   const runtime::Turn turn = handle.cached->turn(TracedCall::recording());
   TracedCall::numbered(turn.sequence());
-  if (!handle.view.dense() || buffer.dense == nullptr)
-    return move_pieces(handle, operation, position, buffer, moved);
-  const int64_t offset = handle.view.origin() + position;
-  if (operation == Operation::read)
-    return handle.cached->read(offset, buffer.dense, buffer.bytes, &moved);
-  moved = buffer.bytes;
-  return handle.cached->write(offset, buffer.dense, buffer.bytes);
+  if (!is_device_memory(buffer.first)) return move_host(handle, operation, position, buffer, moved);
+  return within_memory([&] { return move_device(handle, operation, position, buffer, moved); });
 }
 
 // No byte of the access may lie beyond 64 bits.

@@ -24,6 +24,10 @@ const struct forebay_entry_point* forebay_entry_points(size_t* count);
  * not an MPI library: then no slot may be pointed at the interposer. May be called again. */
 int forebay_attach(const char* libmpi_path);
 
+/* Tells the interposer that objects were loaded, whenever some were: once told, it looks for them
+ * only then. */
+void forebay_objects_loaded(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -45,7 +45,7 @@
   X(Get_processor_name) X(Grequest_complete) X(Grequest_start) X(Group_difference) X(Group_free) \
   X(Group_size) \
   X(Info_create) X(Info_delete) X(Info_dup) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey) \
-  X(Info_get_valuelen) X(Info_set) X(Recv) X(Send) X(Status_set_cancelled) X(Status_set_elements) \
+  X(Info_get_valuelen) X(Info_set) X(Recv) X(Send) X(Sendrecv) X(Status_set_cancelled) X(Status_set_elements) \
   X(Status_set_elements_x) X(Gatherv) X(Comm_split) X(Pack) X(Type_create_keyval) \
   X(Type_get_attr) X(Type_set_attr) X(Type_commit) X(Type_contiguous) X(Type_create_hindexed) \
   X(Type_create_resized) X(Type_dup) X(Type_free) X(Type_get_contents) X(Type_get_envelope) \

@@ -5,12 +5,11 @@
 #include <climits>
 #include <memory>
 #include <mutex>
-#include <vector>
+
+#include "mpiio/runs_type.h"
 
 namespace forebay::mpiio {
 namespace {
-
-constexpr int64_t largest_part = 1 << 30;  // bytes; counts of the routines used are ints
 
 // ROMIO's file systems take lists of requests as they are. Open MPI 5 sieves them: it reads what
 // lies between and writes it back, over what other processes write there.
@@ -40,31 +39,6 @@ Status status_of(int code, int64_t offset) {
       return {Code::io, 0, offset};
   }
 }
-
-// A type of the given runs; blocks longer than an int holds are cut.
-class RunsType {
- public:
-  void add(MPI_Aint displacement, int64_t length) {
-    for (; length > 0; displacement += largest_part, length -= largest_part) {
-      displacements_.push_back(displacement);
-      lengths_.push_back(static_cast<int>(std::min(length, largest_part)));
-    }
-  }
-  MPI_Datatype make() {
-    mpi().Type_create_hindexed(static_cast<int>(lengths_.size()), lengths_.data(),
-                               displacements_.data(), mpi().byte, &type_);
-    mpi().Type_commit(&type_);
-    return type_;
-  }
-  ~RunsType() {
-    if (type_ != mpi().datatype_null) mpi().Type_free(&type_);
-  }
-
- private:
-  std::vector<MPI_Aint> displacements_;
-  std::vector<int> lengths_;
-  MPI_Datatype type_ = mpi().datatype_null;
-};
 
 void add_segments(RunsType& memory, const Request& request) {
   for (const Segment& segment : request.segments) {

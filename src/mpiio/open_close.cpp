@@ -9,6 +9,7 @@
 
 #include "mpiio/agreement.h"
 #include "mpiio/commit_together.h"
+#include "mpiio/device_memory.h"
 #include "mpiio/errors.h"
 #include "mpiio/file_name.h"
 #include "mpiio/hints.h"
@@ -296,6 +297,7 @@ Status leave_cache(Handle& handle, bool discard) {
 Uncached cache_together(Opening& opening, const char* name) {
   const OpenUnderWay under_way;
   tell_of_environment();
+  expect_gpu_library();
   const Terms terms = agree_terms(opening, name);
   if (terms.mistaken) tell_together(opening.comm, opening.mistakes);
   return terms.why == Uncached::no ? open_cached(opening, terms) : terms.why;

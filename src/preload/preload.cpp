@@ -38,6 +38,7 @@ struct State {
   unsigned long long seen_unloads = 0;
   bool mpi_found = false;  // an interposer was chosen, whether or not it could be loaded
   const char* libmpi_path = nullptr;
+  decltype(forebay_objects_loaded)* tell_of_objects = nullptr;  // the interposer's
   Bindings bindings;
   std::atomic<unsigned long long> seen_loads = 0;
 } state;
@@ -118,6 +119,8 @@ void connect(const Object& libmpi, std::string_view abi, std::span<const Object>
   const forebay_entry_point* entries = entry_points(&count);
   if (!state.bindings.connect(libmpi, entries, count)) return;
   state.libmpi_path = strdup(libmpi.path);
+  state.tell_of_objects =
+      function_of<decltype(forebay_objects_loaded)>(interposer, "forebay_objects_loaded");
   note("mpi", libmpi.path);
 }
 
@@ -158,6 +161,7 @@ void scan(void*) {
   state.scanned_count = snapshot.count;
   state.seen_unloads = snapshot.unloaded;
   state.seen_loads.store(snapshot.loaded, std::memory_order_release);
+  if (state.tell_of_objects != nullptr) state.tell_of_objects();
 }
 
 void scan_if_objects_were_loaded() {
