@@ -1,12 +1,11 @@
 #include "mpiio/positions.h"
 
-#include <sched.h>
-
 #include <numeric>
 
 #include "mpiio/agreement.h"
 #include "mpiio/errors.h"
 #include "mpiio/library_access.h"
+#include "runtime/lock.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -55,7 +54,9 @@ void place_ordered(Handle& handle) {
     handle.shared.ordered_base->store(handle.shared.position->fetch_add(total));
     handle.shared.turns->store(2 * turn.turns + 2, std::memory_order_release);
   }
-  while (handle.shared.turns->load(std::memory_order_acquire) == 2 * turn.turns + 1) sched_yield();
+  runtime::Backoff backoff;
+  while (handle.shared.turns->load(std::memory_order_acquire) == 2 * turn.turns + 1)
+    backoff.pause();
   turn.position = handle.shared.ordered_base->load() +
                   std::accumulate(turn.all_bytes.begin(), mine, int64_t{0});
   ++turn.turns;

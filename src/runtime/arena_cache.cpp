@@ -3,7 +3,6 @@
 
 #include "runtime/arena_cache.h"
 
-#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -19,8 +18,6 @@ namespace {
 
 constexpr std::size_t growth_bytes = 1 << 20;  // memory is reserved in steps of this size
 constexpr int64_t least_populated_page = 16 << 10;
-constexpr int spins_before_yield = 64;
-constexpr int yields_before_check = 10'000;
 
 }  // namespace
 
@@ -108,11 +105,10 @@ void ArenaCache::drain(FrameIndex frame) const {
   const uint32_t seats = registry_->seats_in_use.load(std::memory_order_acquire);
   for (uint32_t s = 0; s < seats; ++s) {
     Seat& seat = registry_->seats[s];
-    for (int spin = 0; seat.busy.load(std::memory_order_seq_cst) == word; ++spin) {
-      if (spin < spins_before_yield) continue;
-      sched_yield();
+    Backoff backoff;
+    while (seat.busy.load(std::memory_order_seq_cst) == word) {
       // A process that died in mid-copy left nothing published: its seat is given back.
-      if (spin % yields_before_check == 0 && !alive(registry_->processes[seat.process])) {
+      if (backoff.pause() && !alive(registry_->processes[seat.process])) {
         uint64_t expected = word;
         seat.busy.compare_exchange_strong(expected, 0);
       }

@@ -1,9 +1,11 @@
 #include "runtime/lock.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 
@@ -11,7 +13,11 @@ namespace forebay::runtime {
 
 namespace {
 constexpr long wait_limit_ns = 100'000'000;
-}
+constexpr int spins = 64;   // about as long as a copy within a page takes
+constexpr int yields = 64;  // as long as the system needs to put a process to sleep
+constexpr long first_sleep_ns = 15'625;
+constexpr long longest_sleep_ns = 1'000'000;
+}  // namespace
 
 void SharedMutex::init() {
   pthread_mutexattr_t attributes;
@@ -44,6 +50,20 @@ void SharedEvent::signal() {
   if (waiters_.load(std::memory_order_seq_cst) == 0) return;
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&count_), FUTEX_WAKE, INT32_MAX, nullptr, nullptr,
           0);
+}
+
+bool Backoff::pause() {
+  ++pauses_;
+  if (pauses_ <= spins) return false;
+  if (pauses_ <= spins + yields) {
+    sched_yield();
+    return false;
+  }
+  const int doublings = std::min(pauses_ - spins - yields - 1, 6);
+  const timespec sleep{0, first_sleep_ns << doublings};
+  nanosleep(&sleep, nullptr);
+  pauses_ = std::min(pauses_, spins + yields + 7);  // stays at the longest
+  return sleep.tv_nsec == longest_sleep_ns;
 }
 
 }  // namespace forebay::runtime

@@ -35,4 +35,15 @@ class SharedEvent {
   std::atomic<uint32_t> waiters_{0};
 };
 
+// Waits for a word that another process changes without a signal: looks again at once, then lets
+// others run, then sleeps longer and longer, a millisecond at most.
+class Backoff {
+ public:
+  // True after each full millisecond: time to see whether who is waited for is still alive.
+  bool pause();
+
+ private:
+  int pauses_ = 0;
+};
+
 }  // namespace forebay::runtime

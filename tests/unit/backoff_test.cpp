@@ -1,0 +1,87 @@
+// Who waits for another process lets it run: the wait ends in sleeps, at whose end it looks again.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include "runtime/cached_file.h"
+#include "runtime/lock.h"
+#include "runtime/node.h"
+#include "unit/temporary_file.h"
+
+namespace {
+// Called before each sleep of the test's own thread.
+thread_local std::function<void()> before_sleep;
+}  // namespace
+
+// In front of the C library's.
+extern "C" int nanosleep(const timespec* length, timespec* rest) {
+  if (before_sleep) before_sleep();
+  return clock_nanosleep(CLOCK_REALTIME, 0, length, rest);
+}
+
+namespace forebay::runtime {
+namespace {
+
+class CountedSleeps {
+ public:
+  explicit CountedSleeps(std::function<void(int)> each = {}) {
+    before_sleep = [this, each] {
+      ++count_;
+      if (each) each(count_);
+    };
+  }
+  ~CountedSleeps() { before_sleep = {}; }
+  int count() const { return count_; }
+
+ private:
+  int count_ = 0;
+};
+
+TEST(Backoff, SleepsAfterAWhileAndAsksAfterTheOwnerNowAndThen) {
+  const CountedSleeps sleeps;
+  Backoff backoff;
+  int looks = 0;
+  constexpr int pauses = 200;
+  for (int i = 0; i < pauses; ++i) looks += backoff.pause() ? 1 : 0;
+  EXPECT_GT(sleeps.count(), 0);
+  EXPECT_LT(sleeps.count(), pauses);  // short waits need none
+  EXPECT_GT(looks, 0);
+  EXPECT_LT(looks, sleeps.count());
+}
+
+// A handle that is within an access keeps a frame; who wants the frame closed sleeps until then.
+TEST(Backoff, WaitsForAFrameInUseAsleep) {
+  const test::TemporaryFile disk(std::string(4096, 'x'));
+  Options options;
+  options.page_size_bytes = options.cache_size_bytes = 3 << 12;  // an arena of one frame, and its own
+  options.step_aside = StepAside::never;
+  options.committer = false;
+  Status status;
+  const auto user = CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
+  ASSERT_TRUE(status.ok());
+  const auto other = CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
+  ASSERT_TRUE(status.ok());
+  const std::byte byte{1};
+  ASSERT_TRUE(user->write(0, &byte, 1).ok());
+  Registry& registry = node(options, &status)->registry();
+  struct stat info;
+  ASSERT_EQ(stat(disk.path().c_str(), &info), 0);
+  const auto* const entry = std::find_if(
+      std::begin(registry.files), std::end(registry.files),
+      [&info](const FileEntry& file) { return file.in_use() && file.identity.inode == info.st_ino; });
+  ASSERT_NE(entry, std::end(registry.files));
+  Seat& seat = registry.seats[registry.seats_in_use.load() - 1];
+  seat.busy.store(uint64_t{entry->arena} << 32 | 1);  // its first frame
+  const CountedSleeps sleeps([&seat](int count) {
+    if (count == 3) seat.busy.store(0);
+  });
+  user->truncate_cache(0);
+  EXPECT_EQ(sleeps.count(), 3);
+}
+
+}  // namespace
+}  // namespace forebay::runtime
