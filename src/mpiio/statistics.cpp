@@ -1,6 +1,7 @@
 #include "mpiio/statistics.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "mpiio/agreement.h"
 #include "mpiio/gather.h"
 #include "mpiio/job.h"
 #include "mpiio/run_folder.h"
@@ -62,6 +64,32 @@ FileStatistics& entry_of(std::vector<FileStatistics>& files, const std::string& 
   files.push_back({});
   files.back().name = name;
   return files.back();
+}
+
+// A cache that its control group keeps smaller than was asked for, as all ranks see it: the
+// smallest there is.
+struct Bounded {
+  int64_t limit_bytes = 0;  // the group's; 0: no cache is bounded
+  int64_t cache_bytes = 0;  // of each process
+};
+Bounded bounded;
+
+void note_bounded(const runtime::CachedFile& file) {
+  const int64_t limit = file.bounding_limit();
+  if (limit != 0) bounded = {limit, file.options().cache_size_bytes};
+}
+
+// Waits for all ranks.
+Bounded agree_bounded() {
+  constexpr int64_t none = INT64_MIN;
+  std::array<int64_t, 2> smallest{none, none};
+  {
+    const std::lock_guard guard(recorded_mutex);
+    if (bounded.limit_bytes != 0) smallest = {-bounded.limit_bytes, -bounded.cache_bytes};
+  }
+  smallest = agree_max(mpi().comm_world, smallest);
+  if (smallest[0] == none) return {};
+  return {-smallest[0], -smallest[1]};
 }
 
 // What a handle did from its open on.
@@ -183,8 +211,9 @@ void write_json(const std::string& path, const JobStatistics& job) {
   }
   std::fprintf(out,
                "{\"ranks\": %d, \"nodes\": %d, \"mpi\": \"%s\", \"memory_bytes\": %lld, "
-               "\"total\": %s,\n \"files\": {",
+               "\"memory_limit\": %lld, \"total\": %s,\n \"files\": {",
                job.ranks, job.nodes, abi_name(), static_cast<long long>(job.memory_bytes),
+               static_cast<long long>(job.memory_limit_bytes),
                json_object(job.total()).c_str());
   const char* separator = "\n";
   for (const FileStatistics& file : job.files) {
@@ -242,6 +271,7 @@ FileStatistics JobStatistics::total() const {
 void record_statistics(Handle& handle) {
   note_visibility(handle);
   const std::lock_guard guard(recorded_mutex);
+  note_bounded(*handle.cached);
   entry_of(recorded(), handle.name).add(statistics_of(handle));
 }
 
@@ -293,13 +323,16 @@ void report_statistics() {
     return;
   }
   const std::string all = gather(mpi().comm_world, serialised(statistics_by_file()));
+  const Bounded bound = agree_bounded();
   if (options.stats) warn_of_visibility();
   int rank = 0;
   int ranks = 0;
   mpi().Comm_rank(mpi().comm_world, &rank);
   mpi().Comm_size(mpi().comm_world, &ranks);
   if (rank != 0) return;
-  const JobStatistics job = parsed(all, ranks);
+  JobStatistics job = parsed(all, ranks);
+  job.memory_limit_bytes = bound.limit_bytes;
+  job.bounded_cache_bytes = bound.cache_bytes;
   if (options.stats) {
     const std::string table = statistics_table(job);
     std::fwrite(table.data(), 1, table.size(), stderr);

@@ -11,6 +11,7 @@
 #include <new>
 
 #include "runtime/arena_lock.h"
+#include "runtime/memory_groups.h"
 
 namespace forebay::runtime {
 
@@ -144,7 +145,9 @@ bool ArenaCache::grow(Shard& shard) {
       std::clamp<std::size_t>(growth_bytes / page, 1, s.frame_count - s.usable));
   const FrameIndex first = s.first_frame + s.usable;
   for (uint32_t frames : {step, 1u}) {
-    if (segment_->reserve(layout_->data + page * first, page * frames) &&
+    const std::size_t bytes = (page + layout_->page_state_stride) * frames;
+    if (MemoryGroups::mine().have_room_for(static_cast<int64_t>(bytes)) &&
+        segment_->reserve(layout_->data + page * first, page * frames) &&
         segment_->reserve(layout_->page_states + layout_->page_state_stride * first,
                           layout_->page_state_stride * frames)) {
       shard.add_usable(frames);

@@ -111,6 +111,9 @@ class CachedFile {
   const Options& options() const { return options_; }
   // Those of `changed` that may change on an open file hold from now on, for this handle.
   void change_options(const Options& changed);
+  // The memory limit of this node's control groups, where it makes the cache smaller than was asked
+  // for (options() says how large it is); 0: it does not.
+  int64_t bounding_limit() const { return bound_by_; }
 
   // All pieces are written, in order (later pieces win where they overlap). `continued`: of the
   // same call of the user's as the pieces before.
@@ -216,6 +219,7 @@ class CachedFile {
 
   Options options_;
   OpenMode mode_ = OpenMode::read_only;
+  int64_t bound_by_ = 0;
   Node* node_ = nullptr;
   ArenaCache* arena_ = nullptr;
   FileEntry* file_ = nullptr;

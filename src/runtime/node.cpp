@@ -14,6 +14,7 @@
 
 #include "runtime/committer.h"
 #include "runtime/file_identity.h"
+#include "runtime/memory_groups.h"
 #include "runtime/recover.h"
 
 namespace forebay::runtime {
@@ -31,6 +32,14 @@ int64_t random_word() {
 
 std::string prefix_of(const std::string& registry_path) {
   return registry_path.substr(0, registry_path.size() - registry_suffix.size());
+}
+
+// To what this process's control groups allow.
+void lower_memory_limit(Registry& registry) {
+  const int64_t mine = MemoryGroups::mine().limit_bytes();
+  int64_t known = registry.memory_limit.load();
+  while (mine < known && !registry.memory_limit.compare_exchange_weak(known, mine)) {
+  }
 }
 
 std::string arena_path(const std::string& prefix, uint32_t number) {
@@ -60,6 +69,7 @@ std::unique_ptr<Node> Node::join(const std::string& directory, const Name& name,
           registry->recoverable = recoverable;
           for (FileEntry& file : registry->files) file.access.init();
           registry->processes[0] = this_process();
+          lower_memory_limit(*registry);
           created = true;
         },
         status);
@@ -115,6 +125,7 @@ bool Node::enter(bool caretaker, Status* status) {
   *free_entry = this_process();
   process_ = static_cast<uint32_t>(free_entry - begin);
   registry->caretaker[process_] = caretaker;
+  if (!caretaker) lower_memory_limit(*registry);
   registry_ = registry;
   return true;
 }

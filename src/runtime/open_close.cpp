@@ -23,17 +23,30 @@ uint32_t index_of(const Table& table, const Name& matches) {
   return static_cast<uint32_t>(std::find_if(table.begin(), table.end(), matches) - table.begin());
 }
 
+// How many processes an arena is for.
+int64_t sharers(const Options& options) {
+  return options.scope == Scope::node ? options.local_processes : 1;
+}
+
 ArenaConfig config_of(const Options& options) {
   ArenaConfig config;
   config.page_size = options.page_size_bytes;
-  config.capacity_bytes = options.cache_size_bytes;
-  if (options.scope == Scope::node) config.capacity_bytes *= options.local_processes;
+  config.capacity_bytes = options.cache_size_bytes * sharers(options);
   config.shards = options.shards;
   config.page_kind = index_of(
       page_kinds(), [&](const PageKind* kind) { return kind->name() == options.page_kind; });
   config.policy =
       index_of(policies(), [&](const PolicySpec& spec) { return options.policy == spec.name; });
   return config;
+}
+
+// How much of the cache each process adds, where all of a node's may hold a quarter of what its
+// control groups allow: programs, their files' pages in the kernel, and caches of other page sizes
+// need the rest.
+int64_t bounded_cache_size(const Options& options, const Registry& registry) {
+  constexpr int64_t share = 4;
+  return std::min(options.cache_size_bytes,
+                  registry.memory_limit.load() / share / options.local_processes);
 }
 
 bool valid(const ArenaConfig& config) {
@@ -112,8 +125,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   struct stat info;
   if (stat(path.c_str(), &info) != 0) return Status::from_errno(errno);
   if (!S_ISREG(info.st_mode)) return {Code::unsupported, 0, -1};
-  const ArenaConfig config = config_of(options);
-  if (!valid(config)) return {Code::bad_argument, EINVAL, -1};
+  if (!valid(config_of(options))) return {Code::bad_argument, EINVAL, -1};
   options_ = options;
   Status status;
   node_ = node_of(options.scope, options, &status);
@@ -124,6 +136,10 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
     node_->work_for(job->registry());
   }
   Registry& registry = node_->registry();
+  options_.cache_size_bytes = bounded_cache_size(options, registry);
+  if (options_.cache_size_bytes < options.cache_size_bytes)
+    bound_by_ = registry.memory_limit.load();
+  const ArenaConfig config = config_of(options_);
   const Turn turn = this->turn(false);
   bool joined = false;
   {
@@ -158,6 +174,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   if (arena_ == nullptr) return status;
   const ArenaConfig& effective = registry.arena[file_->arena];
   options_.page_size_bytes = effective.page_size;
+  options_.cache_size_bytes = effective.capacity_bytes / sharers(options);
   options_.page_kind = page_kinds()[effective.page_kind]->name();
   options_.policy = policies()[effective.policy].name;
   mode_ = mode;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 #include "engine/shard.h"
 #include "runtime/lock.h"
@@ -107,7 +108,9 @@ struct Registry {
   char job[256] = {};    // the job's name; that of the registry's file says more
   // Alone on a line that others write to.
   alignas(64) std::atomic<uint64_t> last_sequence{0};
-  SharedMutex turn;                   // held by who has the turn (turn.h)
+  SharedMutex turn;  // held by who has the turn (turn.h)
+  // The lowest of the limits that its processes' control groups set.
+  std::atomic<int64_t> memory_limit{std::numeric_limits<int64_t>::max()};
   bool recoverable = true;            // else what the dead leave is forgotten
   uint64_t next_file_generation = 1;  // ids of files are never used twice
   uint32_t arenas = 0;

@@ -57,7 +57,8 @@ TEST(Backoff, SleepsAfterAWhileAndAsksAfterTheOwnerNowAndThen) {
 TEST(Backoff, WaitsForAFrameInUseAsleep) {
   const test::TemporaryFile disk(std::string(4096, 'x'));
   Options options;
-  options.page_size_bytes = options.cache_size_bytes = 3 << 12;  // an arena of one frame, and its own
+  options.page_size_bytes = options.cache_size_bytes = 3
+                                                       << 12;  // an arena of one frame, and its own
   options.step_aside = StepAside::never;
   options.committer = false;
   Status status;
@@ -71,8 +72,9 @@ TEST(Backoff, WaitsForAFrameInUseAsleep) {
   struct stat info;
   ASSERT_EQ(stat(disk.path().c_str(), &info), 0);
   const auto* const entry = std::find_if(
-      std::begin(registry.files), std::end(registry.files),
-      [&info](const FileEntry& file) { return file.in_use() && file.identity.inode == info.st_ino; });
+      std::begin(registry.files), std::end(registry.files), [&info](const FileEntry& file) {
+        return file.in_use() && file.identity.inode == info.st_ino;
+      });
   ASSERT_NE(entry, std::end(registry.files));
   Seat& seat = registry.seats[registry.seats_in_use.load() - 1];
   seat.busy.store(uint64_t{entry->arena} << 32 | 1);  // its first frame

@@ -1,0 +1,170 @@
+#include "runtime/memory_groups.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+
+namespace forebay::runtime {
+
+struct MemoryGroups::Controller {
+  const char* file_system;            // its type among the mounts
+  std::array<const char*, 2> limits;  // "" for none
+  const char* usage;
+  std::array<const char*, 2> file_pages;  // keys of memory.stat
+};
+
+const MemoryGroups::Controller MemoryGroups::version1{
+    "cgroup",
+    {"memory.limit_in_bytes", ""},
+    "memory.usage_in_bytes",
+    {"total_active_file ", "total_inactive_file "}};
+// Beyond "high" the kernel slows the group down.
+const MemoryGroups::Controller MemoryGroups::version2{
+    "cgroup2", {"memory.max", "memory.high"}, "memory.current", {"active_file ", "inactive_file "}};
+
+namespace {
+
+constexpr int64_t share_left_to_others = 8;  // one eighth
+// Version 1 says so for no limit, in whole pages.
+constexpr int64_t version1_unlimited = INT64_MAX - (64 << 10);
+
+std::string text_of(const std::string& path) {
+  std::string text;
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return text;
+  std::array<char, 4096> part;
+  for (;;) {
+    const ssize_t got = read(file, part.data(), part.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+  close(file);
+  return text;
+}
+
+std::optional<int64_t> number_at(std::string_view text) {
+  int64_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || rest == text.data()) return std::nullopt;
+  return number;
+}
+
+// Takes what stands before `separator` off the text.
+std::string_view next(std::string_view& text, char separator) {
+  const std::size_t end = std::min(text.find(separator), text.size());
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
+}
+
+bool lists(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    if (next(list, ',') == name) return true;
+  }
+  return false;
+}
+
+struct Mount {
+  std::string_view root;  // the group that is seen at the top
+  std::string_view top;
+};
+
+// Where the groups of one version are seen: "ID PARENT DEVICE ROOT TOP OPTIONS ... - TYPE SOURCE
+// OPTIONS".
+std::optional<Mount> find_mount(std::string_view mounts, std::string_view type,
+                                std::string_view option) {
+  while (!mounts.empty()) {
+    std::string_view line = next(mounts, '\n');
+    const std::size_t separator = line.find(" - ");
+    if (separator == std::string_view::npos) continue;
+    std::string_view source = line.substr(separator + 3);
+    if (next(source, ' ') != type) continue;
+    next(source, ' ');
+    if (!option.empty() && !lists(source, option)) continue;
+    for (int field = 0; field < 3; ++field) next(line, ' ');
+    Mount mount;
+    mount.root = next(line, ' ');
+    mount.top = next(line, ' ');
+    return mount;
+  }
+  return std::nullopt;
+}
+
+// The folder of `group`; the top where that is not seen from here.
+std::string folder_of(const Mount& mount, std::string_view group) {
+  const std::string_view root = mount.root == "/" ? "" : mount.root;
+  std::string folder(mount.top);
+  if (group.starts_with(root) && group != "/") folder += group.substr(root.size());
+  return folder;
+}
+
+}  // namespace
+
+const MemoryGroups& MemoryGroups::mine() {
+  static const MemoryGroups groups(text_of("/proc/self/cgroup"), text_of("/proc/self/mountinfo"));
+  return groups;
+}
+
+MemoryGroups::MemoryGroups(std::string_view membership, std::string_view mounts) {
+  while (!membership.empty()) {
+    std::string_view line = next(membership, '\n');
+    const std::string_view hierarchy = next(line, ':');
+    const std::string_view controllers = next(line, ':');
+    const bool is_version1 = lists(controllers, "memory");
+    if (!is_version1 && hierarchy != "0") continue;
+    const Controller& controller = is_version1 ? version1 : version2;
+    const auto mount = find_mount(mounts, controller.file_system, is_version1 ? "memory" : "");
+    if (mount) add_levels(controller, folder_of(*mount, line), std::string(mount->top));
+  }
+}
+
+// The folder's and of those above it, as far as they are seen.
+void MemoryGroups::add_levels(const Controller& controller, std::string folder,
+                              const std::string& top) {
+  for (;;) {
+    int64_t limit = unlimited;
+    for (const char* name : controller.limits) {
+      if (*name == '\0') continue;
+      limit = std::min(limit, number_at(text_of(folder + "/" + name)).value_or(unlimited));
+    }
+    if (limit < version1_unlimited) levels_.push_back({folder, &controller, limit});
+    const std::size_t parent = folder.rfind('/');
+    if (parent == std::string::npos || parent < top.size()) return;
+    folder.resize(parent);
+  }
+}
+
+int64_t MemoryGroups::limit_bytes() const {
+  int64_t lowest = unlimited;
+  for (const Level& level : levels_) lowest = std::min(lowest, level.limit_bytes);
+  return lowest;
+}
+
+int64_t MemoryGroups::cached_file_bytes(const Level& level) {
+  const std::string text = text_of(level.folder + "/memory.stat");
+  int64_t bytes = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = next(rest, '\n');
+    for (const std::string_view key : level.controller->file_pages) {
+      if (line.starts_with(key)) bytes += number_at(line.substr(key.size())).value_or(0);
+    }
+  }
+  return bytes;
+}
+
+bool MemoryGroups::have_room_for(int64_t bytes) const {
+  return std::all_of(levels_.begin(), levels_.end(), [bytes](const Level& level) {
+    const int64_t most = level.limit_bytes - level.limit_bytes / share_left_to_others;
+    const int64_t used =
+        number_at(text_of(level.folder + "/" + level.controller->usage)).value_or(0) + bytes;
+    return used <= most || used - cached_file_bytes(level) <= most;
+  });
+}
+
+}  // namespace forebay::runtime
