@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "extent/status.h"
+#include "mpiio/comm_attribute.h"
 
 namespace forebay::mpiio {
 
@@ -22,46 +23,25 @@ constexpr std::size_t most_spares = 16;
 
 std::atomic<bool> ending{false};
 
-using Attribute = std::shared_ptr<CommPool>;
+// Destroyed when the user frees the communicator.
+struct PoolOfComm {
+  std::shared_ptr<CommPool> pool = std::make_shared<CommPool>();
 
-// Called when the user frees the communicator.
-int delete_pool(MPI_Comm, int, void* value, void*) {
-  const std::unique_ptr<Attribute> attribute(static_cast<Attribute*>(value));
-  const std::lock_guard lock((*attribute)->mutex);
-  (*attribute)->orphaned = true;
-  if (ending) return MPI_SUCCESS;
-  for (auto& [number, comm] : (*attribute)->spares) mpi().Comm_free(&comm);
-  return MPI_SUCCESS;
-}
-
-// A duplicate of the user's communicator begins without one.
-int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
-  *flag = 0;
-  return MPI_SUCCESS;
-}
-
-// The key of our attribute; MPI_KEYVAL_INVALID where the library refuses one.
-int pool_key() {
-  static const int key = []() -> int {
-    int made = MPI_KEYVAL_INVALID;
-    if (mpi().Comm_create_keyval(copy_nothing, delete_pool, &made, nullptr) != MPI_SUCCESS)
-      return MPI_KEYVAL_INVALID;
-    return made;
-  }();
-  return key;
-}
+  ~PoolOfComm() {
+    const std::lock_guard lock(pool->mutex);
+    pool->orphaned = true;
+    if (ending) return;
+    for (auto& [number, comm] : pool->spares) mpi().Comm_free(&comm);
+  }
+};
 
 // The communicator's pool, or null; a new one where `make` says so.
 std::shared_ptr<CommPool> pool_of(MPI_Comm users, bool make) {
-  if (pool_key() == MPI_KEYVAL_INVALID) return nullptr;
-  Attribute* attribute = nullptr;
-  int found = 0;
-  if (mpi().Comm_get_attr(users, pool_key(), &attribute, &found) != MPI_SUCCESS) return nullptr;
-  if (found) return *attribute;
+  if (const PoolOfComm* const known = CommAttribute<PoolOfComm>::of(users)) return known->pool;
   if (!make) return nullptr;
-  auto fresh = std::make_unique<Attribute>(std::make_shared<CommPool>());
-  if (mpi().Comm_set_attr(users, pool_key(), fresh.get()) != MPI_SUCCESS) return nullptr;
-  return *fresh.release();
+  const PoolOfComm* const fresh =
+      CommAttribute<PoolOfComm>::attach(users, std::make_unique<PoolOfComm>());
+  return fresh != nullptr ? fresh->pool : nullptr;
 }
 
 }  // namespace
