@@ -157,7 +157,7 @@ class _Counter:
 
     def add(self, batch: Accesses) -> None:
         timed = (batch["start_ns"] != NO_TIME) & (batch["end_ns"] != NO_TIME) & ~batch["folded"]
-        timed &= batch["operation"] != Operation.STEP
+        timed &= batch["operation"] < Operation.STEP
         start = (batch["start_ns"] - self._first_ns) / 1e9
         end = (batch["end_ns"] - self._first_ns) / 1e9
         rows = self._row_of[batch["process"]]

@@ -69,14 +69,14 @@ class Sums:
         self._ends, self.unplaced = np.zeros((2, files), np.int64)
         self.process_ns = np.zeros(processes, np.int64)
         self._users = np.zeros((files, processes), np.uint8)
-        self._steps = np.zeros(2, np.int64)
+        self._steps, self._orders = np.zeros((2, 2), np.int64)
         limits = np.iinfo(np.int64)
         self._first_last_ns = np.array([limits.max, limits.min])
         self._tables: list[NDArray[Any]] = [
             *(self.calls, self.collective, self.undeclared, self.requested, self.transferred),
             *(self.ns, self.sizes, self.size_ns),
             *(self._ends, self.unplaced, self.process_ns, self._users, self._first_last_ns),
-            self._steps,
+            *(self._steps, self._orders),
         ]
 
     def add(self, batch: Accesses) -> None:
@@ -99,9 +99,14 @@ class Sums:
         return int(self._steps[0])
 
     @property
-    def folded_steps(self) -> int:
-        """Of these, whose times were folded."""
-        return int(self._steps[1])
+    def orders(self) -> int:
+        """Collectives that order ranks and move no data of files; they stand in no other sum."""
+        return int(self._orders[0])
+
+    @property
+    def folded_asides(self) -> int:
+        """Steps and orders whose times were folded."""
+        return int(self._steps[1] + self._orders[1])
 
     @property
     def first_ns(self) -> int:

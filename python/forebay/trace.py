@@ -107,6 +107,22 @@ class Operation(enum.IntEnum):
     SIZE = 8
     STEP = 9
     """Of a cache, within the call before it; recorded with the option `deterministic`."""
+    RELEASE = 10
+    """Of a collective of the program that orders its ranks: others wait for this one."""
+    ACQUIRE = 11
+    """The same: this one waits for others."""
+    EXCHANGE = 12
+    """Both."""
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it is a call of MPI-IO."""
+        return self < Operation.STEP
+
+    @property
+    def orders(self) -> bool:
+        """Whether it is a collective that orders ranks."""
+        return self >= Operation.RELEASE
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +338,11 @@ class Trace:
     def counters(self) -> Counters | None:
         """What was counted beside the accesses: in Darshan logs; None elsewhere."""
         return self._source.counters
+
+    @property
+    def tells_order(self) -> bool:
+        """Whether collectives by which the program orders its ranks were recorded."""
+        return any(routine.operation.orders for routine in self.routines)
 
     @property
     def problems(self) -> list[str]:

@@ -1,6 +1,7 @@
 #include "mpiio/entry_points.h"
 
 #include <iterator>
+#include <string_view>
 
 #include "mpiio/access.h"
 #include "mpiio/atomic_mode.h"
@@ -10,6 +11,7 @@
 #include "mpiio/hints.h"
 #include "mpiio/lifecycle.h"
 #include "mpiio/open_close.h"
+#include "mpiio/ordering.h"
 #include "mpiio/positions.h"
 #include "mpiio/refused_memory.h"
 #include "mpiio/requests.h"
@@ -190,6 +192,33 @@ FOREBAY_COMPLETES(Request_get_status_all, request_get_status_all_followed,
                   (count, requests, flag, statuses))
 #endif
 
+// A collective by which the program orders its ranks, with its nonblocking twin; and a routine that
+// makes a communicator.
+#define FOREBAY_UNWRAP(...) __VA_ARGS__
+#define FOREBAY_COLLECTIVE(name, twin, parameters, arguments, part)                                \
+  FOREBAY_EXPORT int MPI_##name parameters {                                                       \
+    return ordering_call(                                                                          \
+        comm, [&] { return mpi().name arguments; }, [&] { return part; });                         \
+  }                                                                                                \
+  FOREBAY_EXPORT int MPI_##twin(FOREBAY_UNWRAP parameters, MPI_Request* request) {                 \
+    return ordering_call(                                                                          \
+        comm, [&] { return mpi().twin(FOREBAY_UNWRAP arguments, request); }, [&] { return part; }, \
+        request);                                                                                  \
+  }
+#define FOREBAY_COLLECTIVE_C(name, twin, parameters, arguments, part) \
+  FOREBAY_COLLECTIVE(name##_c, twin##_c, parameters, arguments, part)
+#define FOREBAY_COMM_MAKER(name, parameters, arguments)                       \
+  FOREBAY_EXPORT int MPI_##name parameters {                                  \
+    return descending_call(comm, made, [&] { return mpi().name arguments; }); \
+  }
+
+FOREBAY_BARRIER(FOREBAY_COLLECTIVE)
+FOREBAY_COLLECTIVES(FOREBAY_COLLECTIVE, int, int)
+#if defined(FOREBAY_LARGE_COUNT)
+FOREBAY_COLLECTIVES(FOREBAY_COLLECTIVE_C, MPI_Count, MPI_Aint)
+#endif
+FOREBAY_COMM_MAKERS(FOREBAY_COMM_MAKER)
+
 // A data access routine. `library`: what is done, by plain(), where the file is the library's
 // alone.
 #define FOREBAY_ACCESS(name, position, group, parameters, arguments, library, act)     \
@@ -319,6 +348,12 @@ namespace {
 #define FOREBAY_DATA_ROW(name, op, position, group) FOREBAY_ROW(File_##name)
 #define FOREBAY_DATA_ROW_C(name, op, position, group) FOREBAY_ROW(File_##name##_c)
 
+#define FOREBAY_COLLECTIVE_ROWS(name, twin, parameters, arguments, part) \
+  FOREBAY_ROW(name) FOREBAY_ROW(twin)
+#define FOREBAY_COLLECTIVE_ROWS_C(name, twin, parameters, arguments, part) \
+  FOREBAY_ROW(name##_c) FOREBAY_ROW(twin##_c)
+#define FOREBAY_COMM_MAKER_ROW(name, parameters, arguments) FOREBAY_ROW(name)
+
 const forebay_entry_point entry_points[] = {
     FOREBAY_ROW(Init) FOREBAY_ROW(Init_thread) FOREBAY_ROW(Finalize) FOREBAY_ROW(Abort) FOREBAY_ROW(
         File_open) FOREBAY_ROW(File_close) FOREBAY_ROW(File_delete) FOREBAY_ROW(File_set_size)
@@ -339,19 +374,31 @@ const forebay_entry_point entry_points[] = {
                                                     FOREBAY_EVERY_DATA_ROUTINE_C(FOREBAY_DATA_ROW_C)
 #endif
 
-    // Behind the others, as they are not always offered.
+    // Behind the others, as only a traced program is offered them.
     FOREBAY_ROW(Wait) FOREBAY_ROW(Test) FOREBAY_ROW(Waitany) FOREBAY_ROW(Testany)
         FOREBAY_ROW(Waitall) FOREBAY_ROW(Testall) FOREBAY_ROW(Waitsome) FOREBAY_ROW(Testsome)
             FOREBAY_ROW(Request_get_status) FOREBAY_ROW(Request_free)
-                FOREBAY_MPI_STATUS_OF_MANY_FUNCTIONS(FOREBAY_ROW)};
-#define FOREBAY_ONE(name) +1
-constexpr std::size_t completing = 10 FOREBAY_MPI_STATUS_OF_MANY_FUNCTIONS(FOREBAY_ONE);
+                FOREBAY_MPI_STATUS_OF_MANY_FUNCTIONS(FOREBAY_ROW)
+                    FOREBAY_BARRIER(FOREBAY_COLLECTIVE_ROWS)
+                        FOREBAY_COLLECTIVES(FOREBAY_COLLECTIVE_ROWS, , )
+#if defined(FOREBAY_LARGE_COUNT)
+                            FOREBAY_COLLECTIVES(FOREBAY_COLLECTIVE_ROWS_C, , )
+#endif
+                                FOREBAY_COMM_MAKERS(FOREBAY_COMM_MAKER_ROW)};
+
+// Where those begin that only a traced program is offered.
+std::size_t always_offered() {
+  std::size_t first = 0;
+  while (std::string_view(entry_points[first].name) != "Wait") ++first;
+  return first;
+}
 
 }  // namespace
 
-// A program that is not traced keeps its MPI library's own routines of completion.
+// A program that is not traced keeps its MPI library's own routines of completion and of
+// communication.
 FOREBAY_EXPORT const forebay_entry_point* forebay_entry_points(size_t* count) {
-  *count = std::size(entry_points) - (to_be_traced() ? 0 : completing);
+  *count = to_be_traced() ? std::size(entry_points) : always_offered();
   return entry_points;
 }
 

@@ -17,8 +17,9 @@ namespace {
 // but who exchanges that for `taken`, and then whoever did.
 struct Slot {
   std::atomic<uintptr_t> key;
-  uint32_t number;
+  uint32_t number;  // of an access; 0: it is of a collective
   int64_t requested;
+  Meeting meeting;
   int index;   // in the array of a routine that may complete it
   Slot* next;  // of that array
 };
@@ -43,6 +44,24 @@ Slot* exchange(uintptr_t key, uintptr_t from, uintptr_t to) {
       return &slot;
   }
   return nullptr;
+}
+
+// The slot to fill, and then to publish; nullptr: there is none.
+Slot* take_free(MPI_Request request) {
+  return key_of(request) > taken ? exchange(key_of(request), free_slot, taken) : nullptr;
+}
+
+void publish(Slot& slot, MPI_Request request) {
+  followed_requests.fetch_add(1, std::memory_order_relaxed);
+  slot.key.store(key_of(request), std::memory_order_release);
+}
+
+// `status`: null where it has failed.
+void record_end(const Slot& slot, const MPI_Status* status) {
+  if (slot.number != 0)
+    record_completion(slot.number, slot.requested, status);
+  else if (status != nullptr)
+    record_part(slot.meeting, Part::acquires, runtime::trace_ticks());
 }
 
 void release(Slot& slot) {
@@ -112,9 +131,8 @@ int complete_one(int count, MPI_Request* requests, MPI_Status* status, LibraryCa
   MPI_Status own{};
   if (!followed.none() && status == MPI_STATUS_IGNORE) status = &own;
   const int code = library_call(status);
-  followed.settle([&](const Slot& slot) {
-    record_completion(slot.number, slot.requested, code == MPI_SUCCESS ? status : nullptr);
-  });
+  followed.settle(
+      [&](const Slot& slot) { record_end(slot, code == MPI_SUCCESS ? status : nullptr); });
   return code;
 }
 
@@ -133,7 +151,7 @@ int complete_many(int count, MPI_Request* requests, MPI_Status* statuses, Librar
     if (place == no_place) return;  // without memory, its completion remains unknown
     // Statuses tell of errors only where the routine's code says that there is one.
     const bool failed = code != MPI_SUCCESS && statuses[place].MPI_ERROR != MPI_SUCCESS;
-    record_completion(slot.number, slot.requested, failed ? nullptr : &statuses[place]);
+    record_end(slot, failed ? nullptr : &statuses[place]);
   });
   return code;
 }
@@ -159,9 +177,8 @@ int status_of_one(int count, const MPI_Request* requests, MPI_Status* status,
   MPI_Status own{};
   if (!followed.none() && status == MPI_STATUS_IGNORE) status = &own;
   const int code = library_call(status);
-  followed.settle(
-      [&](int index) { return code == MPI_SUCCESS && told_of(index); },
-      [&](const Slot& slot) { record_completion(slot.number, slot.requested, status); });
+  followed.settle([&](int index) { return code == MPI_SUCCESS && told_of(index); },
+                  [&](const Slot& slot) { record_end(slot, status); });
   return code;
 }
 
@@ -174,9 +191,7 @@ template <typename LibraryCall, typename PlaceOf>
   const int code = library_call(statuses);
   const bool told = code == MPI_SUCCESS && statuses != MPI_STATUSES_IGNORE;
   followed.settle([&](int index) { return told && place_of(index) != no_place; },
-                  [&](const Slot& slot) {
-                    record_completion(slot.number, slot.requested, &statuses[place_of(slot.index)]);
-                  });
+                  [&](const Slot& slot) { record_end(slot, &statuses[place_of(slot.index)]); });
   return code;
 }
 
@@ -189,15 +204,25 @@ uint32_t next_request_number() {
 }
 
 uint32_t follow_request(MPI_Request request, int64_t requested) {
-  const uintptr_t key = key_of(request);
   const uint32_t number = next_request_number();
-  Slot* const slot = key > taken && number != 0 ? exchange(key, free_slot, taken) : nullptr;
+  Slot* const slot = number != 0 ? take_free(request) : nullptr;
   if (slot == nullptr) return 0;
   slot->number = number;
   slot->requested = requested;
-  followed_requests.fetch_add(1, std::memory_order_relaxed);
-  slot->key.store(key, std::memory_order_release);
+  publish(*slot, request);
   return number;
+}
+
+void follow_meeting(MPI_Request request, const Meeting& meeting) {
+  if (request == mpi().request_null) {  // nothing is left to complete
+    record_part(meeting, Part::acquires, runtime::trace_ticks());
+    return;
+  }
+  Slot* const slot = take_free(request);
+  if (slot == nullptr) return;
+  slot->number = 0;
+  slot->meeting = meeting;
+  publish(*slot, request);
 }
 
 void record_completion(uint32_t number, int64_t requested, const MPI_Status* status) {

@@ -1,12 +1,14 @@
-// Requests of the MPI library's own nonblocking accesses, followed to their completion while the
-// program is traced. The routines by which a program completes requests (MPI 4.1, section 3.7) cost
-// a load and a branch while none is followed, and no lock while some are.
+// Requests of the MPI library's own nonblocking accesses, and of the program's nonblocking
+// collectives, followed to their completion while the program is traced. The routines by which a
+// program completes requests (MPI 4.1, section 3.7) cost a load and a branch while none is
+// followed, and no lock while some are.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
 #include "mpiio/mpi_library.h"
+#include "mpiio/ordering.h"
 
 namespace forebay::mpiio {
 
@@ -21,6 +23,10 @@ uint32_t next_request_number();
 // Follows the request of an access just begun, which asked for `requested` bytes. The number under
 // which its completion will be recorded; 0: too many are followed, it remains unknown.
 uint32_t follow_request(MPI_Request request, int64_t requested);
+
+// Follows the request of a collective just begun: when it is complete, this rank has acquired what
+// the others gave. Where too many are followed that is never recorded.
+void follow_meeting(MPI_Request request, const Meeting& meeting);
 
 // Records that an access is complete, which asked for `requested` bytes; `status`: null where it
 // has failed.

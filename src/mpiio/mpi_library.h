@@ -50,7 +50,13 @@
   X(Type_get_attr) X(Type_set_attr) X(Type_commit) X(Type_contiguous) X(Type_create_hindexed) \
   X(Type_create_resized) X(Type_dup) X(Type_free) X(Type_get_contents) X(Type_get_envelope) \
   X(Type_get_extent_x) X(Type_get_name) X(Type_get_true_extent_x) X(Type_size) \
-  X(Type_size_x) X(Wtime)
+  X(Type_size_x) X(Wtime) \
+  X(Allgather) X(Allgatherv) X(Alltoall) X(Alltoallv) X(Alltoallw) X(Reduce) X(Reduce_scatter) \
+  X(Reduce_scatter_block) X(Scatter) X(Scatterv) X(Iallgatherv) X(Iallreduce) X(Ialltoall) \
+  X(Ialltoallv) X(Ialltoallw) X(Ibarrier) X(Ibcast) X(Igather) X(Igatherv) X(Ireduce) \
+  X(Ireduce_scatter) X(Ireduce_scatter_block) X(Iscatter) X(Iscatterv) X(Comm_create) X(Comm_dup) \
+  X(Comm_dup_with_info) X(Cart_create) X(Cart_sub) X(Graph_create) X(Dist_graph_create) \
+  X(Dist_graph_create_adjacent) X(Group_translate_ranks)
 
 // Routines of MPI 4.0 that Open MPI 5.0 lacks (FOREBAY_LARGE_COUNT: the header declares them).
 #if defined(FOREBAY_LARGE_COUNT)
@@ -63,7 +69,12 @@
   X(File_iwrite_all_c) X(File_iread_shared_c) X(File_iwrite_shared_c) \
   X(File_read_at_all_begin_c) X(File_write_at_all_begin_c) X(File_read_all_begin_c) \
   X(File_write_all_begin_c) X(File_read_ordered_begin_c) X(File_write_ordered_begin_c) \
-  X(Register_datarep_c) X(Type_get_contents_c) X(Type_get_envelope_c)
+  X(Register_datarep_c) X(Type_get_contents_c) X(Type_get_envelope_c) \
+  X(Allgather_c) X(Allgatherv_c) X(Allreduce_c) X(Alltoall_c) X(Alltoallv_c) X(Alltoallw_c) \
+  X(Bcast_c) X(Gather_c) X(Gatherv_c) X(Reduce_c) X(Reduce_scatter_c) X(Reduce_scatter_block_c) \
+  X(Scatter_c) X(Scatterv_c) X(Iallgather_c) X(Iallgatherv_c) X(Iallreduce_c) X(Ialltoall_c) \
+  X(Ialltoallv_c) X(Ialltoallw_c) X(Ibcast_c) X(Igather_c) X(Igatherv_c) X(Ireduce_c) \
+  X(Ireduce_scatter_c) X(Ireduce_scatter_block_c) X(Iscatter_c) X(Iscatterv_c)
 #else
 #define FOREBAY_MPI_LARGE_COUNT_FUNCTIONS(X)
 #endif

@@ -16,6 +16,7 @@
 #include "mpiio/followed_requests.h"
 #include "mpiio/handle.h"
 #include "mpiio/job.h"
+#include "mpiio/ordering.h"
 #include "mpiio/rank_clocks.h"
 #include "mpiio/view.h"
 #include "runtime/clock.h"
@@ -44,8 +45,8 @@ const char* const routine_names =
 #define FOREBAY_DATA_NAME_C(name, op, position, group) FOREBAY_NAME(File_##name##_c)
     FOREBAY_OTHER_TRACED_ROUTINES(FOREBAY_NAME) FOREBAY_EVERY_DATA_ROUTINE(FOREBAY_DATA_NAME)
         FOREBAY_EVERY_DATA_ROUTINE_C(FOREBAY_DATA_NAME_C)
-#define FOREBAY_STEP_NAME(name) "forebay_" #name "\n"
-            FOREBAY_CACHE_STEPS(FOREBAY_STEP_NAME);
+#define FOREBAY_OWN_NAME(name) "forebay_" #name "\n"
+            FOREBAY_CACHE_STEPS(FOREBAY_OWN_NAME) FOREBAY_PARTS(FOREBAY_OWN_NAME);
 
 // The arguments that the process was started with, divided by blanks.
 std::string command_line() {
@@ -255,6 +256,7 @@ void begin_tracing(bool in_world) {
   const Options& options = process_options();
   if (options.trace.empty() || other_rights() || begun.exchange(true)) return;
   const int64_t clock_offset_ns = in_world ? clock_offset() : 0;
+  if (in_world) begin_ordering();
   const Status had_memory = within_memory([&] {
     runtime::TraceSettings settings;
     settings.directory = options.trace;

@@ -23,12 +23,15 @@ namespace forebay::mpiio {
 // runtime::CacheStep.
 #define FOREBAY_CACHE_STEPS(X) \
   X(cache_join) X(cache_leave) X(cache_commit) X(cache_drop_clean) X(cache_truncate) X(cache_resize)
+// A rank's part in a collective of the program, in the order of Part (mpiio/ordering.h).
+#define FOREBAY_PARTS(X) X(release) X(acquire) X(exchange)
 enum class Routine : uint8_t {
 #define FOREBAY_ROUTINE(name) name,
 #define FOREBAY_DATA_ROUTINE(name, op, position, group) File_##name,
 #define FOREBAY_DATA_ROUTINE_C(name, op, position, group) File_##name##_c,
   FOREBAY_OTHER_TRACED_ROUTINES(FOREBAY_ROUTINE) FOREBAY_EVERY_DATA_ROUTINE(FOREBAY_DATA_ROUTINE)
       FOREBAY_EVERY_DATA_ROUTINE_C(FOREBAY_DATA_ROUTINE_C) FOREBAY_CACHE_STEPS(FOREBAY_ROUTINE)
+          FOREBAY_PARTS(FOREBAY_ROUTINE)
 };
 
 struct TracedFile;

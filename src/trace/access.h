@@ -10,6 +10,10 @@ inline constexpr int64_t unknown_time = -1;
 inline constexpr int64_t unknown_position = -1;
 inline constexpr uint32_t unknown_view = 0xffffffff;  // one that only the MPI library walks
 
+// Records of a program's collectives have this and the number of their communicator in the place of
+// an open's number, and in that of the position the collective's own (trace/order.h).
+inline constexpr uint32_t first_communicator = 0x80000000;
+
 // What is kept of the times.
 enum class Times : uint8_t {
   exact,      // of every access

@@ -32,6 +32,9 @@ bool take_prefix(std::string& text, std::string_view prefix) {
 
 RoutineKind kind_of_routine(std::string_view name) {
   if (name.starts_with("forebay_cache_")) return {Operation::step};
+  if (name == "forebay_release") return {Operation::release, true};
+  if (name == "forebay_acquire") return {Operation::acquire, true};
+  if (name == "forebay_exchange") return {Operation::exchange, true};
   std::string rest;
   for (const char letter : name) {
     const bool capital = letter >= 'A' && letter <= 'Z';

@@ -7,12 +7,30 @@
 namespace forebay::trace {
 
 // `step`: what was done to a cache within a call, recorded with the option `deterministic`; no
-// call of the program's.
-enum class Operation : uint8_t { other, read, write, open, close, seek, view, sync, size, step };
+// call of the program's. `release`, `acquire`, `exchange`: a collective of the program that moves
+// no data of files and orders its ranks (trace/order.h): this one gives, takes, or both.
+enum class Operation : uint8_t {
+  other,
+  read,
+  write,
+  open,
+  close,
+  seek,
+  view,
+  sync,
+  size,
+  step,
+  release,
+  acquire,
+  exchange,
+};
 
 // Names of the operations, in their order.
-inline constexpr std::string_view operation_names[] = {"other", "read", "write", "open", "close",
-                                                       "seek",  "view", "sync",  "size", "step"};
+inline constexpr std::string_view operation_names[] = {
+    "other", "read", "write", "open",    "close",   "seek",    "view",
+    "sync",  "size", "step",  "release", "acquire", "exchange"};
+
+inline bool orders(Operation operation) { return operation >= Operation::release; }
 
 struct RoutineKind {
   Operation operation = Operation::other;

@@ -24,9 +24,11 @@ bool add_sums(const SumColumns& columns, const SumTables& tables) {
     const int32_t file = columns.file[i];
     const uint32_t process = columns.process[i];
     if (process >= processes) return false;
-    if (columns.operation[i] == static_cast<uint8_t>(Operation::step)) {
-      ++tables.steps[0];
-      tables.steps[1] += columns.folded[i];
+    const auto operation = static_cast<Operation>(columns.operation[i]);
+    if (operation == Operation::step || orders(operation)) {
+      const auto counts = orders(operation) ? tables.orders : tables.steps;
+      ++counts[0];
+      counts[1] += columns.folded[i];
       continue;
     }
     const int64_t start = columns.start_ns[i], end = columns.end_ns[i];
@@ -57,7 +59,6 @@ bool add_sums(const SumColumns& columns, const SumTables& tables) {
       add(tables.size_ns[row * size_classes + size_class], took);
     }
     tables.ends[at] = std::max(tables.ends[at], columns.end[i]);
-    const auto operation = static_cast<Operation>(columns.operation[i]);
     if (operation != Operation::read && operation != Operation::write) continue;
     if (requested > 0 && columns.offset[i] < 0) ++tables.unplaced[at];
     tables.users[at * processes + process] = 1;

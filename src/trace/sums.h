@@ -32,7 +32,9 @@ struct SumTables {
   std::span<int64_t> process_ns;      // of each process: nanoseconds in calls
   std::span<uint8_t> users;           // for each file, for each process: whether it moved data
   std::span<int64_t> first_last_ns;   // of all calls: the first start, the last end
-  std::span<int64_t> steps;           // of caches, which the others leave out; of these, folded
+  // What the others leave out, being no call of MPI-IO, and how many of it have folded times: steps
+  // of caches, and collectives that order ranks.
+  std::span<int64_t> steps, orders;
 };
 
 // False, with some of it added: a row names a file, process or operation that the tables lack.

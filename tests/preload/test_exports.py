@@ -95,19 +95,33 @@ COMPLETION = [
     "Request_get_status",
     "Request_free",
 ]
+# With nonblocking twins.
+COLLECTIVES = [
+    *("Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv", "Alltoallw", "Bcast"),
+    *("Gather", "Gatherv", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scatter"),
+    "Scatterv",
+]
+COMM_MAKERS = [
+    *("Comm_dup", "Comm_dup_with_info", "Comm_create", "Comm_split", "Comm_split_type"),
+    *("Cart_create", "Cart_sub", "Graph_create", "Dist_graph_create"),
+    "Dist_graph_create_adjacent",
+]
 STATUS_OF_MANY = [f"Request_get_status_{which}" for which in ("any", "some", "all")]
 SETUP = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort", "MPI_Register_datarep"}
 
 
 def mpi_names(abi: str) -> set[str]:
-    """The entry points: every file routine of MPI 4.1 except the conversions of handles, and those
-    that complete requests."""
+    """The entry points: every file routine of MPI 4.1 except the conversions of handles, those that
+    complete requests, collectives that order ranks, and those that make communicators."""
     names = SETUP | {f"MPI_File_{name}" for name in (*DATA, *OTHERS)}
-    names |= {f"MPI_{name}" for name in COMPLETION}
+    names |= {f"MPI_{name}" for name in (*COMPLETION, *COMM_MAKERS)}
+    collectives = {*COLLECTIVES, *(f"I{name.lower()}" for name in COLLECTIVES)}
+    names |= {f"MPI_{name}" for name in (*collectives, "Barrier", "Ibarrier")}
     if abi == "openmpi":
         return names
     large = {f"MPI_File_{name}_c" for name in (*DATA, "get_type_extent")}
     names |= {f"MPI_{name}" for name in STATUS_OF_MANY}
+    large |= {f"MPI_{name}_c" for name in collectives}
     return names | large | {"MPI_Register_datarep_c"}
 
 

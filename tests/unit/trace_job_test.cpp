@@ -106,6 +106,9 @@ TEST(TraceRoutine, NamesTellWhatRoutinesDo) {
   EXPECT_EQ(kind("MPI_File_preallocate"), (RoutineKind{size, true, false}));
   EXPECT_EQ(kind("MPI_File_set_size"), (RoutineKind{size, true, false}));
   EXPECT_EQ(kind("forebay_cache_commit"), (RoutineKind{step, false, false}));
+  EXPECT_EQ(kind("forebay_release"), (RoutineKind{release, true, false}));
+  EXPECT_EQ(kind("forebay_acquire"), (RoutineKind{acquire, true, false}));
+  EXPECT_EQ(kind("forebay_exchange"), (RoutineKind{exchange, true, false}));
   for (const char* name : {"", "MPI_Wait", "readable", "MPI_File_", "i", "unknown", "reallocate"})
     EXPECT_EQ(kind(name), RoutineKind{}) << name;
 }
