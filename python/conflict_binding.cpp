@@ -8,6 +8,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "columns.h"
 #include "trace/conflicts.h"
 #include "trace/job.h"
+#include "trace/order.h"
 #include "trace/routine.h"
 #include "trace/table.h"
 #include "views.h"
@@ -30,27 +32,33 @@ namespace {
 using trace::Conflict;
 using trace::ConflictFinder;
 using trace::Conflicts;
+using trace::Ending;
 using trace::FileAccess;
+using trace::FileMoment;
 using trace::Operation;
 using trace::SharedBytes;
 using trace::Sharing;
 
-// Of a job: a finder for each file. An access of several runs is several, as far as `views`
-// (which may be null) tell.
+// Of a job: the order of its threads, and a finder for each file. An access of several runs is
+// several, as far as `views` (which may be null) tell.
 class JobConflicts {
  public:
   explicit JobConflicts(uint64_t most) : most_accesses_(most) {}
 
   void add(const Views* views, const Column<int32_t>& file, const Column<uint32_t>& process,
+           const Column<uint32_t>& thread, const Column<int32_t>& open,
            const Column<uint8_t>& operation, const Column<int64_t>& offset,
            const Column<int64_t>& end, const Column<uint8_t>& contiguous,
            const Column<int32_t>& view, const Column<int64_t>& position,
            const Column<int64_t>& transferred, const Column<int64_t>& start_ns,
-           const Column<int64_t>& end_ns) {
-    const std::size_t rows = rows_of(file, process, operation, offset, end, contiguous, view,
-                                     position, transferred, start_ns, end_ns);
+           const Column<int64_t>& end_ns, const Column<int64_t>& completed_ns) {
+    const std::size_t rows =
+        rows_of(file, process, thread, open, operation, offset, end, contiguous, view, position,
+                transferred, start_ns, end_ns, completed_ns);
     const auto files = span_of(file);
     const auto processes = span_of(process);
+    const auto threads = span_of(thread);
+    const auto opens = span_of(open);
     const auto operations = span_of(operation);
     const auto offsets = span_of(offset);
     const auto range_ends = span_of(end);
@@ -60,36 +68,56 @@ class JobConflicts {
     const auto moved = span_of(transferred);
     const auto starts = span_of(start_ns);
     const auto ended = span_of(end_ns);
+    const auto completed = span_of(completed_ns);
     const nb::gil_scoped_release release;
     ConflictFinder* latest = nullptr;
     int32_t latest_file = -1;
     for (std::size_t i = 0; i < rows; ++i) {
-      if (files[i] < 0 || starts[i] == trace::no_time) continue;
+      const auto what = static_cast<Operation>(operations[i]);
+      if (starts[i] == trace::no_time) continue;
+      if (trace::orders(what)) {
+        order_.collective(processes[i], threads[i],
+                          {.key = static_cast<uint64_t>(positions[i]),
+                           .releases = what != Operation::acquire,
+                           .acquires = what != Operation::release,
+                           .start_ns = starts[i]});
+        continue;
+      }
+      if (files[i] < 0) continue;
       if (latest == nullptr || files[i] != latest_file)
         latest = &finders_.try_emplace(files[i], most_accesses_).first->second;
       latest_file = files[i];
       ConflictFinder& finder = *latest;
-      const uint32_t who = processes[i];
-      const int64_t begins = starts[i], ends = ended[i];
-      switch (const auto what = static_cast<Operation>(operations[i])) {
+      const auto mark = [&] {
+        return FileMoment{processes[i], threads[i], opens[i],
+                          order_.mark(processes[i], threads[i], starts[i])};
+      };
+      switch (what) {
         case Operation::sync:
-          finder.sync(who, begins, ends);
+          finder.sync(mark());
           break;
         case Operation::open:
-          finder.open(who, begins, ends);
+          finder.open(mark());
           break;
         case Operation::close:
-          finder.close(who, begins, ends);
+          finder.close(mark());
           break;
         case Operation::read:
         case Operation::write: {
           if (offsets[i] < 0 || moved[i] <= 0) break;
-          FileAccess access{.process = who,
+          FileAccess access{.process = processes[i],
+                            .thread = threads[i],
+                            .open = opens[i],
+                            .moment = order_.moment(processes[i], threads[i], starts[i]),
                             .writes = what == Operation::write,
                             .offset = offsets[i],
                             .end = range_ends[i],
-                            .start_ns = begins,
-                            .end_ns = ends};
+                            .start_ns = starts[i],
+                            .end_ns = std::max(ended[i], completed[i])};
+          if (completed[i] == trace::no_time)
+            access.ending = Ending::unknown;
+          else if (completed[i] > ended[i])
+            access.ending = Ending::later;
           if (contiguity[i] != 0 || views == nullptr)
             finder.access(access);
           else
@@ -108,9 +136,10 @@ class JobConflicts {
     for (auto& [file, finder] : other.finders_)
       finders_.try_emplace(file, most_accesses_).first->second.merge(std::move(finder));
     other.finders_.clear();
+    order_.merge(std::move(other.order_));
   }
 
-  // File and bytes of each finder.
+  // Bytes of the order; file and bytes of each finder.
   nb::tuple state() const {
     nb::list all;
     for (const auto& [file, finder] : finders_) {
@@ -119,10 +148,15 @@ class JobConflicts {
       finder.write(writer);
       all.append(nb::make_tuple(file, nb::bytes(bytes.data(), bytes.size())));
     }
-    return nb::make_tuple(most_accesses_, all);
+    trace::Bytes bytes;
+    trace::ByteWriter writer(bytes);
+    order_.write(writer);
+    return nb::make_tuple(most_accesses_, nb::bytes(bytes.data(), bytes.size()), all);
   }
 
-  void set_state(const std::vector<std::pair<int32_t, nb::bytes>>& all) {
+  void set_state(const nb::bytes& order, const std::vector<std::pair<int32_t, nb::bytes>>& all) {
+    trace::ByteReader of_order({static_cast<const std::byte*>(order.data()), order.size()});
+    if (!order_.read(of_order)) throw nb::value_error("this is no order");
     for (const auto& [file, bytes] : all) {
       trace::ByteReader reader({static_cast<const std::byte*>(bytes.data()), bytes.size()});
       if (!finders_.try_emplace(file, most_accesses_).first->second.read(reader))
@@ -133,7 +167,8 @@ class JobConflicts {
   std::vector<std::pair<int32_t, Conflicts>> finish() {
     const nb::gil_scoped_release release;
     std::vector<std::pair<int32_t, Conflicts>> all;
-    for (auto& [file, finder] : finders_) all.emplace_back(file, finder.finish());
+    order_.resolve();
+    for (auto& [file, finder] : finders_) all.emplace_back(file, finder.finish(order_));
     finders_.clear();
     return all;
   }
@@ -155,6 +190,7 @@ class JobConflicts {
   }
 
   uint64_t most_accesses_;
+  trace::Order order_;
   std::map<int32_t, ConflictFinder> finders_;
 };
 
@@ -194,15 +230,16 @@ void bind_conflicts(nb::module_& module) {
       .def_ro("sharing", &Conflicts::sharing);
   nb::class_<JobConflicts>(module, "JobConflicts", "Finds the conflicts of a job's accesses.")
       .def(nb::init<uint64_t>(), "most_accesses"_a)
-      .def("add", &JobConflicts::add, "views"_a.none(), "file"_a, "process"_a, "operation"_a,
-           "offset"_a, "end"_a, "contiguous"_a, "view"_a, "position"_a, "transferred"_a,
-           "start_ns"_a, "end_ns"_a)
+      .def("add", &JobConflicts::add, "views"_a.none(), "file"_a, "process"_a, "thread"_a,
+           "opened"_a, "operation"_a, "offset"_a, "end"_a, "contiguous"_a, "view"_a, "position"_a,
+           "transferred"_a, "start_ns"_a, "end_ns"_a, "completed_ns"_a)
       .def("__getstate__", &JobConflicts::state)
       .def("__setstate__",
            [](JobConflicts& self,
-              const std::tuple<uint64_t, std::vector<std::pair<int32_t, nb::bytes>>>& state) {
+              const std::tuple<uint64_t, nb::bytes, std::vector<std::pair<int32_t, nb::bytes>>>&
+                  state) {
              new (&self) JobConflicts(std::get<0>(state));
-             self.set_state(std::get<1>(state));
+             self.set_state(std::get<1>(state), std::get<2>(state));
            })
       .def("merge", &JobConflicts::merge, "other"_a, "Takes what was added to another.")
       .def("finish", &JobConflicts::finish, "File and conflicts, of each.");

@@ -368,6 +368,8 @@ class JobConflicts:
         views: Views | None,
         file: NDArray[Any],
         process: NDArray[Any],
+        thread: NDArray[Any],
+        opened: NDArray[Any],
         operation: NDArray[Any],
         offset: NDArray[Any],
         end: NDArray[Any],
@@ -377,6 +379,7 @@ class JobConflicts:
         transferred: NDArray[Any],
         start_ns: NDArray[Any],
         end_ns: NDArray[Any],
+        completed_ns: NDArray[Any],
     ) -> None: ...
     def merge(self, other: JobConflicts) -> None: ...
     def finish(self) -> list[tuple[int, Conflicts]]: ...
@@ -548,6 +551,7 @@ def add_sums(
     users: NDArray[Any],
     first_last_ns: NDArray[Any],
     steps: NDArray[Any],
+    orders: NDArray[Any],
 ) -> None: ...
 
 class Activity:

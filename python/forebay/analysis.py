@@ -135,6 +135,11 @@ class Analysis:
     """Of the program's calls."""
     steps: int
     """Of caches, recorded with the option `deterministic`; they stand in no other number."""
+    orders: int
+    """Collectives that order ranks, a call of a process each; they stand in no other number."""
+    tells_order: bool
+    """Whether the trace tells what the program orders; else conflicts can be told apart by the
+    times of this run alone."""
     unplaced: int
     first_ns: int
     """When the first call began, by the trace's clock."""
@@ -171,15 +176,18 @@ class Analysis:
         """The consistency without which the job's processes may not see each other's bytes.
 
         `any`: they share none that any of them writes. `mpi`: these are handed over by sync or
-        close. `posix`: they are not. `none`: no consistency helps, they are accessed at once. All
-        as far as this run shows, and without the accesses that were `left_out`. `unknown`: nothing
-        tells which bytes they accessed.
+        close, in an order that the program makes sure of. `posix`: in such an order, but not
+        handed over. `unknown`: nothing recorded orders them, and in this run they were not accessed
+        at once; or nothing tells which bytes were accessed (not `traced`). `none`: they were
+        accessed at once, and no consistency helps. All without the accesses that were `left_out`.
         """
         if not self.traced:
             return "unknown"
         conflicts = [file.conflicts for file in self.files]
         if any(one.concurrent.pairs for one in conflicts):
             return "none"
+        if any(one.unordered.pairs for one in conflicts):
+            return "unknown"
         if any(one.ordered.pairs for one in conflicts):
             return "posix"
         return "mpi" if any(one.synced.pairs or one.reopened.pairs for one in conflicts) else "any"
@@ -201,7 +209,8 @@ class Analysis:
         return as_html(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values. `accesses` are the calls that were read, without `steps`; of these
+        """Plain values. `accesses` are the calls that were read, without `steps` and
+        `orders`; of these
         `covered` lie in patterns, and `left_out` were not looked at for conflicts (`needs`) and
         shared bytes. `first_ns` is the trace's time from which all others are counted."""
         return {
@@ -213,6 +222,8 @@ class Analysis:
             "accesses": self.totals.accesses,
             "covered": self.covered,
             "steps": self.steps,
+            "orders": self.orders,
+            "tells_order": self.tells_order,
             "unplaced": self.unplaced,
             "lost": self.totals.lost,
             "folded": self.totals.folded,
@@ -360,10 +371,12 @@ def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
         operations=describe.operations,
         totals=replace(
             totals,
-            accesses=totals.accesses - sums.steps,
-            folded=totals.folded - sums.folded_steps,
+            accesses=totals.accesses - sums.steps - sums.orders,
+            folded=totals.folded - sums.folded_asides,
         ),
         steps=sums.steps,
+        orders=sums.orders,
+        tells_order=trace.tells_order,
         unplaced=int(sums.unplaced.sum()),
         first_ns=sums.first_ns,
         last_ns=sums.last_ns,
@@ -371,7 +384,7 @@ def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
         phases=phases_of(folded.activity, trace.files, sums.first_ns, sums.last_ns),
         outside_phases=outside_phases(folded.activity),
         files=files,
-        findings=tuple(findings_of(files, cached, job, span)),
+        findings=tuple(findings_of(files, cached, job, span, trace.tells_order)),
         counters=job,
     )
 

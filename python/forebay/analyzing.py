@@ -29,12 +29,23 @@ _MOST_PHASES = 8
 _MOST_NAMES = 3  # of files in a phase
 _NEEDS = {
     "any": "No process touches bytes that another writes: every consistency and scope is safe.",
-    "mpi": "Bytes that processes share are handed over by sync or close: consistency=mpi is safe.",
-    "posix": "Processes share bytes without a sync in between: consistency=posix is needed.",
-    "none": "[yellow]Processes access the same bytes at the same time, one of them writing.[/]",
-    "unknown": "Whether processes share bytes, and which consistency they need, is unknown.",
+    "mpi": "Bytes that processes share are handed over by sync or close, in an order that the"
+    " program makes sure of: consistency=mpi is safe.",
+    "posix": "The program orders accesses to the bytes that processes share, without a sync in"
+    " between: consistency=posix is needed.",
+    "unknown": "In this run processes accessed the bytes that they share one after"
+    " another; nothing recorded orders them.",
+    "none": "In this run processes accessed the same bytes at the same time, one of them"
+    " writing; nothing recorded orders them.",
 }
-_AMONG_THOSE_LOOKED_AT = "[yellow]Among the accesses that were looked at:[/] "
+_NEEDS_WITHOUT_ORDER = {
+    "any": _NEEDS["any"],
+    "unknown": "In this run processes accessed the bytes that they share one after"
+    " another; this trace does not tell whether the program makes sure of that.",
+    "none": "In this run processes accessed the same bytes at the same time, one of them writing.",
+}
+_NEEDS_UNTRACED = "Whether processes share bytes, and which consistency they need, is unknown."
+_AMONG_THOSE_LOOKED_AT = "Among the accesses that were looked at: "
 ZERO = "Times are seconds after the first call's start."
 _NOT_A_TERMINAL = 120  # columns
 
@@ -266,6 +277,24 @@ def steps_of(analysis: Analysis) -> str:
     return f"{analysis.steps:,} steps of the cache recorded (deterministic)"
 
 
+def needs_of(analysis: Analysis) -> str:
+    """A line on the consistency that the job needs."""
+    if not analysis.traced:
+        return _NEEDS_UNTRACED
+    lines = _NEEDS if analysis.tells_order else _NEEDS_WITHOUT_ORDER
+    return (_AMONG_THOSE_LOOKED_AT if _in_part(analysis) else "") + lines[analysis.needs]
+
+
+def is_warning(analysis: Analysis) -> bool:
+    """Whether needs_of() tells of something that may be wrong, or not of all."""
+    return analysis.needs in ("unknown", "none") or _in_part(analysis)
+
+
+def _in_part(analysis: Analysis) -> bool:
+    totals = analysis.totals
+    return bool(analysis.left_out or analysis.unplaced or totals.lost or totals.damaged)
+
+
 def outside_phases_of(analysis: Analysis) -> list[str]:
     """Which accesses stand in no phase, a line each kind."""
     counted = (
@@ -314,7 +343,7 @@ class Report:
             self._line(steps_of(one))
         self._console.print(self._table())
         self._print_counted()
-        self._line((_AMONG_THOSE_LOOKED_AT if cut or one.left_out else "") + _NEEDS[one.needs])
+        self._line(f"[yellow]{needs_of(one)}[/]" if is_warning(one) else needs_of(one))
         self._print_phases()
         for file in one.files:
             self._print_signatures(file, signatures, local)

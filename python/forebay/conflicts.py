@@ -41,15 +41,21 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class Conflicts:
-    """What keeps conflicting accesses of a file apart, in this run (MPI 4.1, 14.6)."""
+    """What keeps conflicting accesses of a file apart (MPI 4.1, 14.6).
+
+    Order is what the program makes sure of by collectives such as MPI_Barrier, where the trace
+    tells of them (`Trace.tells_order`); the times of a run order nothing.
+    """
 
     concurrent: Apart = Apart()
-    """Nothing: they overlap in time."""
+    """Nothing that is known: in this run they overlapped in time."""
+    unordered: Apart = Apart()
+    """Nothing that is known: in this run the first had ended when the second began."""
     ordered: Apart = Apart()
-    """The first had ended. Enough where writes are visible at once (POSIX)."""
+    """The program's order. Enough where writes are visible at once (POSIX)."""
     synced: Apart = Apart()
-    """A sync or close of the first's process, and after it a sync or open of the second's. Enough
-    for MPI's nonatomic mode."""
+    """Its order, with a sync or close of the first's open, and after it a sync or open of the
+    second's. Enough for MPI's nonatomic mode."""
     reopened: Apart = Apart()
     """The same by closing and opening. Enough for close-to-open consistency."""
     left_out: int = 0
@@ -90,8 +96,8 @@ class Finder:
     which are those of the first processes."""
 
     COLUMNS = (
-        *("file", "process", "operation", "offset", "end", "contiguous", "view", "position"),
-        *("transferred", "start_ns", "end_ns"),
+        *("file", "process", "thread", "open", "operation", "offset", "end", "contiguous"),
+        *("view", "position", "transferred", "start_ns", "end_ns", "completed_ns"),
     )
 
     def __init__(self, most_runs: int = MOST_RUNS) -> None:
@@ -134,8 +140,9 @@ def _conflicts(trace: Trace, found: _core.Conflicts, first_ns: int) -> Conflicts
         )
         return Apart(found.counts[kind], found.bytes[kind], tuple(examples))
 
-    concurrent, ordered, synced, reopened = (apart(kind) for kind in range(4))
-    return Conflicts(concurrent, ordered, synced, reopened, left_out=found.accesses_left_out)
+    concurrent, unordered, ordered, synced, reopened = (apart(kind) for kind in range(5))
+    left_out = found.accesses_left_out
+    return Conflicts(concurrent, unordered, ordered, synced, reopened, left_out=left_out)
 
 
 def _sharing(trace: Trace, found: _core.Sharing) -> Sharing:

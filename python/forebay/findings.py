@@ -54,6 +54,8 @@ class Subject:
     """Seconds that the job, or else its I/O, took."""
     cached: bool
     """By Forebay, when it was traced."""
+    tells_order: bool
+    """Whether it is known in what order the program makes its ranks act."""
 
     @property
     def mpiio(self) -> Mpiio | None:
@@ -121,12 +123,16 @@ _NOTHING = FileCounters("", None, None, None, None, 0)
 
 
 def findings_of(
-    files: Sequence[FileAnalysis], cached: set[str], job: Counters | None, span: float
+    files: Sequence[FileAnalysis],
+    cached: set[str],
+    job: Counters | None,
+    span: float,
+    tells_order: bool,
 ) -> list[Finding]:
     """What costs the most time comes first. `cached`: paths; `span`: seconds of the job."""
     found: list[tuple[float, Finding]] = []
     for file in files:
-        subject = Subject(file, job, span, file.path in cached)
+        subject = Subject(file, job, span, file.path in cached, tells_order)
         for rule in RULES:
             found += [
                 (one.seconds, Finding(one.title, one.evidence, one.advice, rule.name))
@@ -137,20 +143,31 @@ def findings_of(
 
 
 def _shared_bytes(subject: Subject) -> Iterator[Found]:
-    file = subject.file
-    darshan = subject.job is not None
-    untold = "; Darshan logs do not tell when files were synced" if darshan else ""
-    if file.left_out:
-        untold += f"; {file.left_out:,} accesses were not looked at"
-    for apart, title, advice in (
+    file, told = subject.file, subject.tells_order
+    for apart, title, times, advice in (
         (
             file.conflicts.concurrent,
-            "processes access the same bytes at the same time",
+            "in this run processes accessed the same bytes at the same time",
+            "; nothing recorded orders them" if told else "",
             "what is read or stays in the file depends on chance: order these accesses",
+        ),
+        (
+            file.conflicts.unordered,
+            "processes access bytes that others write, in an order that may be chance"
+            if told
+            else "processes access bytes that others write",
+            ", in this run one after the other; "
+            + ("nothing recorded orders them" if told else "what orders them is not recorded"),
+            "MPI_Barrier, or another collective in which each rank needs data of all, makes sure of"
+            " the order; that by messages and by collective calls of MPI-IO is not counted"
+            if told
+            else "`forebay trace` records whether collectives of the program, such as MPI_Barrier,"
+            " make sure of the order",
         ),
         (
             file.conflicts.ordered,
             "processes access bytes that others wrote, with no sync in between",
+            "",
             "right where writes are visible at once (consistency=posix, on one node); for"
             " consistency=mpi and most file systems add MPI_File_sync, a barrier and MPI_File_sync,"
             " or close and open",
@@ -158,13 +175,14 @@ def _shared_bytes(subject: Subject) -> Iterator[Found]:
     ):
         if apart.pairs:
             one = apart.examples[0]
+            left_out = f"; {file.left_out:,} accesses were not looked at" if file.left_out else ""
             yield Found(
                 subject.seconds,
                 f"{file.path}: {title}",
                 f"{apart.pairs:,} pairs of accesses, {apart.bytes:,} bytes, such as bytes"
                 f" {one.offset:,} to {one.end - 1:,}: {one.first} of rank {one.first_rank} at"
                 f" {one.first_seconds[0]:.6f} s, {one.second} of rank {one.second_rank} at"
-                f" {one.second_seconds[0]:.6f} s{untold}",
+                f" {one.second_seconds[0]:.6f} s{times}{left_out}",
                 advice,
             )
 

@@ -17,8 +17,11 @@ from forebay.report import render, report
 from forebay.trace import Operation, open_trace
 from traces import (
     CLOSE,
+    COMMUNICATOR,
+    EXCHANGE,
     LOGS,
     OPEN,
+    ORDERING_ROUTINES,
     READ_AT_ALL,
     ROUTINES,
     WRITE_AT,
@@ -251,37 +254,59 @@ def test_a_notebook_shows_a_trace(tmp_path: Path) -> None:
     assert "&lt;t&gt;" in shown and "<t>" not in shown
 
 
-def two_ranks(folder: Path, first: list[Call], second: list[Call]) -> Path:
+def two_ranks(folder: Path, first: list[Call], second: list[Call], **more: object) -> Path:
     folder.mkdir()
     for rank, calls in enumerate((first, second)):
         calls = [Call(OPEN, end_ns=100), *calls]
-        lines = [*process(rank, 2), "file 0 2 0 5 /scratch/out", *block(calls)]
+        lines = [*process(rank, 2, **more), "file 0 2 0 5 /scratch/out", *block(calls)]
         write_trace(folder / f"{rank}-{rank}.trace", [*lines, f"end {len(calls)} 0"])
     return folder
 
 
 @pytest.mark.parametrize(
-    ("reopened", "read_at", "needs", "said"),
+    ("told", "meet", "reopened", "read_at", "needs", "said"),
     [
-        (True, 5000, "mpi", "consistency=mpi is safe"),
-        (False, 5000, "posix", "consistency=posix is needed"),
-        (False, 1050, "none", "at the same time"),
-        (False, None, "any", "every consistency and scope is safe"),
+        (True, True, True, 5000, "mpi", "consistency=mpi is safe"),
+        (True, True, False, 5000, "posix", "consistency=posix is needed"),
+        (True, False, True, 5000, "unknown", "nothing recorded orders them"),
+        (True, False, False, 1050, "none", "at the same time"),
+        (True, False, False, None, "any", "every consistency and scope is safe"),
+        (False, False, True, 5000, "unknown", "In this run"),
+        (False, False, False, 5000, "unknown", "this trace does not tell whether"),
+        (False, False, False, 1050, "none", "In this run"),
+        (False, False, False, None, "any", "every consistency and scope is safe"),
     ],
 )
 def test_conflicts_are_judged(
-    tmp_path: Path, reopened: bool, read_at: int | None, needs: str, said: str
+    tmp_path: Path,
+    told: bool,
+    meet: bool,
+    reopened: bool,
+    read_at: int | None,
+    needs: str,
+    said: str,
 ) -> None:
+    """`told`: whether the trace tells of collectives; `meet`: whether there is one between."""
     write = [Call(WRITE_AT, 0, 0, 0, 100, 100, 1000, 1100)]
     read = [] if read_at is None else [Call(READ_AT_ALL, 0, 0, 40, 90, 60, read_at, read_at + 9)]
     if reopened:
         write.append(Call(CLOSE, start_ns=2000, end_ns=2100))
         read.insert(0, Call(OPEN, start_ns=3000, end_ns=3100))
-    folder = two_ranks(tmp_path / "t", write, read)
+    if meet:
+        barrier = Call(EXCHANGE, COMMUNICATOR, 0, 77, start_ns=2200, end_ns=2300)
+        write.append(barrier)
+        read.insert(0, barrier)
+    routines = {"routines": " ".join(ORDERING_ROUTINES)} if told else {}
+    folder = two_ranks(tmp_path / "t", write, read, **routines)
     analysis = analyze(open_trace(folder))
     assert analysis.needs == needs
+    assert (analysis.tells_order, analysis.orders) == (told, 2 * meet)
+    assert analysis.totals.accesses == 2 + len(write) + len(read) - 2 * meet
     conflicts = analysis.files[0].conflicts
-    kinds = (conflicts.concurrent, conflicts.ordered, conflicts.synced, conflicts.reopened)
+    kinds = [
+        getattr(conflicts, kind)
+        for kind in ("concurrent", "unordered", "ordered", "synced", "reopened")
+    ]
     assert sum(one.pairs for one in kinds) == (read_at is not None)
     assert sum(one.bytes for one in kinds) == (60 if read_at else 0)
     for one in kinds:
@@ -292,7 +317,11 @@ def test_conflicts_are_judged(
             assert example.first_seconds == pytest.approx((1e-6, 1.1e-6))
     printed = CliRunner().invoke(command, [str(folder)]).output
     assert said in printed
-    assert ("bytes 40 to 99" in printed) == (needs in ("posix", "none"))
+    assert ("is safe" in printed) == (needs in ("any", "mpi"))
+    assert ("bytes 40 to 99" in printed) == (needs in ("posix", "unknown", "none"))
+    page = render(open_trace(folder))
+    assert said in page and "forebay_exchange" not in page
+    assert analysis.to_json()["tells_order"] == told
 
 
 def test_accesses_that_conflicts_are_not_looked_for_in_are_told_first(tmp_path: Path) -> None:
@@ -311,7 +340,7 @@ def test_accesses_that_conflicts_are_not_looked_for_in_are_told_first(tmp_path: 
         return analysis.to_json(), printed, Path(page).read_text()
 
     whole, printed, page = told(20)
-    assert (whole["needs"], whole["left_out"]) == ("posix", 0)
+    assert (whole["needs"], whole["left_out"]) == ("unknown", 0)
     assert "10 pairs" in whole["findings"][0]["evidence"]
     assert "looked at" not in printed + page
     assert whole == analyze(open_trace(folder)).to_json()
@@ -324,7 +353,7 @@ def test_accesses_that_conflicts_are_not_looked_for_in_are_told_first(tmp_path: 
     assert 0 < page.index(line) < page.index('class="tiles"')
 
     most, printed, page = told(15)
-    assert (most["needs"], most["left_out"]) == ("posix", 5)
+    assert (most["needs"], most["left_out"]) == ("unknown", 5)
     assert "5 pairs" in most["findings"][0]["evidence"]
     for text in (most["findings"][0]["evidence"], printed, page):
         assert "5 accesses were not looked at" in text

@@ -19,6 +19,10 @@ ROUTINES = (
     "MPI_File_close",
 )
 OPEN, WRITE_AT, READ_AT_ALL, IWRITE, CLOSE = range(len(ROUTINES))
+# Of traces that tell what orders their ranks.
+ORDERING_ROUTINES = (*ROUTINES, "forebay_exchange")
+EXCHANGE = len(ROUTINES)
+COMMUNICATOR = 0x80000001  # in the place of a file's number
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@
 // SHORT_READS: requests that read beyond the end of the file end, which under Open MPI they do not.
 // Modes: "threads" lets four threads begin and wait 1000 times each; "status" only asks for the
 // status of several; "killed" dies with requests under way; "routine" only prints the libraries
-// that lookups of MPI_Wait and MPI_Request_get_status_any lead to, "none" for none.
+// that lookups of MPI_Wait and MPI_Request_get_status_any lead to, "none" for none, and
+// "collective" those of MPI_Barrier and MPI_Comm_split.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -282,9 +283,11 @@ int main(int argc, char** argv) {
   const char* const mode = argc == 3 ? argv[2] : "";
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (strcmp(mode, "routine") == 0) {
-    const char* const names[] = {"MPI_Wait", "MPI_Request_get_status_any"};
-    for (int i = 0; i < 2; ++i) {
+  if (strcmp(mode, "routine") == 0 || strcmp(mode, "collective") == 0) {
+    const char* const names[] = {"MPI_Wait", "MPI_Request_get_status_any", "MPI_Barrier",
+                                 "MPI_Comm_split"};
+    const int first = strcmp(mode, "collective") == 0 ? 2 : 0;
+    for (int i = first; i < first + 2; ++i) {
       Dl_info found;
       void* const routine = dlsym(RTLD_DEFAULT, names[i]);
       CHECK(routine == NULL || dladdr(routine, &found) != 0);

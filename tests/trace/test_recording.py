@@ -47,9 +47,9 @@ def requests_flags(installation: mpi.Mpi) -> list[str]:
 
 
 def calls(trace: Trace, rank: int) -> list[tuple[str, int, int, int]]:
-    """Routine, position, bytes asked for and moved, of a rank's calls in their order."""
+    """Routine, position, bytes asked for and moved, of a rank's calls of MPI-IO in their order."""
     table = trace.accesses
-    mine = table["rank"] == rank
+    mine = (table["rank"] == rank) & (table["operation"] < Operation.STEP)
     columns = [table[name][mine] for name in ("routine", "position", "requested", "transferred")]
     return [
         (trace.routines[routine].name, int(position), int(requested), int(moved))
@@ -334,6 +334,7 @@ def test_programs(installation: mpi.Mpi, name: str, tmp_path: Path) -> None:
                 counted = run.statistics["total"][f"{kind}_bytes"]
                 assert moved == counted > 0 if name != "hdf5" else moved >= counted > 0
     assert summary(traces["cached"]) == summary(traces["plain"])
+    assert summary(traces["plain"])["forebay_exchange"][0] > 0  # barriers, of Fortran too
 
 
 @pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
@@ -372,6 +373,69 @@ def test_what_consistency_a_program_needs(
     command = [str(program), str(tmp_path)]
     trace = record(installation, 2, command, tmp_path, {"FOREBAY_ENABLE": "false"})
     assert package.analyze(trace).needs == needs
+
+
+# What lucky.c does between a write and a read of the same bytes, and what keeps these apart.
+LUCKY = {
+    "nothing": "unordered",
+    "zero": "unordered",
+    "message": "unordered",
+    "barrier": "synced",
+    "posix": "ordered",
+    "once": "unordered",
+    "reopened": "reopened",
+    "nonblocking": "synced",
+    "tested": "synced",
+    "later": "unordered",
+    "reduce": "synced",
+    "gather": "synced",
+    "without": "unordered",
+    "bcast": "unordered",
+    "scatter": "synced",
+    "allgather": "synced",
+    "alltoall": "synced",
+    "some": "unordered",
+    "deal": "synced",
+    "iallreduce": "synced",
+    "grid": "synced",
+    "split": "synced",
+    "chain": "synced",
+    "backwards": "unordered",
+    "group": "unordered",
+}
+
+
+@pytest.mark.parametrize("cache", CACHE)
+@pytest.mark.parametrize("installation", mpi.ALL, ids=lambda m: m.name)
+def test_a_lucky_order_is_not_taken_for_that_of_the_program(
+    installation: mpi.Mpi, cache: str, tmp_path: Path
+) -> None:
+    program = mpi.compile_program(installation, FOLDER / "lucky.c")
+    settings = {"FOREBAY_ENABLE": CACHE[cache]}
+    trace = record(installation, 3, [str(program), str(tmp_path / "file")], tmp_path, settings)
+    assert trace.problems == []
+    analysis = package.analyze(trace)
+    assert analysis.tells_order and analysis.needs == "unknown"
+    assert analysis.totals.accesses + analysis.orders == len(trace)
+    found = {Path(file.path).suffix[1:]: file.conflicts for file in analysis.files}
+    for way, apart in LUCKY.items():
+        for kind in ("concurrent", "unordered", "ordered", "synced", "reopened"):
+            pairs = getattr(found[way], kind).pairs
+            assert pairs == (kind == apart), (way, kind, pairs)
+
+
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_only_a_traced_program_calls_collectives_through_forebay(
+    installation: mpi.Mpi, tmp_path: Path
+) -> None:
+    program = mpi.compile_program(installation, FOLDER / "requests.c", requests_flags(installation))
+    words = [str(program), str(tmp_path / "file"), "collective"]
+    for settings, ours in (({}, False), ({"FOREBAY_TRACE": str(tmp_path / "trace")}, True)):
+        launch = mpi.launch_command(installation, 1, forebay.preloaded(words, settings))
+        outcome = mpi.run(launch, installation.environment, tmp_path)
+        assert outcome.code == 0, str(outcome)
+        for library in outcome.output.split()[-2:]:
+            assert Path(library).name.startswith("libforebay_" if ours else "libmpi"), library
 
 
 def test_a_view_keeps_interleaved_accesses_apart(tmp_path: Path) -> None:
