@@ -370,7 +370,7 @@ def test_touches_of_a_job() -> None:
 
 def test_signatures() -> None:
     outcomes = Outcomes()
-    kinds = "u4 u4 i4 u2 u1 i8 i8 i8 i8"
+    kinds = "u4 u4 i4 u2 u1 i8 i8 i8 i8 u1"
     routines = [("a", True), ("b", False)]
 
     @bounded(100)
@@ -387,7 +387,7 @@ def test_signatures() -> None:
         ranks = list(zip((0, 0, 2**32 - 1, 7), found, strict=False))
         merged = _core.merge_signatures(ranks)
         merged.message()
-        outcomes.of(lambda: merged.text(routines, page), REFUSED)
+        outcomes.of(lambda: merged.lines(routines, page, page), REFUSED)
         outcomes.of(lambda: _core.merge_signatures([*ranks, (1, None)]), REFUSED)
 
     try_one()
