@@ -213,8 +213,7 @@ void write_json(const std::string& path, const JobStatistics& job) {
                "{\"ranks\": %d, \"nodes\": %d, \"mpi\": \"%s\", \"memory_bytes\": %lld, "
                "\"memory_limit\": %lld, \"total\": %s,\n \"files\": {",
                job.ranks, job.nodes, abi_name(), static_cast<long long>(job.memory_bytes),
-               static_cast<long long>(job.memory_limit_bytes),
-               json_object(job.total()).c_str());
+               static_cast<long long>(job.memory_limit_bytes), json_object(job.total()).c_str());
   const char* separator = "\n";
   for (const FileStatistics& file : job.files) {
     std::fprintf(out, "%s  %s: %s", separator, json_text(file.name).c_str(),

@@ -169,11 +169,10 @@ std::vector<std::string> notes(const JobStatistics& job) {
                         " of shared memory at their highest" +
                         (job.nodes > 1 ? ", on the node that took most." : "."));
   if (job.memory_limit_bytes > 0)
-    sentences.push_back("The cache was held to " +
-                        size(static_cast<double>(job.bounded_cache_bytes)) +
-                        " a process: on a node it takes a quarter of the " +
-                        size(static_cast<double>(job.memory_limit_bytes)) +
-                        " that the control group may use.");
+    sentences.push_back(
+        "The cache was held to " + size(static_cast<double>(job.bounded_cache_bytes)) +
+        " a process: on a node it takes a quarter of the " +
+        size(static_cast<double>(job.memory_limit_bytes)) + " that the control group may use.");
   return sentences;
 }
 
