@@ -15,6 +15,7 @@ INTERPOSERS = ("mpich", "mpiabi", "openmpi")
 FOREBAY_NAMES = {
     "forebay_entry_points",
     "forebay_attach",
+    "forebay_objects_loaded",
     "forebay_abi",
     "forebay_describe_hint",
     "forebay_get_statistics",

@@ -59,9 +59,12 @@ def test_a_program_without_mpi_is_untouched(command, bench):
     assert plain == preloaded
 
 
-def test_no_file_is_written(bench, tmp_path):
+def test_no_file_is_written_but_for_forebay_run(bench, tmp_path):
+    before = set(bench.directory.rglob("*"))
+    outputs(["sh", "-c", "true"], bench)
+    assert set(bench.directory.rglob("*")) == before
     outputs(["sh", "-c", "true"], bench, FOREBAY_RUN_DIR=str(tmp_path))
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["loaded"]
 
 
 def test_a_child_of_an_mpi_program_and_a_forked_process(bench):
