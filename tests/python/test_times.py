@@ -62,7 +62,7 @@ def test_all_times_count_from_the_first_call(tmp_path: Path) -> None:
     assert starts == pytest.approx([0.25, 0.5])
     assert sorted(start for start, _ in signature_times(analysis)) == pytest.approx(starts)
     (file,) = analysis.files
-    conflict = file.conflicts.ordered.examples[0]
+    conflict = file.conflicts.unordered.examples[0]
     assert 0.25 <= conflict.first_seconds[0] < 0.26 and 0.5 <= conflict.second_seconds[0] < 0.51
     told = json.loads(CliRunner().invoke(command, [str(tmp_path / "t"), "--json"]).output)
     assert told["first_ns"] == FIRST_NS
@@ -90,7 +90,7 @@ def test_folded_times_are_unknown_and_count_from_the_first_block(tmp_path: Path)
         assert ", unknown, unknown, " in line
         assert line.endswith("<unknown>}}")  # no intervals, either
     found = file.conflicts
-    kinds = (found.concurrent, found.ordered, found.synced, found.reopened)
+    kinds = (found.concurrent, found.unordered)
     examples = [one for kind in kinds for one in kind.examples]
     assert examples
     assert all(0 <= one.first_seconds[0] <= 1 for one in examples)
