@@ -323,7 +323,7 @@ void report_statistics() {
   }
   const std::string all = gather(mpi().comm_world, serialised(statistics_by_file()));
   const Bounded bound = agree_bounded();
-  if (options.stats) warn_of_visibility();
+  const bool caches_apart = any_caches_apart();
   int rank = 0;
   int ranks = 0;
   mpi().Comm_rank(mpi().comm_world, &rank);
@@ -332,6 +332,7 @@ void report_statistics() {
   JobStatistics job = parsed(all, ranks);
   job.memory_limit_bytes = bound.limit_bytes;
   job.bounded_cache_bytes = bound.cache_bytes;
+  job.caches_apart = caches_apart;
   if (options.stats) {
     const std::string table = statistics_table(job);
     std::fwrite(table.data(), 1, table.size(), stderr);

@@ -33,6 +33,7 @@ struct JobStatistics {
   int64_t memory_bytes = 0;           // the most that caches took on one node, at their highest
   int64_t memory_limit_bytes = 0;     // of the control group that bounds caches, 0: none does
   int64_t bounded_cache_bytes = 0;    // of each process, then
+  bool caches_apart = false;          // of the ranks of some file
   std::vector<FileStatistics> files;  // in the order of their first close or open on a rank
 
   FileStatistics total() const;

@@ -173,6 +173,9 @@ std::vector<std::string> notes(const JobStatistics& job) {
         "The cache was held to " + size(static_cast<double>(job.bounded_cache_bytes)) +
         " a process: on a node it takes a quarter of the " +
         size(static_cast<double>(job.memory_limit_bytes)) + " that the control group may use.");
+  if (job.caches_apart)
+    sentences.push_back(std::string("The ranks of a file had caches apart. ") +
+                        caches_apart_warning);
   return sentences;
 }
 

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <atomic>
-#include <cstdio>
 
 #include "mpiio/agreement.h"
 
@@ -33,12 +32,6 @@ void note_visibility(const Handle& handle) {
   if (handle.ranks > 1 && !handle.all_ranks_share_arena()) caches_apart.store(true);
 }
 
-void warn_of_visibility() {
-  int rank = 0;
-  mpi().Comm_rank(mpi().comm_world, &rank);
-  if (any_rank(mpi().comm_world, caches_apart.load()) && rank == 0)
-    std::fprintf(stderr, "forebay: the ranks of a file had caches apart. %s\n",
-                 caches_apart_warning);
-}
+bool any_caches_apart() { return any_rank(mpi().comm_world, caches_apart.load()); }
 
 }  // namespace forebay::mpiio

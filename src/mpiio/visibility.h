@@ -16,8 +16,7 @@ void tell_visibility(const Handle& handle, MPI_Info info);
 // Remembers, for the statistics, a file whose ranks have caches apart.
 void note_visibility(const Handle& handle);
 
-// Where this or another rank of the job had such a file, the first one warns of what programs rely
-// on. Called by all ranks of MPI_COMM_WORLD.
-void warn_of_visibility();
+// Whether this or another rank of the job had such a file. Called by all ranks of MPI_COMM_WORLD.
+bool any_caches_apart();
 
 }  // namespace forebay::mpiio
