@@ -40,13 +40,14 @@ struct Opening {
   Mistakes mistakes;  // in options, so far untold
 };
 
-// What a rank says before anything is opened, and what all say together.
+// On what terms a file is opened, as far as is known before this rank opens it.
 struct Terms {
-  Uncached why = Uncached::no;  // no: all want it cached and can have it
+  Uncached why = Uncached::no;  // no: it is wanted cached and can be; `known`: by this rank
+  bool known = false;           // from an earlier open of the communicator, not agreed now
   bool one_node = false;
   JobTerms job;
   bool mistaken = false;  // some rank has mistakes to tell
-  int64_t spare = -1;     // a communicator of ours that all ranks have to spare
+  int64_t spare = -1;     // a communicator of ours to spare: all ranks'; `known`: this rank's
 };
 
 // What this rank knows of the file before the others are asked. False: it is to be the library's.
@@ -70,15 +71,38 @@ Uncached own_reason(Opening& opening, const char* name, int64_t& node) {
   return opening.amode & MPI_MODE_SEQUENTIAL ? Uncached::sequential : Uncached::no;
 }
 
+// Options that decide what collectives are entered later.
+int64_t rules_of(const Options& options) {
+  return 2 * static_cast<int64_t>(options.scope) + static_cast<int64_t>(options.consistency);
+}
+
+// Across nodes a cache of the node alone is right only where the program has agreed to the
+// standard's rules of visibility.
+bool fits_nodes(const Options& options, bool one_node) {
+  return one_node || options.consistency == Consistency::mpi;
+}
+
+// What the ranks agreed on when they opened a file before holds again; this rank's wishes become
+// known when all agree to cache.
+Terms known_terms(Opening& opening, const char* name, bool one_node) {
+  Terms terms;
+  terms.known = true;
+  terms.one_node = one_node;
+  int64_t node = 0;
+  terms.why = own_reason(opening, name, node);
+  if (terms.why == Uncached::no && !fits_nodes(opening.options, one_node))
+    terms.why = Uncached::several_nodes;
+  terms.spare = spare_comm(opening.comm);
+  return terms;
+}
+
 Terms agree_terms(Opening& opening, const char* name) {
   const Options& options = opening.options;
   int64_t node = 0;
   const Uncached mine = own_reason(opening, name, node);
   int rank = 0;
   mpi().Comm_rank(opening.comm, &rank);
-  // Options that decide what collectives are entered later.
-  const int64_t rules = hash_text(std::to_string(static_cast<int>(options.scope)) + "," +
-                                  std::to_string(static_cast<int>(options.consistency)));
+  const int64_t rules = rules_of(options);
   const int64_t spare = spare_comm(opening.comm);
   const std::array<int64_t, job_words> job = job_proposal(rank);
   const auto agreed = agree_max(
@@ -92,11 +116,9 @@ Terms agree_terms(Opening& opening, const char* name) {
   terms.mistaken = agreed[12] != 0;
   terms.why = static_cast<Uncached>(agreed[0]);
   if (terms.why != Uncached::no) return terms;
-  // Across nodes a cache of the node alone is right only where the program has agreed to the
-  // standard's rules of visibility.
   if (!same_everywhere(agreed[3], agreed[4]))
     terms.why = Uncached::options_differ;
-  else if (!terms.one_node && options.consistency != Consistency::mpi)
+  else if (!fits_nodes(options, terms.one_node))
     terms.why = Uncached::several_nodes;
   else if (!terms.job.agree && terms.job.giver < 0)
     terms.why = Uncached::several_jobs;
@@ -177,18 +199,26 @@ Uncached reason_of_refusal(const Status& refusal) {
   return refusal.code == Code::no_memory ? Uncached::no_shared_memory : Uncached::refused;
 }
 
-// Settles what the ranks share; `handle` is null on ranks that could not open (`refusal`). Ready to
-// cache if every rank is, is of the same job and, on one node, sees the same memory: all ranks get
-// the same answer: no, or why not.
-Uncached agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const Status& refusal) {
+// Whether the handle gets the communicator that all ranks have to spare, or else a new one.
+bool give_comm(MPI_Comm users, Handle& handle, int64_t spare, bool all_have_it) {
+  handle.own = take_comm(users, all_have_it ? spare : -1);
+  return all_have_it || !any_rank(users, handle.own.comm == mpi().comm_null);
+}
+
+// Settles what the ranks share; `handle` is null on ranks that could not open (`refusal`) or would
+// not. Ready to cache if every rank is, is of the same job and, on one node, sees the same memory:
+// all ranks get the same answer: no, or why not.
+Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Handle>& handle,
+                        const Status& refusal) {
   constexpr int64_t not_mine = INT64_MIN;
   int rank = 0;
   mpi().Comm_rank(opening.comm, &rank);
   int64_t end_of_file = not_mine, memory = 0;
   std::array<int64_t, 4> words{not_mine, not_mine, not_mine, not_mine};
-  Uncached mine = handle == nullptr                     ? reason_of_refusal(refusal)
-                  : handle->own.comm == mpi().comm_null ? Uncached::no_communicator
-                                                        : Uncached::no;
+  Uncached mine = terms.why;
+  if (mine == Uncached::no && handle == nullptr) mine = reason_of_refusal(refusal);
+  if (mine == Uncached::no && !terms.known && handle->own.comm == mpi().comm_null)
+    mine = Uncached::no_communicator;
   Handle* opened = handle.get();
   if (mine == Uncached::no && opened->rank == 0) {
     if (!opened->cached->size(&end_of_file).ok())
@@ -200,16 +230,25 @@ Uncached agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const
   if (mine == Uncached::no && opened->one_node) memory = runtime::memory_identity(*this_node());
   if (mine == Uncached::no && !open_handles.insert(opening.file, handle))
     mine = Uncached::too_many_files;
-  const int64_t job = job_identity();
+  const int64_t job = job_identity(), rules = rules_of(opening.options), spare = terms.spare;
   const bool refused = !refusal.ok() && refusal.code != Code::unsupported;
-  const auto agreed = agree_max(
-      opening.comm,
-      std::array<int64_t, 11>{static_cast<int64_t>(mine), job, ~job, memory, ~memory, end_of_file,
-                              words[0], words[1], words[2], words[3], refused ? ~rank : not_mine});
+  const bool may_remember = opened != nullptr && (terms.known || opened->own.pool != nullptr);
+  const auto agreed =
+      agree_max(opening.comm,
+                std::array<int64_t, 17>{static_cast<int64_t>(mine), job, ~job, memory, ~memory,
+                                        end_of_file, words[0], words[1], words[2], words[3],
+                                        refused ? ~rank : not_mine, rules, ~rules, spare, ~spare,
+                                        opening.mistakes.empty() ? 0 : 1, may_remember ? 0 : 1});
   if (agreed[10] == ~rank) tell_refusal(opening.name, refusal);
+  if (agreed[15] != 0) tell_together(opening.comm, opening.mistakes);
   if (agreed[0] != 0) return static_cast<Uncached>(agreed[0]);
+  if (!same_everywhere(agreed[11], agreed[12])) return Uncached::options_differ;
   if (!same_everywhere(agreed[1], agreed[2])) return Uncached::several_jobs;
   if (!same_everywhere(agreed[3], agreed[4])) return Uncached::separate_memory;
+  const bool spared = spare >= 0 && same_everywhere(agreed[13], agreed[14]);
+  if (terms.known && !give_comm(opening.comm, *opened, spare, spared))
+    return Uncached::no_communicator;
+  if (agreed[16] == 0) keep_one_node(opened->own, terms.one_node);
   if (opened->amode & MPI_MODE_APPEND) opened->position = agreed[5];
   if (!opened->one_node) return Uncached::no;
   const auto word = [&](std::size_t i) {
@@ -219,7 +258,7 @@ Uncached agree_to_cache(Opening& opening, std::unique_ptr<Handle>& handle, const
   return Uncached::no;
 }
 
-// From the agreed terms on: all ranks of the communicator come here, and all or none cache. No, or
+// On agreed or known terms: all ranks of the communicator come here, and all or none cache. No, or
 // why not.
 Uncached open_cached(Opening& opening, const Terms& terms) {
   const HandlesChange change;
@@ -228,15 +267,16 @@ Uncached open_cached(Opening& opening, const Terms& terms) {
   if (terms.job.giver >= 0) take_job_of(opening.comm, terms.job.giver);
   const Status had_memory = within_memory([&] {
     opening.options.job = process_options().job;
-    handle = open_alone(opening, &refusal);
+    if (terms.why == Uncached::no) handle = open_alone(opening, &refusal);
   });
   if (!had_memory.ok()) refusal = had_memory;  // all ranks leave the file to the library
-  OwnComm own = take_comm(opening.comm, terms.spare);
+  OwnComm own{mpi().comm_null, -1, {}};
+  if (!terms.known) own = take_comm(opening.comm, terms.spare);
   if (handle != nullptr) {
     handle->one_node = terms.one_node;
     handle->own = own;
   }
-  const Uncached why = agree_to_cache(opening, handle, refusal);
+  const Uncached why = agree_to_cache(opening, terms, handle, refusal);
   if (why == Uncached::no) {
     commit_at_exit();
     return why;
@@ -246,6 +286,7 @@ Uncached open_cached(Opening& opening, const Terms& terms) {
   if (handle != nullptr) {
     release_shared_words(*handle);
     (void)handle->cached->close(false);
+    own = std::move(handle->own);
   }
   give_back(std::move(own));
   return why;
@@ -298,6 +339,11 @@ Uncached cache_together(Opening& opening, const char* name) {
   const OpenUnderWay under_way;
   tell_of_environment();
   expect_gpu_library();
+  if (const std::optional<bool> one_node = known_one_node(opening.comm)) {
+    const Uncached why = open_cached(opening, known_terms(opening, name, *one_node));
+    // Unless a rank has taken another job meanwhile, with ranks of another communicator.
+    if (why != Uncached::several_jobs) return why;
+  }
   const Terms terms = agree_terms(opening, name);
   if (terms.mistaken) tell_together(opening.comm, opening.mistakes);
   return terms.why == Uncached::no ? open_cached(opening, terms) : terms.why;

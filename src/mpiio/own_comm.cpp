@@ -15,6 +15,7 @@ struct CommPool {
   std::map<int64_t, MPI_Comm> spares;  // by number
   int64_t made = 0;
   bool orphaned = false;  // the user's communicator is gone: nobody will ask again
+  std::optional<bool> one_node;
 };
 
 namespace {
@@ -74,6 +75,18 @@ OwnComm take_comm(MPI_Comm users, int64_t number) {
   else
     mpi().Comm_set_errhandler(own.comm, mpi().errors_return);
   return own;
+}
+
+std::optional<bool> known_one_node(MPI_Comm users) {
+  const std::shared_ptr<CommPool> pool = pool_of(users, false);
+  if (pool == nullptr) return std::nullopt;
+  const std::lock_guard lock(pool->mutex);
+  return pool->one_node;
+}
+
+void keep_one_node(const OwnComm& own, bool one_node) {
+  const std::lock_guard lock(own.pool->mutex);
+  own.pool->one_node = one_node;
 }
 
 void give_back(OwnComm own) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "mpiio/mpi_library.h"
 
@@ -24,6 +25,12 @@ int64_t spare_comm(MPI_Comm users);
 
 // The spare one of that number, which every rank has; for -1 a new one, made by all ranks.
 OwnComm take_comm(MPI_Comm users, int64_t number);
+
+// Whether the ranks of the user's communicator are on one node: what they found out together at an
+// earlier open there, nothing before; the same on all ranks.
+std::optional<bool> known_one_node(MPI_Comm users);
+// They have; every rank has a pool.
+void keep_one_node(const OwnComm& own, bool one_node);
 
 // All ranks give it back, with nothing pending on it.
 void give_back(OwnComm own);
