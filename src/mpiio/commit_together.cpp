@@ -25,9 +25,15 @@ Status commit_in_shared_arena(Handle& handle) {
       agree_max(handle.own.comm,
                 std::array<int64_t, 2>{static_cast<int64_t>(mine.code), last && !alone ? 1 : 0});
   if (agreed[1] != 0) return agree_status(handle.own.comm, commit(handle));
-  const Status status = mine.ok() ? Status{static_cast<Code>(agreed[0]), 0, -1} : mine;
-  if (status.ok()) handle.cached->note_stored();
-  return status;
+  const Status agreed_status{static_cast<Code>(agreed[0]), 0, -1};
+  if (agreed_status.ok()) {
+    handle.cached->note_stored();
+    return agreed_status;
+  }
+  if (!mine.ok()) return mine;
+  // The others learn where and why by meeting it themselves.
+  const Status met = commit(handle);
+  return met.ok() ? agreed_status : met;
 }
 
 }  // namespace
@@ -35,8 +41,7 @@ Status commit_in_shared_arena(Handle& handle) {
 Status commit_together(Handle& handle) {
   if (handle.shared.arrivals != nullptr && handle.all_ranks_share_arena())
     return commit_in_shared_arena(handle);
-  // Ranks of one node may share pages; processes with caches of their own never do.
-  if (handle.cached->options().scope == Scope::node) wait_for_all(handle.own.comm);
+  wait_for_all(handle.own.comm);
   return agree_status(handle.own.comm, commit(handle));
 }
 

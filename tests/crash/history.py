@@ -45,15 +45,15 @@ def turns_before(count: int, index: int, records: int) -> int:
     return (count - index - 1) // records + 1 if count > index else 0
 
 
-def violations(file: Path, prefix: Path, layout: Layout) -> list[str]:
+def violations(file: Path, prefix: Path, layout: Layout, cached: bool = True) -> list[str]:
     """Every record that breaks the contract: what had returned is there; each byte is an old one or
-    one that was issued. And every rank whose records no cache held."""
+    one that was issued. And every rank whose records were, or were not, `cached`."""
     data = file.read_bytes() if file.exists() else b""
     found = []
     for rank in range(layout.ranks):
         history = History.of(prefix, rank)
-        if history.issued and not history.cached:
-            found.append(f"rank {rank}: Forebay did not cache the file")
+        if history.issued and bool(history.cached) != cached:
+            found.append(f"rank {rank}: the file was {'' if history.cached else 'not '}cached")
         for index in range(min(layout.records, history.issued)):
             begin = layout.offset(rank, index)
             got = data[begin : begin + layout.record_bytes].ljust(layout.record_bytes, b"\0")

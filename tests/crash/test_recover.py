@@ -129,6 +129,7 @@ def test_what_a_sibling_wrote_is_no_change_by_others(tmp_path: Path) -> None:
         "FOREBAY_JOB": f"siblings-{os.getpid()}",
         "FOREBAY_COMMITTER": "false",
         "FOREBAY_SCOPE": "process",
+        "FOREBAY_STEP_ASIDE": "never",
         "FOREBAY_WRITE_BEHIND": "false",
         "FOREBAY_ARENA_DIR": str(tmp_path / "arenas"),
     }
