@@ -87,7 +87,9 @@ bool FileMap<Known>::insert(MPI_File file, std::unique_ptr<Known>& known) {
 template <typename Known>
 std::unique_ptr<Known> FileMap<Known>::remove(MPI_File file) {
   const std::lock_guard guard(writers_);
-  const Slot* found = locate((uintptr_t)file);
+  const uintptr_t key = (uintptr_t)file;
+  // MPI_FILE_NULL, for one, may look like an empty slot.
+  const Slot* found = key == empty || key == removed ? nullptr : locate(key);
   if (found == nullptr) return nullptr;
   std::size_t slot = static_cast<std::size_t>(found - slots_);
   slots_[slot].key.store(removed, std::memory_order_release);

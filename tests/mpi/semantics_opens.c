@@ -72,12 +72,44 @@ static void hints(const char* folder) {
   CHECK(file == MPI_FILE_NULL);
 }
 
+// Whether Forebay answers for the file.
+static int is_cached(MPI_File file) {
+  char value[MPI_MAX_INFO_VAL + 1];
+  MPI_Info used;
+  int found = 0;
+  CHECK_MPI(MPI_File_get_info(file, &used));
+  MPI_Info_get(used, "forebay_scope", MPI_MAX_INFO_VAL, value, &found);
+  MPI_Info_free(&used);
+  return found;
+}
+
+// Opens that fail leave those after them as they were.
+static void failed_opens(const char* folder) {
+  char path[4096];
+  MPI_File file;
+  snprintf(path, sizeof path, "%s/after-failures", folder);
+  CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                          &file));
+  const int cached = is_cached(file);
+  CHECK_MPI(MPI_File_close(&file));
+  snprintf(path, sizeof path, "%s/missing", folder);
+  for (int i = 0; i < 3; ++i)
+    CHECK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file) !=
+          MPI_SUCCESS);
+  snprintf(path, sizeof path, "%s/after-failures", folder);
+  CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                          &file));
+  CHECK(is_cached(file) == cached);
+  CHECK_MPI(MPI_File_close(&file));
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   many_handles(argv[1]);
   hints(argv[1]);
+  failed_opens(argv[1]);
   MPI_Finalize();
   return 0;
 }
