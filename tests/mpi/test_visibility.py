@@ -35,6 +35,11 @@ def answers(run: forebay.Run) -> list[str]:
     return run.outcome.output.splitlines()
 
 
+def told(run: forebay.Run) -> str:
+    """What stands on standard error, however its lines are wrapped."""
+    return " ".join(run.outcome.errors.split())
+
+
 def assert_cached(run: forebay.Run, names: list[str]) -> None:
     assert run.statistics is not None
     calls = {name: counts["write_calls"] for name, counts in run.statistics["files"].items()}
@@ -74,16 +79,17 @@ def test_caches_apart_say_nothing_of_it(
     settings = {"FOREBAY_STATS": "true", **settings}
     run = ask(installation, tmp_path, settings, *names, nodes=nodes)
     assert answers(run) == [f"{name}: absent, written" for name in names]
-    assert run.outcome.errors.count(APART) == 1
-    assert "HDF5_DO_MPI_FILE_SYNC=1" in run.outcome.errors
-    assert "fill_mode and column_wise" in run.outcome.errors
+    warned = told(run)
+    assert warned.count(APART) == 1
+    assert "HDF5_DO_MPI_FILE_SYNC=1" in warned
+    assert "fill_mode and column_wise" in warned
     assert_cached(run, names)
 
 
 def test_the_statistics_of_one_cache_warn_of_nothing(tmp_path: Path) -> None:
     run = ask(MPICH, tmp_path, {"FOREBAY_STATS": "true"}, "data.bin")
-    assert run.outcome.errors != ""
-    assert APART not in run.outcome.errors
+    assert "calls" in told(run)
+    assert APART not in told(run)
 
 
 @pytest.mark.parametrize(
