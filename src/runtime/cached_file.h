@@ -176,6 +176,7 @@ class CachedFile {
   CachedFile() = default;
   Status enter(const std::string& path, OpenMode mode, const Options& options,
                const StorageOpener& opener);
+  void leave_file(bool discard, const Status& status);
   void expect_local_speed();
   void make_predictor();
   Requester requester(Statistics* statistics);

@@ -216,13 +216,13 @@ Storage* Node::writable_storage(uint32_t slot, uint64_t file_id) {
     const std::lock_guard<std::mutex> guard(mutex_);
     const auto known = storages_.find({file_id, 1});
     if (known != storages_.end()) {
-      if (const std::shared_ptr<OpenFile> file = known->second.lock()) {
-        adopted_[file_id] = file;  // stays open while its pages may need it
-        return file->storage.get();
+      if (std::shared_ptr<OpenFile> file = known->second.lock()) {
+        // It stays open while its pages may need it.
+        return adopted_.try_emplace(file_id, Adopted{slot, file}).first->second.file->storage.get();
       }
     }
     if (const auto adopted = adopted_.find(file_id); adopted != adopted_.end()) {
-      return adopted->second->storage.get();
+      return adopted->second.file->storage.get();
     }
   }
   const FileEntry& entry = registry_->files[slot];
@@ -235,13 +235,17 @@ Storage* Node::writable_storage(uint32_t slot, uint64_t file_id) {
       },
       OpenMode::write_only, &status);
   if (file == nullptr) return nullptr;
+  close_unused();
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return adopted_.try_emplace(file_id, Adopted{slot, file}).first->second.file->storage.get();
+}
+
+void Node::close_unused() {
   const std::lock_guard<std::mutex> guard(mutex_);
   std::erase_if(adopted_, [this](const auto& item) {
-    return std::none_of(std::begin(registry_->files), std::end(registry_->files),
-                        [&](const FileEntry& f) { return f.in_use() && f.id == item.first; });
+    const FileEntry& entry = registry_->files[item.second.slot];
+    return !entry.in_use() || entry.id != item.first;
   });
-  adopted_[file_id] = file;
-  return file->storage.get();
 }
 
 CommitCost Node::commit_cost(uint64_t device) {

@@ -79,6 +79,8 @@ class Node {
   // Storage of the file in `slot`, opened for what `mode` needs.
   std::shared_ptr<OpenFile> storage(uint32_t slot, const StorageOpener& opener, OpenMode mode,
                                     Status* status);
+  // Closes what was opened, or kept open, to commit pages of files that nobody has open any more.
+  void close_unused();
   Helper& helper() { return helper_; }
   const std::string& registry_path() const { return path_; }
   // The path of the registry that process `pid` of this node has for itself in scope process.
@@ -143,7 +145,11 @@ class Node {
   std::mutex mutex_;
   std::map<uint32_t, std::unique_ptr<ArenaCache>> arenas_;
   std::map<std::pair<uint64_t, int>, std::weak_ptr<OpenFile>> storages_;  // by file id and mode
-  std::map<uint64_t, std::shared_ptr<OpenFile>> adopted_;  // opened to commit others' pages
+  struct Adopted {
+    uint32_t slot = 0;  // in the registry
+    std::shared_ptr<OpenFile> file;
+  };
+  std::map<uint64_t, Adopted> adopted_;  // by file id: pages of theirs were committed here
   std::map<uint64_t, CommitCost> commit_costs_;            // by device
   Helper helper_;
 };

@@ -240,6 +240,12 @@ Status CachedFile::close(bool discard) {
     });
     (void)ignored;
   }
+  leave_file(discard, status);
+  node_->close_unused();
+  return status;
+}
+
+void CachedFile::leave_file(bool discard, const Status& status) {
   const RegistryLock lock(node_->registry());
   // Its bytes stay in the cache as long as others have the file open.
   if (discard || !status.ok()) file_->keep_end(seat_->end.load());
@@ -256,7 +262,6 @@ Status CachedFile::close(bool discard) {
   }
   --file_->handles;
   file_ = nullptr;
-  return status;
 }
 
 CachedFile::~CachedFile() {

@@ -3,17 +3,26 @@
 //
 //   many_opens DIR OPENS: OPENS is the number of opens of each rank.
 #include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "check.h"
 
 enum { kDescriptors = 256, kAtOnce = 6, kRecord = 300, kRecords = 20 };
 
-static int open_descriptors(void) {
+// Descriptors of files below `folder`; of all for "".
+static int open_descriptors(const char* folder) {
   int count = 0;
   DIR* directory = opendir("/proc/self/fd");
   CHECK(directory != NULL);
-  while (readdir(directory) != NULL) ++count;
+  for (struct dirent* entry; (entry = readdir(directory)) != NULL;) {
+    char target[4096];
+    const ssize_t length = readlinkat(dirfd(directory), entry->d_name, target, sizeof target);
+    if (length > 0 && strncmp(target, folder, strlen(folder)) == 0) ++count;
+  }
   closedir(directory);
   return count;
 }
@@ -44,25 +53,30 @@ int main(int argc, char** argv) {
   const struct rlimit limit = {kDescriptors, kDescriptors};
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return 2;
   MPI_Init(&argc, &argv);
-  int rank;
+  int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  char folder[PATH_MAX];
+  CHECK(realpath(argv[1], folder) != NULL);
   const int64_t opens = atoll(argv[2]);
   MPI_File files[kAtOnce];
   int at_first = 0;
   for (int64_t number = 0; number < opens; ++number) {
     MPI_File* file = &files[number % kAtOnce];
     if (number >= kAtOnce) CHECK_MPI(MPI_File_close(file));
-    open_number(argv[1], rank, number, file);
+    open_number(folder, rank, number, file);
     use(*file, rank, number);
-    if (number == opens / 10) at_first = open_descriptors();
+    if (number == opens / 10) at_first = open_descriptors("");
   }
-  const int at_last = open_descriptors();
+  const int at_last = open_descriptors("");
   // Files of which this process has committed pages for others may stay open for a while, no more
   // than all ranks have open at a time.
   const int more = at_last - at_first;
   if (more > 2 * kAtOnce) fprintf(stderr, "%d descriptors became %d\n", at_first, at_last);
   CHECK(more <= 2 * kAtOnce);
   for (int i = 0; i < kAtOnce; ++i) CHECK_MPI(MPI_File_close(&files[(opens + i) % kAtOnce]));
+  // A rank that is alone has nobody for whom it might commit.
+  CHECK(size > 1 || open_descriptors(folder) == 0);
   MPI_Finalize();
   return 0;
 }

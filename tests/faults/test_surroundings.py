@@ -16,9 +16,10 @@ SMALL_QUEUES = {"MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS": "8"}
 MPIS = pytest.mark.parametrize("installation", (mpi.WHEELS[0], mpi.WHEELS[2]), ids=lambda m: m.name)
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
 @MPIS
-def test_few_descriptors(installation: mpi.Mpi, tmp_path: Path) -> None:
-    """10,000 opens and closes; the cache is so small that files evict each other's pages."""
+def test_few_descriptors(installation: mpi.Mpi, ranks: int, tmp_path: Path) -> None:
+    """5,000 opens and closes a rank; the cache is so small that files evict each other's pages."""
     program = mpi.compile_program(installation, FOLDER / "many_opens.c")
     folder = tmp_path / "files"
     settings = {
@@ -27,7 +28,7 @@ def test_few_descriptors(installation: mpi.Mpi, tmp_path: Path) -> None:
         "FOREBAY_STEP_ASIDE": "never",
     }
     words = [str(program), str(folder), "5000"]
-    run = forebay.launch(installation, 2, words, folder, settings, timeout_seconds=600)
+    run = forebay.launch(installation, ranks, words, folder, settings, timeout_seconds=600)
     assert run.outcome.code == 0, str(run.outcome)
     forebay.assert_reached(run)
 
