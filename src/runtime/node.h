@@ -149,8 +149,8 @@ class Node {
     uint32_t slot = 0;  // in the registry
     std::shared_ptr<OpenFile> file;
   };
-  std::map<uint64_t, Adopted> adopted_;  // by file id: pages of theirs were committed here
-  std::map<uint64_t, CommitCost> commit_costs_;            // by device
+  std::map<uint64_t, Adopted> adopted_;          // by file id: pages of theirs were committed here
+  std::map<uint64_t, CommitCost> commit_costs_;  // by device
   Helper helper_;
 };
 

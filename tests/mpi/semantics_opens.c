@@ -88,8 +88,8 @@ static void failed_opens(const char* folder) {
   char path[4096];
   MPI_File file;
   snprintf(path, sizeof path, "%s/after-failures", folder);
-  CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
-                          &file));
+  CHECK_MPI(
+      MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
   const int cached = is_cached(file);
   CHECK_MPI(MPI_File_close(&file));
   snprintf(path, sizeof path, "%s/missing", folder);
@@ -97,8 +97,8 @@ static void failed_opens(const char* folder) {
     CHECK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file) !=
           MPI_SUCCESS);
   snprintf(path, sizeof path, "%s/after-failures", folder);
-  CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
-                          &file));
+  CHECK_MPI(
+      MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
   CHECK(is_cached(file) == cached);
   CHECK_MPI(MPI_File_close(&file));
 }
