@@ -23,14 +23,14 @@ constexpr std::size_t growth_bytes = 1 << 20;  // memory is reserved in steps of
 
 std::unique_ptr<ArenaCache> ArenaCache::join(const std::string& path, uint32_t number,
                                              const ArenaConfig& config, Registry* registry,
-                                             Registry* job, uint32_t process, StorageFinder finder,
+                                             Registry* job, uint32_t process, Callbacks callbacks,
                                              Status* status) {
   std::unique_ptr<ArenaCache> cache(new ArenaCache);
   cache->registry_ = registry;
   cache->job_ = job;
   cache->number_ = number;
   cache->process_ = process;
-  cache->finder_ = std::move(finder);
+  cache->callbacks_ = std::move(callbacks);
   cache->kind_ = page_kinds()[config.page_kind];
   const PolicySpec& policy = policies()[config.policy];
   ArenaShape& shape = cache->shape_;
@@ -143,6 +143,7 @@ bool ArenaCache::grow(Shard& shard) {
   const auto step = static_cast<uint32_t>(
       std::clamp<std::size_t>(growth_bytes / page, 1, s.frame_count - s.usable));
   const FrameIndex first = s.first_frame + s.usable;
+  callbacks_.before_growth();
   for (uint32_t frames : {step, 1u}) {
     const std::size_t bytes = (page + layout_->page_state_stride) * frames;
     if (MemoryGroups::mine().have_room_for(static_cast<int64_t>(bytes)) &&

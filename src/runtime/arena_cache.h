@@ -38,14 +38,17 @@ struct Requester {
 
 class ArenaCache final : private FrameStates {
  public:
-  // Finds a file's storage for commits of pages that this process has not written itself; nullptr
-  // where it may not write that file.
-  using StorageFinder = std::function<Storage*(uint32_t file_slot, uint64_t file_id)>;
+  struct Callbacks {
+    // Finds a file's storage for commits of pages that this process has not written itself; nullptr
+    // where it may not write that file.
+    std::function<Storage*(uint32_t file_slot, uint64_t file_id)> find_storage;
+    std::function<void()> before_growth;  // there are about to be more pages
+  };
 
   // `process`: this process's number in the registry; `job`: as for ChangeNotes.
   static std::unique_ptr<ArenaCache> join(const std::string& path, uint32_t number,
                                           const ArenaConfig& config, Registry* registry,
-                                          Registry* job, uint32_t process, StorageFinder finder,
+                                          Registry* job, uint32_t process, Callbacks callbacks,
                                           Status* status);
   void remove() { segment_->remove(); }
 
@@ -182,7 +185,7 @@ class ArenaCache final : private FrameStates {
   const PageKind* kind_ = nullptr;
   Frame* frames_ = nullptr;
   std::vector<Shard> shards_;
-  StorageFinder finder_;
+  Callbacks callbacks_;
   std::unique_ptr<std::atomic<bool>[]> populated_;  // by frame: mapped into this process
 };
 

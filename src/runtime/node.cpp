@@ -49,32 +49,31 @@ std::string arena_path(const std::string& prefix, uint32_t number) {
 }  // namespace
 
 std::unique_ptr<Node> Node::join(const std::string& directory, const Name& name, bool recoverable,
-                                 const OnCreation& on_creation, Status* status) {
+                                 bool* created, Status* status) {
   // The registry may be about to be removed by the last process that leaves: then join anew.
   for (;;) {
     std::unique_ptr<Node> node(new Node);
     node->prefix_ = directory + "/" + name.registry;
     node->path_ = node->prefix_ + std::string(registry_suffix);
-    bool created = false;
+    *created = false;
     node->segment_ = SharedSegment::join(
-        node->path_, sizeof(Registry), sizeof(Registry),
+        node->path_, sizeof(Registry), offsetof(Registry, files),
         [&](std::byte* base) {
-          on_creation(node->path_);
           auto* registry = new (base) Registry;
           registry->lock.init();
           registry->reaping.init();
           registry->turn.init();
+          registry->care.init();
           registry->identity = random_word();
           name.job.copy(registry->job, sizeof registry->job - 1);
           registry->recoverable = recoverable;
-          for (FileEntry& file : registry->files) file.access.init();
           registry->processes[0] = this_process();
           lower_memory_limit(*registry);
-          created = true;
+          *created = true;
         },
         status);
     if (node->segment_ == nullptr) return nullptr;
-    if (created) {
+    if (*created) {
       node->registry_ = reinterpret_cast<Registry*>(node->segment_->base());
       return node;
     }
@@ -180,11 +179,56 @@ ArenaCache* Node::arena(uint32_t number, Status* status) {
   std::unique_ptr<ArenaCache>& arena = arenas_[number];
   if (arena == nullptr) {
     arena = ArenaCache::join(
-        arena_path(prefix_, number), number, registry_->arena[number], registry_, job_, process_,
-        [this](uint32_t slot, uint64_t id) { return writable_storage(slot, id); }, status);
+        arena_path(prefix_, number), number, registry_->arena[number], registry_, job(), process_,
+        {[this](uint32_t slot, uint64_t id) { return writable_storage(slot, id); },
+         [this] { (job_ == nullptr ? *this : *job_).begin_care(); }},
+        status);
   }
   return arena.get();
 }
+
+// Once for all processes, before there is a page that could be left dirty: what costs a process
+// start is not asked of jobs whose accesses all go past the cache. Where `forebay run` waits to
+// tell the user what was saved (FOREBAY_RUN_DIR), it is reported.
+void Node::begin_care() {
+  if (!wants_committer_ || registry_->cared_for.load()) return;
+  registry_->care.lock();
+  if (!registry_->cared_for.exchange(true)) {
+    const Status ignored = within_memory([this] {
+      const std::string program = committer_program();
+      const std::string absolute = absolute_path(path_);
+      if (program.empty() || absolute.empty()) return;
+      const char* folder = std::getenv("FOREBAY_RUN_DIR");
+      start_committer(program, absolute, folder == nullptr ? "" : std::string(folder) + "/saved");
+    });
+    (void)ignored;  // the job can do without
+  }
+  registry_->care.unlock();
+}
+
+template <typename Entry, uint32_t most>
+uint32_t Node::make(Table<Entry, most>& table, std::atomic<uint32_t>& made) {
+  constexpr std::size_t step_bytes = 64 << 10;
+  const uint32_t first = made.load();
+  const auto count = std::min<uint32_t>(step_bytes / sizeof(Entry), most - first);
+  if (count == 0) return no_entry;
+  const auto offset =
+      static_cast<std::size_t>(reinterpret_cast<std::byte*>(&table[first]) - segment_->base());
+  if (!segment_->reserve(offset, count * sizeof(Entry))) return no_entry;
+  segment_->populate(offset, count * sizeof(Entry));
+  for (Entry& entry : table.first(first + count).subspan(first)) new (&entry) Entry;
+  made.store(first + count);
+  return first;
+}
+
+uint32_t Node::make_files() {
+  const uint32_t first = make(registry_->files, registry_->files_made);
+  if (first == no_entry) return no_entry;
+  for (FileEntry& file : registry_->made_files().subspan(first)) file.access.init();
+  return first;
+}
+
+uint32_t Node::make_seats() { return make(registry_->seats, registry_->seats_made); }
 
 std::shared_ptr<OpenFile> Node::storage(uint32_t slot, const StorageOpener& opener, OpenMode mode,
                                         Status* status) {
@@ -293,15 +337,6 @@ Node::Name node_name(Scope scope, const Options& options) {
   return name;
 }
 
-// Where `forebay run` waits to tell the user what was saved (FOREBAY_RUN_DIR), it is reported.
-void begin_care(const std::string& registry) {
-  const std::string program = committer_program();
-  const std::string absolute = absolute_path(registry);
-  if (program.empty() || absolute.empty()) return;
-  const char* folder = std::getenv("FOREBAY_RUN_DIR");
-  start_committer(program, absolute, folder == nullptr ? "" : std::string(folder) + "/saved");
-}
-
 // What became of a file's bytes that earlier jobs had left, in however many caches.
 struct Recovered {
   int64_t bytes = 0;
@@ -347,16 +382,12 @@ Node* node_of(Scope scope, const Options& options, Status* status) {
     const std::string directory = segment_directory(options.arena_dir, status);
     if (directory.empty()) return nullptr;
     bool created = false;
-    // That of scope node looks after the caches of single processes, too.
-    const auto on_creation = [&](const std::string& registry) {
-      created = true;
-      if (scope != Scope::node || !options.committer || !options.recoverable) return;
-      const Status ignored = within_memory([&] { begin_care(registry); });
-      (void)ignored;  // the job can do without
-    };
     node =
-        Node::join(directory, node_name(scope, options), options.recoverable, on_creation, status)
+        Node::join(directory, node_name(scope, options), options.recoverable, &created, status)
             .release();
+    // That of scope node looks after the caches of single processes, too.
+    if (node != nullptr && scope == Scope::node && options.committer && options.recoverable)
+      node->want_committer();
     if (node != nullptr && created && scope == Scope::node) {
       const Status ignored =
           within_memory([&] { recover_earlier_jobs(options, node->registry_path()); });
@@ -410,20 +441,24 @@ bool first_notice(Node& node, uint64_t number) {
 
 int32_t SharedWords::allocate(Node& node) {
   Registry& registry = node.registry();
-  for (uint32_t w = 0; w < most_words; ++w) {
-    uint32_t expected = 0;
-    if (registry.words[w].used.compare_exchange_strong(expected, 1)) {
-      registry.words[w].value.store(0);
-      return static_cast<int32_t>(w);
-    }
-  }
-  return -1;
+  const RegistryLock lock(registry);
+  const std::span<SharedWord> words = registry.made_words();
+  const auto free = std::find_if(words.begin(), words.end(),
+                                 [](const SharedWord& word) { return word.used.load() == 0; });
+  const uint32_t index = free != words.end() ? registry.words.index_of(*free)
+                                             : node.make(registry.words, registry.words_made);
+  if (index == no_entry) return -1;
+  registry.words[index].used.store(1);
+  registry.words[index].value.store(0);
+  return static_cast<int32_t>(index);
 }
 
 std::atomic<int64_t>* SharedWords::at(Node& node, int32_t index) {
-  return &node.registry().words[index].value;
+  return &node.registry().words[static_cast<uint32_t>(index)].value;
 }
 
-void SharedWords::release(Node& node, int32_t index) { node.registry().words[index].used.store(0); }
+void SharedWords::release(Node& node, int32_t index) {
+  node.registry().words[static_cast<uint32_t>(index)].used.store(0);
+}
 
 }  // namespace forebay::runtime

@@ -51,16 +51,16 @@ struct CommitCost {
 };
 
 class Node {
+  friend class SharedWords;
+
  public:
   struct Name {
     std::string job;
     std::string registry;  // of the registry's file, without its suffix
   };
-  // Told the registry's path where nobody had joined before, and before anybody else can.
-  using OnCreation = std::function<void(const std::string& registry_path)>;
+  // `created` says whether nobody had joined before.
   static std::unique_ptr<Node> join(const std::string& directory, const Name& name,
-                                    bool recoverable, const OnCreation& on_creation,
-                                    Status* status);
+                                    bool recoverable, bool* created, Status* status);
   // Attaches to what a registry's path names, to look after processes that have died. Null: it is
   // being removed, or is not ours to read.
   static std::unique_ptr<Node> adopt(const std::string& registry_path, Status* status);
@@ -68,12 +68,18 @@ class Node {
   static void remove(const std::string& registry_path);
   ~Node();  // leaves; the last process removes what there is, unless bytes are kept for recovery
 
-  // Makes this the cache of one process of the job whose registry that is.
-  void work_for(Registry& job) { job_ = &job; }
-  Registry* job() const { return job_; }  // null: this is the job's own
+  // Makes this the cache of one process of the job whose node that is, of scope node.
+  void work_for(Node& job) { job_ = &job; }
+  Registry* job() const { return job_ == nullptr ? nullptr : job_->registry_; }  // null: its own
+  // A committer is to look after the processes from their first page on.
+  void want_committer() { wants_committer_ = true; }
 
   Registry& registry() { return *registry_; }
   uint32_t process() const { return process_; }  // this process's number in the registry
+  // Makes more entries of a table, under the registry's lock; the first of them. no_entry: there is
+  // no memory, or the table is full.
+  uint32_t make_files();
+  uint32_t make_seats();
   // The arena of that number, mapped at first use.
   ArenaCache* arena(uint32_t number, Status* status);
   // Storage of the file in `slot`, opened for what `mode` needs.
@@ -127,6 +133,9 @@ class Node {
  private:
   Node() = default;
   void leave();
+  void begin_care();
+  template <typename Entry, uint32_t most>
+  uint32_t make(Table<Entry, most>& table, std::atomic<uint32_t>& made);
   Storage* writable_storage(uint32_t slot, uint64_t file_id);
 
   static constexpr int64_t commit_size_bytes = 4 << 20;  // of what others left
@@ -139,7 +148,8 @@ class Node {
   std::string prefix_;  // of the segments' paths
   std::unique_ptr<SharedSegment> segment_;
   Registry* registry_ = nullptr;
-  Registry* job_ = nullptr;
+  Node* job_ = nullptr;
+  bool wants_committer_ = false;
   uint32_t process_ = 0;  // this process's number
   bool looks_only_ = false;
   std::mutex mutex_;

@@ -66,17 +66,18 @@ uint32_t arena_for(Registry& registry, const ArenaConfig& config) {
 }
 
 // The entry of an open file, or a free one (handles == 0); no_entry if the table is full.
-uint32_t entry_for(const Registry& registry, const struct stat& info) {
+uint32_t entry_for(Node& node, const struct stat& info) {
+  const Registry& registry = node.registry();
   uint32_t free_slot = no_entry;
-  for (uint32_t f = 0; f < most_files; ++f) {
-    const FileEntry& file = registry.files[f];
+  for (const FileEntry& file : registry.made_files()) {
+    const uint32_t slot = registry.files.index_of(file);
     if (!file.in_use()) {
-      free_slot = std::min(free_slot, f);
+      free_slot = std::min(free_slot, slot);
     } else if (file.identity.device == info.st_dev && file.identity.inode == info.st_ino) {
-      return f;
+      return slot;
     }
   }
-  return free_slot;
+  return free_slot != no_entry ? free_slot : node.make_files();
 }
 
 StorageOpener by_path(const std::string& path, const std::string& kind) {
@@ -87,18 +88,21 @@ StorageOpener by_path(const std::string& path, const std::string& kind) {
   };
 }
 
-uint32_t take_seat(Registry& registry, uint32_t process, uint32_t file_slot) {
-  for (uint32_t s = 0; s < most_seats; ++s) {
-    Seat& seat = registry.seats[s];
-    if (seat.file.load() != no_entry) continue;
-    seat.end.store(0);
-    seat.process = process;
-    seat.direct.store(0);
-    seat.file.store(file_slot, std::memory_order_release);
-    if (s >= registry.seats_in_use.load()) registry.seats_in_use.store(s + 1);
-    return s;
-  }
-  return no_entry;
+uint32_t take_seat(Node& node, uint32_t file_slot) {
+  Registry& registry = node.registry();
+  const std::span<Seat> seats = registry.made_seats();
+  const auto free = std::find_if(seats.begin(), seats.end(),
+                                 [](const Seat& seat) { return seat.file.load() == no_entry; });
+  const uint32_t number =
+      free != seats.end() ? registry.seats.index_of(*free) : node.make_seats();
+  if (number == no_entry) return no_entry;
+  Seat& seat = registry.seats[number];
+  seat.end.store(0);
+  seat.process = node.process();
+  seat.direct.store(0);
+  seat.file.store(file_slot, std::memory_order_release);
+  if (number >= registry.seats_in_use.load()) registry.seats_in_use.store(number + 1);
+  return number;
 }
 
 }  // namespace
@@ -133,7 +137,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   if (options.scope == Scope::process) {
     Node* const job = node_of(Scope::node, options, &status);
     if (job == nullptr) return status;
-    node_->work_for(job->registry());
+    node_->work_for(*job);
   }
   Registry& registry = node_->registry();
   options_.cache_size_bytes = bounded_cache_size(options, registry);
@@ -144,7 +148,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   bool joined = false;
   {
     const RegistryLock lock(registry);
-    const uint32_t slot = entry_for(registry, info);
+    const uint32_t slot = entry_for(*node_, info);
     if (slot == no_entry) return {Code::no_memory, ENFILE, -1};
     FileEntry& entry = registry.files[slot];
     joined = entry.in_use();
@@ -159,7 +163,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
       identify(entry, path, info);
       join_job_changes(entry, node_->job());
     }
-    const uint32_t seat = take_seat(registry, node_->process(), slot);
+    const uint32_t seat = take_seat(*node_, slot);
     if (seat == no_entry) return {Code::no_memory, ENFILE, -1};
     ++entry.handles;
     takes_over_ = entry.kept.exchange(0) != 0;  // what was left is this handle's to commit now

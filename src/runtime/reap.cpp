@@ -36,11 +36,12 @@ std::vector<uint32_t> Node::dead_processes() {
 
 void Node::forget_the_dead() {
   for (const uint32_t dead : dead_processes()) registry_->processes[dead] = {};
-  for (FileEntry& file : registry_->files) file.kept.store(0);
+  for (FileEntry& file : registry_->made_files()) file.kept.store(0);
 }
 
 bool Node::keeps_bytes() const {
-  return std::any_of(std::begin(registry_->files), std::end(registry_->files),
+  const std::span<const FileEntry> files = registry_->made_files();
+  return std::any_of(files.begin(), files.end(),
                      [](const FileEntry& file) { return file.kept.load() != 0; });
 }
 
@@ -57,7 +58,7 @@ Node::Saved Node::save(FileEntry& file, const Refusal& refusal) {
   if (cache == nullptr) return saved;
   saved.bytes = cache->unsaved_bytes(file.id);
   if (saved.bytes == 0) return saved;
-  const auto slot = static_cast<uint32_t>(&file - registry_->files);
+  const auto slot = registry_->files.index_of(file);
   if (refusal) saved.refusal = refusal(file);
   if (!saved.refusal.empty()) return saved;
   Storage* storage = writable_storage(slot, file.id);
@@ -81,7 +82,7 @@ std::vector<Node::Saved> Node::reap(uint32_t dead, const Refusal& refusal) {
   for (uint32_t a = 0; a < registry_->arenas; ++a) {
     if (ArenaCache* cache = arena(a, &status)) cache->end_io_of(dead);
   }
-  for (Seat& seat : registry_->seats) {
+  for (Seat& seat : registry_->made_seats()) {
     const uint32_t slot = seat.file.load();
     if (slot == no_entry || seat.process != dead) continue;
     seat.busy.store(0);
@@ -116,7 +117,7 @@ std::vector<Node::Saved> Node::reap_with_own_cache(uint32_t dead) {
   Status status;
   const pid_t pid = registry_->processes[dead].pid;
   if (const auto own = adopt(registry_path_of(pid), &status)) {
-    own->work_for(*registry_);
+    own->work_for(*this);
     for (const uint32_t process : own->dead_processes()) add(own->reap(process));
   }
   add(reap(dead));
@@ -125,7 +126,7 @@ std::vector<Node::Saved> Node::reap_with_own_cache(uint32_t dead) {
 
 std::vector<Node::Saved> Node::save_kept(const Refusal& refusal) {
   std::vector<Saved> all;
-  for (FileEntry& file : registry_->files) {
+  for (FileEntry& file : registry_->made_files()) {
     if (file.kept.load() == 0) continue;
     Saved& saved = all.emplace_back(save(file, refusal));
     if (!saved.problem().empty())
@@ -145,11 +146,11 @@ void Node::discard_kept(FileEntry& file) {
 // The frames of a file that nobody has open any more.
 void Node::forget(FileEntry& file) {
   Status status;
-  leave_job_changes(file, job_);
+  leave_job_changes(file, job());
   ArenaCache* cache = arena(file.arena, &status);
   if (cache == nullptr) return;
   Statistics statistics;
-  const auto slot = static_cast<uint32_t>(&file - registry_->files);
+  const auto slot = registry_->files.index_of(file);
   const Requester who{&file, slot, 0, nullptr, false, false, commit_size_bytes, &statistics};
   cache->drop(who, {0, INT64_MAX}, true);
 }

@@ -115,7 +115,7 @@ Changes own_changes(const std::vector<Found>& caches) {
   for (const Found& cache : caches) {
     if (cache.node == nullptr) continue;
     const Registry& registry = cache.node->registry();
-    for (const FileEntry& file : registry.files) {
+    for (const FileEntry& file : registry.made_files()) {
       if (file.in_use()) changes[file.identity].push_back(&file.changed);
     }
     for (const JobChange& change : registry.changes) {
@@ -135,7 +135,7 @@ Refusals judge(const std::vector<Found>& caches, bool force) {
   Refusals refusals;
   for (const Found& cache : caches) {
     if (cache.node == nullptr) continue;
-    for (const FileEntry& file : cache.node->registry().files) {
+    for (const FileEntry& file : cache.node->registry().made_files()) {
       if (!file.in_use()) continue;
       std::string refusal = change_by_others(file, changes.at(file.identity));
       if (force && still_named(file)) refusal.clear();
@@ -149,7 +149,7 @@ template <typename Act>
 void for_each_accepted(const std::vector<Found>& caches, const Refusals& refusals, Act act) {
   for (const Found& cache : caches) {
     if (cache.node == nullptr) continue;
-    for (FileEntry& file : cache.node->registry().files) {
+    for (FileEntry& file : cache.node->registry().made_files()) {
       const auto judged = refusals.find(&file);
       if (judged != refusals.end() && judged->second.empty()) act(file);
     }
@@ -157,7 +157,7 @@ void for_each_accepted(const std::vector<Found>& caches, const Refusals& refusal
 }
 
 void list(Found& cache) {
-  for (const FileEntry& file : cache.node->registry().files) {
+  for (const FileEntry& file : cache.node->registry().made_files()) {
     if (!file.in_use()) continue;
     if (const int64_t bytes = cache.node->unsaved_bytes(file); bytes > 0)
       cache.left.files.push_back({file.path, bytes, "not committed yet", file.told.load() != 0});
@@ -180,14 +180,14 @@ template <typename IsChosen>
 void discard(Found& cache, bool whole, IsChosen is_chosen) {
   Node& node = *cache.node;
   const auto any = [&](const FileEntry& file) { return file.in_use() && is_chosen(file.path); };
-  if (!whole &&
-      std::none_of(std::begin(node.registry().files), std::end(node.registry().files), any)) {
+  const std::span<const FileEntry> files = node.registry().made_files();
+  if (!whole && std::none_of(files.begin(), files.end(), any)) {
     node.leave_as_it_is();
     return;
   }
   for (const uint32_t dead : node.dead_processes())
     (void)node.reap(dead, [](const FileEntry&) { return std::string("not committed yet"); });
-  for (FileEntry& file : node.registry().files) {
+  for (FileEntry& file : node.registry().made_files()) {
     if (file.kept.load() == 0 || (!whole && !is_chosen(file.path))) continue;
     cache.left.files.push_back({file.path, node.unsaved_bytes(file), "", false});
     node.discard_kept(file);

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <new>
+#include <span>
 
 #include "engine/shard.h"
 #include "runtime/lock.h"
@@ -96,6 +99,24 @@ struct ArenaConfig {
   bool operator==(const ArenaConfig&) const = default;
 };
 
+// Entries that are made, and get memory, as they are first needed. The registry counts those that
+// are, the first ones.
+template <typename Entry, uint32_t most>
+class Table {
+ public:
+  static constexpr uint32_t capacity = most;
+  Entry& operator[](uint32_t index) { return entries()[index]; }
+  const Entry& operator[](uint32_t index) const { return entries()[index]; }
+  std::span<Entry> first(uint32_t count) { return {entries(), count}; }
+  std::span<const Entry> first(uint32_t count) const { return {entries(), count}; }
+  uint32_t index_of(const Entry& entry) const { return static_cast<uint32_t>(&entry - entries()); }
+
+ private:
+  Entry* entries() { return std::launder(reinterpret_cast<Entry*>(memory_)); }
+  const Entry* entries() const { return std::launder(reinterpret_cast<const Entry*>(memory_)); }
+  alignas(Entry) std::byte memory_[most * sizeof(Entry)];
+};
+
 struct alignas(64) SharedWord {
   std::atomic<int64_t> value{0};
   std::atomic<uint32_t> used{0};
@@ -116,15 +137,26 @@ struct Registry {
   uint32_t arenas = 0;
   bool removed = false;                     // the last process has left: join a new registry
   std::atomic<uint32_t> told_of_memory{0};  // the user knows that there is none for pages
+  SharedMutex care;                         // held while a committer is started; the last lock
+  std::atomic<bool> cared_for{false};       // that has been tried
   std::atomic<uint32_t> seats_in_use{0};    // seats at and beyond this index were never taken
   ProcessId processes[most_processes];
   bool caretaker[most_processes] = {};  // is there to look after the others only
   ArenaConfig arena[most_arenas];
-  FileEntry files[most_files];
   JobChange changes[most_files];
-  Seat seats[most_seats];
-  SharedWord words[most_words];
   std::atomic<uint64_t> notices[most_notices] = {};  // by number; 0: free
+  std::atomic<uint32_t> files_made{0};
+  std::atomic<uint32_t> seats_made{0};
+  std::atomic<uint32_t> words_made{0};
+  // Last, since memory is behind what has been made of them only.
+  Table<FileEntry, most_files> files;
+  Table<Seat, most_seats> seats;
+  Table<SharedWord, most_words> words;
+
+  std::span<FileEntry> made_files() { return files.first(files_made.load()); }
+  std::span<const FileEntry> made_files() const { return files.first(files_made.load()); }
+  std::span<Seat> made_seats() { return seats.first(seats_made.load()); }
+  std::span<SharedWord> made_words() { return words.first(words_made.load()); }
 };
 
 class RegistryLock {

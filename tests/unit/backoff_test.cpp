@@ -71,11 +71,11 @@ TEST(Backoff, WaitsForAFrameInUseAsleep) {
   Registry& registry = node(options, &status)->registry();
   struct stat info;
   ASSERT_EQ(stat(disk.path().c_str(), &info), 0);
-  const auto* const entry = std::find_if(
-      std::begin(registry.files), std::end(registry.files), [&info](const FileEntry& file) {
-        return file.in_use() && file.identity.inode == info.st_ino;
-      });
-  ASSERT_NE(entry, std::end(registry.files));
+  const std::span<FileEntry> files = registry.made_files();
+  const auto entry = std::find_if(files.begin(), files.end(), [&info](const FileEntry& file) {
+    return file.in_use() && file.identity.inode == info.st_ino;
+  });
+  ASSERT_NE(entry, files.end());
   Seat& seat = registry.seats[registry.seats_in_use.load() - 1];
   seat.busy.store(uint64_t{entry->arena} << 32 | 1);  // its first frame
   const CountedSleeps sleeps([&seat](int count) {
