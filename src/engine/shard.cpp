@@ -1,6 +1,7 @@
 #include "engine/shard.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace forebay {
 
@@ -48,6 +49,16 @@ FrameIndex BasicShard<Slot>::find(PageKey key) const {
   FrameIndex frame = bucket(key);
   while (frame != no_frame && !(frames_[frame].key == key)) frame = frames_[frame].hash_next;
   return frame;
+}
+
+template <typename Slot>
+bool BasicShard<Slot>::may_hold(PageKey key) const {
+  // A bucket is empty without reason only while it is made again.
+  const std::atomic_ref<uint32_t> rebuilds(state_->rebuilds);
+  const uint32_t before = rebuilds.load(std::memory_order_acquire);
+  const FrameIndex head =
+      std::atomic_ref<FrameIndex>(bucket(key)).load(std::memory_order_acquire);
+  return head != no_frame || before % 2 != 0 || rebuilds.load(std::memory_order_acquire) != before;
 }
 
 // A shard's frames as its policy sees them, numbered from its first.
@@ -127,7 +138,7 @@ void BasicShard<Slot>::link(FrameIndex frame, PageKey key, uint32_t file_slot) {
   f.file_slot = file_slot;
   FrameIndex& head = bucket(key);
   f.hash_next = head;
-  head = frame;
+  std::atomic_ref<FrameIndex>(head).store(frame, std::memory_order_release);
   ++state_->resident;
 }
 
@@ -136,7 +147,7 @@ void BasicShard<Slot>::unlink(FrameIndex frame) {
   Slot& f = frames_[frame];
   FrameIndex* at = &bucket(f.key);
   while (*at != frame) at = &frames_[*at].hash_next;
-  *at = f.hash_next;
+  std::atomic_ref<FrameIndex>(*at).store(f.hash_next, std::memory_order_release);
   f.key = PageKey{};
   --state_->resident;
 }
@@ -166,9 +177,12 @@ void BasicShard<Slot>::release(FrameIndex frame) {
 
 template <typename Slot>
 void BasicShard<Slot>::rebuild() {
+  const std::atomic_ref<uint32_t> rebuilds(state_->rebuilds);
+  rebuilds.store(rebuilds.load() | 1);  // whoever began one may have died
   state_->resident = 0;
   state_->free_head = no_frame;
-  for (uint32_t b = 0; b <= state_->bucket_mask; ++b) buckets_[b] = no_frame;
+  for (uint32_t b = 0; b <= state_->bucket_mask; ++b)
+    std::atomic_ref<FrameIndex>(buckets_[b]).store(no_frame);
   policy_->reset();
   for (uint32_t i = state_->usable; i-- > 0;) {
     const FrameIndex frame = state_->first_frame + i;
@@ -181,6 +195,7 @@ void BasicShard<Slot>::rebuild() {
       policy_->insert(i, f.key);
     }
   }
+  rebuilds.fetch_add(1);
 }
 
 template class BasicShard<Frame>;

@@ -21,6 +21,7 @@ struct alignas(64) ShardState {  // in the arena
   FrameIndex free_head = no_frame;
   uint32_t resident = 0;
   uint32_t bucket_mask = 0;
+  uint32_t rebuilds = 0;  // begun and ended; odd during one
 };
 
 enum class Acquire : uint8_t {
@@ -65,6 +66,8 @@ class BasicShard {
   void reset(FrameIndex first_frame, uint32_t frame_count, uint32_t buckets);
 
   FrameIndex find(PageKey key) const;
+  // Asked without the shard's lock. False: the page is not resident.
+  bool may_hold(PageKey key) const;
   // An access to `key` is to come: its bucket, and, a while later, its frame.
   void prefetch_bucket(PageKey key) const { __builtin_prefetch(&bucket(key)); }
   void prefetch_frame(PageKey key) const {

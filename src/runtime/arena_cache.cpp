@@ -352,6 +352,7 @@ bool ArenaCache::any_held(const Requester& who, Extent range) {
   for (int64_t page = first; page <= last; ++page) {
     const PageKey key = key_of(who, page);
     const uint32_t shard = shard_of(key, shape_.shards);
+    if (!shards_[shard].may_hold(key)) continue;
     const Locked lock(*this, shard);
     const FrameIndex frame = shards_[shard].find(key);
     if (frame == no_frame) continue;

@@ -1,7 +1,9 @@
 #include "runtime/file_identity.h"
 
 #include <fcntl.h>
+#include <sys/sysmacros.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -11,11 +13,16 @@ namespace forebay::runtime {
 
 namespace {
 
-int64_t birth_ns(const char* path) {
-  struct statx info;
-  if (statx(AT_FDCWD, path, 0, STATX_BTIME, &info) != 0 || (info.stx_mask & STATX_BTIME) == 0)
-    return 0;
-  return info.stx_btime.tv_sec * second_ns + info.stx_btime.tv_nsec;
+int64_t ns_of(const struct statx_timestamp& time) { return time.tv_sec * second_ns + time.tv_nsec; }
+
+// False, with errno: there is none.
+bool ask(const char* path, struct statx* info) {
+  return statx(AT_FDCWD, path, 0, STATX_BASIC_STATS | STATX_BTIME, info) == 0;
+}
+
+FileIdentity identity_of(const struct statx& info) {
+  return {makedev(info.stx_dev_major, info.stx_dev_minor), info.stx_ino,
+          (info.stx_mask & STATX_BTIME) != 0 ? ns_of(info.stx_btime) : 0};
 }
 
 }  // namespace
@@ -31,21 +38,29 @@ std::string absolute_path(const std::string& path) {
   return absolute;
 }
 
-void identify(FileEntry& entry, const std::string& path, const struct stat& info) {
-  entry.identity = {info.st_dev, info.st_ino, birth_ns(path.c_str())};
-  entry.changed.modified_ns.store(modified_ns(info));
+Status find_file(const std::string& path, FoundFile* found) {
+  struct statx info;
+  if (!ask(path.c_str(), &info)) return Status::from_errno(errno);
+  if (!S_ISREG(info.stx_mode)) return {Code::unsupported, 0, -1};
+  *found = {identity_of(info), ns_of(info.stx_mtime), runtime::absolute_path(path)};
+  return {};
+}
+
+void identify(FileEntry& entry, const FoundFile& found) {
+  entry.identity = found.identity;
+  entry.changed.modified_ns.store(found.modified_ns);
   entry.changed.written_ns.store(0);
   entry.changed.being_written.store(0);
   // A relative path would mean another file to whoever commits from elsewhere.
-  const std::string absolute = absolute_path(path);
   entry.path[0] = '\0';
-  if (absolute.size() < sizeof(entry.path)) std::strcpy(entry.path, absolute.c_str());
+  if (found.absolute_path.size() < sizeof(entry.path))
+    std::strcpy(entry.path, found.absolute_path.c_str());
 }
 
 bool still_named(const FileEntry& entry) {
-  struct stat info;
-  return entry.path[0] != '\0' && stat(entry.path, &info) == 0 && S_ISREG(info.st_mode) &&
-         FileIdentity{info.st_dev, info.st_ino, birth_ns(entry.path)} == entry.identity;
+  struct statx info;
+  return entry.path[0] != '\0' && ask(entry.path, &info) && S_ISREG(info.stx_mode) &&
+         identity_of(info) == entry.identity;
 }
 
 }  // namespace forebay::runtime

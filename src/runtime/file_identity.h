@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "extent/status.h"
 #include "runtime/registry.h"
 
 namespace forebay::runtime {
@@ -12,8 +13,16 @@ namespace forebay::runtime {
 // The path without links and from the root; "" if there is no such file.
 std::string absolute_path(const std::string& path);
 
+// The regular file that a path leads to.
+struct FoundFile {
+  FileIdentity identity;
+  int64_t modified_ns = 0;
+  std::string absolute_path;
+};
+Status find_file(const std::string& path, FoundFile* found);
+
 // Notes in a new entry which file it is, and its time of modification.
-void identify(FileEntry& entry, const std::string& path, const struct stat& info);
+void identify(FileEntry& entry, const FoundFile& found);
 
 // The entry's path leads to the entry's file: the same device and inode, created at the same time
 // (file systems give an inode's number to another file at once).

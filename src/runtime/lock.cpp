@@ -14,9 +14,19 @@ namespace forebay::runtime {
 namespace {
 constexpr long wait_limit_ns = 100'000'000;
 constexpr int spins = 64;   // about as long as a copy within a page takes
+constexpr int tries_apart = 8;
 constexpr int yields = 64;  // as long as the system needs to put a process to sleep
 constexpr long first_sleep_ns = 15'625;
 constexpr long longest_sleep_ns = 1'000'000;
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 }  // namespace
 
 void SharedMutex::init() {
@@ -29,7 +39,14 @@ void SharedMutex::init() {
 }
 
 bool SharedMutex::lock() {
-  if (pthread_mutex_lock(&mutex_) != EOWNERDEAD) return false;
+  // What is done under a lock is mostly over before a process could be put to sleep.
+  int result = pthread_mutex_trylock(&mutex_);
+  for (int spin = 1; result == EBUSY && spin < spins; ++spin) {
+    relax();
+    if (spin % tries_apart == 0) result = pthread_mutex_trylock(&mutex_);
+  }
+  if (result == EBUSY) result = pthread_mutex_lock(&mutex_);
+  if (result != EOWNERDEAD) return false;
   pthread_mutex_consistent(&mutex_);
   return true;
 }

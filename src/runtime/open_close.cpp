@@ -1,7 +1,5 @@
 // Opening and leaving a file of the cache: identity, entry, arena, seat.
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -66,14 +64,14 @@ uint32_t arena_for(Registry& registry, const ArenaConfig& config) {
 }
 
 // The entry of an open file, or a free one (handles == 0); no_entry if the table is full.
-uint32_t entry_for(Node& node, const struct stat& info) {
+uint32_t entry_for(Node& node, const FileIdentity& identity) {
   const Registry& registry = node.registry();
   uint32_t free_slot = no_entry;
   for (const FileEntry& file : registry.made_files()) {
     const uint32_t slot = registry.files.index_of(file);
     if (!file.in_use()) {
       free_slot = std::min(free_slot, slot);
-    } else if (file.identity.device == info.st_dev && file.identity.inode == info.st_ino) {
+    } else if (file.identity.device == identity.device && file.identity.inode == identity.inode) {
       return slot;
     }
   }
@@ -126,12 +124,11 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
 // What was done when it fails is undone by close().
 Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& options,
                          const StorageOpener& opener) {
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0) return Status::from_errno(errno);
-  if (!S_ISREG(info.st_mode)) return {Code::unsupported, 0, -1};
+  FoundFile found;
+  Status status = find_file(path, &found);
+  if (!status.ok()) return status;
   if (!valid(config_of(options))) return {Code::bad_argument, EINVAL, -1};
   options_ = options;
-  Status status;
   node_ = node_of(options.scope, options, &status);
   if (node_ == nullptr) return status;
   if (options.scope == Scope::process) {
@@ -148,7 +145,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   bool joined = false;
   {
     const RegistryLock lock(registry);
-    const uint32_t slot = entry_for(*node_, info);
+    const uint32_t slot = entry_for(*node_, found.identity);
     if (slot == no_entry) return {Code::no_memory, ENFILE, -1};
     FileEntry& entry = registry.files[slot];
     joined = entry.in_use();
@@ -160,7 +157,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
       entry.told.store(0);
       entry.write_through.store(0);
       entry.aside.store(0);
-      identify(entry, path, info);
+      identify(entry, found);
       join_job_changes(entry, node_->job());
     }
     const uint32_t seat = take_seat(*node_, slot);
@@ -195,7 +192,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
 
 void CachedFile::expect_local_speed() {
   const bool expected = options_.step_aside == StepAside::automatic && !options_.deterministic &&
-                        storage_->storage->local();
+                        node_->is_local(*file_, options_.storage, *storage_->storage);
   for (Direction* direction : {&writes_, &reads_}) {
     direction->local = {};
     if (expected) direction->local.expect(options_.local_bypass_bytes);

@@ -93,7 +93,7 @@ void CachedFile::judge(Direction& direction) {
 
 bool CachedFile::stays_aside(Direction& direction) {
   if (options_.step_aside == StepAside::always) {
-    ++statistics_.aside_calls;
+    count_call(statistics_.aside_calls, aside_counted_);
     return true;
   }
   if (!is_aside(direction) || options_.step_aside != StepAside::automatic) return false;

@@ -204,6 +204,7 @@ TEST_P(EveryPolicy, AShardIsRebuiltFromItsFrames) {
                               GetParam().attach(policy_state.data(), frames));
   shard.reset(0, frames, buckets);
   shard.add_usable(frames);
+  EXPECT_FALSE(shard.may_hold(page(0)));
   std::mt19937_64 random(17);
   const auto access = [&](int64_t number) {
     const Acquired got = shard.acquire(page(number), true, clean);
@@ -222,9 +223,18 @@ TEST_P(EveryPolicy, AShardIsRebuiltFromItsFrames) {
     for (FrameIndex& head : table) head = static_cast<FrameIndex>(random());
     for (FrameSlot& slot : slots) slot.hash_next = static_cast<FrameIndex>(random());
     state.free_head = static_cast<FrameIndex>(random());
+    if (death % 3 == 0) {  // in the middle of an earlier rebuild
+      state.rebuilds |= 1;
+      std::fill(table.begin(), table.end(), no_frame);
+      for (const int64_t number : before) EXPECT_TRUE(shard.may_hold(page(number)));
+    }
     shard.rebuild();
     EXPECT_EQ(state.resident, before.size());
-    for (const int64_t number : before) EXPECT_NE(shard.find(page(number)), no_frame);
+    EXPECT_EQ(state.rebuilds % 2, 0u);
+    for (const int64_t number : before) {
+      EXPECT_NE(shard.find(page(number)), no_frame);
+      EXPECT_TRUE(shard.may_hold(page(number)));
+    }
   }
 }
 
