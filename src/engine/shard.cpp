@@ -56,8 +56,7 @@ bool BasicShard<Slot>::may_hold(PageKey key) const {
   // A bucket is empty without reason only while it is made again.
   const std::atomic_ref<uint32_t> rebuilds(state_->rebuilds);
   const uint32_t before = rebuilds.load(std::memory_order_acquire);
-  const FrameIndex head =
-      std::atomic_ref<FrameIndex>(bucket(key)).load(std::memory_order_acquire);
+  const FrameIndex head = std::atomic_ref<FrameIndex>(bucket(key)).load(std::memory_order_acquire);
   return head != no_frame || before % 2 != 0 || rebuilds.load(std::memory_order_acquire) != before;
 }
 

@@ -76,8 +76,9 @@ Status ArenaCache::commit_frames(const Requester& who, std::vector<FrameIndex> f
         }
         if (frame.dirty_hint.load() == 0) continue;
         if (storage == nullptr) {
-          storage = file == who.file->id && who.can_write_storage ? who.storage
-                                                                  : callbacks_.find_storage(frame.file_slot, file);
+          storage = file == who.file->id && who.can_write_storage
+                        ? who.storage
+                        : callbacks_.find_storage(frame.file_slot, file);
           if (storage == nullptr) return {Code::access, EACCES, -1};
         }
         claimed.begin(f);

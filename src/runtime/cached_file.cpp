@@ -227,7 +227,8 @@ Status CachedFile::write_direct(Extent extent, const std::byte* memory, int64_t*
     const int64_t before = storage_ns == nullptr ? 0 : now_ns();
     std::optional<NotedWrite> noted;
     if (node_->registry().recoverable)
-      noted.emplace(*file_, node_->job(), *storage_->storage, arena_->may_be_dirty());
+      // A local file's times are by the clock that this write is noted by: nothing is to be asked.
+      noted.emplace(*file_, node_->job(), *storage_->storage, !local_ && arena_->may_be_dirty());
     status = storage_->storage->write({&request, 1}, counters);
     if (storage_ns != nullptr) *storage_ns = now_ns() - before;
     statistics_.write_requests += counters.requests;

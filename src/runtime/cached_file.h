@@ -201,7 +201,7 @@ class CachedFile {
   Status sample(Direction& direction, Extent extent, Direct past_cache, Cached cached);
   bool is_aside(const Direction& direction) const;
   bool stays_aside(Direction& direction);
-  bool bypasses_locally(const Direction& direction, Extent extent);
+  bool bypasses_locally(Direction& direction, Extent extent);
   bool adapts(const Direction& direction, int64_t length) const;
   bool samples_direct(Direction& direction, Extent extent, uint32_t calls);
   void judge(Direction& direction);
@@ -229,6 +229,7 @@ class CachedFile {
   Seat* seat_ = nullptr;
   uint32_t seat_number_ = 0;
   std::shared_ptr<OpenFile> storage_;
+  bool local_ = false;  // storage is of this node
   Translation translation_;
   int64_t last_page_ = -1;  // of the last access: the policy counts a run on one page once
   bool wants_write_through_ = false;

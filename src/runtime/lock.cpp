@@ -13,7 +13,7 @@ namespace forebay::runtime {
 
 namespace {
 constexpr long wait_limit_ns = 100'000'000;
-constexpr int spins = 64;   // about as long as a copy within a page takes
+constexpr int spins = 64;  // about as long as a copy within a page takes
 constexpr int tries_apart = 8;
 constexpr int yields = 64;  // as long as the system needs to put a process to sleep
 constexpr long first_sleep_ns = 15'625;

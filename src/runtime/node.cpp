@@ -393,9 +393,8 @@ Node* node_of(Scope scope, const Options& options, Status* status) {
     const std::string directory = segment_directory(options.arena_dir, status);
     if (directory.empty()) return nullptr;
     bool created = false;
-    node =
-        Node::join(directory, node_name(scope, options), options.recoverable, &created, status)
-            .release();
+    node = Node::join(directory, node_name(scope, options), options.recoverable, &created, status)
+               .release();
     // That of scope node looks after the caches of single processes, too.
     if (node != nullptr && scope == Scope::node && options.committer && options.recoverable)
       node->want_committer();

@@ -85,7 +85,8 @@ class Node {
   // Storage of the file in `slot`, opened for what `mode` needs.
   std::shared_ptr<OpenFile> storage(uint32_t slot, const StorageOpener& opener, OpenMode mode,
                                     Status* status);
-  // As the storage says, asked once a device and kind of storage: on a network it may cost a message.
+  // As the storage says, asked once a device and kind of storage: on a network it may cost a
+  // message.
   bool is_local(const FileEntry& file, const std::string& kind, Storage& storage);
   // Closes what was opened, or kept open, to commit pages of files that nobody has open any more.
   void close_unused();
@@ -161,9 +162,9 @@ class Node {
     uint32_t slot = 0;  // in the registry
     std::shared_ptr<OpenFile> file;
   };
-  std::map<uint64_t, Adopted> adopted_;          // by file id: pages of theirs were committed here
+  std::map<uint64_t, Adopted> adopted_;  // by file id: pages of theirs were committed here
   std::map<std::pair<uint64_t, std::string>, bool> local_;  // by device and kind of storage
-  std::map<uint64_t, CommitCost> commit_costs_;  // by device
+  std::map<uint64_t, CommitCost> commit_costs_;             // by device
   Helper helper_;
 };
 

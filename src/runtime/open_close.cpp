@@ -91,8 +91,7 @@ uint32_t take_seat(Node& node, uint32_t file_slot) {
   const std::span<Seat> seats = registry.made_seats();
   const auto free = std::find_if(seats.begin(), seats.end(),
                                  [](const Seat& seat) { return seat.file.load() == no_entry; });
-  const uint32_t number =
-      free != seats.end() ? registry.seats.index_of(*free) : node.make_seats();
+  const uint32_t number = free != seats.end() ? registry.seats.index_of(*free) : node.make_seats();
   if (number == no_entry) return no_entry;
   Seat& seat = registry.seats[number];
   seat.end.store(0);
@@ -191,8 +190,9 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
 }
 
 void CachedFile::expect_local_speed() {
-  const bool expected = options_.step_aside == StepAside::automatic && !options_.deterministic &&
-                        node_->is_local(*file_, options_.storage, *storage_->storage);
+  local_ = node_->is_local(*file_, options_.storage, *storage_->storage);
+  const bool expected =
+      local_ && options_.step_aside == StepAside::automatic && !options_.deterministic;
   for (Direction* direction : {&writes_, &reads_}) {
     direction->local = {};
     if (expected) direction->local.expect(options_.local_bypass_bytes);

@@ -33,8 +33,9 @@ class SharedSegment {
 
   std::byte* base() const { return base_; }  // past the segment's own header
   std::size_t bytes() const { return bytes_; }
-  // Puts memory behind [offset, offset + length), which nobody has used yet. False: there is none to be had; an eighth of the
-  // file system is left to others (MPI libraries keep their queues in /dev/shm).
+  // Puts memory behind [offset, offset + length), which nobody has used yet. False: there is none
+  // to be had; an eighth of the file system is left to others (MPI libraries keep their queues in
+  // /dev/shm).
   bool reserve(std::size_t offset, std::size_t length);
   // Maps those bytes into this process now instead of at the first touch.
   void populate(std::size_t offset, std::size_t length) const;

@@ -40,7 +40,8 @@ bool CachedFile::samples_direct(Direction& direction, Extent extent, uint32_t ca
 }
 
 // Counts such a call.
-bool CachedFile::bypasses_locally(const Direction& direction, Extent extent) {
+bool CachedFile::bypasses_locally(Direction& direction, Extent extent) {
+  if (direction.kind == writes_aside) direction.local.note_write(extent.length);
   if (!direction.local.takes(extent.length) || arena_->any_held(requester(), extent)) return false;
   count_call(statistics_.aside_calls, aside_counted_);
   return true;

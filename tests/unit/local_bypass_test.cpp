@@ -19,6 +19,18 @@ TEST(LocalBypass, TakesMiddlingAccessesFromTheFirstCallOn) {
   EXPECT_TRUE(bypass.takes(8 * kibibyte));
 }
 
+TEST(LocalBypass, KeepsMiddlingWritesAmongSmallOnes) {
+  LocalBypass bypass;
+  bypass.expect(8 * kibibyte);
+  bypass.note_write(300);
+  EXPECT_FALSE(bypass.takes(47 * kibibyte));
+  EXPECT_TRUE(bypass.takes(64 * kibibyte));
+  for (int call = 0; call < 31; ++call) bypass.note_write(25 * kibibyte);
+  EXPECT_FALSE(bypass.takes(47 * kibibyte));
+  bypass.note_write(25 * kibibyte);
+  EXPECT_TRUE(bypass.takes(47 * kibibyte));
+}
+
 TEST(LocalBypass, ForgivesCallsThatLoseTheProcessor) {
   LocalBypass bypass;
   bypass.expect(8 * kibibyte);
