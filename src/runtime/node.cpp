@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <new>
 #include <string_view>
+#include <type_traits>
 
 #include "runtime/committer.h"
 #include "runtime/file_identity.h"
@@ -216,18 +217,15 @@ uint32_t Node::make(Table<Entry, most>& table, std::atomic<uint32_t>& made) {
       static_cast<std::size_t>(reinterpret_cast<std::byte*>(&table[first]) - segment_->base());
   if (!segment_->reserve(offset, count * sizeof(Entry))) return no_entry;
   segment_->populate(offset, count * sizeof(Entry));
-  for (Entry& entry : table.first(first + count).subspan(first)) new (&entry) Entry;
+  for (Entry& entry : table.first(first + count).subspan(first)) {
+    new (&entry) Entry;
+    if constexpr (std::is_same_v<Entry, FileEntry>) entry.access.init();
+  }
   made.store(first + count);
   return first;
 }
 
-uint32_t Node::make_files() {
-  const uint32_t first = make(registry_->files, registry_->files_made);
-  if (first == no_entry) return no_entry;
-  for (FileEntry& file : registry_->made_files().subspan(first)) file.access.init();
-  return first;
-}
-
+uint32_t Node::make_files() { return make(registry_->files, registry_->files_made); }
 uint32_t Node::make_seats() { return make(registry_->seats, registry_->seats_made); }
 
 std::shared_ptr<OpenFile> Node::storage(uint32_t slot, const StorageOpener& opener, OpenMode mode,
