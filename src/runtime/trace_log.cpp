@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,6 +23,7 @@
 
 #include "extent/status.h"
 #include "runtime/clock.h"
+#include "runtime/tick_clock.h"
 #include "trace/layout_code.h"
 
 namespace forebay::runtime {
@@ -40,9 +40,7 @@ constexpr int64_t longest_held_ns = 500'000'000;
 constexpr uint32_t most_chunks = 256;  // of a thread: 40 MiB, used only as far as the helper lags
 constexpr int64_t most_ticks_unwritten = int64_t{1} << 31;  // about a second
 constexpr std::size_t most_views = 65'536;                  // told apart by what they look like
-constexpr int64_t least_calibration_ns = 10'000'000;
 constexpr int64_t first_calibration_ns = 100'000;
-constexpr std::size_t most_calibrations = 1024;
 
 // Completions travel among a thread's accesses, as ones that move no data in a routine that there
 // is not.
@@ -116,63 +114,27 @@ struct ThreadLog {
   }
 };
 
-// Time stamps as nanoseconds of CLOCK_MONOTONIC, by straight lines between moments when both were
-// read.
-class TickClock {
- public:
-  void begin() {
-    moments_.clear();
-    moments_.push_back(read());
-    latest_ticks_ = moments_.front().ticks;
-    while (now_ns() - moments_.front().ns < first_calibration_ns) {
-    }
-    moments_.push_back(read());
+// Ticks and CLOCK_MONOTONIC; the clock is read between two stamps that lie closest.
+Moment read_moment() {
+  Moment best{};
+  int64_t shortest = INT64_MAX;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const int64_t before = trace_ticks();
+    const int64_t ns = now_ns();
+    const int64_t took = trace_ticks() - before;
+    if (took >= shortest) continue;
+    shortest = took;
+    best = {before + took / 2, ns};
   }
-  void calibrate() {
-    const Moment now = read();
-    if (now.ns - moments_.back().ns < least_calibration_ns) return;
-    // Stamps of after the last moment may have been told by the line up to it: the new line begins
-    // where that has led, so that no later stamp is told an earlier time.
-    const Moment told{latest_ticks_, ns(latest_ticks_)};
-    if (told.ticks > moments_.back().ticks) {
-      if (now.ticks <= told.ticks || now.ns < told.ns) return;
-      moments_.push_back(told);
-    }
-    moments_.push_back(now);
-    while (moments_.size() > most_calibrations) moments_.pop_front();
-  }
-  int64_t ns(int64_t ticks) {
-    latest_ticks_ = std::max(latest_ticks_, ticks);
-    auto later = std::upper_bound(moments_.begin() + 1, moments_.end() - 1, ticks,
-                                  [](int64_t t, const Moment& moment) { return t < moment.ticks; });
-    const Moment& end = *later;
-    const Moment& begin = *(later - 1);
-    const double rate = static_cast<double>(end.ns - begin.ns) /
-                        static_cast<double>(std::max<int64_t>(1, end.ticks - begin.ticks));
-    return begin.ns + static_cast<int64_t>(static_cast<double>(ticks - begin.ticks) * rate);
-  }
+  return best;
+}
 
- private:
-  struct Moment {
-    int64_t ticks, ns;
-  };
-  // The clock is read between two stamps that lie closest.
-  static Moment read() {
-    Moment best{};
-    int64_t shortest = INT64_MAX;
-    for (int attempt = 0; attempt < 5; ++attempt) {
-      const int64_t before = trace_ticks();
-      const int64_t ns = now_ns();
-      const int64_t took = trace_ticks() - before;
-      if (took >= shortest) continue;
-      shortest = took;
-      best = {before + took / 2, ns};
-    }
-    return best;
+TickClock begin_clock() {
+  const Moment first = read_moment();
+  while (now_ns() - first.ns < first_calibration_ns) {
   }
-  std::deque<Moment> moments_;
-  int64_t latest_ticks_ = 0;  // of those that were told a time
-};
+  return {first, read_moment()};
+}
 
 class TraceLog {
  public:
@@ -212,7 +174,7 @@ class TraceLog {
   int write_error_ = 0;
   uint64_t accesses_ = 0;  // handed over
   uint64_t unwritten_ = 0;
-  TickClock clock_;
+  TickClock clock_{{0, 0}, {1, 1}};
   std::thread helper_;
   std::vector<trace::Access> together_;  // what becomes a block
   bool holding_ = false;                 // some log holds chunks
@@ -269,7 +231,7 @@ bool TraceLog::start(const TraceSettings& settings) {
   written_bytes_ = write_error_ = 0;
   accesses_ = unwritten_ = 0;
   stop_.store(false);
-  clock_.begin();
+  clock_ = begin_clock();
   zero_ns_ = now_ns();
   trace::ProcessInfo process = settings.process;
   process["zero_monotonic_ns"] = std::to_string(zero_ns_);
@@ -363,7 +325,7 @@ void TraceLog::wait_for_work() {
 
 void TraceLog::drain() {
   const std::lock_guard guard(mutex_);
-  clock_.calibrate();
+  clock_.calibrate(read_moment());
   holding_ = false;
   for (ThreadLog* log : logs_) {
     drain(*log);

@@ -1,0 +1,49 @@
+// Time stamps in ticks are told the time of the clock, to a few microseconds, and none backwards.
+#include "runtime/tick_clock.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+namespace forebay::runtime {
+namespace {
+
+constexpr double ns_per_tick = 0.4761;  // 2.1 GHz
+
+int64_t ticks_at(int64_t ns) { return static_cast<int64_t>(static_cast<double>(ns) / ns_per_tick); }
+
+TEST(TickClock, TwoMomentsCloseTogetherTellNoRate) {
+  TickClock clock({ticks_at(0), 0}, {ticks_at(100'000), 100'000});
+  (void)clock.ns(ticks_at(64'999'900));
+  clock.calibrate({ticks_at(65'000'000), 65'000'050});  // read late by 50 ns of the 100 since
+  EXPECT_NEAR(clock.ns(ticks_at(74'000'000)), 74'000'000, 2'000);
+}
+
+TEST(TickClock, StampsAreToldTheTimeAndNoneBackwards) {
+  constexpr int64_t noise_ns = 50;  // of a reading
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    std::mt19937 random(seed);
+    const auto draw = [&](int64_t from, int64_t to) {
+      return std::uniform_int_distribution<int64_t>(from, to)(random);
+    };
+    const auto read = [&](int64_t ns) {
+      return Moment{ticks_at(ns), ns + draw(-noise_ns, noise_ns)};
+    };
+    int64_t now = 100'000;
+    TickClock clock(read(0), read(now));
+    int64_t last = 0;
+    for (int step = 0; step < 2000; ++step) {
+      now += draw(1, draw(0, 9) == 0 ? 5'000'000 : 2'000);
+      if (draw(0, 3) == 0) clock.calibrate(read(now));
+      const int64_t told = clock.ns(ticks_at(now));
+      ASSERT_GE(told, last) << "seed " << seed << ", step " << step;
+      // A thousandth is how far the first two readings may be off.
+      ASSERT_LT(std::abs(told - now), 30'000) << "seed " << seed << ", step " << step;
+      last = told;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace forebay::runtime
