@@ -6,7 +6,6 @@ import os
 import signal
 import struct
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -30,29 +29,10 @@ CACHES: tuple[Mapping[str, str], ...] = (
 )
 
 
-def segments(job: str) -> list[Path]:
-    """What the job has in shared memory."""
-    return list(Path(f"/dev/shm/forebay-{os.geteuid()}").glob(f"{job}*"))
-
-
 def await_recovery(job: str) -> None:
     """Returns when nothing is left of the job's caches."""
-    patience = time.monotonic() + RECOVERY_SECONDS
-    while segments(job):
-        assert time.monotonic() < patience, f"still there: {segments(job)}"
-        time.sleep(0.02)
-
-
-def await_recovery_with_help(job: str) -> None:
-    """The same where the first process to open may die in the midst of opening, with no committer
-    yet and nothing written: what it leaves is cleared away as `forebay run` and later jobs do."""
-    for _ in range(100):
-        if not segments(job):
-            return
-        time.sleep(0.05)
-    recover = [sys.executable, "-m", "forebay", "recover"]
-    subprocess.run(recover, capture_output=True, timeout=60, check=True)
-    await_recovery(job)
+    left = forebay.await_recovery(job, RECOVERY_SECONDS)
+    assert not left, f"still there: {left}"
 
 
 def command_of(

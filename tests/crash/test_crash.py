@@ -143,7 +143,7 @@ def test_killed_at_a_storage_call(
         command = injector.preloaded(words, {**settings, **variables})
         launch = mpi.launch_command(installation, layout.ranks, command)
         outcome = mpi.run(launch, installation.environment, timeout_seconds=60)
-        jobs.await_recovery_with_help(job)
+        jobs.await_recovery(job)
         assert history.violations(folder / "file", folder / "history", layout) == [], str(outcome)
         if (folder / "count").exists():
             return int((folder / "count").read_text())

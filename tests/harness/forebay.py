@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from harness import mpi
 
+RECOVER = [mpi.WHEELS[0].python, "-m", "forebay", "recover"]
 LIBRARIES = Path(os.environ.get("FOREBAY_LIB_DIR", mpi.ROOT / "build" / "gcc" / "lib"))
 
 
@@ -123,3 +125,27 @@ def first_difference(plain: Run, cached: Run) -> str:
         place = next((i for i, (a, b) in pairs if a != b), min(len(expected), len(found)))
         return f"{name} at {place} (sizes {len(expected)} and {len(found)})"
     return "nowhere"
+
+
+def segments(job: str) -> list[Path]:
+    """What the job has in shared memory."""
+    return sorted(Path(f"/dev/shm/forebay-{os.geteuid()}").glob(f"{job}*"))
+
+
+def await_recovery(job: str, seconds: float, keeps_bytes: bool = False) -> list[Path]:
+    """Waits until nothing is left of a dead job's caches; what is, after so many seconds.
+
+    Bytes are its committer's to save. A job without pages has no committer; what it leaves, without
+    a byte, is cleared away by `forebay recover`, as the user's next job would. That is asked to
+    save bytes only where the job `keeps_bytes` that storage would not take.
+    """
+    begin = time.monotonic()
+    look = begin + 1
+    while segments(job) and (now := time.monotonic()) < begin + seconds:
+        if now >= look:
+            look = now + 1
+            listed = mpi.run([*RECOVER, "--list"], timeout_seconds=seconds)
+            if keeps_bytes or "nothing to recover" in listed.output:
+                mpi.run(RECOVER, timeout_seconds=seconds)
+        time.sleep(0.01)
+    return segments(job)

@@ -30,13 +30,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import matrix
 
-from harness import mpi
+from harness import forebay, mpi
 
 LIFE_SECONDS = 240
 RECOVERY_SECONDS = 120
 # What a program says of itself, or launchers of a rank that ended by a signal no schedule sends.
 FAILED = re.compile(r"random_io: FAILED.*(\n  .*){0,4}|.*\bsignal:? (4|6|7|8|11)\b.*")
-RECOVER = [mpi.WHEELS[0].python, "-m", "forebay", "recover"]
 
 
 @dataclass
@@ -80,7 +79,8 @@ class Job:
             return False
         self.killed += outcome.code != 0
         if arenas is None:
-            self.failure = await_committer(name, self._keeps_bytes(life))
+            left = forebay.await_recovery(name, RECOVERY_SECONDS, self._keeps_bytes(life))
+            self.failure = f"the committer has left {left}" if left else ""
         else:
             self.failure = recover(arenas, draw)
         return not self.failure
@@ -91,22 +91,9 @@ class Job:
         return any("# kept" in journal.read_text() for journal in journals)
 
 
-def await_committer(job: str, keeps_bytes: bool) -> str:
-    """Returns when nothing is left of the job's caches but what no committer looks after."""
-    folder = Path(f"/dev/shm/forebay-{os.geteuid()}")
-    patience = time.monotonic() + RECOVERY_SECONDS
-    while left := [path.name for path in folder.glob(f"{job}*")]:
-        if time.monotonic() > patience:
-            return f"the committer has left {left}"
-        if keeps_bytes:
-            mpi.run(RECOVER, timeout_seconds=RECOVERY_SECONDS)  # none while it is at work
-        time.sleep(0.01)
-    return ""
-
-
 def recover(arenas: Path, draw: random.Random) -> str:
     """Recovers by hand; in half of the cases it is killed first, once or twice."""
-    command = [*RECOVER, str(arenas)]
+    command = [*forebay.RECOVER, str(arenas)]
     for _ in range(draw.choice((0, 0, 1, 2))):
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as first:
             with suppress(subprocess.TimeoutExpired):
