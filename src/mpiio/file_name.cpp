@@ -1,7 +1,5 @@
 #include "mpiio/file_name.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <string_view>
 
@@ -12,25 +10,14 @@ namespace {
 constexpr std::string_view mounted[] = {"ufs",   "nfs",    "xfs", "lustre", "gpfs",
                                         "panfs", "beegfs", "pfs", "piofs"};
 
-bool regular_file(const std::string& path) {
-  struct stat found {};
-  return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
-}
+}  // namespace
 
-std::string without_prefix(const std::string& name) {
+std::string posix_path(const std::string& name) {
   const std::size_t colon = name.find(':');
   if (colon == std::string::npos) return name;
   const std::string_view prefix = std::string_view(name).substr(0, colon);
   const bool known = std::find(std::begin(mounted), std::end(mounted), prefix) != std::end(mounted);
   return known ? name.substr(colon + 1) : name;
-}
-
-}  // namespace
-
-std::optional<std::string> posix_path(const std::string& name) {
-  const std::string path = without_prefix(name);
-  if (regular_file(path)) return path;
-  return std::nullopt;
 }
 
 }  // namespace forebay::mpiio

@@ -141,9 +141,7 @@ StorageOpener storage_opener(Opening& opening) {
 
 // This rank's part of opening, which may fail on it alone.
 std::unique_ptr<Handle> open_alone(Opening& opening, Status* status) {
-  const std::optional<std::string> path = posix_path(opening.name);
-  *status = {Code::unsupported, 0, -1};
-  if (!path || runtime::node(process_options(), status) == nullptr) return nullptr;
+  if (runtime::node(process_options(), status) == nullptr) return nullptr;
   auto handle = std::make_unique<Handle>();
   handle->file = opening.file;
   handle->name = opening.name;
@@ -154,8 +152,8 @@ std::unique_ptr<Handle> open_alone(Opening& opening, Status* status) {
   mpi().Comm_size(opening.comm, &handle->ranks);
   handle->ordered.all_bytes.resize(static_cast<std::size_t>(handle->ranks));
   // Last, for what it takes over from earlier handles must not be given up again.
-  handle->cached = CachedFile::open(*path, open_mode(opening.amode), opening.options, status,
-                                    storage_opener(opening));
+  handle->cached = CachedFile::open(posix_path(opening.name), open_mode(opening.amode),
+                                    opening.options, status, storage_opener(opening));
   return handle->cached == nullptr ? nullptr : std::move(handle);
 }
 

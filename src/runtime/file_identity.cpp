@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/sysmacros.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -15,7 +14,7 @@ namespace {
 
 int64_t ns_of(const struct statx_timestamp& time) { return time.tv_sec * second_ns + time.tv_nsec; }
 
-// False, with errno: there is none.
+// False: there is none.
 bool ask(const char* path, struct statx* info) {
   return statx(AT_FDCWD, path, 0, STATX_BASIC_STATS | STATX_BTIME, info) == 0;
 }
@@ -40,8 +39,7 @@ std::string absolute_path(const std::string& path) {
 
 Status find_file(const std::string& path, FoundFile* found) {
   struct statx info;
-  if (!ask(path.c_str(), &info)) return Status::from_errno(errno);
-  if (!S_ISREG(info.stx_mode)) return {Code::unsupported, 0, -1};
+  if (!ask(path.c_str(), &info) || !S_ISREG(info.stx_mode)) return {Code::unsupported, 0, -1};
   *found = {identity_of(info), ns_of(info.stx_mtime), runtime::absolute_path(path)};
   return {};
 }

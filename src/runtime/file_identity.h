@@ -19,6 +19,7 @@ struct FoundFile {
   int64_t modified_ns = 0;
   std::string absolute_path;
 };
+// Unsupported where the path is not one of a regular file.
 Status find_file(const std::string& path, FoundFile* found);
 
 // Notes in a new entry which file it is, and its time of modification.

@@ -324,9 +324,9 @@ pid_t nodes_process = 0;
 int64_t nodes_memory[2] = {};  // at their highest
 
 void forget_parents_nodes() {
-  if (nodes_process == getpid()) return;
+  if (nodes_process == process_number()) return;
   nodes[0] = nodes[1] = nullptr;
-  nodes_process = getpid();
+  nodes_process = process_number();
 }
 
 // Memory is not given back before a node is left.
@@ -337,7 +337,7 @@ void note_memory() {
 }
 
 Node::Name node_name(Scope scope, const Options& options) {
-  const std::string process = std::to_string(getpid());
+  const std::string process = std::to_string(process_number());
   Node::Name name;
   name.job = options.job.empty() ? "process-" + process : options.job;
   name.registry = name.job;

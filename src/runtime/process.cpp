@@ -1,12 +1,15 @@
 #include "runtime/process.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace forebay::runtime {
 
@@ -48,7 +51,27 @@ uint64_t name_space() {
   return stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
 }
 
+// A word that is zero again in every fork's child; null: the system does not do that.
+std::atomic<pid_t>* zero_in_forks() {
+  constexpr std::size_t bytes = sizeof(std::atomic<pid_t>);
+  void* const page =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return nullptr;
+  if (madvise(page, bytes, MADV_WIPEONFORK) == 0) return new (page) std::atomic<pid_t>{0};
+  munmap(page, bytes);
+  return nullptr;
+}
+
 }  // namespace
+
+pid_t process_number() {
+  static std::atomic<pid_t>* const known = zero_in_forks();
+  if (known == nullptr) return getpid();
+  if (const pid_t pid = known->load(std::memory_order_relaxed); pid != 0) return pid;
+  const pid_t pid = getpid();
+  known->store(pid, std::memory_order_relaxed);
+  return pid;
+}
 
 ProcessId this_process() { return process_numbered(getpid()); }
 

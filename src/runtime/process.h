@@ -17,6 +17,9 @@ struct ProcessId {
 ProcessId this_process();
 ProcessId process_numbered(pid_t pid);
 
+// As getpid(), in a fork's child, too, but most often without asking the system.
+pid_t process_number();
+
 // Who started it, or has adopted it since; 0: not known.
 pid_t parent_of(pid_t pid);
 
