@@ -41,7 +41,10 @@ bool CachedFile::samples_direct(Direction& direction, Extent extent, uint32_t ca
 
 // Counts such a call.
 bool CachedFile::bypasses_locally(Direction& direction, Extent extent) {
-  if (direction.kind == writes_aside) direction.local.note_write(extent.length);
+  if (direction.kind == writes_aside)
+    direction.local.note_write(extent.length);
+  else
+    direction.local.note_read();
   if (!direction.local.takes(extent.length) || arena_->any_held(requester(), extent)) return false;
   count_call(statistics_.aside_calls, aside_counted_);
   return true;

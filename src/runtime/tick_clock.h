@@ -13,8 +13,8 @@ struct Moment {
   int64_t ticks, ns;
 };
 
-// By straight lines between moments, and beyond the last one at the rate over all that were read: two
-// that are close together tell none.
+// By straight lines between moments, and beyond the last one at the rate over all that were read:
+// two that are close together tell none.
 class TickClock {
  public:
   static constexpr int64_t least_apart_ns = 10'000'000;
