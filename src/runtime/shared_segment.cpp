@@ -85,7 +85,7 @@ bool reserve_file(int descriptor, std::size_t offset, std::size_t length) {
 // Maps memory that is there into this process: where the kernel is asked to read, it maps the
 // neighbours of a page along with it, 64 KiB unless configured otherwise. What is read is not used,
 // and may be written meanwhile.
-[[gnu::no_sanitize("thread")]] void map_around(const std::byte* begin, std::size_t length) {
+__attribute__((no_sanitize("thread"))) void map_around(const std::byte* begin, std::size_t length) {
   constexpr std::uintptr_t around = 64 << 10;
   const auto first = reinterpret_cast<std::uintptr_t>(begin);
   for (std::uintptr_t at = first; at < first + length; at = (at / around + 1) * around)

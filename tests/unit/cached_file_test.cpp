@@ -207,7 +207,8 @@ TEST(CachedFileDelta, APartialWriteFillsItsPageFirst) {
   constexpr int64_t page = 4096;
   const auto opened = [](const TemporaryFile& disk, const std::string& kind) {
     Status status;
-    const Options options = options_for({kind, page, 16 * page, 1 << 20});
+    Options options = options_for({kind, page, 16 * page, 1 << 20});
+    options.step_aside = StepAside::never;
     return CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
   };
   const std::vector<std::byte> old(4 * page, std::byte{1}), behind(page, std::byte{2});
@@ -281,7 +282,9 @@ class CachedFileShared : public ::testing::TestWithParam<Setting> {};
 TEST(CachedFileOptions, ChangeOnAnOpenFile) {
   TemporaryFile disk;
   Status status;
-  auto file = CachedFile::open(disk.path(), OpenMode::read_write, {}, &status);
+  Options options;
+  options.step_aside = StepAside::never;
+  auto file = CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
   ASSERT_NE(file, nullptr);
   const std::vector<std::byte> record(300, std::byte{7});
   const auto write = [&](int64_t offset) {
