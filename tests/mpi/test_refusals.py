@@ -55,7 +55,7 @@ def test_one_rank_is_refused(
     for rank in range(RANKS):
         settings, before = REFUSALS[refusal] if rank == odd_rank else ({}, "")
         command += [*([":"] if rank else []), "-n", "1"]
-        settings = {**settings, "FOREBAY_STATS_JSON": str(counted)}
+        settings = {"FOREBAY_STEP_ASIDE": "never", **settings, "FOREBAY_STATS_JSON": str(counted)}
         command += rank_command(executable, settings, before)
     outcome = mpi.run(command, installation.environment, folder)
     assert outcome.code == 0, str(outcome)

@@ -17,17 +17,20 @@ from harness import forebay, mpi
 FOLDER = Path(__file__).parent
 FULLY_TESTED = mpi.WHEELS  # the others run the default configuration
 
-# None: without Forebay. The ranks of "nodes" are on nodes of their own, as far as Forebay can tell;
-# on one node consistency=mpi changes nothing.
+# None: without Forebay. With "automatic" it may step aside, as it does for users; all others are
+# served by the cache from the first byte. The ranks of "nodes" are on nodes of their own, as far as
+# Forebay can tell; on one node consistency=mpi changes nothing.
+CACHED = {"FOREBAY_STEP_ASIDE": "never"}
 CONFIGURATIONS: dict[str, dict[str, str] | None] = {
     "plain": None,
-    "default": {},
-    "process": {"FOREBAY_SCOPE": "process"},
-    "nodes": {"FOREBAY_CONSISTENCY": "mpi"},
-    "tree": {"FOREBAY_PAGE_KIND": "tree"},
-    "delta": {"FOREBAY_PAGE_KIND": "delta"},
-    "mpi-storage": {"FOREBAY_STORAGE": "mpi"},
-    "small-pages": {"FOREBAY_PAGE_SIZE": "512", "FOREBAY_CACHE_SIZE": "64KiB"},
+    "automatic": {},
+    "default": CACHED,
+    "process": CACHED | {"FOREBAY_SCOPE": "process"},
+    "nodes": CACHED | {"FOREBAY_CONSISTENCY": "mpi"},
+    "tree": CACHED | {"FOREBAY_PAGE_KIND": "tree"},
+    "delta": CACHED | {"FOREBAY_PAGE_KIND": "delta"},
+    "mpi-storage": CACHED | {"FOREBAY_STORAGE": "mpi"},
+    "small-pages": CACHED | {"FOREBAY_PAGE_SIZE": "512", "FOREBAY_CACHE_SIZE": "64KiB"},
 }
 
 
@@ -76,5 +79,7 @@ def test_program(
         program = forebay.on_nodes(program, ranks)
     run = forebay.launch(installation, ranks, program, tmp_path / "run", settings)
     assert run.outcome.code == 0, str(run.outcome)
-    if settings is not None:
+    if configuration == "automatic":
+        assert run.statistics is not None and run.statistics["total"]["cached"], str(run.outcome)
+    elif settings is not None:
         forebay.assert_served(run.statistics, run.outcome)
