@@ -149,6 +149,7 @@ def test_a_volatile_cache_is_forgotten(tmp_path: Path) -> None:
     settings = {
         "FOREBAY_JOB": f"volatile-{os.getpid()}",
         "FOREBAY_RECOVERABLE": "false",
+        "FOREBAY_STEP_ASIDE": "never",
         "FOREBAY_WRITE_BEHIND": "false",
         "FOREBAY_ARENA_DIR": str(tmp_path / "arenas"),
     }
