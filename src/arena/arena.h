@@ -26,8 +26,9 @@ struct ArenaShape {
 // `shards` says otherwise (> 0).
 ArenaShape shape_arena(int64_t capacity_bytes, int64_t page_size, int64_t shards);
 
-// Byte offsets from the arena's base. Page data comes last and begins on a 4096-byte boundary;
-// everything before it is small and reserved at once.
+// Byte offsets from the arena's base. What stands before the frames is small and reserved at once;
+// frames, page states and page data, which begins on a 4096-byte boundary, get memory as shards
+// grow.
 struct ArenaLayout {
   std::size_t shards, driver, buckets, policies, frames, page_states, data, total;
   std::size_t driver_stride, policy_stride, page_state_stride;

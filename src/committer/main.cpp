@@ -7,16 +7,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "runtime/node.h"
 
 namespace {
 
-using forebay::runtime::most_processes;
 using forebay::runtime::Node;
+using forebay::runtime::ProcessEntry;
 using forebay::runtime::Registry;
 
 constexpr int look_again_ms = 200;  // for processes that have joined
@@ -37,8 +39,9 @@ void report(const char* path, const std::vector<Node::Saved>& files) {
 class Watch {
  public:
   void update(const Registry& registry) {
-    for (uint32_t p = 0; p < most_processes; ++p) {
-      const pid_t pid = registry.processes[p].pid;
+    for (const ProcessEntry& process : registry.made_processes()) {
+      const uint32_t p = registry.processes.index_of(process);
+      const pid_t pid = process.id.pid;
       const auto known = descriptors_.find(p);
       if (known != descriptors_.end() && known->second.pid == pid) continue;
       if (known != descriptors_.end()) {
@@ -72,10 +75,10 @@ class Watch {
 };
 
 bool anybody_else(const Node& node, const Registry& registry) {
-  for (uint32_t p = 0; p < most_processes; ++p) {
-    if (p != node.process() && registry.processes[p].pid != 0) return true;
-  }
-  return false;
+  const std::span<const ProcessEntry> processes = registry.made_processes();
+  return std::any_of(processes.begin(), processes.end(), [&](const ProcessEntry& process) {
+    return process.id.pid != 0 && registry.processes.index_of(process) != node.process();
+  });
 }
 
 }  // namespace

@@ -57,11 +57,10 @@ std::unique_ptr<ArenaCache> ArenaCache::join(const std::string& path, uint32_t n
     }
   };
   cache->segment_ = SharedSegment::join(
-      path, layout.total, layout.page_states,
+      path, layout.total, layout.frames,
       [&](std::byte* base) {
         attach(base);
         new (cache->header_) Header{};
-        for (uint32_t f = 0; f < shape.frames; ++f) new (cache->frames_ + f) Frame;
         for (uint32_t s = 0; s < shape.shards; ++s) {
           auto* driver = new (base + layout.driver + s * layout.driver_stride) DriverShard;
           driver->lock.init();
@@ -108,7 +107,7 @@ void ArenaCache::drain(FrameIndex frame) const {
     Backoff backoff;
     while (seat.busy.load(std::memory_order_seq_cst) == word) {
       // A process that died in mid-copy left nothing published: its seat is given back.
-      if (backoff.pause() && !alive(registry_->processes[seat.process])) {
+      if (backoff.pause() && !alive(registry_->processes[seat.process].id)) {
         uint64_t expected = word;
         seat.busy.compare_exchange_strong(expected, 0);
       }
@@ -147,9 +146,11 @@ bool ArenaCache::grow(Shard& shard) {
   for (uint32_t frames : {step, 1u}) {
     const std::size_t bytes = (page + layout_->page_state_stride) * frames;
     if (MemoryGroups::mine().have_room_for(static_cast<int64_t>(bytes)) &&
+        segment_->reserve(layout_->frames + sizeof(Frame) * first, sizeof(Frame) * frames) &&
         segment_->reserve(layout_->data + page * first, page * frames) &&
         segment_->reserve(layout_->page_states + layout_->page_state_stride * first,
                           layout_->page_state_stride * frames)) {
+      for (FrameIndex f = first; f < first + frames; ++f) new (frames_ + f) Frame;
       shard.add_usable(frames);
       return true;
     }

@@ -28,7 +28,7 @@ void ArenaCache::repair_shard(uint32_t shard) {
   for (FrameIndex f = s.first_frame; f < s.first_frame + s.usable; ++f) {
     Frame& frame = frames_[f];
     if (frame.key.file == 0) continue;
-    if (frame.io == FrameIo::idle || !alive(registry_->processes[frame.io_process])) {
+    if (frame.io == FrameIo::idle || !alive(registry_->processes[frame.io_process].id)) {
       repair_frame(f);
     } else if (!kind_->lock_free()) {
       kind_->repair(state(f), page_size());
@@ -54,7 +54,7 @@ void ArenaCache::end_io_of_the_dead(uint32_t shard) {
   const ShardState& s = shards_[shard].state();
   for (FrameIndex f = s.first_frame; f < s.first_frame + s.usable; ++f) {
     const Frame& frame = frames_[f];
-    if (frame.io != FrameIo::idle && !alive(registry_->processes[frame.io_process]))
+    if (frame.io != FrameIo::idle && !alive(registry_->processes[frame.io_process].id))
       repair_frame(f);
   }
 }

@@ -1,6 +1,8 @@
 #include "runtime/memory_groups.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +15,9 @@ namespace forebay::runtime {
 
 struct MemoryGroups::Controller {
   const char* file_system;            // its type among the mounts
+  const char* option;                 // that its mount has; "" for none
+  decltype(statfs::f_type) magic;     // of the file system
+  std::array<const char*, 2> places;  // where it is mounted most often; "" for none
   std::array<const char*, 2> limits;  // "" for none
   const char* usage;
   std::array<const char*, 2> file_pages;  // keys of memory.stat
@@ -20,12 +25,20 @@ struct MemoryGroups::Controller {
 
 const MemoryGroups::Controller MemoryGroups::version1{
     "cgroup",
+    "memory",
+    CGROUP_SUPER_MAGIC,
+    {"/sys/fs/cgroup/memory", ""},
     {"memory.limit_in_bytes", ""},
     "memory.usage_in_bytes",
     {"total_active_file ", "total_inactive_file "}};
 // Beyond "high" the kernel slows the group down.
-const MemoryGroups::Controller MemoryGroups::version2{
-    "cgroup2", {"memory.max", "memory.high"}, "memory.current", {"active_file ", "inactive_file "}};
+const MemoryGroups::Controller MemoryGroups::version2{"cgroup2",
+                                                      "",
+                                                      CGROUP2_SUPER_MAGIC,
+                                                      {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"},
+                                                      {"memory.max", "memory.high"},
+                                                      "memory.current",
+                                                      {"active_file ", "inactive_file "}};
 
 namespace {
 
@@ -96,6 +109,14 @@ std::optional<Mount> find_mount(std::string_view mounts, std::string_view type,
   return std::nullopt;
 }
 
+// Whether all groups of such a file system are seen at `place`, `group` among them.
+bool is_mounted_at(const std::string& place, decltype(statfs::f_type) magic,
+                   std::string_view group) {
+  struct statfs info;
+  return !place.empty() && statfs(place.c_str(), &info) == 0 && info.f_type == magic &&
+         !group.starts_with("/..") && access((place + std::string(group)).c_str(), F_OK) == 0;
+}
+
 // The folder of `group`; the top where that is not seen from here.
 std::string folder_of(const Mount& mount, std::string_view group) {
   const std::string_view root = mount.root == "/" ? "" : mount.root;
@@ -107,11 +128,33 @@ std::string folder_of(const Mount& mount, std::string_view group) {
 }  // namespace
 
 const MemoryGroups& MemoryGroups::mine() {
-  static const MemoryGroups groups(text_of("/proc/self/cgroup"), text_of("/proc/self/mountinfo"));
+  static const MemoryGroups groups = of_this_process();
+  return groups;
+}
+
+// The table of mounts, which takes long to read, is asked only for what is not where it mostly is.
+MemoryGroups MemoryGroups::of_this_process() {
+  MemoryGroups groups;
+  std::string mounts;
+  groups.add(text_of("/proc/self/cgroup"),
+             [&](const Controller& controller, std::string_view group) -> std::optional<Mount> {
+               for (const char* place : controller.places) {
+                 if (is_mounted_at(place, controller.magic, group)) return Mount{"/", place};
+               }
+               if (mounts.empty()) mounts = text_of("/proc/self/mountinfo");
+               return find_mount(mounts, controller.file_system, controller.option);
+             });
   return groups;
 }
 
 MemoryGroups::MemoryGroups(std::string_view membership, std::string_view mounts) {
+  add(membership, [&](const Controller& controller, std::string_view) {
+    return find_mount(mounts, controller.file_system, controller.option);
+  });
+}
+
+template <typename FindMount>
+void MemoryGroups::add(std::string_view membership, const FindMount& find) {
   while (!membership.empty()) {
     std::string_view line = next(membership, '\n');
     const std::string_view hierarchy = next(line, ':');
@@ -119,8 +162,8 @@ MemoryGroups::MemoryGroups(std::string_view membership, std::string_view mounts)
     const bool is_version1 = lists(controllers, "memory");
     if (!is_version1 && hierarchy != "0") continue;
     const Controller& controller = is_version1 ? version1 : version2;
-    const auto mount = find_mount(mounts, controller.file_system, is_version1 ? "memory" : "");
-    if (mount) add_levels(controller, folder_of(*mount, line), std::string(mount->top));
+    if (const std::optional<Mount> mount = find(controller, line))
+      add_levels(controller, folder_of(*mount, line), std::string(mount->top));
   }
 }
 

@@ -33,6 +33,10 @@ class MemoryGroups {
     int64_t limit_bytes;
   };
   static const Controller version1, version2;
+  MemoryGroups() = default;
+  template <typename FindMount>
+  void add(std::string_view membership, const FindMount& find);
+  static MemoryGroups of_this_process();
   void add_levels(const Controller& controller, std::string folder, const std::string& top);
   static int64_t cached_file_bytes(const Level& level);
 

@@ -35,9 +35,7 @@ std::string prefix_of(const std::string& registry_path) {
   return registry_path.substr(0, registry_path.size() - registry_suffix.size());
 }
 
-// To what this process's control groups allow.
-void lower_memory_limit(Registry& registry) {
-  const int64_t mine = MemoryGroups::mine().limit_bytes();
+void lower_memory_limit(Registry& registry, int64_t mine) {
   int64_t known = registry.memory_limit.load();
   while (mine < known && !registry.memory_limit.compare_exchange_weak(known, mine)) {
   }
@@ -51,14 +49,18 @@ std::string arena_path(const std::string& prefix, uint32_t number) {
 
 std::unique_ptr<Node> Node::join(const std::string& directory, const Name& name, bool recoverable,
                                  bool* created, Status* status) {
+  *created = false;
+  // Before others may wait for it.
+  const ProcessId process = this_process();
+  const int64_t memory_limit = MemoryGroups::mine().limit_bytes();
   // The registry may be about to be removed by the last process that leaves: then join anew.
   for (;;) {
     std::unique_ptr<Node> node(new Node);
     node->prefix_ = directory + "/" + name.registry;
     node->path_ = node->prefix_ + std::string(registry_suffix);
-    *created = false;
     node->segment_ = SharedSegment::join(
-        node->path_, sizeof(Registry), offsetof(Registry, files),
+        node->path_, sizeof(Registry),
+        offsetof(Registry, processes) + first_processes * sizeof(ProcessEntry),
         [&](std::byte* base) {
           auto* registry = new (base) Registry;
           registry->lock.init();
@@ -68,17 +70,16 @@ std::unique_ptr<Node> Node::join(const std::string& directory, const Name& name,
           registry->identity = random_word();
           name.job.copy(registry->job, sizeof registry->job - 1);
           registry->recoverable = recoverable;
-          registry->processes[0] = this_process();
-          lower_memory_limit(*registry);
+          for (uint32_t p = 0; p < first_processes; ++p) new (&registry->processes[p]) ProcessEntry;
+          registry->processes_made.store(first_processes);
           *created = true;
         },
         status);
     if (node->segment_ == nullptr) return nullptr;
-    if (*created) {
-      node->registry_ = reinterpret_cast<Registry*>(node->segment_->base());
+    if (node->enter(process, false, status)) {
+      lower_memory_limit(node->registry(), memory_limit);
       return node;
     }
-    if (node->enter(false, status)) return node;
     if (!status->ok()) return nullptr;
   }
 }
@@ -92,7 +93,7 @@ std::unique_ptr<Node> Node::adopt(const std::string& registry_path, Status* stat
   node->path_ = registry_path;
   node->prefix_ = prefix_of(registry_path);
   node->segment_ = SharedSegment::attach(registry_path, status);
-  if (node->segment_ == nullptr || !node->enter(true, status)) return nullptr;
+  if (node->segment_ == nullptr || !node->enter(this_process(), true, status)) return nullptr;
   return node;
 }
 
@@ -103,7 +104,7 @@ void Node::remove(const std::string& registry_path) {
 }
 
 // Takes a number among the registry's processes. False with success: it is being removed.
-bool Node::enter(bool caretaker, Status* status) {
+bool Node::enter(const ProcessId& process, bool caretaker, Status* status) {
   auto* registry = reinterpret_cast<Registry*>(segment_->base());
   *status = {};
   if (segment_->bytes() != sizeof(Registry)) {
@@ -115,26 +116,25 @@ bool Node::enter(bool caretaker, Status* status) {
     segment_->remove();  // whoever was about to may have died
     return false;
   }
-  auto* const begin = std::begin(registry->processes);
-  auto* const end = std::end(registry->processes);
-  auto* const free_entry = std::find(begin, end, ProcessId{});
-  if (free_entry == end) {
+  const std::span<ProcessEntry> processes = registry->made_processes();
+  const auto free_entry = std::find_if(processes.begin(), processes.end(),
+                                       [](const ProcessEntry& entry) { return entry.id.pid == 0; });
+  process_ = free_entry != processes.end() ? registry->processes.index_of(*free_entry)
+                                           : make(registry->processes, registry->processes_made);
+  if (process_ == no_entry) {
     *status = {Code::no_memory, ENOMEM, -1};
     return false;
   }
-  *free_entry = this_process();
-  process_ = static_cast<uint32_t>(free_entry - begin);
-  registry->caretaker[process_] = caretaker;
-  if (!caretaker) lower_memory_limit(*registry);
+  registry->processes[process_] = {process, caretaker};
   registry_ = registry;
   return true;
 }
 
 bool Node::has_users() const {
-  for (uint32_t p = 0; p < most_processes; ++p) {
-    if (registry_->processes[p].pid != 0 && !registry_->caretaker[p]) return true;
-  }
-  return false;
+  const std::span<const ProcessEntry> processes = registry_->made_processes();
+  return std::any_of(processes.begin(), processes.end(), [](const ProcessEntry& process) {
+    return process.id.pid != 0 && !process.caretaker;
+  });
 }
 
 Node::~Node() {
@@ -209,7 +209,7 @@ void Node::begin_care() {
 
 template <typename Entry, uint32_t most>
 uint32_t Node::make(Table<Entry, most>& table, std::atomic<uint32_t>& made) {
-  constexpr std::size_t step_bytes = 64 << 10;
+  constexpr std::size_t step_bytes = 8 << 10;
   const uint32_t first = made.load();
   const auto count = std::min<uint32_t>(step_bytes / sizeof(Entry), most - first);
   if (count == 0) return no_entry;
@@ -225,6 +225,7 @@ uint32_t Node::make(Table<Entry, most>& table, std::atomic<uint32_t>& made) {
   return first;
 }
 
+uint32_t Node::make_changes() { return make(registry_->changes, registry_->changes_made); }
 uint32_t Node::make_files() { return make(registry_->files, registry_->files_made); }
 uint32_t Node::make_seats() { return make(registry_->seats, registry_->seats_made); }
 

@@ -71,6 +71,7 @@ class Node {
   // Makes this the cache of one process of the job whose node that is, of scope node.
   void work_for(Node& job) { job_ = &job; }
   Registry* job() const { return job_ == nullptr ? nullptr : job_->registry_; }  // null: its own
+  Node* job_node() const { return job_; }
   // A committer is to look after the processes from their first page on.
   void want_committer() { wants_committer_ = true; }
 
@@ -78,6 +79,7 @@ class Node {
   uint32_t process() const { return process_; }  // this process's number in the registry
   // Makes more entries of a table, under the registry's lock; the first of them. no_entry: there is
   // no memory, or the table is full.
+  uint32_t make_changes();
   uint32_t make_files();
   uint32_t make_seats();
   // The arena of that number, mapped at first use.
@@ -144,7 +146,7 @@ class Node {
   static constexpr int64_t commit_size_bytes = 4 << 20;  // of what others left
   Saved save(FileEntry& file, const Refusal& refusal);
   void forget(FileEntry& file);
-  bool enter(bool caretaker, Status* status);
+  bool enter(const ProcessId& process, bool caretaker, Status* status);
   bool has_users() const;  // dead ones that nobody has reaped, too
 
   std::string path_;    // of the registry

@@ -157,7 +157,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
       entry.write_through.store(0);
       entry.aside.store(0);
       identify(entry, found);
-      join_job_changes(entry, node_->job());
+      join_job_changes(entry, node_->job_node());
     }
     const uint32_t seat = take_seat(*node_, slot);
     if (seat == no_entry) return {Code::no_memory, ENFILE, -1};

@@ -6,6 +6,7 @@
 
 #include "runtime/clock.h"
 #include "runtime/file_identity.h"
+#include "runtime/node.h"
 
 namespace forebay::runtime {
 
@@ -56,13 +57,14 @@ void ChangeNotes::modified(int64_t modified_ns) {
   }
 }
 
-void join_job_changes(FileEntry& file, Registry* job) {
+void join_job_changes(FileEntry& file, Node* job) {
   file.job_change = no_entry;
   if (job == nullptr) return;
-  const RegistryLock lock(*job);
+  Registry& registry = job->registry();
+  const RegistryLock lock(registry);
   uint32_t place = no_entry;
-  for (uint32_t c = 0; c < most_files; ++c) {
-    const JobChange& change = job->changes[c];
+  for (const JobChange& change : registry.made_changes()) {
+    const uint32_t c = registry.changes.index_of(change);
     if (change.caches == 0) {
       place = std::min(place, c);
     } else if (change.identity == file.identity) {
@@ -70,8 +72,9 @@ void join_job_changes(FileEntry& file, Registry* job) {
       break;
     }
   }
+  if (place == no_entry) place = job->make_changes();
   if (place == no_entry) return;
-  JobChange& change = job->changes[place];
+  JobChange& change = registry.changes[place];
   if (change.caches++ == 0) {
     change.identity = file.identity;
     change.changed.modified_ns.store(file.changed.modified_ns.load());

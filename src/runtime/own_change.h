@@ -9,6 +9,8 @@
 
 namespace forebay::runtime {
 
+class Node;
+
 // Where a file's changes are noted: in its entry, and where that is in the registry of one process
 // also in the job's. Processes die one by one, and their registries with them.
 class ChangeNotes {
@@ -42,7 +44,7 @@ class NotedWrite {
 
 // A new entry's place among the job's changes, and giving it back. Under the entry's registry's
 // lock.
-void join_job_changes(FileEntry& file, Registry* job);
+void join_job_changes(FileEntry& file, Node* job);
 void leave_job_changes(FileEntry& file, Registry* job);
 
 // The job itself has changed the file, past the cache.

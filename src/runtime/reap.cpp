@@ -27,9 +27,10 @@ class Reaping {
 
 std::vector<uint32_t> Node::dead_processes() {
   std::vector<uint32_t> dead;
-  for (uint32_t p = 0; p < most_processes; ++p) {
-    const ProcessId process = registry_->processes[p];
-    if (process.pid != 0 && p != process_ && !alive(process)) dead.push_back(p);
+  for (const ProcessEntry& process : registry_->made_processes()) {
+    const ProcessId id = process.id;
+    const uint32_t number = registry_->processes.index_of(process);
+    if (id.pid != 0 && number != process_ && !alive(id)) dead.push_back(number);
   }
   return dead;
 }
@@ -77,7 +78,8 @@ std::vector<Node::Saved> Node::reap(uint32_t dead, const Refusal& refusal) {
   std::vector<Saved> all;
   // One at a time: the number of a process that has been reaped may be another's at once.
   const Reaping alone(*registry_);
-  if (registry_->processes[dead].pid == 0 || alive(registry_->processes[dead])) return all;
+  const ProcessId id = registry_->processes[dead].id;
+  if (id.pid == 0 || alive(id)) return all;
   Status status;
   for (uint32_t a = 0; a < registry_->arenas; ++a) {
     if (ArenaCache* cache = arena(a, &status)) cache->end_io_of(dead);
@@ -115,7 +117,7 @@ std::vector<Node::Saved> Node::reap_with_own_cache(uint32_t dead) {
     std::move(saved.begin(), saved.end(), std::back_inserter(all));
   };
   Status status;
-  const pid_t pid = registry_->processes[dead].pid;
+  const pid_t pid = registry_->processes[dead].id.pid;
   if (const auto own = adopt(registry_path_of(pid), &status)) {
     own->work_for(*this);
     for (const uint32_t process : own->dead_processes()) add(own->reap(process));

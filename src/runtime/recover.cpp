@@ -43,10 +43,10 @@ std::string stem_of(const std::string& registry) {
 }
 
 bool has_users(const Registry& registry) {
-  for (uint32_t p = 0; p < most_processes; ++p) {
-    if (!registry.caretaker[p] && alive(registry.processes[p])) return true;
-  }
-  return false;
+  const std::span<const ProcessEntry> processes = registry.made_processes();
+  return std::any_of(processes.begin(), processes.end(), [](const ProcessEntry& process) {
+    return !process.caretaker && alive(process.id);
+  });
 }
 
 // A cache that nobody uses, held against other recoveries.
@@ -118,7 +118,7 @@ Changes own_changes(const std::vector<Found>& caches) {
     for (const FileEntry& file : registry.made_files()) {
       if (file.in_use()) changes[file.identity].push_back(&file.changed);
     }
-    for (const JobChange& change : registry.changes) {
+    for (const JobChange& change : registry.made_changes()) {
       if (change.caches > 0) changes[change.identity].push_back(&change.changed);
     }
   }

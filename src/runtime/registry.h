@@ -21,7 +21,8 @@ inline constexpr uint32_t most_seats = 8192;           // handles open at a time
 inline constexpr uint32_t most_words = 4096;           // shared file pointers
 inline constexpr uint32_t most_arenas = 64;            // distinct cache configurations
 inline constexpr uint32_t most_processes = 4096;
-inline constexpr uint32_t most_notices = 64;  // lines that a node's user is told but once
+inline constexpr uint32_t first_processes = 128;  // there from the start
+inline constexpr uint32_t most_notices = 64;      // lines that a node's user is told but once
 inline constexpr uint32_t no_entry = 0xffffffffu;
 
 // One open handle. `busy` names the frame that the handle uses without a lock (see engine/frame.h).
@@ -48,6 +49,12 @@ struct LastChange {
   std::atomic<int64_t> modified_ns{0};     // the file's time of modification after our last commit
   std::atomic<int64_t> written_ns{0};      // the node's time after our last write of any kind
   std::atomic<uint32_t> being_written{0};  // writes of ours under way
+};
+
+// One process that has joined; free while id.pid == 0.
+struct ProcessEntry {
+  ProcessId id;
+  bool caretaker = false;  // is there to look after the others only
 };
 
 // The last change of a file that several processes of the job have in caches of their own: in the
@@ -140,19 +147,26 @@ struct Registry {
   SharedMutex care;                         // held while a committer is started; the last lock
   std::atomic<bool> cared_for{false};       // that has been tried
   std::atomic<uint32_t> seats_in_use{0};    // seats at and beyond this index were never taken
-  ProcessId processes[most_processes];
-  bool caretaker[most_processes] = {};  // is there to look after the others only
   ArenaConfig arena[most_arenas];
-  JobChange changes[most_files];
   std::atomic<uint64_t> notices[most_notices] = {};  // by number; 0: free
+  std::atomic<uint32_t> processes_made{0};
+  std::atomic<uint32_t> changes_made{0};
   std::atomic<uint32_t> files_made{0};
   std::atomic<uint32_t> seats_made{0};
   std::atomic<uint32_t> words_made{0};
   // Last, since memory is behind what has been made of them only.
+  Table<ProcessEntry, most_processes> processes;
+  Table<JobChange, most_files> changes;
   Table<FileEntry, most_files> files;
   Table<Seat, most_seats> seats;
   Table<SharedWord, most_words> words;
 
+  std::span<ProcessEntry> made_processes() { return processes.first(processes_made.load()); }
+  std::span<const ProcessEntry> made_processes() const {
+    return processes.first(processes_made.load());
+  }
+  std::span<JobChange> made_changes() { return changes.first(changes_made.load()); }
+  std::span<const JobChange> made_changes() const { return changes.first(changes_made.load()); }
   std::span<FileEntry> made_files() { return files.first(files_made.load()); }
   std::span<const FileEntry> made_files() const { return files.first(files_made.load()); }
   std::span<Seat> made_seats() { return seats.first(seats_made.load()); }

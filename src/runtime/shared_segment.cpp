@@ -24,7 +24,7 @@ namespace forebay::runtime {
 namespace {
 
 constexpr std::size_t header_bytes = 4096;
-constexpr uint32_t layout_version = 6;
+constexpr uint32_t layout_version = 7;
 constexpr uint64_t share_left_to_others = 8;  // one eighth
 constexpr int attempts = 5000;                // to see a segment ready, a millisecond each at most
 constexpr int open_flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
@@ -107,6 +107,12 @@ std::byte* map_ready(int descriptor, const struct stat& info, Status* status) {
   const auto bytes = static_cast<std::size_t>(info.st_size);
   // The creator reserves the header's memory before it maps, and sets `ready` last.
   if (info.st_uid != geteuid() || bytes <= header_bytes || info.st_blocks == 0) return nullptr;
+  // Those who wait look often: an unready one is not worth a mapping.
+  uint32_t first_look = 0;
+  if (pread(descriptor, &first_look, sizeof first_look, offsetof(SegmentHeader, ready)) !=
+          sizeof first_look ||
+      first_look == 0)
+    return nullptr;
   void* mapping = map_file(descriptor, bytes);
   if (mapping == nullptr) {
     *status = Status::from_errno(errno);
