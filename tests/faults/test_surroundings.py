@@ -54,11 +54,11 @@ def test_forks(installation: mpi.Mpi, page_kind: str, scope: str, tmp_path: Path
 
 @pytest.mark.skipif(not namespace.can_mount(), reason="no mount namespace to be had here")
 @pytest.mark.parametrize(
-    ("place", "size"), [("/dev/shm", "2m"), ("/dev/shm", "6m"), ("arena_dir", "256k")]
+    ("place", "size"), [("/dev/shm", "2m"), ("/dev/shm", "6m"), ("arena_dir", "64k")]
 )
 @MPIS
 def test_small_shared_memory(installation: mpi.Mpi, place: str, size: str, tmp_path: Path) -> None:
-    """256 KiB hold no cache at all, 2 and 6 MB a part of what is written."""
+    """64 KiB hold no cache at all, 2 and 6 MB a part of what is written."""
     program = mpi.compile_program(installation, FOLDER / "records.c")
     settings = {"FOREBAY_STEP_ASIDE": "never", "FOREBAY_JOB": f"small-{os.getpid()}"}
     folder = Path(place)
@@ -84,7 +84,7 @@ def test_small_shared_memory(installation: mpi.Mpi, place: str, size: str, tmp_p
     statistics = forebay.read_statistics(counted)
     assert statistics is not None, str(outcome)
     assert "goes past the cache" in outcome.errors or "go past the cache" in outcome.errors
-    if size != "256k":
+    if size != "64k":
         forebay.assert_served(statistics, outcome)
         assert statistics["total"]["bypass_calls"] > 0
     else:
