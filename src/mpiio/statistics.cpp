@@ -45,6 +45,7 @@ constexpr Counter counters[] = {
     {"bypass_bytes", &Statistics::bypass_bytes},
     {"bypass_written_bytes", &Statistics::bypass_written_bytes},
     {"aside_calls", &Statistics::aside_calls},
+    {"local_calls", &Statistics::local_calls},
     {"no_page_calls", &Statistics::no_page_calls},
     {"commit_ns", &Statistics::commit_ns},
     {"io_ns", &Statistics::io_ns},

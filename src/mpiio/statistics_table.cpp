@@ -141,9 +141,9 @@ void add_reasons(std::vector<std::string>& sentences, const FileStatistics& file
       sentences.push_back(file.name + " was cached, but " + calls + " passed through: " + why);
   }
   const Statistics& s = file.cached;
-  if (s.aside_calls > 0)
-    sentences.push_back("Forebay stepped aside in " + counted(s.aside_calls, "call", "calls") +
-                        " on " + file.name + ": the cache brought no gain");
+  if (const int64_t measured = s.aside_calls - s.local_calls; measured > 0)
+    sentences.push_back("Forebay stepped aside in " + counted(measured, "call", "calls") + " on " +
+                        file.name + ": the cache brought no gain");
   if (s.no_page_calls > 0)
     sentences.push_back(counted(s.no_page_calls, "call", "calls") + " on " + file.name +
                         " went past the cache: there was no shared memory for pages");
@@ -164,6 +164,10 @@ std::string reasons(const std::vector<FileStatistics>& files) {
 // What a reader must know of the figures above, of the job as a whole.
 std::vector<std::string> notes(const JobStatistics& job) {
   std::vector<std::string> sentences;
+  if (const int64_t calls = job.total().cached.local_calls; calls > 0)
+    sentences.push_back(counted(calls, "call", "calls") +
+                        " went straight to a local disk, which serves the first calls of an open, "
+                        "and middling ones, as fast from the kernel's memory.");
   if (job.memory_bytes > 0)
     sentences.push_back("Caches took " + size(static_cast<double>(job.memory_bytes)) +
                         " of shared memory at their highest" +
@@ -189,6 +193,7 @@ std::string conclusion(const FileStatistics& total) {
   std::string text = counted(calls, "call", "calls") + (requests < calls ? " became " : " made ") +
                      counted(requests, "request", "requests");
   if (passed > 0) text += ", and " + number(passed) + " more passed through";
+  if (2 * s.local_calls > calls) return text + "; most went straight to the local disk.";
   if (2 * s.aside_calls > calls) return text + "; Forebay stepped aside in most of them.";
   if (2 * s.bypass_calls > calls)
     return text + "; most were so large that they went past the cache.";

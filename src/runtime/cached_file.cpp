@@ -36,6 +36,7 @@ void Statistics::add(const Statistics& other) {
   bypass_bytes += other.bypass_bytes;
   bypass_written_bytes += other.bypass_written_bytes;
   aside_calls += other.aside_calls;
+  local_calls += other.local_calls;
   no_page_calls += other.no_page_calls;
   commit_ns += other.commit_ns;
   io_ns += other.io_ns;

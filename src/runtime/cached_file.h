@@ -54,6 +54,7 @@ struct Statistics {
   int64_t bypass_calls = 0, bypass_bytes = 0;
   int64_t bypass_written_bytes = 0;  // of bypass_bytes
   int64_t aside_calls = 0;           // of the bypassing ones, because the cache brought no gain
+  int64_t local_calls = 0;           // of those, as expected of a local disk, unmeasured
   int64_t no_page_calls = 0;         // of the bypassing ones, as there was no memory for a page
   int64_t commit_ns = 0;             // inside storage's write, for commits
   int64_t io_ns = 0;                 // time inside read and write (sampled estimate)

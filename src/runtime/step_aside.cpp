@@ -46,6 +46,7 @@ bool CachedFile::bypasses_locally(Direction& direction, Extent extent) {
   else
     direction.local.note_read();
   if (!direction.local.takes(extent.length) || arena_->any_held(requester(), extent)) return false;
+  if (!aside_counted_) ++statistics_.local_calls;
   count_call(statistics_.aside_calls, aside_counted_);
   return true;
 }

@@ -116,6 +116,17 @@ def test_the_table(tmp_path: Path) -> None:
     )
 
 
+def test_calls_that_went_straight_to_a_local_disk(tmp_path: Path) -> None:
+    statistics = tmp_path / "statistics.json"
+    options = ["--stats", f"--stats-json={statistics}"]
+    outcome = run(mpi.WHEELS[0], tmp_path / "run", options, uncached(mpi.WHEELS[0]))
+    total = json.loads(statistics.read_text())["total"]
+    words = " ".join(outcome.errors.split())
+    assert 0 < total["local_calls"] <= total["aside_calls"] <= total["bypass_calls"]
+    assert f"{total['local_calls']} calls went straight to a local disk" in words
+    assert "stepped aside" not in words
+
+
 def test_a_cache_that_was_too_small(tmp_path: Path) -> None:
     options = ["--stats", "-o", "step_aside=never", "-o", "cache_size=1MiB"]
     outcome = run(mpi.WHEELS[0], tmp_path / "run", options, uncached(mpi.WHEELS[0]))
