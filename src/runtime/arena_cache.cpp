@@ -151,6 +151,7 @@ bool ArenaCache::grow(Shard& shard) {
         segment_->reserve(layout_->page_states + layout_->page_state_stride * first,
                           layout_->page_state_stride * frames)) {
       for (FrameIndex f = first; f < first + frames; ++f) new (frames_ + f) Frame;
+      header_->usable_frames.fetch_add(frames);
       shard.add_usable(frames);
       return true;
     }
@@ -346,6 +347,7 @@ bool ArenaCache::any_frame(uint64_t file, Extent range) {
 }
 
 bool ArenaCache::any_held(const Requester& who, Extent range) {
+  if (!has_frames()) return false;
   const int64_t first = range.offset / page_size();
   const int64_t last = (range.end() - 1) / page_size();
   if (last - first >= shape_.frames) return any_frame(who.file->id, range);

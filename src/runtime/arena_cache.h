@@ -108,6 +108,7 @@ class ArenaCache final : private FrameStates {
   struct Header {
     std::atomic<uint32_t> dirty_frames{0};
     std::atomic<uint32_t> committing_frames{0};
+    std::atomic<uint32_t> usable_frames{0};  // of all shards; none before a page was needed
   };
   struct DriverShard {
     SharedMutex lock;
@@ -136,6 +137,9 @@ class ArenaCache final : private FrameStates {
   void* state(FrameIndex frame) const;
   uint64_t busy_word(FrameIndex frame) const;
   Translation translation(FrameIndex frame, int64_t page_start) const;
+
+  // False: nothing was ever cached here.
+  bool has_frames() const { return header_->usable_frames.load(std::memory_order_acquire) != 0; }
 
   // Under the frame's lock. After close_frame nobody uses the frame without the lock.
   void close_frame(FrameIndex frame) const;

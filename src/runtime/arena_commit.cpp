@@ -177,6 +177,7 @@ Status ArenaCache::commit_some(const Requester& who, uint32_t target) {
 // Needs no memory: what must be forgotten cannot wait until there is some.
 template <typename Change>
 void ArenaCache::change_frames(const Requester& who, Extent range, const Change& change) {
+  if (!has_frames()) return;
   const uint64_t file = who.file->id;
   for (uint32_t s = 0; s < shape_.shards; ++s) {
     Locked lock(*this, s);

@@ -43,7 +43,8 @@ void ChangeNotes::end_write(Storage* storage) {
   if (storage != nullptr) modified(storage->modified_ns());
   for (LastChange* note : notes_) {
     if (note == nullptr) continue;
-    note->written_ns.store(now, std::memory_order_relaxed);
+    if (note->written_ns.load(std::memory_order_relaxed) != now)
+      note->written_ns.store(now, std::memory_order_relaxed);
     note->being_written.fetch_sub(1);
   }
 }

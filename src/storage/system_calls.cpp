@@ -15,11 +15,14 @@ int SystemCalls::open(const char* path, int flags) { return ::open(path, flags);
 
 int SystemCalls::close(int descriptor) { return ::close(descriptor); }
 
+// One segment costs the kernel less without a list.
 ssize_t SystemCalls::pwritev(int descriptor, const iovec* segments, int count, int64_t offset) {
+  if (count == 1) return ::pwrite(descriptor, segments->iov_base, segments->iov_len, offset);
   return ::pwritev(descriptor, segments, count, offset);
 }
 
 ssize_t SystemCalls::preadv(int descriptor, const iovec* segments, int count, int64_t offset) {
+  if (count == 1) return ::pread(descriptor, segments->iov_base, segments->iov_len, offset);
   return ::preadv(descriptor, segments, count, offset);
 }
 

@@ -18,19 +18,55 @@ FILE_BYTES = 2 * 2000 * 300
 
 # name: (scene, scope, class, cause, the call that fails)
 SCENES = {
-    "quota": ("once", "process", "quota", "Disk quota exceeded", "pwritev:error=EDQUOT:when=1"),
-    "space": ("once", "process", "space", "No space left", "pwritev:error=ENOSPC:when=1"),
-    "too large": ("once", "process", "space", "File too large", "pwritev:error=EFBIG:when=1"),
-    "io": ("once", "process", "io", "Input/output error", "pwritev:error=EIO:when=1"),
-    "quota for ever": ("for-ever", "node", "quota", "Disk quota", "pwritev:error=EDQUOT"),
-    "io for ever": ("for-ever", "process", "io", "Input/output error", "pwritev:error=EIO"),
-    "quota at once": ("direct", "node", "quota", "Disk quota", "pwritev:error=EDQUOT:when=1"),
+    "quota": (
+        "once",
+        "process",
+        "quota",
+        "Disk quota exceeded",
+        "pwrite64,pwritev:error=EDQUOT:when=1",
+    ),
+    "space": ("once", "process", "space", "No space left", "pwrite64,pwritev:error=ENOSPC:when=1"),
+    "too large": (
+        "once",
+        "process",
+        "space",
+        "File too large",
+        "pwrite64,pwritev:error=EFBIG:when=1",
+    ),
+    "io": ("once", "process", "io", "Input/output error", "pwrite64,pwritev:error=EIO:when=1"),
+    "quota for ever": ("for-ever", "node", "quota", "Disk quota", "pwrite64,pwritev:error=EDQUOT"),
+    "io for ever": (
+        "for-ever",
+        "process",
+        "io",
+        "Input/output error",
+        "pwrite64,pwritev:error=EIO",
+    ),
+    "quota at once": (
+        "direct",
+        "node",
+        "quota",
+        "Disk quota",
+        "pwrite64,pwritev:error=EDQUOT:when=1",
+    ),
     "flush": ("flush", "node", "io", "Input/output error", "fsync:error=EIO:when=1"),
     "flush alone": ("flush", "process", "io", "Input/output error", "fsync:error=EIO:when=1"),
-    "read": ("read", "node", "io", "Input/output error", "preadv:error=EIO:when=1"),
-    "interrupted writes": ("interrupted", "node", "none", "", "pwritev:error=EINTR:when=1..20"),
+    "read": ("read", "node", "io", "Input/output error", "pread64,preadv:error=EIO:when=1"),
+    "interrupted writes": (
+        "interrupted",
+        "node",
+        "none",
+        "",
+        "pwrite64,pwritev:error=EINTR:when=1..20",
+    ),
     "interrupted flush": ("interrupted", "node", "none", "", "fsync:error=EINTR:when=1..20"),
-    "interrupted reads": ("interrupted", "process", "none", "", "preadv:error=EINTR:when=1..20"),
+    "interrupted reads": (
+        "interrupted",
+        "process",
+        "none",
+        "",
+        "pread64,preadv:error=EINTR:when=1..20",
+    ),
 }
 
 
