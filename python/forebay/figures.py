@@ -12,7 +12,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
+from matplotlib.ticker import (
+    EngFormatter,
+    Formatter,
+    FuncFormatter,
+    Locator,
+    LogLocator,
+    MaxNLocator,
+)
+from numpy.typing import NDArray
 
 from forebay.bins import SIZES, Amounts, Bins
 from forebay.counters import SIZE_LIMITS, FileCounters
@@ -27,21 +35,53 @@ STYLE: Any = {
     "svg.hashsalt": "forebay",
     "axes.spines.top": False,
     "axes.spines.right": False,
+    # On a page's own ground, light or dark; the text's colour follows it (_svg).
+    "figure.facecolor": "none",
+    "savefig.facecolor": "none",
+    "axes.facecolor": "none",
     "axes.edgecolor": "#888888",
+    "xtick.color": "#888888",
+    "ytick.color": "#888888",
+    "xtick.labelcolor": "black",
+    "ytick.labelcolor": "black",
     "axes.titlesize": 9,
     "axes.titlelocation": "left",
 }
+_SHARED_COLOUR, _BUSY_COLOUR = "#7d5ba6", "#3b8d54"
+_INK, _INK_ON_DARK = "#1d2329", "#dfe5ea"
 _WIDTH = 9.2
-"""Inches."""
+"""Inches, as all below."""
+_LEFT, _RIGHT, _ABOVE, _BELOW = 1.05, 1.0, 0.3, 0.45
+"""Room for labels, and on the right for a scale of colours: the same for all figures over time."""
+_FEWEST_SIZES = 8
+"""Classes of a histogram: with fewer, bars would be blocks."""
+
+
+class _BinaryLocator(Locator):
+    """Ticks at multiples of a power of two."""
+
+    def __init__(self, most: int):
+        self._most = most
+
+    def __call__(self) -> list[float]:
+        assert self.axis is not None
+        low, high = self.axis.get_view_interval()
+        return self.tick_values(float(low), float(high))
+
+    def tick_values(self, vmin: float, vmax: float) -> list[float]:
+        """From vmin to vmax; at most as many as wanted, and one more."""
+        span = max(vmax - vmin, 1e-9)
+        step = 2.0 ** np.ceil(np.log2(span / self._most))
+        return [float(n * step) for n in range(int(np.ceil(vmin / step)), int(vmax // step) + 1)]
 
 
 def places_over_time(bins: Bins, file: int) -> str:
     """Where in a file the accesses begin, over time (Yin, figure of offsets)."""
     figure, axes = _axes(2.8)
     extent = (0.0, float(bins.edges_s[-1]), 0.0, float(max(1, bins.ends[file])))
-    for counts, colour in zip(bins.places[file], _COLOURS, strict=True):
-        _heat(axes, counts, extent, colour)
+    _heats(axes, bins.places[file], extent, _COLOURS, "accesses", EngFormatter())
     axes.yaxis.set_major_formatter(FuncFormatter(bytes_label))
+    axes.yaxis.set_major_locator(_BinaryLocator(7))
     axes.set_ylabel("offset")
     _time_axis(axes)
     _legend(axes)
@@ -52,10 +92,9 @@ def sizes_over_time(bins: Bins) -> str:
     """How long the requests are, over time (Yin, figure of request sizes)."""
     figure, axes = _axes(2.4)
     used = np.flatnonzero(bins.sizes.sum(axis=(0, 2)))
-    low, high = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, SIZES)
+    low, high = _sizes_shown(used)
     extent = (0.0, float(bins.edges_s[-1]), float(low), float(high))
-    for counts, colour in zip(bins.sizes[:, low:high], _COLOURS, strict=True):
-        _heat(axes, counts, extent, colour)
+    _heats(axes, bins.sizes[:, low:high], extent, _COLOURS, "accesses", EngFormatter())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda power, _: bytes_label(2.0**power / 2)))
     axes.yaxis.set_major_locator(MaxNLocator(8, integer=True))
     axes.set_ylabel("request size")
@@ -71,6 +110,8 @@ def bandwidth_over_time(bins: Bins) -> str:
     for moved, colour, kind in zip(bins.bytes_moved, _COLOURS, _KINDS, strict=True):
         axes.stairs(moved / width, bins.edges_s, fill=True, alpha=0.55, color=colour, label=kind)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{bytes_label(rate)}/s"))
+    axes.yaxis.set_major_locator(_BinaryLocator(6))
+    axes.set_xlim(0, float(bins.edges_s[-1]))
     axes.set_ylim(bottom=0)
     axes.set_ylabel("bandwidth")
     _time_axis(axes)
@@ -87,12 +128,13 @@ def busy_processes(bins: Bins) -> str:
         aspect="auto",
         origin="lower",
         extent=(0, float(bins.edges_s[-1]), -0.5, sum(bins.row_processes) - 0.5),
-        cmap=LinearSegmentedColormap.from_list("busy", ["#ffffff", "#3b7d4f"]),
+        cmap=_shades(_BUSY_COLOUR, 0),
         vmin=0,
         vmax=1,
         interpolation="nearest",
     )
-    figure.colorbar(image, ax=axes, format=FuncFormatter(lambda part, _: f"{part:.0%}"), pad=0.01)
+    scale = _scale_axes(axes)
+    figure.colorbar(image, cax=scale, format=FuncFormatter(lambda part, _: f"{part:.0%}"))
     axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set_ylabel("process")
     _time_axis(axes)
@@ -103,9 +145,9 @@ def request_sizes(bins: Bins) -> str:
     """How many requests have which size."""
     counts = bins.sizes.sum(axis=2)
     used = np.flatnonzero(counts.sum(axis=0))
-    low, high = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, 1)
+    low, high = _sizes_shown(used)
     many = high - low > 12
-    figure, axes = _axes(2.4 if many else 2.2, below=0.65 if many else 0.45)
+    figure, axes = _axes(2.4 if many else 2.2, below=0.65 if many else _BELOW)
     powers = np.arange(low, high)
     for number, (kind, colour) in enumerate(zip(_KINDS, _COLOURS, strict=True)):
         axes.bar(powers + 0.4 * number, counts[number, low:high], 0.4, color=colour, label=kind)
@@ -150,7 +192,8 @@ def sharing(bins: Bins, files: list[int], paths: list[str]) -> str:
     figure, axes = _axes(0.9 + 0.28 * len(paths), min(0.3 + 0.075 * longest, _WIDTH / 2))
     moved = bins.shares.sum(axis=2)[files]
     extent = (-0.5, sum(bins.row_processes) - 0.5, len(paths) - 0.5, -0.5)
-    _heat(axes, moved, extent, "#6a4c93", origin="upper")
+    formatter = FuncFormatter(bytes_label)
+    _heats(axes, [moved], extent, [_SHARED_COLOUR], "bytes", formatter, origin="upper")
     axes.set_yticks(range(len(paths)), paths)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("process")
@@ -162,7 +205,7 @@ def overlaps(shared: Amounts, row_processes: Sequence[int]) -> str:
     figure, axes = _axes(3.6)
     processes = sum(row_processes)
     extent = (-0.5, processes - 0.5, -0.5, processes - 0.5)
-    _heat(axes, shared, extent, "#6a4c93")
+    _heats(axes, [shared], extent, [_SHARED_COLOUR], "bytes", FuncFormatter(bytes_label))
     axes.set_box_aspect(1)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
@@ -171,41 +214,89 @@ def overlaps(shared: Amounts, row_processes: Sequence[int]) -> str:
     return _svg(figure)
 
 
-def _axes(height: float, left: float = 1.05, below: float = 0.45) -> tuple[Figure, Axes]:
+def _sizes_shown(used: NDArray[np.intp]) -> tuple[int, int]:
+    """The powers of two from the smallest to the largest size, and some beside them if these are
+    few."""
+    low, high = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, 1)
+    lacking = max(0, _FEWEST_SIZES - (high - low))
+    low = max(0, low - lacking // 2)
+    return low, min(SIZES, max(high, low + _FEWEST_SIZES))
+
+
+def _axes(height: float, left: float = _LEFT, below: float = _BELOW) -> tuple[Figure, Axes]:
     """With room for labels, so many inches on these sides. To find out how much they need takes as
     long as drawing."""
-    above, right = 0.3, 0.1
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(_WIDTH, height))
         place = (left / _WIDTH, below / height)
-        size = (1 - (left + right) / _WIDTH, 1 - (below + above) / height)
+        size = (1 - (left + _RIGHT) / _WIDTH, 1 - (below + _ABOVE) / height)
         return figure, figure.add_axes((*place, *size))
 
 
-def _heat(
+def _scale_axes(axes: Axes) -> Axes:
+    """For a scale of colours, right of the figure's own axes."""
+    place = axes.get_position()
+    with matplotlib.rc_context(STYLE):
+        figure = axes.get_figure(root=True)
+        assert figure is not None
+        return figure.add_axes((place.x1 + 0.1 / _WIDTH, place.y0, 0.14 / _WIDTH, place.height))
+
+
+def _heats(
     axes: Axes,
-    counts: np.ndarray[tuple[int, ...], np.dtype[np.generic]],
+    kinds: Sequence[NDArray[Any]] | NDArray[Any],
     extent: tuple[float, float, float, float],
-    colour: str,
+    colours: Sequence[str],
+    unit: str,
+    formatter: Formatter,
     origin: str = "lower",
 ) -> None:
-    """Darker where there is more; clear where there is nothing."""
-    most = float(counts.max(initial=0))
+    """Stronger where there is more, clear where there is nothing; one scale for all kinds."""
     axes.set_xlim(extent[0], extent[1])
     axes.set_ylim(extent[2], extent[3])
+    most = max(float(counts.max(initial=0)) for counts in kinds)
     if most == 0:
         return
-    shades = LinearSegmentedColormap.from_list(
-        "shades", [(*_rgb(colour), 0.35), (*_rgb(colour), 1)]
-    )
-    axes.imshow(
-        np.ma.masked_equal(counts, 0),
-        aspect="auto",
-        origin="lower" if origin == "lower" else "upper",
-        extent=extent,
-        cmap=shades,
-        norm=LogNorm(vmin=0.9, vmax=max(most, 1)),
-        interpolation="nearest",
+    norm = LogNorm(vmin=0.9, vmax=max(most, 1))
+    for counts, colour in zip(kinds, colours, strict=True):
+        axes.imshow(
+            np.ma.masked_equal(counts, 0),
+            aspect="auto",
+            origin="lower" if origin == "lower" else "upper",
+            extent=extent,
+            cmap=_shades(colour, 0.35),
+            norm=norm,
+            interpolation="nearest",
+        )
+    if most <= 1:
+        return
+    scale = _scale_axes(axes)
+    edges = np.geomspace(1, most, 25)
+    drawn = [c for counts, c in zip(kinds, colours, strict=True) if counts.any()]
+    for number, colour in enumerate(drawn):
+        shades = _shades(colour, 0.35)
+        # Edges of the fields' own colour: no gaps between them.
+        scale.pcolormesh(
+            [number, number + 1], edges, edges[:-1, None], cmap=shades, norm=norm, edgecolors="face"
+        )
+    scale.set_yscale("log")
+    scale.set_ylim(1, most)
+    scale.set_xticks([])
+    scale.minorticks_off()
+    scale.yaxis.tick_right()
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    ticks = max(2, int(3 * axes.get_position().height * figure.get_size_inches()[1]))
+    scale.yaxis.set_major_locator(LogLocator(2 if unit == "bytes" else 10, numticks=min(6, ticks)))
+    scale.yaxis.set_major_formatter(formatter)
+    scale.set_title(unit, fontsize=8, loc="left")
+
+
+def _shades(colour: str, least: float) -> LinearSegmentedColormap:
+    """From `least` of the colour's strength to all of it."""
+    red, green, blue = _rgb(colour)
+    return LinearSegmentedColormap.from_list(
+        "shades", [(red, green, blue, least), (red, green, blue, 1)]
     )
 
 
@@ -230,7 +321,7 @@ def _place_legend(axes: Axes) -> None:
 
 
 def _time_axis(axes: Axes) -> None:
-    axes.set_xlabel("seconds")
+    axes.set_xlabel("seconds after the first call")
 
 
 def bytes_label(amount: float, _: object = None) -> str:
@@ -249,4 +340,9 @@ def _svg(figure: Figure) -> str:
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
-    return re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    ink = (
+        f"<style>text{{fill:{_INK}}}"
+        f"@media(prefers-color-scheme:dark){{text{{fill:{_INK_ON_DARK}}}}}</style>"
+    )
+    return svg.replace("<defs>", f"<defs>{ink}", 1)

@@ -33,7 +33,7 @@ def draw(results: Sequence[CacheResult], file: IO[bytes], ending: str) -> None:
         for number, panel in enumerate(panels):
             _draw_panel(figure.add_subplot(len(panels), 1, number + 1), panel)
         metadata = {"Date": None} if ending == "svg" else None
-        figure.savefig(file, format=ending, dpi=150, metadata=metadata)
+        figure.savefig(file, format=ending, dpi=150, metadata=metadata, facecolor="white")
 
 
 def _grouped(

@@ -40,6 +40,10 @@ _MOST_SHARED = 24
 _MOST_SETS = 8
 _MOST_PHASES = 40
 _MOST_SIGNATURES = 20
+_LONGEST_PATH = 72
+"""Characters."""
+_EQUAL = 0.02
+"""Two runs that differ by less are as good."""
 
 
 @click.command(short_help="Write a page about a traced job.")
@@ -92,8 +96,9 @@ def render(trace: Trace, against: Trace | None = None, most_runs: int = MOST_RUN
         analysis = analyze(trace, progress=progress, most_runs=most_runs)
         figures = _figures(trace, analysis, progress)
     source = resources("forebay").joinpath("report.html.j2").read_text(encoding="utf-8")
-    template = Environment(autoescape=True).from_string(source)
-    return template.render(
+    environment = Environment(autoescape=True)
+    environment.filters["short"] = short_path
+    return environment.from_string(source).render(
         name=one_line(Path(analysis.path).name),
         analysis=analysis,
         losses=losses_of(analysis),
@@ -113,6 +118,14 @@ def render(trace: Trace, against: Trace | None = None, most_runs: int = MOST_RUN
         signatures=[_signature(file) for file in analysis.files if file.locals],
         data=_embedded(analysis),
     )
+
+
+def short_path(path: str) -> str:
+    """With an ellipsis in its middle where it is long: what it begins with, and its name, stay."""
+    if len(path) <= _LONGEST_PATH:
+        return path
+    kept = _LONGEST_PATH - 1
+    return f"{path[: kept // 3]}…{path[len(path) - (kept - kept // 3) :]}"
 
 
 def _embedded(analysis: Analysis) -> str:
@@ -143,6 +156,7 @@ def _comparison(analysis: Analysis, against: Trace) -> dict[str, Any]:
     other = analyze(against)
 
     def sums(one: Analysis) -> Iterator[tuple[str, float | None, str]]:
+        """Label, value, format. Less of seconds is better, and more bytes a call."""
         yield "seconds from first to last call", one.seconds, ",.3f"
         yield f"seconds {time_in_calls(one)}, a process", one.io_seconds, ",.3f"
         for kind in ("write", "read"):
@@ -163,7 +177,14 @@ def _comparison(analysis: Analysis, against: Trace) -> dict[str, Any]:
     for (label, here, form), (_, there, _) in zip(sums(analysis), sums(other), strict=True):
         ratio = f"{here / there:.2f}" if there and here is not None else ""
         texts = ["?" if value is None else f"{value:{form}}" for value in (here, there)]
-        rows.append({"label": label, "here": texts[0], "there": texts[1], "ratio": ratio})
+        verdict = ""
+        if there and here and abs(here / there - 1) > _EQUAL:
+            if label.startswith("seconds"):
+                verdict = "better" if here < there else "worse"
+            elif label.startswith("bytes a"):
+                verdict = "better" if here > there else "worse"
+        cells = {"label": label, "here": texts[0], "there": texts[1], "ratio": ratio}
+        rows.append(cells | {"verdict": verdict})
     return {"name": one_line(str(against.path)), "rows": rows}
 
 
@@ -261,7 +282,7 @@ def _figures(trace: Trace, analysis: Analysis, progress: Any) -> _Figures:
     )
     drawn.add(
         "Request sizes over time",
-        "How many bytes each access moved; darker where there are more.",
+        "How many bytes each access moved; the stronger the colour, the more accesses.",
         [("", figures.sizes_over_time(bins))],
     )
     drawn.add(
@@ -271,7 +292,7 @@ def _figures(trace: Trace, analysis: Analysis, progress: Any) -> _Figures:
     )
     drawn.add(
         f"Processes {time_in_calls(analysis)}",
-        f"Which part of the time each process spends {time_in_calls(analysis)}. A single dark row:"
+        f"Which part of the time each process spends {time_in_calls(analysis)}. A single full row:"
         " the others wait, or leave the work to one.",
         [("", figures.busy_processes(bins))],
     )
@@ -279,16 +300,16 @@ def _figures(trace: Trace, analysis: Analysis, progress: Any) -> _Figures:
     paths = [one_line(Path(analysis.files[n].path).name) for n in shared]
     drawn.add(
         "Who uses which file",
-        "Bytes moved by each process, darker where there are more.",
+        "Bytes moved by each process; the stronger the colour, the more.",
         [("", figures.sharing(bins, shared, paths))],
     )
     if any(file.sharing.sets for file in analysis.files):
         shared_bytes = overlaps((file.sharing for file in analysis.files), bins.row_processes)
         drawn.add(
             "Who overlaps whom",
-            "Bytes that two processes both touch, reading or writing, in all files; darker where"
-            " there are more. A band along the diagonal: neighbours; an even square: all touch the"
-            " same, as a header.",
+            "Bytes that two processes both touch, reading or writing, in all files; the stronger"
+            " the colour, the more. A band along the diagonal: neighbours; an even square: all"
+            " touch the same, as a header.",
             [("", figures.overlaps(shared_bytes, bins.row_processes))],
         )
     for one in bins.latencies:

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from forebay.analysis import analyze
 from forebay.bins import TIMES, count_into_bins, overlaps
-from forebay.report import render, report
+from forebay.report import render, report, short_path
 from forebay.trace import Operation, open_trace
 from traces import (
     LOGS,
@@ -33,6 +33,7 @@ from traces import (
 
 REAL = ("benchmark_write_parallel_384ranks", "mpi-io-test_32ranks", "ior_hdf5_4ranks")
 CHROMIUM = shutil.which("chromium")
+CALL = Call(WRITE_AT, 0, 0, 0, 10, 10, 0, 1000)
 HOSTILE = "/x/<script>alert('1')</script>&\"'-->"
 
 
@@ -182,12 +183,55 @@ def test_a_page_tells_of_phases_and_shared_bytes(tmp_path):
     assert "Who overlaps whom" not in page
 
 
-def shown_by_chromium(page: Path) -> tuple[str, str]:
+# What a page tells of itself within a frame. What scrolls on its own may be wider than the screen.
+MEASURE = """<script>
+onload = () => {
+  const wide = [...document.body.querySelectorAll("*")].filter(one =>
+    one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".scroll, figure, pre"));
+  const text = document.querySelector("svg text");
+  parent.postMessage(JSON.stringify({
+    wide: wide.map(one => one.outerHTML.slice(0, 80)),
+    page: document.documentElement.scrollWidth <= innerWidth,
+    dark: matchMedia("(prefers-color-scheme: dark)").matches,
+    paper: getComputedStyle(document.body).backgroundColor,
+    ink: getComputedStyle(document.body).color,
+    labels: text ? getComputedStyle(text).fill : null,
+    svg: Math.min(...[...document.querySelectorAll("svg")].map(
+      one => one.getBoundingClientRect().width)),
+  }), "*");
+};
+</script>"""
+
+
+def measured(page: str, width: int, dark: bool, folder: Path) -> dict[str, object]:
+    """What Chromium makes of the page on a screen of that width, in that colour scheme."""
+    scripted = re.sub(r'<meta http-equiv="Content-Security-Policy".*?>', "", page)
+    scripted = scripted.replace("</body>", f"{MEASURE}</body>")
+    framed = folder / f"frame-{width}-{dark}.html"
+    text = json.dumps(scripted).replace("</", "<\\/")
+    framed.write_text(
+        f"""<body><iframe id="frame" style="width:{width}px;height:2000px;border:0"></iframe>
+        <pre id="told"></pre><script>
+        onmessage = event => {{ document.getElementById("told").textContent = event.data; }};
+        document.getElementById("frame").srcdoc = {text};
+        </script></body>""",
+        encoding="utf-8",
+    )
+    scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
+    elements, _ = shown_by_chromium(framed, "--virtual-time-budget=20000", scheme)
+    told = re.search(r'<pre id="told">(.*?)</pre>', elements, re.DOTALL)
+    assert told is not None and told[1], elements[:2000]
+    found = json.loads(html.unescape(told[1]))
+    assert isinstance(found, dict)
+    return found
+
+
+def shown_by_chromium(page: Path, *more: str) -> tuple[str, str]:
     """The page's elements after Chromium has shown it, and what it said on the console."""
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
     flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
     flags += ["--enable-logging=stderr", f"--user-data-dir={page.parent / 'profile'}"]
-    command = [str(CHROMIUM), *flags, "--dump-dom", page.as_uri()]
+    command = [str(CHROMIUM), *flags, *more, "--dump-dom", page.as_uri()]
     shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     return shown.stdout, "\n".join(re.findall(r".*CONSOLE.*", shown.stderr))
 
@@ -208,6 +252,32 @@ def test_a_browser_shows_it(tmp_path):
         assert "Content Security Policy" in shown_by_chromium(page)[1]
 
 
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_nothing_is_wider_than_the_screen_and_all_can_be_read(width, dark, tmp_path):
+    """On a phone and on a desktop, in both schemes, of a long path and of the largest log."""
+    folder = tmp_path / "t"
+    folder.mkdir()
+    lines = [*process(0, 1), f"file 0 1 0 5 /{'a' * 200}/out", *block([CALL]), "end 1 0"]
+    write_trace(folder / "0-0.trace", lines)
+    for path in (folder, LOGS / f"{REAL[0]}.darshan"):
+        shown = measured(render(open_trace(path), open_trace(folder)), width, dark, tmp_path)
+        assert shown["wide"] == []
+        assert shown["page"] and shown["dark"] == dark
+        ground = "rgb(21, 25, 29)" if dark else "rgb(255, 255, 255)"
+        ink = "rgb(223, 229, 234)" if dark else "rgb(29, 35, 41)"
+        assert (shown["paper"], shown["ink"], shown["labels"]) == (ground, ink, ink)
+        assert shown["svg"] >= 640  # as small as its letters can be read
+
+
+def test_long_paths_keep_their_ends():
+    assert short_path("/scratch/out.h5") == "/scratch/out.h5"
+    short = short_path(f"/scratch/{'deep/' * 40}out.h5")
+    assert len(short) == 72
+    assert short.startswith("/scratch/") and short.endswith("/out.h5") and "…" in short
+
+
 def test_two_runs_are_compared(tmp_path):
     one, other = sample(tmp_path / "one", ranks=2), sample(tmp_path / "other", ranks=4)
     result = CliRunner().invoke(
@@ -216,6 +286,9 @@ def test_two_runs_are_compared(tmp_path):
     assert result.exit_code == 0, result.output
     text = (tmp_path / "page.html").read_text()
     assert "<td>14</td><td>28</td><td>0.50</td>" in text  # writes: seven a rank
+    for label, better in (("seconds in writes, all processes", "better"), ("bytes a write", "")):
+        (row,) = re.findall(rf"<tr>(?:(?!</tr>).)*{label}.*?</tr>", text)
+        assert ('class="better"' in row) == bool(better)
     assert "Against" not in render(open_trace(one))
 
 
