@@ -34,6 +34,12 @@ from forebay.trace import TraceError, one_line
 
 _NOT_A_TERMINAL = 120  # columns
 _STANDARD_OUTPUT = Path("-")
+_AS_GOOD = 0.98
+"""Of the best policy's hits: so many, and the first policy is as good."""
+_NEARLY_ALL = 0.95
+"""Of the hits that the largest caches have."""
+_NOTHING = 0.05
+"""Points of hit rate."""
 _COLUMNS = (
     *("trace", "policy", "awareness", "page_size", "cache_size", "aggregators"),
     *("accesses", "pages", "hits", "misses", "evictions", "hit_rate"),
@@ -328,6 +334,41 @@ def print_tables(results: Sequence[CacheResult], name: str | None = None) -> Non
         for line in _what_was_shown(group, page_size):
             console.print(line, soft_wrap=True)
         console.print(_table(group))
+        if said := conclusion(group):
+            console.print(said, soft_wrap=True)
+
+
+def conclusion(group: Sequence[CacheResult]) -> str:
+    """What one trace's results with pages of one size come to: the smallest cache that has nearly
+    all hits, and the policy, the default one unless another is clearly better."""
+    shown = group[0].awareness
+    real = [one for one in group if one.awareness == shown and one.policy != MIN]
+    bound = {
+        one.cache_size: one.hits for one in group if one.awareness == shown and one.policy == MIN
+    }
+    if not real:
+        return ""
+    chosen: dict[int, CacheResult] = {}
+    for size in sorted({one.cache_size for one in real}):
+        here = [one for one in real if one.cache_size == size]
+        best = max(here, key=lambda one: one.hits)
+        first = here[0]
+        chosen[size] = first if first.hits >= _AS_GOOD * best.hits else best
+    most = max(one.hits for one in chosen.values())
+    if most == 0:
+        return "No cache of these sizes has a hit."
+    one = next(one for one in chosen.values() if one.hits >= _NEARLY_ALL * most)
+    larger = [other.hits for size, other in chosen.items() if size > one.cache_size]
+    gain = 100 * (max(larger, default=one.hits) - one.hits) / one.accesses
+    held = f"{one.cache_size:,} blocks" if one.page_size == 1 else shown_size(one.cache_size)
+    said = f"{one.policy} with {held} for all processes has {one.hit_rate:.1%} hits"
+    if bound.get(one.cache_size):
+        said += f", {one.hits / bound[one.cache_size]:.0%} of MIN's"
+    if not larger:
+        return f"{said}; no larger cache was simulated."
+    if gain < _NOTHING:
+        return f"{said}; a larger cache brings nothing more."
+    return f"{said}; a larger cache brings at most {gain:.1f} points more."
 
 
 def _what_was_shown(group: Sequence[CacheResult], page_size: int) -> list[str]:

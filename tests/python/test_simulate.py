@@ -13,11 +13,50 @@ import pytest
 import forebay as package
 from command import forebay
 from forebay import _core, workload_traces
-from forebay.simulation import AWARENESS, MIN, POLICIES, simulate_cache
+from forebay.simulating import conclusion
+from forebay.simulation import AWARENESS, MIN, POLICIES, CacheResult, simulate_cache
 from forebay.trace import Operation, TraceError, open_trace
 from traces import LOGS, OPEN, READ_AT_ALL, WRITE_AT, Call, block, process, write_trace
 
 PAGE = 4096
+
+
+def made(policy: str, size: int, hits: int, awareness: str = "original") -> CacheResult:
+    """A result of a thousand touches, with pages of 4 KiB."""
+    accesses = 1000
+    return CacheResult(
+        "t", policy, awareness, PAGE, size, None, accesses, 500, hits, accesses - hits, 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("results", "said"),
+    [
+        (
+            [made("lru", 1 << 20, 300), made("lru", 2 << 20, 480), made("lru", 4 << 20, 500)],
+            "lru with 2 MiB for all processes has 48.0% hits; a larger cache brings at most 2.0",
+        ),
+        (
+            [made("lru", 1 << 20, 500), made("lru", 2 << 20, 500), made("min", 1 << 20, 625)],
+            "lru with 1 MiB for all processes has 50.0% hits, 80% of MIN's; a larger cache brings"
+            " nothing more.",
+        ),
+        # Another policy only where it is clearly better.
+        (
+            [made("lru", PAGE, 495), made("arc", PAGE, 500)],
+            "lru with 4 KiB for all processes has 49.5% hits; no larger cache was simulated.",
+        ),
+        ([made("lru", PAGE, 400), made("arc", PAGE, 500)], "arc with 4 KiB"),
+        # What aggregated accesses would hit is no advice for the runtime.
+        ([made("lru", PAGE, 400), made("arc", PAGE, 500, "aggregated")], "lru with 4 KiB"),
+        ([made("lru", PAGE, 0), made("min", PAGE, 9)], "No cache of these sizes has a hit."),
+        ([made("min", PAGE, 9)], ""),
+    ],
+)
+def test_what_the_results_come_to(results: list[CacheResult], said: str) -> None:
+    told = conclusion(results)
+    assert told.startswith(said)
+    assert bool(told) == bool(said)
 
 
 def simulated(*words: object) -> list[dict[str, Any]]:
@@ -219,7 +258,8 @@ def test_files_and_figures_are_written(tmp_path: Path) -> None:
     done = forebay(*words, "--plot", outputs["svg"])
     assert done.returncode == 0, done.stderr
     shown = done.stdout.splitlines()
-    assert [line.split()[0] for line in shown[4:]] == [
+    assert shown[-1].startswith("lru with ")
+    assert [line.split()[0] for line in shown[4:-1]] == [
         "original",
         "lru",
         "min",
