@@ -8,11 +8,37 @@ import click
 
 from forebay import _core
 
+# What belongs together, in the order in which users ask.
+_GROUPS = (
+    (
+        "What is cached, and who shares it",
+        ("enable", "scope", "consistency", "step_aside", "bypass", "local_bypass"),
+    ),
+    ("The cache", ("cache_size", "page_size", "page_kind", "policy", "shards")),
+    (
+        "Reading ahead and committing",
+        (
+            "read_ahead",
+            "predictor",
+            "write_behind",
+            "dirty_bound",
+            "commit_size",
+            "storage",
+        ),
+    ),
+    ("What the job tells", ("stats", "stats_json", "trace", "trace_times", "trace_limit")),
+    (
+        "The job, and what outlives it",
+        ("recoverable", "committer", "arena_dir", "job", "node", "deterministic"),
+    ),
+)
+_LONGEST_LINE = 90
+
 
 @click.command(short_help="List the options of the cache.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 def hints(as_json: bool) -> None:
-    """List every option: name, type, default, meaning.
+    """List every option by what it is for: name, default and meaning.
 
     The option page_size is given as hint forebay_page_size in an MPI_Info, as variable
     FOREBAY_PAGE_SIZE, as `page_size = ...` in the file of `forebay run --config`, or as
@@ -40,19 +66,38 @@ def _as_dictionary(option: _core.Option) -> dict[str, object]:
 
 
 def _print_table() -> None:
-    from rich import box
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("name", no_wrap=True)
-    table.add_column("type", no_wrap=True)
-    table.add_column("default", no_wrap=True)
-    table.add_column("meaning")
-    for option in _core.options():
-        mark = " +" if option.changeable else "" if option.per_file else " *"
-        kind = "|".join(option.choices) or option.type
-        table.add_row(option.name + mark, kind, option.fallback, option.meaning)
-    console = Console()
-    console.print(table)
-    console.print(_core.caches_apart_warning, highlight=False)
+    options = {option.name: option for option in _core.options()}
+    console = Console(highlight=False)
+    grouped = {name for _, names in _GROUPS for name in names}
+    others = ("Others", tuple(name for name in options if name not in grouped))
+    rows = {name: _row(option) for name, option in options.items()}
+    width = max(len(given) for given, _ in rows.values())
+    for title, names in (*_GROUPS, others):
+        if not names:
+            continue
+        # A column beside the names, so that 80 columns do and lines stay short on wide screens.
+        table = Table.grid(padding=(0, 2))
+        table.add_column(no_wrap=True, width=width)
+        table.add_column(max_width=_LONGEST_LINE)
+        for name in names:
+            table.add_row(*map(escape, rows[name]))
+        console.print(f"[bold]{title}[/bold]")
+        console.print(table)
+        console.print()
+    console.print(
+        "+ may also be changed on an open file   * holds for the whole process, no hint\n"
+    )
+    console.print(_core.caches_apart_warning, width=min(console.width, width + _LONGEST_LINE))
+
+
+def _row(option: _core.Option) -> tuple[str, str]:
+    mark = "+" if option.changeable else " " if option.per_file else "*"
+    value = option.fallback or option.type.upper()
+    choices = ", ".join(option.choices)
+    return f"{mark} {option.name}={value}", option.meaning + (
+        f" One of {choices}." if choices else ""
+    )

@@ -19,6 +19,17 @@ def test_hints_lists_every_option():
         assert option.name in done.stdout
 
 
+def test_hints_fit_the_screen_and_name_each_option_once():
+    for columns, lines in (("80", 90), ("200", 60)):
+        shown = forebay("hints", COLUMNS=columns).stdout.splitlines()
+        assert len(shown) < lines
+        assert max(len(line.rstrip()) for line in shown) <= min(int(columns), 120)
+        assert "Others" not in shown
+        for option in _core.options():
+            first = [line for line in shown if line[2:].startswith(f"{option.name}=")]
+            assert len(first) == 1, option.name
+
+
 def test_hints_warn_of_caches_apart():
     shown = " ".join(forebay("hints", COLUMNS="80").stdout.split())
     for words in ("scope=process", "consistency=mpi on several nodes", "HDF5_DO_MPI_FILE_SYNC=1"):
