@@ -5,6 +5,7 @@ PYTHON ?= python3
 
 # One virtual environment with Forebay and the MPICH wheel in it; made again when a source changes.
 $(VENV)/.forebay: pyproject.toml $(shell git ls-files src include python cmake CMakeLists.txt 2>/dev/null)
+	@echo "Forebay is compiled and installed into $(VENV), with an MPI to try it with: some minutes, once."
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --upgrade pip
 	$(VENV)/bin/pip install --quiet '.[mpich]'
@@ -14,6 +15,7 @@ $(VENV)/.forebay: pyproject.toml $(shell git ls-files src include python cmake C
 
 # What Forebay does, shown on this machine: no root, no MPI installed.
 demo: $(VENV)/.forebay
+	@echo "Four ranks write and read files here, plain and through Forebay in turn: about half a minute."
 	$(VENV)/bin/forebay demo
 
 # Writes docs/results.md from real runs on this machine; as root on a GlusterFS volume too.
