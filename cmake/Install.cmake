@@ -24,6 +24,19 @@ write_basic_package_version_file(forebayConfigVersion.cmake COMPATIBILITY SameMi
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/forebayConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/forebayConfigVersion.cmake
         DESTINATION ${config_directory})
+
+# The manual and the shells' completion, where these look for them: below the environment that the
+# wheel is installed into, or below the prefix.
+set(share share)
+if(SKBUILD)
+  set(share ${SKBUILD_DATA_DIR}/share)
+endif()
+file(GLOB manual_pages CONFIGURE_DEPENDS man/*.1)
+install(FILES ${manual_pages} DESTINATION ${share}/man/man1)
+install(FILES completion/forebay.bash DESTINATION ${share}/bash-completion/completions RENAME forebay)
+install(FILES completion/forebay.zsh DESTINATION ${share}/zsh/site-functions RENAME _forebay)
+install(FILES completion/forebay.fish DESTINATION ${share}/fish/vendor_completions.d)
+
 if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/include)
   install(DIRECTORY include/ DESTINATION include)
 endif()

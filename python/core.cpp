@@ -24,9 +24,11 @@
 #include "policy/policy.h"
 #include "predict/predictor.h"
 #include "replay_binding.h"
+#include "runtime/memory_groups.h"
 #include "runtime/recover.h"
 #include "sim_binding.h"
 #include "storage/storage.h"
+#include "storage/system_calls.h"
 #include "sums_binding.h"
 #include "touch_binding.h"
 #include "trace_binding.h"
@@ -130,6 +132,19 @@ std::optional<std::string> misfit(const Given& texts) {
   return found;
 }
 
+std::vector<std::string> environment_mistakes() {
+  std::vector<std::string> lines;
+  forebay::options_from_environment(
+      [&](const forebay::Mistake& mistake) { lines.push_back(mistake.line()); });
+  return lines;
+}
+
+std::optional<int64_t> memory_limit() {
+  using forebay::runtime::MemoryGroups;
+  const int64_t bytes = MemoryGroups::mine().limit_bytes();
+  return bytes == MemoryGroups::unlimited ? std::nullopt : std::optional(bytes);
+}
+
 std::string nearest(const std::string& text, const std::vector<std::string>& candidates) {
   return forebay::nearest_name(text, candidates);
 }
@@ -202,6 +217,14 @@ NB_MODULE(_core, module) {
   module.def(
       "misfit", misfit, nb::arg("options"),
       "Which sizes of these options, and the others' defaults, contradict each other, or None.");
+  module.def("environment_mistakes", environment_mistakes,
+             "What is wrong with the options in the environment, a line each, as a job is told.");
+  module.def(
+      "memory_limit", memory_limit,
+      "Bytes that the control groups of this process let it use, or None: there is no limit.");
+  module.def(
+      "is_local", [](int descriptor) { return forebay::SystemCalls::real().local(descriptor); },
+      nb::arg("descriptor"), "Whether the open file is on a file system of this machine alone.");
   module.def("nearest", nearest, nb::arg("text"), nb::arg("candidates"),
              "The candidate that may have been meant, or an empty string.");
   module.def("parse_bytes", forebay::parse_bytes, nb::arg("text"),

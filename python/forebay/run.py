@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from forebay.job import inside_launcher, preload_value
 
@@ -40,7 +41,30 @@ class StarterCommand(click.Command):
         return f"there is no option {given}; see `forebay {ctx.info_name} --help`"
 
 
-command_argument = click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def _complete_word(
+    _ctx: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Of the command to start: whatever the shell finds."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def complete_option(
+    _ctx: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Of -o: names, and the values of those that have choices."""
+    from forebay import _core
+
+    given = [f"{o.name}={value}" for o in _core.options() for value in o.choices or ("",)]
+    return [CompletionItem(word) for word in given if word.startswith(incomplete)]
+
+
+command_argument = click.argument(
+    "command",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    shell_complete=_complete_word,
+)
 mpi_option = click.option(
     "--mpi",
     type=click.Choice(MPI_ABIS),
@@ -74,6 +98,7 @@ mpi_option = click.option(
     "assignments",
     multiple=True,
     metavar="NAME=VALUE",
+    shell_complete=complete_option,
     help="An option of the cache (see `forebay hints`); stronger than --config.",
 )
 @command_argument
