@@ -17,7 +17,6 @@ from matplotlib.ticker import (
     Formatter,
     FuncFormatter,
     Locator,
-    LogLocator,
     MaxNLocator,
 )
 from numpy.typing import NDArray
@@ -193,7 +192,7 @@ def sharing(bins: Bins, files: list[int], paths: list[str]) -> str:
     moved = bins.shares.sum(axis=2)[files]
     extent = (-0.5, sum(bins.row_processes) - 0.5, len(paths) - 0.5, -0.5)
     formatter = FuncFormatter(bytes_label)
-    _heats(axes, [moved], extent, [_SHARED_COLOUR], "bytes", formatter, origin="upper")
+    _heats(axes, [moved], extent, [_SHARED_COLOUR], "bytes", formatter, 2, origin="upper")
     axes.set_yticks(range(len(paths)), paths)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("process")
@@ -205,7 +204,7 @@ def overlaps(shared: Amounts, row_processes: Sequence[int]) -> str:
     figure, axes = _axes(3.6)
     processes = sum(row_processes)
     extent = (-0.5, processes - 0.5, -0.5, processes - 0.5)
-    _heats(axes, [shared], extent, [_SHARED_COLOUR], "bytes", FuncFormatter(bytes_label))
+    _heats(axes, [shared], extent, [_SHARED_COLOUR], "bytes", FuncFormatter(bytes_label), 2)
     axes.set_box_aspect(1)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
@@ -249,9 +248,11 @@ def _heats(
     colours: Sequence[str],
     unit: str,
     formatter: Formatter,
+    base: int = 10,
     origin: str = "lower",
 ) -> None:
-    """Stronger where there is more, clear where there is nothing; one scale for all kinds."""
+    """Stronger where there is more, clear where there is nothing; one scale for all kinds, with
+    labels at powers of `base`."""
     axes.set_xlim(extent[0], extent[1])
     axes.set_ylim(extent[2], extent[3])
     most = max(float(counts.max(initial=0)) for counts in kinds)
@@ -271,24 +272,26 @@ def _heats(
     if most <= 1:
         return
     scale = _scale_axes(axes)
-    edges = np.geomspace(1, most, 25)
     drawn = [c for counts, c in zip(kinds, colours, strict=True) if counts.any()]
     for number, colour in enumerate(drawn):
-        shades = _shades(colour, 0.35)
-        # Edges of the fields' own colour: no gaps between them.
-        scale.pcolormesh(
-            [number, number + 1], edges, edges[:-1, None], cmap=shades, norm=norm, edgecolors="face"
+        scale.imshow(
+            np.geomspace(1, most, 64)[:, None],
+            aspect="auto",
+            origin="lower",
+            extent=(number, number + 1, 0, 1),
+            cmap=_shades(colour, 0.35),
+            norm=norm,
         )
-    scale.set_yscale("log")
-    scale.set_ylim(1, most)
-    scale.set_xticks([])
-    scale.minorticks_off()
-    scale.yaxis.tick_right()
     figure = axes.get_figure(root=True)
     assert figure is not None
-    ticks = max(2, int(3 * axes.get_position().height * figure.get_size_inches()[1]))
-    scale.yaxis.set_major_locator(LogLocator(2 if unit == "bytes" else 10, numticks=min(6, ticks)))
-    scale.yaxis.set_major_formatter(formatter)
+    inches = axes.get_position().height * figure.get_size_inches()[1]
+    powers = int(np.log(most) / np.log(base)) + 1
+    step = int(np.ceil(powers / max(2, min(6, 3 * inches))))
+    shown = [float(base) ** power for power in range(0, powers, step)]
+    scale.set_xlim(0, len(drawn))
+    scale.set_xticks([])
+    scale.yaxis.tick_right()
+    scale.set_yticks(list(np.log(shown) / np.log(most)), [formatter(value) for value in shown])
     scale.set_title(unit, fontsize=8, loc="left")
 
 
