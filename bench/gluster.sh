@@ -6,8 +6,9 @@
 #   gluster.sh down DIR    unmounts, stops every process it started (by id), removes DIR
 #
 # The mount is honest: files are sharded over the bricks, the client caches nothing (direct-io-mode
-# and no client-side performance translators), so every request travels. GLUSTER_RATE=1gbit limits
-# the bandwidth of the volume's network (tc tbf).
+# and no client-side performance translators), so every request travels, but for reads through what is
+# opened while the descriptor that created the file is still open: the kernel's page cache has those.
+# GLUSTER_RATE=1gbit limits the bandwidth of the volume's network (tc tbf).
 #
 # Needs root, and Debian's glusterfs-server, glusterfs-client, iproute2.
 set -euo pipefail
