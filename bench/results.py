@@ -50,13 +50,12 @@ case of its own: on one node it changes nothing.
 
 REMARKS = {
     "gluster": """\
-`small` has 10,000 records here. What it reads back through the handle that wrote it is in
-Forebay's cache: faster than any request could be. `stream` goes past that cache on both sides.
-That its reads are quicker with Forebay under Open MPI is the volume's doing, and no gain of
-Forebay's: what is opened while the descriptor that created the file is still open is read from
-the kernel's page cache (8 MiB in 1 ms instead of 18, in a program without MPI and Forebay). OMPIO
-reads through the creating descriptor, Forebay through one of its own; MPICH closes the creating
-one before it opens the file again."""
+What `small` reads back through the handle that wrote it is in Forebay's cache: faster than any
+request could be. `stream` goes past that cache on both sides. That its reads are quicker with
+Forebay under Open MPI is the volume's doing, and no gain of Forebay's: what is opened while the
+descriptor that created the file is still open is read from the kernel's page cache (8 MiB in 1 ms
+instead of 18, in a program without MPI and Forebay). OMPIO reads through the creating descriptor,
+Forebay through one of its own; MPICH closes the creating one before it opens the file again."""
 }
 
 
@@ -81,16 +80,13 @@ class Case:
 
     @property
     def rounds(self) -> int:
-        """Files of a launch. On a disk single files scatter widely."""
+        """Files of a launch.
+
+        On a disk single files scatter widely; plain small writes to GlusterFS take a minute a file.
+        """
         if self.place != "gluster":
             return 6
         return 1 if self.workload in ("small", "flash") else 2
-
-    @property
-    def count(self) -> int:
-        """How much; 0 for the workload's own. Plain small writes to GlusterFS take half a
-        millisecond or more each: a tenth of them has to do."""
-        return 10_000 if (self.place, self.workload) == ("gluster", "small") else 0
 
     @property
     def key(self) -> str:
@@ -150,7 +146,6 @@ def measure(case: Case, mpi: Mpi, directory: Path, repeat: int) -> dict[str, Any
         case.ranks,
         repeat=repeat,
         rounds=case.rounds,
-        count=case.count,
         options=case.options,
         baseline=case.baseline,
     )
