@@ -24,5 +24,5 @@ bench: $(VENV)/.forebay
 
 # Draws docs/figures anew: make figures LOG=a-log-of-384-ranks.darshan [DIR=on-a-disk]
 figures: $(VENV)/.forebay
-	$(VENV)/bin/pip install --quiet '.[report,darshan]'
+	$(VENV)/bin/pip install --quiet '.[darshan]'
 	$(VENV)/bin/python bench/figures.py $(LOG) $(DIR)

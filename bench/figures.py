@@ -13,9 +13,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from forebay import analyze, figures, open_trace
-from forebay.bench_mpi import find_mpi
-from forebay.bins import count_into_bins, overlaps
+from forebay import open_trace, plots
+from forebay.bench.mpi import find_mpi
+from forebay.plots.style import svg_of
 
 FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
 RANKS = 4
@@ -40,22 +40,16 @@ def flash_run(folder: Path) -> Path:
 
 def draw(path: Path, name: str) -> None:
     """The figures of one trace, as docs/figures/NAME-*.svg."""
-    trace = open_trace(path)
-    analysis = analyze(trace)
-    largest = max(range(len(analysis.files)), key=lambda n: analysis.files[n].write.transferred)
-    end = analysis.files[largest].end
-    bins = count_into_bins(trace, analysis.first_ns, analysis.last_ns, [largest], [end])
+    of_job = plots.of(open_trace(path))
     drawn = {
-        "places": figures.places_over_time(bins, largest),
-        "sizes": figures.sizes_over_time(bins),
-        "bandwidth": figures.bandwidth_over_time(bins),
-        "busy": figures.busy_processes(bins),
+        "places": of_job.places(),
+        "sizes": of_job.sizes_over_time(),
+        "bandwidth": of_job.bandwidth(),
+        "busy": of_job.busy(),
+        "overlaps": of_job.overlaps(),
     }
-    if any(file.sharing.sets for file in analysis.files):
-        shared = overlaps((file.sharing for file in analysis.files), bins.row_processes)
-        drawn["overlaps"] = figures.overlaps(shared, bins.row_processes)
-    for kind, svg in drawn.items():
-        (FIGURES / f"{name}-{kind}.svg").write_text(svg, encoding="utf-8")
+    for kind, figure in drawn.items():
+        (FIGURES / f"{name}-{kind}.svg").write_text(svg_of(figure), encoding="utf-8")
 
 
 def main() -> None:

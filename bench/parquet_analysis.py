@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from forebay import _core, analyze, open_trace
-from forebay.folding import cores
-from forebay.formats import parquet
+from forebay.analysis.folding import cores
 from forebay.trace import Columns, Open, Operation, Process, Routine, Trace, View
+from forebay.trace.formats import parquet
 
 PROCESSES = 4
 RUNS = 3

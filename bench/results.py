@@ -27,9 +27,9 @@ from typing import Any
 
 import click
 
-from forebay.bench_mpi import Mpi, find_mpi
-from forebay.bench_run import WORKLOADS, Bench, Figure
-from forebay.bench_table import times_computation
+from forebay.bench.mpi import Mpi, find_mpi
+from forebay.bench.runs import WORKLOADS, Bench, Figure
+from forebay.bench.table import times_computation
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "docs" / "results.json"

@@ -18,7 +18,7 @@ import click
 from click_man.core import write_man_pages
 
 from forebay import __version__
-from forebay.cli import commands
+from forebay.commands.cli import commands
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -49,7 +49,7 @@ def write(folder: Path) -> None:
     )
     for shell in SHELLS:
         script = subprocess.run(
-            [sys.executable, "-c", "from forebay.cli import main; main()"],
+            [sys.executable, "-c", "from forebay.commands.cli import main; main()"],
             env={**os.environ, "_FOREBAY_COMPLETE": f"{shell}_source"},
             check=True,
             capture_output=True,

@@ -37,7 +37,16 @@ class Environment:
 
 
 TOOLS = ("cmake", "ninja", "mypy", "ruff", "nanobind", "scikit-build-core", "click", "rich")
-ANALYSIS = ("numpy", "pyarrow", "darshan", "jinja2", "matplotlib", "protobuf", "grpcio-tools")
+ANALYSIS = (
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "darshan",
+    "jinja2",
+    "matplotlib",
+    "protobuf",
+    "grpcio-tools",
+)
 JUDGES = (
     "click-man",
     "hypothesis",

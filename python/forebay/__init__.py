@@ -1,15 +1,26 @@
-"""Forebay: a client-side cache between MPI programs and their parallel file system."""
+"""Forebay: a client-side cache between MPI programs and their parallel file system.
+
+    import forebay
+    trace = forebay.open_trace("run.trace")     # or a Darshan log
+    analysis = forebay.analyze(trace)           # sums, signatures, findings
+    forebay.report(trace).save("run.html")      # all of it as a page
+    forebay.simulate_cache("run.trace")         # what caches would have done with it
+    forebay.plots.of(trace).bandwidth()         # figures
+
+docs/tracing.md and docs/simulating.md say more.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from forebay._core import version as __version__
 
 if TYPE_CHECKING:
     from forebay.analysis import analyze
-    from forebay.simulating_runtime import RuntimeResult, simulate_runtime
-    from forebay.simulation import CacheResult, simulate_cache
+    from forebay.reports import report
+    from forebay.simulation import CacheResult, RuntimeResult, simulate_cache, simulate_runtime
     from forebay.trace import open_trace
 
 __all__ = [
@@ -18,27 +29,31 @@ __all__ = [
     "__version__",
     "analyze",
     "open_trace",
+    "report",
     "simulate_cache",
     "simulate_runtime",
 ]
 
+# Loaded when they are asked for: NumPy takes longer to load than `forebay run` takes to start.
+_PACKAGE_OF = {
+    "CacheResult": "simulation",
+    "RuntimeResult": "simulation",
+    "analyze": "analysis",
+    "open_trace": "trace",
+    "report": "reports",
+    "simulate_cache": "simulation",
+    "simulate_runtime": "simulation",
+}
+_PACKAGES = ("analysis", "plots", "reports", "signatures", "simulation", "trace")
+
 
 def __getattr__(name: str) -> Any:
-    # NumPy takes longer to load than `forebay run` takes to start.
-    if name == "analyze":
-        from forebay.analysis import analyze
-
-        return analyze
-    if name == "open_trace":
-        from forebay.trace import open_trace
-
-        return open_trace
-    if name in ("CacheResult", "simulate_cache"):
-        from forebay import simulation
-
-        return getattr(simulation, name)
-    if name in ("RuntimeResult", "simulate_runtime"):
-        from forebay import simulating_runtime
-
-        return getattr(simulating_runtime, name)
+    if name in _PACKAGE_OF:
+        return getattr(import_module(f"forebay.{_PACKAGE_OF[name]}"), name)
+    if name in _PACKAGES:
+        return import_module(f"forebay.{name}")
     raise AttributeError(f"module 'forebay' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_PACKAGES})

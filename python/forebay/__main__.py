@@ -1,5 +1,5 @@
 """`python -m forebay` is the command `forebay`."""
 
-from forebay.cli import main
+from forebay.commands.cli import main
 
 main()

@@ -12,7 +12,7 @@ from typing import IO
 
 import click
 
-from forebay.trace import one_line
+from forebay.text import one_line
 
 
 def check_output(output: Path, trace: Path, force: bool) -> None:

@@ -13,7 +13,7 @@ import darshan
 import darshan.backend.cffi_backend as backend
 import numpy as np
 
-from forebay.darshan_child import SEGMENT
+from forebay.trace.darshan_child import SEGMENT
 
 # Number and version of a module, as the library counts them, and its records.
 MODULES = {

@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from forebay.analysis import analyze
-from forebay.analyzing import analyze as command
-from forebay.convert import convert
-from forebay.report import render, report
+from forebay.commands.analyze import analyze as command
+from forebay.commands.convert import convert
+from forebay.commands.report import report
+from forebay.reports.page import render
 from forebay.trace import Operation, open_trace
 from traces import (
     CLOSE,
@@ -27,28 +28,13 @@ from traces import (
     WRITE_AT,
     Call,
     block,
+    interleaved,
     process,
     sample,
     write_trace,
 )
 
 REAL = ("benchmark_write_parallel_384ranks", "mpi-io-test_32ranks", "ior_hdf5_4ranks")
-
-
-def interleaved(folder: Path, ranks: int, records: int, size: int = 300, shift: int = 0) -> Path:
-    """Rank r writes records r, r + ranks, r + 2 ranks ..., a microsecond each."""
-    folder.mkdir()
-    for rank in range(ranks):
-        places = ((i * ranks + rank) * size + shift * (i % 2) for i in range(records))
-        calls = [Call(OPEN, end_ns=1000)]
-        for i, place in enumerate(places):
-            start = 10_000 * (i + 1)
-            calls.append(Call(WRITE_AT, 0, 0, place, size, size, start, start + 1000))
-        calls.append(Call(CLOSE, start_ns=10_000 * (records + 1), end_ns=10_000 * (records + 2)))
-        lines = [*process(rank, ranks), f"file 0 {ranks} 0 5 /scratch/out", *block(calls)]
-        lines.append(f"end {len(calls)} 0")
-        write_trace(folder / f"{rank}-{rank}.trace", lines)
-    return folder
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -240,18 +226,6 @@ def test_bad_input_gets_one_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, [str(tmp_path / "empty")])
     assert result.exit_code == 1
     assert result.output.count("\n") == 1 and str(tmp_path / "empty") in result.output
-
-
-def test_a_notebook_shows_the_report(tmp_path: Path) -> None:
-    shown = analyze(open_trace(interleaved(tmp_path / "t", ranks=3, records=20)))._repr_html_()
-    assert shown.startswith("<pre>") and shown.rstrip().endswith("</pre>")
-    assert "&lt;fixed stride, 1&gt;" in shown and "<fixed" not in shown
-
-
-def test_a_notebook_shows_a_trace(tmp_path: Path) -> None:
-    shown = open_trace(sample(tmp_path / "<t>"))._repr_html_()
-    assert "/scratch/checkpoint" in shown and "<th>lost</th><td>6</td>" in shown
-    assert "&lt;t&gt;" in shown and "<t>" not in shown
 
 
 def two_ranks(folder: Path, first: list[Call], second: list[Call], **more: object) -> Path:

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from forebay.analysis import analyze
-from forebay.analysis_table import table_of
-from forebay.analyzing import analyze as command
+from forebay.analysis.table import table_of
+from forebay.commands.analyze import analyze as command
 from forebay.trace import open_trace
 from test_folding import busy
 from traces import LOGS

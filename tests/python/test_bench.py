@@ -16,11 +16,11 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from forebay.bench import bench as command
-from forebay.bench_mpi import Mpi, find_mpi
-from forebay.bench_run import WORKLOADS, Bench, Figure, Report, median_interval, run_command
-from forebay.bench_table import report_table, times_computation
-from forebay.bench_trace import TraceBench, trace_table
+from forebay.bench.mpi import Mpi, find_mpi
+from forebay.bench.runs import WORKLOADS, Bench, Figure, Report, median_interval, run_command
+from forebay.bench.table import report_table, times_computation
+from forebay.bench.trace import TraceBench, trace_table
+from forebay.commands.bench import bench as command
 
 ROOT = Path(__file__).resolve().parents[2]
 

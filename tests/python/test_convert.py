@@ -16,9 +16,9 @@ import pytest
 from click.testing import CliRunner
 
 from command import FOREBAY, forebay, outside
-from forebay.convert import convert
-from forebay.formats import FORMATS
+from forebay.commands.convert import convert
 from forebay.trace import COLUMNS, open_trace
+from forebay.trace.formats import FORMATS
 from traces import IWRITE, LOGS, ROUTINES, WRITE_AT, Call, block, calls_of, process, sample
 from traces import write_trace as write_one
 
@@ -233,7 +233,9 @@ def test_a_damaged_trace_is_converted_as_far_as_it_goes(job, tmp_path):
 
 
 def test_without_pyarrow_it_is_named(job, tmp_path):
-    code = "import sys; sys.modules['pyarrow'] = None; from forebay.cli import main; main()"
+    code = (
+        "import sys; sys.modules['pyarrow'] = None; from forebay.commands.cli import main; main()"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code, "convert", str(job), "-o", str(tmp_path / "a.parquet")],
         capture_output=True,
@@ -251,7 +253,7 @@ def test_refused_memory_is_answered_in_one_line(job, tmp_path, monkeypatch):
     def refuse(_):
         raise MemoryError
 
-    monkeypatch.setattr("forebay.convert.open_trace", refuse)
+    monkeypatch.setattr("forebay.commands.convert.open_trace", refuse)
     done = CliRunner().invoke(convert, [str(job), "-o", str(tmp_path / "a.csv")])
     assert (done.exit_code, done.output) == (1, f"Error: {job}: there is not enough memory\n")
     assert names_in(tmp_path) == ["job"]

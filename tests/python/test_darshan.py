@@ -15,11 +15,11 @@ from click.testing import CliRunner
 
 from darshan_logs import SHARED, Log
 from forebay.analysis import analyze
-from forebay.convert import convert
-from forebay.counters import RankTime, SizeCount, Stripes
-from forebay.darshan_log import _columns
+from forebay.commands.convert import convert
 from forebay.simulation import simulate_cache
 from forebay.trace import Operation, TraceError, open_trace
+from forebay.trace.counters import RankTime, SizeCount, Stripes
+from forebay.trace.darshan import _columns
 from traces import LOGS
 
 # As the data's README says: ranks, segments of MPI-IO.
@@ -87,7 +87,7 @@ def test_a_log_is_known_by_its_first_bytes(tmp_path):
 
 
 def test_without_pydarshan_it_is_named(monkeypatch):
-    monkeypatch.setattr("forebay.darshan_log.find_spec", lambda _: None)
+    monkeypatch.setattr("forebay.trace.darshan.find_spec", lambda _: None)
     with pytest.raises(TraceError, match="needs PyPI's darshan: pip install"):
         open_trace(LOGS / "ior_hdf5_4ranks.darshan")
 
@@ -163,7 +163,7 @@ def archive(**facts: object) -> bytes:
 
 def with_child(monkeypatch, code: int, output: bytes = b"", errors: bytes = b"") -> None:
     done = subprocess.CompletedProcess([], code, output, errors)
-    monkeypatch.setattr("forebay.darshan_log.subprocess.run", lambda *_, **__: done)
+    monkeypatch.setattr("forebay.trace.darshan.subprocess.run", lambda *_, **__: done)
 
 
 def test_what_a_log_lacks_is_said(monkeypatch):

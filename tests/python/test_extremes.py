@@ -21,9 +21,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from command import forebay
-from forebay import _core, cli, simulate_cache, workload_traces
-from forebay.simulating_runtime import simulate_runtime
-from forebay.simulation import AWARENESS, MIN, POLICIES
+from forebay import _core, simulate_cache
+from forebay.commands import cli
+from forebay.simulation import AWARENESS, MIN, POLICIES, simulate_runtime, workload_traces
 from forebay.trace import TraceError, open_trace
 from test_parquet_trace import converted
 from traces import Call, block, process, sample, write_trace

@@ -17,10 +17,10 @@ from rich.console import Console
 
 from darshan_logs import SHARED, Log
 from forebay.analysis import Analysis, analyze
-from forebay.analyzing import Report
-from forebay.analyzing import analyze as command
-from forebay.findings import RULES
-from forebay.report import render
+from forebay.analysis.findings import RULES
+from forebay.commands.analyze import analyze as command
+from forebay.notebook import parts_of, write
+from forebay.reports.page import render
 from forebay.trace import open_trace
 from traces import LOGS, OPEN, READ_AT_ALL, ROOT, WRITE_AT, Call, block, process, write_trace
 
@@ -348,7 +348,7 @@ def rules_of(analysis: Analysis) -> set[str]:
 def text_of(analysis: Analysis) -> str:
     """What `forebay analyze` prints."""
     console = Console(file=io.StringIO(), width=200)
-    Report(console, analysis).print(signatures=8, local=True)
+    write(parts_of(analysis, local=True), console)
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 

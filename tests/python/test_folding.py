@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from forebay import folding
-from forebay.analysis import Analysis, analyze
-from forebay.analyzing import analyze as command
-from forebay.convert import convert
-from forebay.folding import parts_of
+from forebay.analysis import Analysis, analyze, folding
+from forebay.analysis.folding import parts_of
+from forebay.commands.analyze import analyze as command
+from forebay.commands.convert import convert
 from forebay.signatures import message_of
 from forebay.trace import Trace, TraceError, open_trace
 from traces import CLOSE, LOGS, OPEN, READ_AT_ALL, WRITE_AT, Call, block, process, write_trace

@@ -58,7 +58,7 @@ def completed(words: str) -> set[str]:
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split(" ")) - 1),
     }
-    program = "import sys; sys.argv[0] = 'forebay'; from forebay.cli import main; main()"
+    program = "import sys; sys.argv[0] = 'forebay'; from forebay.commands.cli import main; main()"
     command = [sys.executable, "-c", program]
     done = subprocess.run(
         command, env=outside(**asked), capture_output=True, text=True, check=False

@@ -15,9 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from forebay.analysis import analyze
-from forebay.analyzing import analyze as analyze_command
-from forebay.convert import convert
-from forebay.report import report
+from forebay.commands.analyze import analyze as analyze_command
+from forebay.commands.convert import convert
+from forebay.commands.report import report
 from forebay.trace import COLUMNS, Trace, TraceError, open_trace
 from test_trace_damage import blocks_of, crc32c
 from traces import IWRITE, LOGS, Call, block, lines_of, process, sample, write_trace

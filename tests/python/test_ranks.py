@@ -12,7 +12,7 @@ import pytest
 
 from command import FOREBAY, outside
 from forebay.analysis import analyze
-from forebay.conflicts import MOST_RUNS
+from forebay.analysis.conflicts import MOST_RUNS
 from forebay.signatures import message_of
 from forebay.trace import open_trace
 from harness import mpi
@@ -68,7 +68,8 @@ def test_a_mistake_is_told_once(tmp_path: Path) -> None:
 
 def test_without_a_launcher_no_mpi_is_loaded(tmp_path: Path) -> None:
     program = (
-        "import sys; from click.testing import CliRunner; from forebay.analyzing import analyze\n"
+        "import sys; from click.testing import CliRunner\n"
+        "from forebay.commands.analyze import analyze\n"
         "assert CliRunner().invoke(analyze, sys.argv[1:]).exit_code == 0\n"
         "assert 'mpi4py' not in sys.modules"
     )

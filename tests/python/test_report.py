@@ -16,8 +16,9 @@ import pytest
 from click.testing import CliRunner
 
 from forebay.analysis import analyze
-from forebay.bins import TIMES, count_into_bins, overlaps
-from forebay.report import render, report, short_path
+from forebay.commands.report import report
+from forebay.plots.bins import TIMES, count_into_bins, overlaps
+from forebay.reports.page import render, short_path
 from forebay.trace import Operation, open_trace
 from traces import (
     LOGS,

@@ -13,7 +13,7 @@ import pytest
 
 from command import FOREBAY, forebay, outside
 from forebay import _core
-from forebay import outside as outside_launcher
+from forebay.job import outside as outside_launcher
 
 SHOW = [sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))"]
 UNUSED = "no process on this node used MPI-IO through Forebay"

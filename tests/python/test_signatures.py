@@ -14,16 +14,24 @@ import pytest
 from click.testing import CliRunner
 from google.protobuf.json_format import MessageToDict
 
-from forebay import signature_pb2
 from forebay.analysis import analyze
-from forebay.analyzing import analyze as command
-from forebay.report import render
-from forebay.signatures import SignatureError, accesses_at, accesses_of, read, starts_of, write
+from forebay.commands.analyze import analyze as command
+from forebay.reports.page import render
+from forebay.signatures import (
+    SignatureError,
+    accesses_at,
+    accesses_of,
+    read,
+    signature_pb2,
+    starts_of,
+    write,
+)
 from forebay.trace import open_trace
 from traces import LOGS, OPEN, ROOT, WRITE_AT, Call, block, process, sample, write_trace
 
 REAL = ("benchmark_write_parallel_384ranks", "mpi-io-test_32ranks", "ior_hdf5_4ranks")
 PROTO = ROOT / "src" / "pattern" / "signature.proto"
+GENERATED = ROOT / "python" / "forebay" / "signatures"
 
 
 STARTS = (700_000, 12, 333_333, 950_001, 81_920, 500_000, 41_234, 222_222)
@@ -152,7 +160,7 @@ def test_the_generated_code_is_that_of_the_proto(tmp_path):
     generate += [f"--python_out={tmp_path}", f"--pyi_out={tmp_path}", str(PROTO)]
     subprocess.run(generate, check=True, timeout=60)
     for generated in tmp_path.iterdir():
-        assert generated.read_text() == (ROOT / "python" / "forebay" / generated.name).read_text()
+        assert generated.read_text() == (GENERATED / generated.name).read_text()
 
 
 def small() -> signature_pb2.Signatures:

@@ -12,9 +12,16 @@ import pytest
 
 import forebay as package
 from command import forebay
-from forebay import _core, workload_traces
-from forebay.simulating import conclusion
-from forebay.simulation import AWARENESS, MIN, POLICIES, CacheResult, simulate_cache
+from forebay import _core
+from forebay.simulation import (
+    AWARENESS,
+    MIN,
+    POLICIES,
+    CacheResult,
+    simulate_cache,
+    workload_traces,
+)
+from forebay.simulation.text import conclusion
 from forebay.trace import Operation, TraceError, open_trace
 from traces import LOGS, OPEN, READ_AT_ALL, WRITE_AT, Call, block, process, write_trace
 

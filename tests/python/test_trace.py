@@ -262,7 +262,7 @@ def test_memory_follows_the_file_not_what_it_claims(tmp_path):
     grown_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown_kib < 400 * 1024
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("forebay.trace.available_bytes", lambda: 1 << 30)
+        patch.setattr("forebay.trace.types.available_bytes", lambda: 1 << 30)
         with pytest.raises(TraceError, match="26,214,400 accesses take"):
             _ = trace.accesses
 
@@ -275,7 +275,7 @@ def test_the_examples_of_the_document_run(tmp_path, monkeypatch):
     (tmp_path / "job.darshan").symlink_to(LOGS / "ior_hdf5_4ranks.darshan")
     monkeypatch.chdir(tmp_path)
     examples = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
-    assert len(examples) == 5
+    assert len(examples) == 6
     names: dict[str, object] = {}
     for example in examples:
         exec(example, names)

@@ -96,3 +96,19 @@ def sample(folder: Path, ranks: int = 2) -> Path:
     for rank in range(ranks):
         write_trace(folder / f"{rank}-{1000 + rank}.trace", lines_of(rank, ranks))
     return folder
+
+
+def interleaved(folder: Path, ranks: int, records: int, size: int = 300, shift: int = 0) -> Path:
+    """Rank r writes records r, r + ranks, r + 2 ranks ..., a microsecond each."""
+    folder.mkdir()
+    for rank in range(ranks):
+        places = ((i * ranks + rank) * size + shift * (i % 2) for i in range(records))
+        calls = [Call(OPEN, end_ns=1000)]
+        for i, place in enumerate(places):
+            start = 10_000 * (i + 1)
+            calls.append(Call(WRITE_AT, 0, 0, place, size, size, start, start + 1000))
+        calls.append(Call(CLOSE, start_ns=10_000 * (records + 1), end_ns=10_000 * (records + 2)))
+        lines = [*process(rank, ranks), f"file 0 {ranks} 0 5 /scratch/out", *block(calls)]
+        lines.append(f"end {len(calls)} 0")
+        write_trace(folder / f"{rank}-{rank}.trace", lines)
+    return folder

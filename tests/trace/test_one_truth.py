@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 import forebay as package
 from forebay import _core
-from forebay.bins import count_into_bins
-from forebay.simulating import simulate
+from forebay.commands.simulate import simulate
+from forebay.plots.bins import count_into_bins
 from harness import forebay, mpi
 
 FOLDER = Path(__file__).resolve().parent

@@ -1,0 +1,371 @@
+"""Runs a workload plain and through Forebay, in turn, and compares the two sides.
+
+The plain side may be another one through Forebay, with a baseline's options: then what these
+options change is measured.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import json
+import math
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forebay.bench.mpi import Mpi, temporary_folders
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A program of `workloads/` and what is compared of it.
+
+    `figures` maps a name to the phases that it sums up; the time to write includes opening and
+    closing, since the close commits. `cpu` asks for processor time a call, once the cache is warm,
+    instead of elapsed time.
+    """
+
+    name: str
+    meaning: str
+    figures: dict[str, tuple[str, ...]]
+    cpu: bool = False
+
+
+_WHOLE_WRITE = ("open", "write", "close")
+WORKLOADS = {
+    workload.name: workload
+    for workload in (
+        Workload(
+            "small",
+            "100,000 interleaved 300-byte writes, read back through the same handle",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
+            "ior-hard",
+            "1,600 interleaved 47,008-byte writes, read back through the same handle",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
+            "checkpoint",
+            "records of some 25 KB a rank, written, then read from the file opened anew",
+            {"write": _WHOLE_WRITE, "read": ("reopen", "read", "reclose")},
+        ),
+        Workload(
+            "tile",
+            "tiles of 128 rows of 80,000 bytes, row by row through a view, written and read back",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
+            "flash",
+            "three files of 250 unaligned writes of 1 to 50 KB a rank, as FLASH does by HDF5",
+            {"write": _WHOLE_WRITE},
+        ),
+        Workload(
+            "strided-read",
+            "interleaved 4 KiB reads, 100 us of computation after each",
+            {"read": ("open", "read", "close"), "compute": ("compute",)},
+        ),
+        Workload(
+            "record-read",
+            "five variables of each record, unlike in place and size, 100 us after each read",
+            {"read": ("open", "read", "close"), "compute": ("compute",)},
+        ),
+        Workload(
+            "stream",
+            "contiguous 8 MiB writes, read back through the same handle",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
+            "open",
+            "opening and closing a file 400 times, with one 8-byte write or read a rank each time",
+            {"write": ("write",), "read": ("read",)},
+        ),
+        Workload(
+            "call",
+            "processor time of one 300-byte call",
+            {"first": ("first",), "again": ("again",), "read": ("read",)},
+            cpu=True,
+        ),
+    )
+}
+SIDES = ("plain", "forebay")
+
+
+def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
+    """The narrowest pair of order statistics that holds the median with this confidence.
+
+    Whatever the distribution (Conover, Practical Nonparametric Statistics, 3.2); the whole range
+    where there are too few values, as with fewer than six for 0.95.
+    """
+    ordered, n = sorted(values), len(values)
+    cut, tail = 0, 0.5**n
+    while cut < n // 2 and tail <= (1 - confidence) / 2:
+        cut += 1
+        tail += math.comb(n, cut) * 0.5**n
+    lowest = max(cut - 1, 0)
+    return ordered[lowest], ordered[n - 1 - lowest]
+
+
+@dataclass
+class Figure:
+    """One figure of both sides, in seconds a file (nanoseconds a call where `unit` says so).
+
+    `plain` and `forebay` hold one value a pair: the mean over all files of a launch, or its first
+    file's where `first_file` says so. `speed_up` is the median of the pairs' ratios.
+    """
+
+    name: str
+    unit: str
+    plain: list[float] = field(default_factory=list)
+    forebay: list[float] = field(default_factory=list)
+    first_file: bool = False
+
+    def of(self, side: str) -> list[float]:
+        return self.plain if side == "plain" else self.forebay
+
+    @property
+    def ratios(self) -> list[float]:
+        return [p / f for p, f in zip(self.plain, self.forebay, strict=True)]
+
+    @property
+    def speed_up(self) -> float:
+        return statistics.median(self.ratios)
+
+    @property
+    def speed_up_interval(self) -> tuple[float, float]:
+        """95 % confidence interval of the speed-up."""
+        return median_interval(self.ratios)
+
+
+@dataclass
+class Report:
+    """What one `forebay bench` found."""
+
+    workload: str
+    mpi: str
+    ranks: int
+    options: dict[str, str]
+    baseline: dict[str, str]  # options of the plain side, if that is not plain
+    calls: dict[str, int]  # "write", "read" -> calls made by all ranks in one repetition
+    bytes: int
+    figures: list[Figure]
+    requests: dict[str, dict[str, int]]  # side -> "write", "read", "syscalls" of one repetition
+    aside_calls: int  # of these calls, those that Forebay left to storage as caching did not pay
+
+    def figure(self, name: str, first_file: bool = False) -> Figure:
+        return next(f for f in self.figures if (f.name, f.first_file) == (name, first_file))
+
+    @property
+    def headings(self) -> tuple[str, str]:
+        """What the sides are called."""
+        return ("baseline" if self.baseline else "plain", "Forebay")
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, with the medians and ratios worked out."""
+        data = asdict(self)
+        for entry, figure in zip(data["figures"], self.figures, strict=True):
+            entry["median"] = {side: statistics.median(figure.of(side)) for side in SIDES}
+            entry["minimum"] = {side: min(figure.of(side)) for side in SIDES}
+            entry["speed_up"] = figure.speed_up
+            entry["speed_up_interval"] = list(figure.speed_up_interval)
+        return data
+
+
+@dataclass
+class Bench:
+    """One comparison: a workload, an MPI, a directory.
+
+    `repeat` pairs of launches are made, plain and Forebay in turn; each launch repeats the workload
+    `rounds` times on fresh files. The first of them, which makes the cache, counts with the others,
+    and is shown beside them.
+    """
+
+    workload: Workload
+    mpi: Mpi
+    directory: Path
+    ranks: int
+    repeat: int = 5
+    rounds: int = 2
+    count: int = 0
+    options: dict[str, str] = field(default_factory=dict)
+    baseline: dict[str, str] = field(default_factory=dict)
+    timeout_seconds: float = 1800
+
+    def run(self, progress: Callable[[str], None] = lambda _: None) -> Report:
+        """Measures. Raises click.ClickException when a side fails or its data is wrong."""
+        with temporary_folders(self.directory) as (build, files):
+            return self._run(build, files, progress)
+
+    def _run(self, build: Path, files: Path, progress: Callable[[str], None]) -> Report:
+        program = self.mpi.compile(self.workload.name, build)
+        unit = "ns/call" if self.workload.cpu else "s"
+        several = self.rounds > 1 and not self.workload.cpu
+        figures = [
+            Figure(name, unit, first_file=first)
+            for name in self.workload.figures
+            for first in ((False, True) if several else (False,))
+        ]
+        hashes = set()
+        row: dict[str, Any] = {}
+        for pair in range(self.repeat):
+            for side in SIDES:
+                progress(f"{self.workload.name}: pair {pair + 1} of {self.repeat}, {side}")
+                rows = self._launch(side, [str(program), *self._arguments(files, self.rounds)])
+                row = rows[-1]
+                hashes |= {entry["hash"] for entry in rows}
+                for figure in figures:
+                    figure.of(side).append(self.value(figure, rows))
+        if len(hashes) != 1:
+            raise click.ClickException("plain and Forebay did not leave the same bytes")
+        progress(f"{self.workload.name}: counting requests")
+        requests, aside_calls = self._count(program, build, files)
+        return Report(
+            workload=self.workload.name,
+            mpi=f"{self.mpi.family} {self.mpi.version}",
+            ranks=self.ranks,
+            options=self.options,
+            baseline=self.baseline,
+            calls={"write": row["write_calls"], "read": row["read_calls"]},
+            bytes=row["written_bytes"] + row["read_bytes"],
+            figures=figures,
+            requests=requests,
+            aside_calls=aside_calls,
+        )
+
+    def _arguments(self, files: Path, rounds: int) -> list[str]:
+        arguments = ["--dir", str(files), "--repeat", str(rounds)]
+        return arguments + (["--count", str(self.count)] if self.count else [])
+
+    def value(self, figure: Figure, rows: list[dict[str, Any]]) -> float:
+        """What a launch, a row a file, says of the figure."""
+        phases = self.workload.figures[figure.name]
+        if not self.workload.cpu:
+            counted = rows[:1] if figure.first_file else rows
+            return statistics.mean(
+                float(sum(row["seconds"][phase] for phase in phases)) for row in counted
+            )
+        # Every phase makes the same number of calls on every rank.
+        row = rows[-1]
+        calls = (row["write_calls"] + row["read_calls"]) / len(self.workload.figures) / self.ranks
+        warm = rows[1:] or rows
+        return statistics.median(
+            float(sum(row["cpu_seconds"][phase] for phase in phases) / calls * 1e9) for row in warm
+        )
+
+    def _count(
+        self, program: Path, build: Path, files: Path
+    ) -> tuple[dict[str, dict[str, int]], int]:
+        """Requests and system calls of either side, from untimed launches; compares their files.
+
+        The plain library's are counted by a preloaded library, Forebay's by itself. Also returns
+        the calls in which Forebay stepped aside.
+        """
+        folders = {side: files / side for side in SIDES}
+        for folder in folders.values():
+            folder.mkdir()
+        counts = build / "counts"
+        counts.touch()
+        export = {
+            "LD_PRELOAD": str(self.mpi.compile_counter(build)),
+            "FOREBAY_COUNT_DIR": str(folders["plain"]),
+            "FOREBAY_COUNT_FILE": str(counts),
+        }
+        arguments = {
+            side: [str(program), *self._arguments(folder, 1), "--no-file-check", "--keep"]
+            for side, folder in folders.items()
+        }
+        names = ("write", "read", "syscalls")
+        if self.baseline:
+            plain, _ = self._count_ours("plain", arguments["plain"], build)
+        else:
+            self._launch("plain", arguments["plain"], export=export)
+            rows = [json.loads(line) for line in counts.read_text().splitlines()]
+            plain = {name: sum(row[name] for row in rows) for name in names}
+        ours, aside_calls = self._count_ours("forebay", arguments["forebay"], build)
+        self._compare(folders["plain"], folders["forebay"])
+        return {"plain": plain, "forebay": ours}, aside_calls
+
+    def _count_ours(
+        self, side: str, program: Sequence[str], build: Path
+    ) -> tuple[dict[str, int], int]:
+        stats = build / f"{side}.json"
+        self._launch(side, program, stats=stats)
+        if not stats.exists():
+            raise click.ClickException("Forebay took no part: it wrote no statistics")
+        total = json.loads(stats.read_text())["total"]
+        requests = {
+            "write": total["write_requests"],
+            "read": total["read_requests"],
+            "syscalls": total["write_syscalls"] + total["read_syscalls"],
+        }
+        return requests, total["aside_calls"]
+
+    def _compare(self, plain: Path, forebay: Path) -> None:
+        """Byte for byte, every file of one folder with its namesake in the other."""
+        names = sorted(path.name for path in plain.iterdir())
+        _, different, missing = filecmp.cmpfiles(plain, forebay, names, shallow=False)
+        if different or missing or names != sorted(path.name for path in forebay.iterdir()):
+            raise click.ClickException(f"plain and Forebay differ in {different + missing}")
+
+    def _launch(
+        self,
+        side: str,
+        program: Sequence[str],
+        export: dict[str, str] | None = None,
+        stats: Path | None = None,
+    ) -> list[dict[str, Any]]:
+        command = self.mpi.command(self.ranks, program, export)
+        environment = self.mpi.environment(self.ranks)
+        if side == "forebay" or self.baseline:
+            run = [sys.executable, "-m", "forebay", "run"]
+            if stats is not None:
+                run += ["--stats-json", str(stats)]
+            options = self.options if side == "forebay" else self.baseline
+            for name, value in options.items():
+                run += ["-o", f"{name}={value}"]
+            command = [*run, "--", *command]
+        rows = [
+            json.loads(line)
+            for line in run_command(command, environment, self.timeout_seconds).splitlines()
+            if line.startswith("{")
+        ]
+        if not rows or not all(row["verified"] for row in rows):
+            raise click.ClickException(f"{side}: the data is wrong ({self.workload.name})")
+        return rows
+
+
+def run_command(command: Sequence[str], environment: dict[str, str], timeout: float) -> str:
+    """Runs a launch in a process group of its own and returns its standard output.
+
+    The group is ended when the launch takes longer than `timeout` seconds or is interrupted.
+    """
+    if shutil.which(command[0]) is None:
+        raise click.ClickException(f"{command[0]} not found")
+    with subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=timeout)
+        except BaseException as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise click.ClickException(f"no end after {timeout:.0f} s: {command}") from error
+            raise
+    if process.returncode != 0:
+        raise click.ClickException(f"{' '.join(command)}\nfailed:\n{errors[-2000:]}")
+    return output

@@ -1,0 +1,124 @@
+"""`forebay bench`: a workload plain and through Forebay, interleaved in one run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from forebay.bench.mpi import find_mpi, mpi_option
+from forebay.bench.runs import WORKLOADS, Bench
+from forebay.bench.table import report_table
+from forebay.bench.trace import TraceBench, trace_table
+from forebay.job.settings import parse_assignments
+
+
+def _parse_options(
+    _: click.Context, __: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    return parse_assignments(values)
+
+
+_TRACE = "trace"
+_MEANINGS = {workload.name: workload.meaning for workload in WORKLOADS.values()}
+_MEANINGS[_TRACE] = "what the traces of three loops take: bytes a call, time of MPI_Finalize"
+_HELP = "Workloads:\n\n\b\n" + "\n".join(
+    f"{name:<13} {meaning}" for name, meaning in _MEANINGS.items()
+)
+
+
+@click.command(
+    epilog=_HELP, short_help="Compare a workload with and without Forebay on your own storage."
+)
+@click.argument("workload", type=click.Choice(list(_MEANINGS)))
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
+    required=True,
+    help="Where the files go; both sides use it.",
+)
+@click.option("--ranks", type=click.IntRange(1), default=2, show_default=True)
+@mpi_option
+@click.option("--mpicc", help="Compiler of the workload.  [default: the one beside mpiexec]")
+@click.option(
+    "--repeat",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Pairs of launches, plain and Forebay in turn; 15 for an interval to rely on.",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="Files of a launch, one after the other; the first, which makes the cache, counts, too.",
+)
+@click.option("--count", type=click.IntRange(0), default=0, help="How much.  [default: workload's]")
+@click.option(
+    "-o",
+    "--option",
+    "options",
+    multiple=True,
+    callback=_parse_options,
+    metavar="NAME=VALUE",
+    help="A Forebay option (see `forebay hints`), for the Forebay side.",
+)
+@click.option(
+    "--baseline",
+    "baseline",
+    multiple=True,
+    callback=_parse_options,
+    metavar="NAME=VALUE",
+    help="Compare with Forebay under this option instead of with the plain MPI library.",
+)
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+def bench(
+    workload: str,
+    directory: Path,
+    ranks: int,
+    mpi: str | None,
+    mpicc: str | None,
+    repeat: int,
+    rounds: int,
+    count: int,
+    options: dict[str, str],
+    baseline: dict[str, str],
+    as_json: bool,
+) -> None:
+    """Run WORKLOAD plain and through Forebay, interleaved, on the same directory.
+
+    Shows medians, the ratio pair by pair, and the requests each side hands to the file system. The
+    data is verified on both sides. `trace` shows what traces take instead.
+    """
+    if workload == _TRACE:
+        if options or baseline:
+            raise click.UsageError("`trace` takes no options of Forebay")
+        traces = TraceBench(find_mpi(mpi, mpicc), directory, ranks, repeat, count)
+        with Console(stderr=True).status("compiling") as status:
+            found = traces.run(status.update)
+        if as_json:
+            click.echo(json.dumps(found.as_json(), indent=2))
+        else:
+            Console().print(trace_table(found))
+        return
+    comparison = Bench(
+        workload=WORKLOADS[workload],
+        mpi=find_mpi(mpi, mpicc),
+        directory=directory,
+        ranks=ranks,
+        repeat=repeat,
+        rounds=rounds,
+        count=count,
+        options=options,
+        baseline=baseline,
+    )
+    with Console(stderr=True).status("compiling") as status:
+        report = comparison.run(status.update)
+    if as_json:
+        click.echo(json.dumps(report.as_json(), indent=2))
+    else:
+        Console().print(report_table(report))

@@ -1,0 +1,136 @@
+"""`forebay generate`: traces of well-known workloads, without running them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forebay.simulation import workload_traces
+from forebay.sizes import size_option
+from forebay.text import one_line
+
+
+def _pair(text: str) -> tuple[int, int]:
+    """Two numbers, as 1024x1024."""
+    words = text.split("x")
+    if len(words) != 2 or not all(word.isascii() and word.isdigit() for word in words):
+        raise click.BadParameter(f"'{text}' is no pair of numbers; write it as 1024x1024")
+    return int(words[0]), int(words[1])
+
+
+_PROCESSES = click.option(
+    "-n",
+    "--processes",
+    type=click.IntRange(1, 1 << 20),
+    default=32,
+    show_default=True,
+    metavar="N",
+)
+_OUTPUT = click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="The trace, a new folder.",
+)
+_COUNT = click.IntRange(1, 1 << 20)
+_REPETITIONS = click.option(
+    "--repetitions", type=_COUNT, default=1, show_default=True, help="Of the reading."
+)
+
+
+@click.group(short_help="Make traces of well-known workloads.")
+def generate() -> None:
+    """Make traces of well-known workloads for `forebay simulate`, without running them."""
+
+
+@generate.command("tile-io")
+@_PROCESSES
+@_OUTPUT
+@click.option("--grid", type=_pair, metavar="XxY", help="Tiles.  [default: nearly square]")
+@click.option(
+    "--tile",
+    type=_pair,
+    default="1024x1024",
+    show_default=True,
+    metavar="XxY",
+    help="Elements of one.",
+)
+@click.option(
+    "--element",
+    type=size_option,
+    default="8",
+    show_default=True,
+    metavar="SIZE",
+    help="Bytes of an element.",
+)
+@click.option(
+    "--overlap",
+    type=_pair,
+    default="128x128",
+    show_default=True,
+    metavar="XxY",
+    help="Elements shared by two.",
+)
+@_REPETITIONS
+def tile_io(processes: int, output: Path, **parameters: Any) -> None:
+    """MPI-Tile-IO: overlapping tiles of an array, written, then read, collectively."""
+    _make(workload_traces.tile_io, output, processes, parameters)
+
+
+@generate.command("ior")
+@_PROCESSES
+@_OUTPUT
+@click.option(
+    "--transfer",
+    type=size_option,
+    default="8MiB",
+    show_default=True,
+    metavar="SIZE",
+    help="Bytes of a call.",
+)
+@click.option(
+    "--piece",
+    type=size_option,
+    metavar="SIZE",
+    help="Bytes that lie together.  [default: a transfer]",
+)
+@click.option("--segments", type=_COUNT, default=4, show_default=True, help="Calls of a process.")
+@_REPETITIONS
+def ior(processes: int, output: Path, **parameters: Any) -> None:
+    """IOR: transfers of the processes interleaved, written, then read, collectively."""
+    _make(workload_traces.ior, output, processes, parameters)
+
+
+@generate.command("mpi-io-test")
+@_PROCESSES
+@_OUTPUT
+@click.option(
+    "--size",
+    type=size_option,
+    default="16MiB",
+    show_default=True,
+    metavar="SIZE",
+    help="Bytes of a call.",
+)
+@click.option("--iterations", type=_COUNT, default=4, show_default=True, help="Calls of a process.")
+def mpi_io_test(processes: int, output: Path, **parameters: Any) -> None:
+    """mpi-io-test: blocks behind each other, written, then read, collectively."""
+    _make(workload_traces.mpi_io_test, output, processes, parameters)
+
+
+def _make(
+    make: Callable[..., None], output: Path, processes: int, parameters: dict[str, Any]
+) -> None:
+    try:
+        make(output, processes, **parameters)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    except FileExistsError as error:
+        raise click.UsageError(f"-o {one_line(str(output))}: it exists") from error
+    except OSError as error:
+        raise click.ClickException(f"{one_line(str(output))}: {error.strerror}") from error

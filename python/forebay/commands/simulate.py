@@ -1,0 +1,29 @@
+"""`forebay simulate`: what caches would do with a trace."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+_COMMANDS = ("cache", "lu", "runtime")
+
+
+class _Group(click.Group):
+    """With subcommands that are loaded when they are called."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: Any = getattr(import_module(f"forebay.commands.simulate_{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=_Group, short_help="Say what caches would do with a trace.")
+def simulate() -> None:
+    """Say what caches would do with a trace, by the code that runs inside MPI programs."""

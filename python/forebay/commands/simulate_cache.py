@@ -1,0 +1,276 @@
+"""`forebay simulate cache`: what a cache would have done with a trace."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+import click
+
+from forebay import _core
+from forebay.commands.terminal import output, stages
+from forebay.new_file import check_output, new_file
+from forebay.notebook import parts_of, write
+from forebay.simulation import (
+    AWARENESS,
+    MIN,
+    POLICIES,
+    UNION_WINDOW_S,
+    CacheResult,
+    CacheResults,
+    simulate_cache,
+)
+from forebay.simulation.block_traces import FORMATS
+from forebay.sizes import parse_size, size_option
+from forebay.text import one_line
+from forebay.trace import TraceError
+
+_STANDARD_OUTPUT = Path("-")
+_COLUMNS = (
+    *("trace", "policy", "awareness", "page_size", "cache_size", "aggregators"),
+    *("accesses", "pages", "hits", "misses", "evictions", "hit_rate"),
+)
+
+
+def _list_of(convert: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+    """The type of an option whose value is words between commas."""
+
+    def converted(text: str) -> tuple[Any, ...]:
+        words = [word.strip() for word in text.split(",") if word.strip()]
+        if text and not words:
+            raise click.BadParameter(f"'{text}' names nothing")
+        try:
+            return tuple(convert(word) for word in words)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return converted
+
+
+def _one_of(names: Sequence[str]) -> Callable[[str], str]:
+    def checked(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"'{text}' is not one of {', '.join(names)}")
+        return text
+
+    return checked
+
+
+_HELP = "Policies:\n\n\b\n" + "\n".join(
+    f"{name:<8} {meaning}"
+    for name, meaning in (
+        *((policy.name, policy.meaning) for policy in _core.policies()),
+        (MIN, "Belady's, which knows what comes: the bound for all others"),
+    )
+)
+
+
+@click.command(epilog=_HELP, short_help="Hit rates of block caches.")
+@click.argument(
+    "traces", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TRACE..."
+)
+@click.option(
+    "--policy",
+    "policies",
+    type=_list_of(_one_of(POLICIES)),
+    default=",".join(POLICIES),
+    metavar="NAME,...",
+    help="Replacement policies, of those below.  [default: all]",
+)
+@click.option(
+    "--cache-size",
+    "cache_sizes",
+    type=_list_of(parse_size),
+    default="",
+    metavar="SIZE,...",
+    help="As 16MiB,64MiB; in blocks for traces of block ids."
+    "  [default: nine powers of two, up to where the trace fits]",
+)
+@click.option(
+    "--page-size",
+    "page_sizes",
+    type=_list_of(parse_size),
+    default="",
+    metavar="SIZE,...",
+    help="[default: 64KiB, as `forebay run`; 1 for traces of block ids]",
+)
+@click.option(
+    "--awareness",
+    type=_list_of(_one_of(AWARENESS)),
+    default=",".join(AWARENESS),
+    metavar="NAME,...",
+    help="What the policies are shown: each process's own accesses (original), or what collective"
+    " buffering makes of them (aggregated).  [default: both]",
+)
+@click.option(
+    "--aggregators",
+    type=click.IntRange(1, 1 << 20),
+    metavar="N",
+    help="Processes that a collective call is divided among.  [default: one a node]",
+)
+@click.option(
+    "--collective-buffer",
+    type=size_option,
+    default="16MiB",
+    show_default=True,
+    metavar="SIZE",
+    help="What an aggregator moves at a time.",
+)
+@click.option(
+    "--union-window",
+    type=click.FloatRange(0, 1e9, max_open=True),
+    metavar="SECONDS",
+    help="Where no calls are collective: accesses of different processes to a file that begin"
+    f" within so much time are taken for one.  [default: {UNION_WINDOW_S}, where a trace does not"
+    " tell which are]",
+)
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(FORMATS),
+    default="auto",
+    help="What the traces are, if not by their beginnings and names.",
+)
+@click.option(
+    "--memory",
+    type=size_option,
+    metavar="SIZE",
+    help="At most, roughly.  [default: half of what is free]",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    help="Simulations at a time.  [default: one a core]",
+)
+@click.option("--json", "as_json", is_flag=True, help="JSON on standard output.")
+@click.option(
+    "--csv",
+    "csv_file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    is_flag=False,
+    flag_value=_STANDARD_OUTPUT,
+    metavar="[FILE]",
+    help="CSV, to FILE or to standard output.",
+)
+@click.option(
+    "--parquet", "parquet_file", type=click.Path(path_type=Path), metavar="FILE", help="Parquet."
+)
+@click.option(
+    "--plot",
+    "plot_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A figure, as .svg, .png or .pdf.",
+)
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+def cache(
+    traces: tuple[Path, ...],
+    as_json: bool,
+    csv_file: Path | None,
+    parquet_file: Path | None,
+    plot_file: Path | None,
+    force: bool,
+    **settings: Any,
+) -> None:
+    """Simulate one cache for all processes of each TRACE.
+
+    TRACE is what `forebay trace` recorded, a Darshan log with DXT, or a block trace: text
+    (.csv, .txt: ids, `time,id,size`, or `time,process,operation,offset,length`) or libCacheSim's
+    oracleGeneral, also compressed (.zst). docs/simulating.md says more.
+    """
+    outputs = [file for file in (csv_file, parquet_file, plot_file) if file is not None]
+    for file in outputs:
+        if file != _STANDARD_OUTPUT:
+            for trace in traces:
+                check_output(file, trace, force)
+    if plot_file is not None and plot_file.suffix not in (".svg", ".png", ".pdf"):
+        raise click.UsageError(f"--plot {one_line(str(plot_file))}: end it in .svg, .png or .pdf")
+    results = run(traces, **settings)
+    write_files(results, csv_file, parquet_file, plot_file, force)
+    if as_json:
+        json.dump({"results": results.to_json()}, sys.stdout, indent=1)
+        click.echo()
+    elif csv_file != _STANDARD_OUTPUT:
+        write(parts_of(results), output())
+
+
+def run(traces: Sequence[str | os.PathLike[str]], **settings: Any) -> CacheResults:
+    """Simulates, with a progress bar on a terminal; raises click.ClickException for mistakes."""
+    try:
+        with stages() as progress:
+            return simulate_cache(
+                traces,
+                policies=settings.pop("policies"),
+                page_size=settings.pop("page_sizes", ()),
+                progress=progress,
+                warn=lambda line: click.echo(f"forebay: {line}", err=True),
+                **settings,
+            )
+    except (TraceError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
+    except MemoryError as error:
+        raise click.ClickException("there is not enough memory; lower --memory") from error
+
+
+def write_files(
+    results: CacheResults,
+    csv_file: Path | None,
+    parquet_file: Path | None,
+    plot_file: Path | None,
+    force: bool,
+) -> None:
+    """Writes what was asked for; raises click.ClickException for what cannot be."""
+    if csv_file == _STANDARD_OUTPUT:
+        click.echo(_as_csv(results), nl=False)
+    elif csv_file is not None:
+        _write(csv_file, force, lambda file: file.write(_as_csv(results).encode()))
+    if parquet_file is not None:
+        _write(parquet_file, force, lambda file: _write_parquet(results, file))
+    if plot_file is not None:
+        ending = plot_file.suffix.removeprefix(".")
+        _write(plot_file, force, lambda file: _draw(results, file, ending))
+
+
+def _write(path: Path, force: bool, write: Callable[[IO[bytes]], object]) -> None:
+    try:
+        with new_file(path, force) as file:
+            write(file)
+    except ImportError as error:
+        _missing(error)
+    except OSError as error:
+        raise click.ClickException(f"{one_line(str(path))}: {error.strerror or error}") from error
+
+
+def _missing(error: ImportError) -> NoReturn:
+    advice = "install Forebay again"
+    if (error.name or "").startswith("pyarrow"):
+        advice = "pip install 'forebay[arrow]'"
+    raise click.ClickException(f"{error.name} is missing: {advice}") from error
+
+
+def _as_csv(results: Sequence[CacheResult]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(result.to_json() for result in results)
+    return text.getvalue()
+
+
+def _write_parquet(results: CacheResults, file: IO[bytes]) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(results.to_arrow(), file)
+
+
+def _draw(results: CacheResults, file: IO[bytes], ending: str) -> None:
+    from forebay.plots.hit_rates import draw
+
+    metadata = {"Date": None} if ending == "svg" else None
+    draw(results).savefig(file, format=ending, dpi=150, metadata=metadata)

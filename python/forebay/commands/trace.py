@@ -1,0 +1,54 @@
+"""`forebay trace`: a command, and all that it starts, with every MPI-IO call recorded."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from forebay.commands.run import StarterCommand, command_argument, mpi_option, new_trace, start
+from forebay.job.environment import inside_launcher
+
+
+@click.command(
+    cls=StarterCommand,
+    short_help="Record what a program, or its launcher's, does by MPI-IO.",
+)
+@click.option(
+    "-d",
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where the trace goes.  [default: forebay-DATE-TIME.trace]",
+)
+@click.option(
+    "--times",
+    type=click.Choice(("exact", "histogram")),
+    default="exact",
+    show_default=True,
+    help="Keep the times of every call, or only how many calls took how long.",
+)
+@click.option("--cache", is_flag=True, help="With the cache, as in `forebay run --trace`.")
+@mpi_option
+@command_argument
+def trace(
+    directory: Path | None, times: str, cache: bool, mpi: str | None, command: tuple[str, ...]
+) -> None:
+    """Run COMMAND and record its MPI-IO: `forebay trace -- mpiexec -n 8 ./app`.
+
+    The program runs as without Forebay, past the cache, unless --cache is given. Works outside and
+    inside the launcher; inside, --dir is needed, so that all ranks agree on it.
+    """
+    environment = dict(os.environ)
+    if directory is None:
+        if inside_launcher(environment):
+            raise click.UsageError("inside a launcher, say where the trace goes: --dir DIR")
+        directory = Path(f"forebay-{datetime.now():%Y%m%d-%H%M%S}.trace")
+    environment["FOREBAY_TRACE"] = str(new_trace(directory, environment))
+    environment["FOREBAY_TRACE_TIMES"] = times
+    if not cache:
+        environment["FOREBAY_ENABLE"] = "false"
+    start(command, environment, mpi)

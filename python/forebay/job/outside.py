@@ -1,0 +1,186 @@
+"""`forebay run` outside a launcher: begins a job, waits for the command, and says so if in vain."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from forebay.job.environment import new_job
+from forebay.job.launch import finish_like, run_command
+
+# Files of the run directory. The preload leaves the first when it was loaded into any process, the
+# second, with the process's name, when that was given LD_PRELOAD as an argument, the third when it
+# found an MPI library, the fourth, with the reason, when it could not load the interposer. The
+# interposer leaves the others: MPI-IO was used through it; a file was cached; one was not, and why.
+_LOADED = "loaded"
+_OTHER_PRELOAD = "ld_preload"
+_MPI = "mpi"
+_UNLOADABLE = "unloadable"
+_USED = "used"
+_CACHED = "cached"
+_UNCACHED = "uncached.*"
+# The job that its ranks agreed on, where that is not the one that they were given.
+_JOB = "job"
+# The committer's: bytes, path and problem of each file that ended processes left, a line each.
+_SAVED = "saved"
+_COMMITTER_SECONDS = 60
+_DYING_SECONDS = 2
+_SCRIPT_BYTES = 1 << 20
+
+
+def run_job(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
+    """Runs the command as a job of its own, and ends as it ends. Changes `environment`."""
+    environment["FOREBAY_JOB"] = new_job()
+    _forward_to_remote_ranks(command, environment)
+    finish_like(_run_in_directory(command, environment))
+
+
+def _forward_to_remote_ranks(command: Sequence[str], environment: dict[str, str]) -> None:
+    """Has Open MPI's mpiexec hand our variables to the ranks of other nodes.
+
+    MPICH's hands on the whole environment; Open MPI's only what is named. Open MPI 4 refuses this
+    way of naming beside -x, so it is left to a user who gives -x.
+    """
+    launchers = {"mpiexec", "mpirun", "mpiexec.openmpi", "mpirun.openmpi", "prterun", "orterun"}
+    if Path(command[0]).name not in launchers or {"-x", "--x"} & set(command):
+        return
+    names = [name for name in environment if name.startswith("FOREBAY_")]
+    present = environment.get("OMPI_MCA_mca_base_env_list")
+    listed = [present] if present else []
+    environment["OMPI_MCA_mca_base_env_list"] = ";".join([*listed, "LD_PRELOAD", *names])
+
+
+def _run_in_directory(command: Sequence[str], environment: dict[str, str]) -> int:
+    """Runs the command with a private directory in which its processes leave word."""
+    directory = Path(tempfile.mkdtemp(prefix="forebay-"))
+    try:
+        environment["FOREBAY_RUN_DIR"] = str(directory)
+        status = run_command(command, environment)
+        _report_if_in_vain(directory, command)
+        _report_trace(environment)
+        return status
+    finally:
+        _report_saved(directory, environment)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _report_saved(directory: Path, environment: dict[str, str]) -> None:
+    """Commits what killed processes of this node left, and says what was saved.
+
+    The node's committer does so while the job runs; it is given time to finish, as are processes
+    that the launcher has told to end.
+    """
+    from forebay import _core
+
+    arena_dir = os.fsencode(environment.get("FOREBAY_ARENA_DIR", ""))
+    agreed = directory / _JOB
+    job = agreed.read_bytes() if agreed.exists() else os.fsencode(environment["FOREBAY_JOB"])
+    began = time.monotonic()
+    while True:
+        caches = _core.recover(arena_dir, job, True, False)
+        waited = time.monotonic() - began
+        dying = waited < _DYING_SECONDS and any(c.in_use for c in caches)
+        committing = waited < _COMMITTER_SECONDS and any(c.cared_for for c in caches)
+        if not dying and not committing:
+            break
+        time.sleep(0.05)
+    saved: Counter[str] = Counter()
+    report = directory / _SAVED
+    for line in report.read_text(errors="surrogateescape").splitlines() if report.exists() else []:
+        amount, path, problem = line.split("\t", 2)
+        if not problem:
+            saved[path] += int(amount)
+    for cache in caches:
+        for file in cache.files:
+            path = os.fsdecode(file.path)
+            if file.problem:
+                click.echo(
+                    f"forebay: {file.bytes:,} bytes that ended processes had written to "
+                    f"{path} could not be saved: {file.problem}; see forebay recover --list",
+                    err=True,
+                )
+            else:
+                saved[path] += file.bytes
+    for path, count in saved.items():
+        click.echo(
+            f"forebay: processes ended without closing {path}; "
+            f"{count:,} bytes that they had written were saved",
+            err=True,
+        )
+
+
+def _report_trace(environment: dict[str, str]) -> None:
+    if "FOREBAY_TRACE" not in environment:
+        return
+    trace = Path(environment["FOREBAY_TRACE"])
+    processes = sum(1 for _ in trace.glob("*.trace"))
+    if processes:
+        click.echo(
+            f"forebay: {processes:,} {'process' if processes == 1 else 'processes'} traced;"
+            f" look at it with: forebay analyze {shlex.quote(os.path.relpath(trace))}",
+            err=True,
+        )
+    else:
+        click.echo("forebay: no process of this node was traced", err=True)
+
+
+def _report_if_in_vain(directory: Path, command: Sequence[str]) -> None:
+    """One line where no file was cached, unless the user wanted it so or was told at once."""
+    if not (directory / _USED).exists():
+        reason = _why_unused(directory, command)
+        said = f"no process on this node used MPI-IO through Forebay; {reason}"
+    elif not (directory / _CACHED).exists():
+        reasons = [mark.read_text().strip() for mark in sorted(directory.glob(_UNCACHED))]
+        if not reasons:
+            return
+        said = "no file was cached on this node; " + "; ".join(reasons)
+    else:
+        return
+    click.echo(f"forebay: {said}", err=True)
+
+
+def _why_unused(directory: Path, command: Sequence[str]) -> str:
+    """What the processes' marks say; a guess only where they say nothing."""
+    unloadable = directory / _UNLOADABLE
+    if unloadable.exists():
+        return f"the interposer could not be loaded ({unloadable.read_text().strip()})"
+    if (directory / _MPI).exists():
+        return (
+            "MPI was found, but no file was opened by MPI_File_open: perhaps the program writes by "
+            "POSIX I/O, or by PnetCDF's GIO driver (PNETCDF_HINTS=nc_driver=mpiio changes that)"
+        )
+    setter = _who_sets_preload(directory, command)
+    if setter:
+        return (
+            f"{setter} changes LD_PRELOAD, which drops Forebay: put `forebay run --` right before "
+            "the program, or keep $LD_PRELOAD in the new value"
+        )
+    if not (directory / _LOADED).exists():
+        return "it was loaded into no process: perhaps the command is linked statically"
+    return "no process loaded an MPI library: perhaps the program's MPI is linked statically"
+
+
+def _who_sets_preload(directory: Path, command: Sequence[str]) -> str | None:
+    """Whose arguments change LD_PRELOAD, or the script that does."""
+    mark = directory / _OTHER_PRELOAD
+    if mark.exists():
+        return f"the command line of {Path(mark.read_text()).name}"
+    return next((word for word in command if _is_script_with_preload(Path(word))), None)
+
+
+def _is_script_with_preload(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            start = file.read(_SCRIPT_BYTES)
+    except OSError:
+        return False
+    return b"LD_PRELOAD=" in start and b"\0" not in start

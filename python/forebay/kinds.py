@@ -1,0 +1,70 @@
+"""Sentences for arguments of a wrong type, in place of what would fail far inside."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from forebay import _core
+
+# By the name of a wanted type: what makes one, and how it is called.
+_MADE_BY = {
+    "Trace": ("what forebay.open_trace returns", "forebay.open_trace"),
+    "Analysis": ("what forebay.analyze returns", "forebay.analyze"),
+}
+
+
+def check_kind(given: Any, kind: type, function: str, parameter: str) -> None:
+    """Raises TypeError unless it is of that type, one of Trace and Analysis."""
+    if isinstance(given, kind):
+        return
+    wanted, maker = _MADE_BY[kind.__name__]
+    advice = ""
+    if isinstance(given, str | os.PathLike):
+        made = f"forebay.open_trace({os.fspath(given)!r})"
+        if maker != "forebay.open_trace":
+            made = f"{maker}({made})"
+        advice = f"; make it: forebay.{function}({made})"
+    raise TypeError(f"forebay.{function}: {parameter} is {wanted}, not {_named(given)}{advice}")
+
+
+def check_path(given: Any, function: str, parameter: str) -> None:
+    """Raises TypeError unless it is the path of a file or directory."""
+    if isinstance(given, str | os.PathLike):
+        return
+    advice = "; its path is in .path" if hasattr(given, "path") else ""
+    raise TypeError(f"forebay.{function}: {parameter} is a path, not {_named(given)}{advice}")
+
+
+def check_number(given: Any, function: str, parameter: str, least: int = 1) -> None:
+    """Raises TypeError unless it is a whole number, ValueError where it is too small."""
+    if isinstance(given, bool) or not hasattr(given, "__index__"):
+        raise TypeError(f"forebay.{function}: {parameter} is a whole number, not {_named(given)}")
+    if given < least:
+        raise ValueError(f"forebay.{function}: {parameter} is at least {least}, not {given}")
+
+
+def check_size(given: Any, function: str) -> None:
+    """Raises TypeError unless it is a whole number of bytes."""
+    if hasattr(given, "__index__") and not isinstance(given, bool):
+        return
+    advice = ""
+    if isinstance(given, str) and (size := _core.parse_bytes(given)) is not None:
+        advice = f"; {given} is {size}"
+    raise TypeError(
+        f"forebay.{function}: sizes are whole numbers of bytes, not {_named(given)}{advice}"
+    )
+
+
+def check_names(given: Any, function: str, parameter: str) -> None:
+    """Raises TypeError for one word in place of several."""
+    if isinstance(given, str):
+        raise TypeError(
+            f"forebay.{function}: {parameter} are several; write {parameter}=[{given!r}]"
+        )
+
+
+def _named(given: Any) -> str:
+    if given is None:
+        return "None"
+    return f"{given!r}" if isinstance(given, str | int | float) else f"a {type(given).__name__}"

@@ -1,0 +1,18 @@
+"""Figures of traces and of results.
+
+    import forebay.plots
+    of_job = forebay.plots.of(forebay.open_trace("run.trace"))    # reads the trace
+    of_job.bandwidth()                                            # notebooks show it
+    of_job.places("output.nc").savefig("places.pdf")
+    forebay.plots.hit_rates(forebay.simulate_cache("run.trace"))
+
+Each is a Matplotlib figure. Needs Matplotlib.
+"""
+
+from __future__ import annotations
+
+from forebay.plots.hit_rates import draw as hit_rates
+from forebay.plots.job import JobPlots, of
+from forebay.plots.style import Plot
+
+__all__ = ["JobPlots", "Plot", "hit_rates", "of"]

@@ -1,0 +1,280 @@
+"""The figures of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, LogNorm
+from matplotlib.ticker import EngFormatter, Formatter, FuncFormatter, MaxNLocator
+from numpy.typing import NDArray
+
+from forebay.plots.bins import SIZES, Amounts, Bins
+from forebay.plots.style import READ, STYLE, WRITE, BinaryLocator, Plot, bytes_label
+from forebay.trace.counters import SIZE_LIMITS, FileCounters
+
+_COLOURS = (READ, WRITE)
+_KINDS = ("read", "write")
+_SHARED_COLOUR, _BUSY_COLOUR = "#7d5ba6", "#3b8d54"
+_WIDTH = 9.2
+"""Inches, as all below."""
+_LEFT, _RIGHT, _ABOVE, _BELOW = 1.05, 1.0, 0.3, 0.45
+"""Room for labels, and on the right for a scale of colours: the same for all figures over time."""
+_FEWEST_SIZES = 8
+"""Classes of a histogram: with fewer, bars would be blocks."""
+
+
+def places_over_time(bins: Bins, file: int) -> Plot:
+    """Where in a file the accesses begin, over time (Yin, figure of offsets)."""
+    figure, axes = _axes(2.8)
+    extent = (0.0, float(bins.edges_s[-1]), 0.0, float(max(1, bins.ends[file])))
+    _heats(axes, bins.places[file], extent, _COLOURS, "accesses", EngFormatter())
+    axes.yaxis.set_major_formatter(FuncFormatter(bytes_label))
+    axes.yaxis.set_major_locator(BinaryLocator(7))
+    axes.set_ylabel("offset")
+    _time_axis(axes)
+    _legend(axes)
+    return figure
+
+
+def sizes_over_time(bins: Bins) -> Plot:
+    """How long the requests are, over time (Yin, figure of request sizes)."""
+    figure, axes = _axes(2.4)
+    used = np.flatnonzero(bins.sizes.sum(axis=(0, 2)))
+    low, high = _sizes_shown(used)
+    extent = (0.0, float(bins.edges_s[-1]), float(low), float(high))
+    _heats(axes, bins.sizes[:, low:high], extent, _COLOURS, "accesses", EngFormatter())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda power, _: bytes_label(2.0**power / 2)))
+    axes.yaxis.set_major_locator(MaxNLocator(8, integer=True))
+    axes.set_ylabel("request size")
+    _time_axis(axes)
+    _legend(axes)
+    return figure
+
+
+def bandwidth_over_time(bins: Bins) -> Plot:
+    """Bytes a second of all processes, over time (Yin, figure of bandwidth)."""
+    figure, axes = _axes(2.2)
+    width = np.diff(bins.edges_s)
+    for moved, colour, kind in zip(bins.bytes_moved, _COLOURS, _KINDS, strict=True):
+        axes.stairs(moved / width, bins.edges_s, fill=True, alpha=0.55, color=colour, label=kind)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{bytes_label(rate)}/s"))
+    axes.yaxis.set_major_locator(BinaryLocator(6))
+    axes.set_xlim(0, float(bins.edges_s[-1]))
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("bandwidth")
+    _time_axis(axes)
+    _place_legend(axes)
+    return figure
+
+
+def busy_processes(bins: Bins) -> Plot:
+    """Which part of the time each process spends in MPI-IO."""
+    figure, axes = _axes(2.6)
+    whole = np.outer(bins.row_processes, np.diff(bins.edges_s))
+    image = axes.imshow(
+        np.clip(bins.busy_s / whole, 0, 1),
+        aspect="auto",
+        origin="lower",
+        extent=(0, float(bins.edges_s[-1]), -0.5, sum(bins.row_processes) - 0.5),
+        cmap=_shades(_BUSY_COLOUR, 0),
+        vmin=0,
+        vmax=1,
+        interpolation="nearest",
+    )
+    scale = _scale_axes(axes)
+    figure.colorbar(image, cax=scale, format=FuncFormatter(lambda part, _: f"{part:.0%}"))
+    axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.set_ylabel("process")
+    _time_axis(axes)
+    return figure
+
+
+def request_sizes(bins: Bins) -> Plot:
+    """How many requests have which size."""
+    counts = bins.sizes.sum(axis=2)
+    used = np.flatnonzero(counts.sum(axis=0))
+    low, high = _sizes_shown(used)
+    many = high - low > 12
+    figure, axes = _axes(2.4 if many else 2.2, below=0.65 if many else _BELOW)
+    powers = np.arange(low, high)
+    for number, (kind, colour) in enumerate(zip(_KINDS, _COLOURS, strict=True)):
+        axes.bar(powers + 0.4 * number, counts[number, low:high], 0.4, color=colour, label=kind)
+    axes.set_xticks(powers + 0.2, [f"< {bytes_label(2.0**power)}" for power in powers])
+    axes.tick_params(axis="x", rotation=45 if many else 0)
+    axes.yaxis.set_major_formatter(EngFormatter())
+    axes.set_ylabel("requests")
+    _place_legend(axes)
+    return figure
+
+
+def calls_and_requests(counters: FileCounters) -> Plot:
+    """How many calls of MPI-IO, and how many requests to the operating system, have which size."""
+    read, write = (_lighter(colour) for colour in _COLOURS)
+    series: list[tuple[str, Any, Sequence[int]]] = []
+    if counters.mpiio is not None:
+        series.append(("calls that read", READ, counters.mpiio.read.sizes))
+        series.append(("calls that write", WRITE, counters.mpiio.write.sizes))
+    if counters.posix is not None:
+        series.append(("requests to read", read, counters.posix.read.sizes))
+        series.append(("requests to write", write, counters.posix.write.sizes))
+    used = np.flatnonzero(np.sum([sizes for _, _, sizes in series], axis=0))
+    low, high = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, 1)
+    figure, axes = _axes(2.4)
+    places, width = np.arange(low, high), 0.8 / max(1, len(series))
+    for number, (label, colour, sizes) in enumerate(series):
+        axes.bar(places + width * number, sizes[low:high], width, color=colour, label=label)
+    labels = [f"≤ {bytes_label(limit)}" for limit in SIZE_LIMITS[low:high]]
+    if high == len(SIZE_LIMITS):
+        labels[-1] = f"> {bytes_label(SIZE_LIMITS[-2])}"
+    axes.set_xticks(places + width * (len(series) - 1) / 2, labels)
+    axes.set_xlim(low - 0.5, max(high, low + 4))
+    axes.yaxis.set_major_formatter(EngFormatter())
+    axes.set_ylabel("calls, requests")
+    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderpad=0)
+    return figure
+
+
+def sharing(bins: Bins, files: list[int], paths: list[str]) -> Plot:
+    """Which processes move the bytes of which files; `paths` are their labels."""
+    longest = max((len(path) for path in paths), default=0)
+    figure, axes = _axes(0.9 + 0.28 * len(paths), min(0.3 + 0.075 * longest, _WIDTH / 2))
+    moved = bins.shares.sum(axis=2)[files]
+    extent = (-0.5, sum(bins.row_processes) - 0.5, len(paths) - 0.5, -0.5)
+    formatter = FuncFormatter(bytes_label)
+    _heats(axes, [moved], extent, [_SHARED_COLOUR], "bytes", formatter, 2, origin="upper")
+    axes.set_yticks(range(len(paths)), paths)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("process")
+    return figure
+
+
+def overlaps(shared: Amounts, row_processes: Sequence[int]) -> Plot:
+    """How many bytes processes share with one another, as `bins.overlaps` counts them."""
+    figure, axes = _axes(3.6)
+    processes = sum(row_processes)
+    extent = (-0.5, processes - 0.5, -0.5, processes - 0.5)
+    _heats(axes, [shared], extent, [_SHARED_COLOUR], "bytes", FuncFormatter(bytes_label), 2)
+    axes.set_box_aspect(1)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("process")
+    axes.set_ylabel("process")
+    return figure
+
+
+def _sizes_shown(used: NDArray[np.intp]) -> tuple[int, int]:
+    """The powers of two from the smallest to the largest size, and some beside them if these are
+    few."""
+    low, high = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, 1)
+    lacking = max(0, _FEWEST_SIZES - (high - low))
+    low = max(0, low - lacking // 2)
+    return low, min(SIZES, max(high, low + _FEWEST_SIZES))
+
+
+def _axes(height: float, left: float = _LEFT, below: float = _BELOW) -> tuple[Plot, Axes]:
+    """With room for labels, so many inches on these sides. To find out how much they need takes as
+    long as drawing."""
+    with matplotlib.rc_context(STYLE):
+        figure = Plot(figsize=(_WIDTH, height))
+        place = (left / _WIDTH, below / height)
+        size = (1 - (left + _RIGHT) / _WIDTH, 1 - (below + _ABOVE) / height)
+        return figure, figure.add_axes((*place, *size))
+
+
+def _scale_axes(axes: Axes) -> Axes:
+    """For a scale of colours, right of the figure's own axes."""
+    place = axes.get_position()
+    with matplotlib.rc_context(STYLE):
+        figure = axes.get_figure(root=True)
+        assert figure is not None
+        return figure.add_axes((place.x1 + 0.1 / _WIDTH, place.y0, 0.14 / _WIDTH, place.height))
+
+
+def _heats(
+    axes: Axes,
+    kinds: Sequence[NDArray[Any]] | NDArray[Any],
+    extent: tuple[float, float, float, float],
+    colours: Sequence[str],
+    unit: str,
+    formatter: Formatter,
+    base: int = 10,
+    origin: str = "lower",
+) -> None:
+    """Stronger where there is more, clear where there is nothing; one scale for all kinds, with
+    labels at powers of `base`."""
+    axes.set_xlim(extent[0], extent[1])
+    axes.set_ylim(extent[2], extent[3])
+    most = max(float(counts.max(initial=0)) for counts in kinds)
+    if most == 0:
+        return
+    norm = LogNorm(vmin=0.9, vmax=max(most, 1))
+    for counts, colour in zip(kinds, colours, strict=True):
+        axes.imshow(
+            np.ma.masked_equal(counts, 0),
+            aspect="auto",
+            origin="lower" if origin == "lower" else "upper",
+            extent=extent,
+            cmap=_shades(colour, 0.35),
+            norm=norm,
+            interpolation="nearest",
+        )
+    if most <= 1:
+        return
+    scale = _scale_axes(axes)
+    drawn = [c for counts, c in zip(kinds, colours, strict=True) if counts.any()]
+    for number, colour in enumerate(drawn):
+        scale.imshow(
+            np.geomspace(1, most, 64)[:, None],
+            aspect="auto",
+            origin="lower",
+            extent=(number, number + 1, 0, 1),
+            cmap=_shades(colour, 0.35),
+            norm=norm,
+        )
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    inches = axes.get_position().height * figure.get_size_inches()[1]
+    powers = int(np.log(most) / np.log(base)) + 1
+    step = int(np.ceil(powers / max(2, min(6, 3 * inches))))
+    shown = [float(base) ** power for power in range(0, powers, step)]
+    scale.set_xlim(0, len(drawn))
+    scale.set_xticks([])
+    scale.yaxis.tick_right()
+    scale.set_yticks(list(np.log(shown) / np.log(most)), [formatter(value) for value in shown])
+    scale.set_title(unit, fontsize=8, loc="left")
+
+
+def _shades(colour: str, least: float) -> LinearSegmentedColormap:
+    """From `least` of the colour's strength to all of it."""
+    red, green, blue = _rgb(colour)
+    return LinearSegmentedColormap.from_list(
+        "shades", [(red, green, blue, least), (red, green, blue, 1)]
+    )
+
+
+def _rgb(colour: str) -> tuple[float, float, float]:
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return red, green, blue
+
+
+def _lighter(colour: str) -> tuple[float, float, float]:
+    red, green, blue = _rgb(colour)
+    return (1 + red) / 2, (1 + green) / 2, (1 + blue) / 2
+
+
+def _legend(axes: Axes) -> None:
+    for kind, colour in zip(_KINDS, _COLOURS, strict=True):
+        axes.plot([], [], "s", color=colour, label=kind)
+    _place_legend(axes)
+
+
+def _place_legend(axes: Axes) -> None:
+    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderpad=0)
+
+
+def _time_axis(axes: Axes) -> None:
+    axes.set_xlabel("seconds after the first call")

@@ -1,0 +1,71 @@
+"""Pages about traces.
+
+import forebay
+page = forebay.report(forebay.open_trace("run.trace"))
+page.save("run.html")                       # a notebook shows the page itself
+"""
+
+from __future__ import annotations
+
+import errno
+import html
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from forebay.analysis.conflicts import MOST_RUNS
+from forebay.kinds import check_kind
+from forebay.new_file import new_file
+from forebay.reports.page import render
+from forebay.trace import Trace
+
+__all__ = ["Page", "report"]
+
+_NOTEBOOK_HEIGHT = 720
+"""Pixels."""
+
+
+class Page:
+    """One HTML file with all figures in it, which loads nothing."""
+
+    def __init__(self, name: str, text: str):
+        self._name = name
+        self.html = text
+        """The page itself."""
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+        """Writes the page, whole or not at all. Raises FileExistsError for a file that exists,
+        unless `force`, and OSError."""
+        where = Path(path)
+        if where.exists() and not force:
+            told = f"{os.strerror(errno.EEXIST)}; force=True replaces it"
+            raise FileExistsError(errno.EEXIST, told, str(where))
+        with new_file(where, force) as file:
+            file.write(self.html.encode())
+        return where
+
+    def __repr__(self) -> str:
+        return f"<page about {self._name}, {len(self.html.encode()):,} bytes>"
+
+    def _repr_html_(self) -> str:
+        style = f"width: 100%; height: {_NOTEBOOK_HEIGHT}px; border: 0"
+        return f'<iframe style="{style}" srcdoc="{html.escape(self.html)}"></iframe>'
+
+
+def report(
+    trace: Trace,
+    against: Trace | None = None,
+    *,
+    most_runs: int = MOST_RUNS,
+    progress: Callable[[int], object] = lambda _: None,
+) -> Page:
+    """The page of `forebay report`, about a trace that `forebay.open_trace` opened.
+
+    `against`: another run to compare with. `most_runs`: as for `forebay.analyze`. `progress` is
+    told how many accesses were read, again and again: the trace is read twice. Raises TraceError
+    where nothing can be read, TypeError for what is no trace.
+    """
+    check_kind(trace, Trace, "report", "trace")
+    if against is not None:
+        check_kind(against, Trace, "report", "against")
+    return Page(trace.path.name, render(trace, against, most_runs, progress))

@@ -1,0 +1,296 @@
+"""A trace as one page that needs nothing but a browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from importlib.resources import files as resources
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from forebay.analysis import Analysis, FileAnalysis, analyze
+from forebay.analysis.conflicts import MOST_RUNS
+from forebay.analysis.result import unknown_of
+from forebay.analysis.text import (
+    COUNTED_TITLES,
+    ZERO,
+    counted_cells,
+    is_warning,
+    known_accesses,
+    losses_of,
+    needs_of,
+    other_seconds,
+    outside_phases_of,
+    phase_cells,
+    steps_of,
+    time_in_calls,
+)
+from forebay.text import one_line
+from forebay.trace import Trace
+from forebay.trace.counters import FileCounters
+
+if TYPE_CHECKING:
+    from forebay.plots.style import Plot
+
+_MOST_COUNTED = 4
+_MOST_SETS = 8
+_MOST_PHASES = 40
+_MOST_SIGNATURES = 20
+_LONGEST_PATH = 72
+"""Characters."""
+_EQUAL = 0.02
+"""Two runs that differ by less are as good."""
+
+
+def render(
+    trace: Trace,
+    against: Trace | None = None,
+    most_runs: int = MOST_RUNS,
+    progress: Callable[[int], object] = lambda _: None,
+) -> str:
+    """The page, as HTML. `most_runs`: as for forebay.analyze. `progress` is told how many accesses
+    were read, again and again: the trace is read twice. Raises TraceError as Trace.batches does,
+    ImportError without Jinja2 and Matplotlib."""
+    from jinja2 import Environment
+
+    # Matplotlib takes as long to load as 800,000 accesses to be read.
+    loading = Thread(target=import_module, args=("forebay.plots.figures",))
+    loading.start()
+    analysis = analyze(trace, progress=progress, most_runs=most_runs)
+    figures = _figures(trace, analysis, progress)
+    source = resources("forebay.reports").joinpath("page.html.j2").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True)
+    environment.filters["short"] = short_path
+    return environment.from_string(source).render(
+        name=one_line(Path(analysis.path).name),
+        analysis=analysis,
+        losses=losses_of(analysis),
+        steps=steps_of(analysis) if analysis.steps else "",
+        needs=needs_of(analysis),
+        needs_class="warning" if is_warning(analysis) else "soft",
+        tiles=_tiles(analysis),
+        comparison=None if against is None else _comparison(analysis, against),
+        other_seconds=other_seconds,
+        counted=_counted(analysis),
+        zero=ZERO,
+        phases=_phases(analysis),
+        outside_phases=outside_phases_of(analysis),
+        shared=[_shared(file) for file in analysis.files if file.sharing.bytes],
+        figures=figures.sections,
+        latencies=figures.latencies,
+        signatures=[_signature(file) for file in analysis.files if file.locals],
+        data=_embedded(analysis),
+    )
+
+
+def short_path(path: str) -> str:
+    """With an ellipsis in its middle where it is long: what it begins with, and its name, stay."""
+    if len(path) <= _LONGEST_PATH:
+        return path
+    kept = _LONGEST_PATH - 1
+    return f"{path[: kept // 3]}…{path[len(path) - (kept - kept // 3) :]}"
+
+
+def _embedded(analysis: Analysis) -> str:
+    """JSON that no browser takes for the end of its element."""
+    text = json.dumps(analysis.to_json())
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _tiles(analysis: Analysis) -> list[dict[str, str]]:
+    written = sum(file.known_writes.bytes for file in analysis.files)
+    read = sum(file.known_reads.bytes for file in analysis.files)
+    values = (
+        ("processes", f"{analysis.processes:,}", "processes"),
+        ("accesses", f"{known_accesses(analysis):,}", "calls"),
+        ("written", f"{written / 2**20:,.1f} MiB", "written"),
+        ("read", f"{read / 2**20:,.1f} MiB", "read"),
+        (
+            "seconds",
+            f"{analysis.seconds:,.3f} s",
+            "from first to last call" if analysis.traced else "the job",
+        ),
+        ("io_seconds", f"{analysis.io_seconds:,.3f} s", f"{time_in_calls(analysis)}, a process"),
+    )
+    return [{"key": key, "text": text, "label": label} for key, text, label in values]
+
+
+def _comparison(analysis: Analysis, against: Trace) -> dict[str, Any]:
+    other = analyze(against)
+
+    def sums(one: Analysis) -> Iterator[tuple[str, float | None, str]]:
+        """Label, value, format. Less of seconds is better, and more bytes a call."""
+        yield "seconds from first to last call", one.seconds, ",.3f"
+        yield f"seconds {time_in_calls(one)}, a process", one.io_seconds, ",.3f"
+        for kind in ("write", "read"):
+            counts = [getattr(file, f"known_{kind}s") for file in one.files]
+            calls = sum(count.calls for count in counts)
+            moved = sum(count.bytes for count in counts)
+            seconds = sum(count.seconds for count in counts)
+            yield f"{kind}s", calls, ",.0f"
+            yield f"MiB in {kind}s", moved / 2**20, ",.1f"
+            yield f"seconds in {kind}s, all processes", seconds, ",.3f"
+            yield f"bytes a {kind}", moved / calls if calls else 0, ",.0f"
+        metadata = _sum_of(one, "metadata_seconds")
+        yield "seconds opening and the like", metadata, ",.3f"
+        yield "syncs", _sum_of(one, "syncs"), ",.0f"
+        yield "seconds in syncs", _sum_of(one, "sync_seconds"), ",.3f"
+
+    rows = []
+    for (label, here, form), (_, there, _) in zip(sums(analysis), sums(other), strict=True):
+        ratio = f"{here / there:.2f}" if there and here is not None else ""
+        texts = ["?" if value is None else f"{value:{form}}" for value in (here, there)]
+        verdict = ""
+        if there and here and abs(here / there - 1) > _EQUAL:
+            if label.startswith("seconds"):
+                verdict = "better" if here < there else "worse"
+            elif label.startswith("bytes a"):
+                verdict = "better" if here > there else "worse"
+        cells = {"label": label, "here": texts[0], "there": texts[1], "ratio": ratio}
+        rows.append(cells | {"verdict": verdict})
+    return {"name": one_line(str(against.path)), "rows": rows}
+
+
+def _sum_of(analysis: Analysis, name: str) -> float | None:
+    """Over the files; None where the trace does not tell of one."""
+    values = [getattr(file, name) for file in analysis.files]
+    return None if None in values else sum(values)
+
+
+def _counted(analysis: Analysis) -> dict[str, Any] | None:
+    """A table of what a Darshan log counted, and what it does not tell."""
+    if analysis.counters is None:
+        return None
+    return {
+        "titles": COUNTED_TITLES,
+        "rows": [(*counted_cells(file), file.path) for file in analysis.files],
+        "unknown": unknown_of(analysis.counters),
+    }
+
+
+def _signature(file: FileAnalysis) -> dict[str, Any]:
+    lines = file.signature.patterns
+    share = file.signature.covered / max(1, file.signature.accesses)
+    return {
+        "path": file.path,
+        "summary": f"{file.signature.processes:,} processes, together {file.spatial}; patterns"
+        f" cover {file.coverage:.0%} of the accesses of each, and {share:.0%} of all",
+        "lines": lines[:_MOST_SIGNATURES],
+        "more": f"{len(lines) - _MOST_SIGNATURES:,}" if len(lines) > _MOST_SIGNATURES else "",
+    }
+
+
+def _phases(analysis: Analysis) -> list[tuple[str, ...]]:
+    """Rows of a table; none for a job of one phase."""
+    if len(analysis.phases) < 2:
+        return []
+    return [phase_cells(n, phase) for n, phase in enumerate(analysis.phases[:_MOST_PHASES], 1)]
+
+
+def _shared(file: FileAnalysis) -> dict[str, Any]:
+    return {
+        "path": file.path,
+        "bytes": f"{file.sharing.bytes:,}",
+        "sets": file.sharing.sets[:_MOST_SETS],
+        "more": max(0, len(file.sharing.sets) - _MOST_SETS),
+    }
+
+
+class _Figures:
+    """The figures of a page, in their sections."""
+
+    def __init__(self) -> None:
+        self.sections: list[dict[str, Any]] = []
+        self.latencies: list[dict[str, str]] = []
+
+    def add(self, title: str, explanation: str, figures: Sequence[tuple[str, Plot]]) -> None:
+        """`figures`: a caption, or "", of each, and itself."""
+        from forebay.plots.style import svg_of
+
+        drawn = [{"caption": caption, "svg": svg_of(figure)} for caption, figure in figures]
+        self.sections.append({"title": title, "explanation": explanation, "figures": drawn})
+
+
+def _figures(trace: Trace, analysis: Analysis, progress: Callable[[int], object]) -> _Figures:
+    from forebay.plots.figures import calls_and_requests
+    from forebay.plots.job import JobPlots
+
+    plots = JobPlots(trace, analysis, progress)
+    drawn = _Figures()
+    counted = _most_counted(analysis)
+    if counted:
+        drawn.add(
+            "Calls and requests",
+            "How many calls of MPI-IO have which size, and how many requests of which size reached"
+            " the operating system, as Darshan counted them. Few large requests for many small"
+            " calls: collective buffering, or a cache, united them.",
+            [(one.path, calls_and_requests(one)) for one in counted],
+        )
+    if not plots.files:
+        return drawn
+    drawn.add(
+        "Bandwidth over time",
+        "Bytes a second of all processes, each access spread evenly over its duration.",
+        [("", plots.bandwidth())],
+    )
+    among = ""
+    if len(plots.files) > len(plots.largest):
+        among = f", of the {len(plots.largest)} files with the most bytes"
+    drawn.add(
+        "Where accesses begin",
+        f"Offsets over time{among}. Rising lines: the file is passed through from"
+        " its beginning to its end; a cloud: no order.",
+        [(path, plots.places(path)) for path in plots.largest],
+    )
+    drawn.add(
+        "Request sizes over time",
+        "How many bytes each access moved; the stronger the colour, the more accesses.",
+        [("", plots.sizes_over_time())],
+    )
+    drawn.add(
+        "Request sizes",
+        "Accesses by the bytes that they moved.",
+        [("", plots.sizes())],
+    )
+    drawn.add(
+        f"Processes {time_in_calls(analysis)}",
+        f"Which part of the time each process spends {time_in_calls(analysis)}. A single full row:"
+        " the others wait, or leave the work to one.",
+        [("", plots.busy())],
+    )
+    drawn.add(
+        "Who uses which file",
+        "Bytes moved by each process; the stronger the colour, the more.",
+        [("", plots.sharing())],
+    )
+    if any(file.sharing.sets for file in analysis.files):
+        drawn.add(
+            "Who overlaps whom",
+            "Bytes that two processes both touch, reading or writing, in all files; the stronger"
+            " the colour, the more. A band along the diagonal: neighbours; an even square: all"
+            " touch the same, as a header.",
+            [("", plots.overlaps())],
+        )
+    for one in plots.bins.latencies:
+        times = {
+            name: _duration(getattr(one, name)) for name in ("median", "p90", "p99", "longest")
+        }
+        named = {"routine": one.routine, "calls": f"{one.calls:,}", "total": f"{one.total:,.3f}"}
+        drawn.latencies.append(named | times)
+    return drawn
+
+
+def _most_counted(analysis: Analysis) -> list[FileCounters]:
+    """The files with the most bytes of those whose calls or requests were counted."""
+    files = sorted(analysis.files, key=lambda one: -one.known_writes.bytes - one.known_reads.bytes)
+    counted = (file.counters for file in files if file.counters is not None)
+    return [one for one in counted if one.mpiio or one.posix][:_MOST_COUNTED]
+
+
+def _duration(seconds: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:,.3g} {unit}"
+    return f"{seconds * 1e9:,.0f} ns"

@@ -1,0 +1,28 @@
+"""What caches would have done with a trace: of blocks, or the runtime's own, replayed."""
+
+from __future__ import annotations
+
+from forebay.simulation import text as _text  # noqa: F401  (what notebooks show)
+from forebay.simulation.cache import (
+    AWARENESS,
+    MIN,
+    POLICIES,
+    UNION_WINDOW_S,
+    CacheResult,
+    CacheResults,
+    simulate_cache,
+)
+from forebay.simulation.runtime import RuntimeResult, RuntimeResults, simulate_runtime
+
+__all__ = [
+    "AWARENESS",
+    "MIN",
+    "POLICIES",
+    "UNION_WINDOW_S",
+    "CacheResult",
+    "CacheResults",
+    "RuntimeResult",
+    "RuntimeResults",
+    "simulate_cache",
+    "simulate_runtime",
+]

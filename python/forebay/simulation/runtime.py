@@ -1,0 +1,144 @@
+"""What the runtime's own caches count, from a trace of the run."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from forebay import _core
+from forebay.kinds import check_path
+from forebay.memory import available_bytes
+from forebay.results import Results
+from forebay.sizes import parse_size
+from forebay.text import one_line
+from forebay.trace import TraceError, open_trace
+
+_BYTES_PER_FRAME = 256
+"""Of a simulated cache, and some for the page's regions."""
+_BYTES_PER_STEP = 16
+"""Of the order in which they are replayed."""
+_SHOWN = ("policy", "page_kind", "page_size", "cache_size", "scope")
+"""Options that a result names."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeResult:
+    """What the caches of a job counted, all of them together."""
+
+    trace: str
+    policy: str
+    page_kind: str
+    page_size: int
+    """Bytes."""
+    cache_size: int
+    """Bytes a process; a node's cache is that times its ranks."""
+    scope: str
+    caches: int
+    hits: int
+    """Pages, as the policy counts them; so are misses and evictions."""
+    misses: int
+    evictions: int
+    committed_bytes: int
+    """Written back from pages."""
+    bypass_bytes: int
+    """Written and read past the cache."""
+
+    @property
+    def hit_rate(self) -> float:
+        """Part of the counted accesses to pages that were hits; 0 where there were none."""
+        counted = self.hits + self.misses
+        return self.hits / counted if counted else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {**asdict(self), "hit_rate": self.hit_rate}
+
+
+class RuntimeResults(Results[RuntimeResult]):
+    """What `simulate_runtime` returns: a list, which `to_pandas()` makes a table of."""
+
+    __slots__ = ()
+
+
+def simulate_runtime(
+    trace: str | os.PathLike[str], changes: Iterable[dict[str, str]] = ({},)
+) -> RuntimeResults:
+    """What the runtime's caches would have counted, had the run's options been changed.
+
+    `trace`: of a run with the option `deterministic`. `changes`: for each result, options as for
+    `forebay run -o`, by name; the others are those of the run. With none the counts are the run's
+    own (`forebay run --stats`).
+
+    Raises TraceError, one line that names the file, for what cannot be replayed; ValueError for
+    options that make no sense.
+    """
+    check_path(trace, "simulate_runtime", "trace")
+    if isinstance(changes, Mapping | str):
+        raise TypeError(
+            "forebay.simulate_runtime: changes is a list of options for each result, as"
+            " [{'policy': 'lru'}]"
+        )
+    opened = open_trace(trace)
+    name = one_line(str(trace))
+    if opened.reader is None:
+        raise TraceError(f"{name}: only traces that Forebay recorded can be replayed")
+    if opened.problems:
+        raise TraceError(f"{opened.problems[0]}; a trace with gaps cannot be replayed")
+    needed = len(opened) * (_core.table_bytes_per_access + _BYTES_PER_STEP)
+    if needed > available_bytes():
+        raise TraceError(
+            f"{name}: to replay {len(opened):,} accesses takes {needed / 1e9:,.1f} GB of memory"
+        )
+    replay = _core.Replay(opened.reader)
+    recorded = replay.options()
+    wanted = [{**recorded, **change} for change in changes]
+    workers = max(1, min(len(wanted), len(os.sched_getaffinity(0))))
+    ranks = Counter(process.host for process in opened.processes)
+    for options in wanted:
+        for option in _SHOWN:
+            if option not in options:
+                raise TraceError(
+                    f"{name}: it does not say with which {option} it was made; only traces of"
+                    " runs can be replayed"
+                )
+        sharing = max(ranks.values(), default=1) if options["scope"] == "node" else 1
+        _check_memory(options, workers * sharing)
+
+    def result(options: dict[str, str]) -> RuntimeResult:
+        try:
+            caches = replay.run(options)
+        except ValueError as error:
+            raise TraceError(f"{name}: {error}") from error
+        return RuntimeResult(
+            trace=str(trace),
+            policy=options["policy"],
+            page_kind=options["page_kind"],
+            page_size=parse_size(options["page_size"]),
+            cache_size=parse_size(options["cache_size"]),
+            scope=options["scope"],
+            caches=len(caches),
+            hits=sum(cache.hits for cache in caches),
+            misses=sum(cache.misses for cache in caches),
+            evictions=sum(cache.evictions for cache in caches),
+            committed_bytes=sum(cache.committed_bytes for cache in caches),
+            bypass_bytes=sum(cache.bypass_bytes for cache in caches),
+        )
+
+    with ThreadPoolExecutor(workers) as pool:
+        return RuntimeResults(pool.map(result, wanted))
+
+
+def _check_memory(options: dict[str, str], shares: int) -> None:
+    """`shares`: processes' shares of a cache that are simulated at a time."""
+    page, cache = parse_size(options["page_size"]), parse_size(options["cache_size"])
+    if page % 64:
+        raise ValueError(f"a page of {page} bytes: pages are multiples of 64 bytes")
+    pages = cache // page * shares
+    if pages * _BYTES_PER_FRAME > available_bytes() // 2:
+        raise ValueError(
+            f"simulating {pages:,} pages takes more memory than there is; use larger pages"
+        )

@@ -1,0 +1,139 @@
+"""Hit rates of simulated caches as tables for a terminal, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.markup import escape
+from rich.table import Table
+
+from forebay.notebook import Part, parts_of
+from forebay.simulation.cache import MIN, CacheResult, CacheResults
+from forebay.simulation.runtime import RuntimeResults
+from forebay.sizes import shown_size
+from forebay.text import one_line
+
+_AS_GOOD = 0.98
+"""Of the best policy's hits: so many, and the first policy is as good."""
+_NEARLY_ALL = 0.95
+"""Of the hits that the largest caches have."""
+_NOTHING = 0.05
+"""Points of hit rate."""
+
+
+@parts_of.register
+def text_of(results: CacheResults, name: str | None = None) -> Iterator[Part]:
+    """A table for each trace and page size: a row a policy and awareness, a column a cache size.
+
+    `name`: what stands above; none for the trace's.
+    """
+    groups: dict[tuple[str, int], list[CacheResult]] = {}
+    for result in results:
+        groups.setdefault((result.trace, result.page_size), []).append(result)
+    for (trace, page_size), group in groups.items():
+        yield f"[bold]{escape(one_line(name or trace))}[/]"
+        yield from _what_was_shown(group, page_size)
+        yield _table(group)
+        if said := conclusion(group):
+            yield said
+
+
+@parts_of.register
+def _of_replays(results: RuntimeResults) -> Iterator[Part]:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.title = escape(one_line(results[0].trace)) if results else None
+    table.title_justify = "left"
+    for heading in ("policy", "pages", "scope"):
+        table.add_column(heading)
+    for heading in ("cache", "hits", "misses", "evicted", "hit rate %", "back", "past"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in results:
+        table.add_row(
+            one.policy,
+            f"{one.page_kind} {shown_size(one.page_size)}",
+            f"{one.scope} ({one.caches})",
+            shown_size(one.cache_size),
+            f"{one.hits:,}",
+            f"{one.misses:,}",
+            f"{one.evictions:,}",
+            f"{100 * one.hit_rate:.1f}",
+            shown_size(one.committed_bytes),
+            shown_size(one.bypass_bytes),
+        )
+    yield table
+
+
+def conclusion(group: Sequence[CacheResult]) -> str:
+    """What one trace's results with pages of one size come to: the smallest cache that has nearly
+    all hits, and the policy, the default one unless another is clearly better."""
+    shown = group[0].awareness
+    real = [one for one in group if one.awareness == shown and one.policy != MIN]
+    bound = {
+        one.cache_size: one.hits for one in group if one.awareness == shown and one.policy == MIN
+    }
+    if not real:
+        return ""
+    chosen: dict[int, CacheResult] = {}
+    for size in sorted({one.cache_size for one in real}):
+        here = [one for one in real if one.cache_size == size]
+        best = max(here, key=lambda one: one.hits)
+        first = here[0]
+        chosen[size] = first if first.hits >= _AS_GOOD * best.hits else best
+    most = max(one.hits for one in chosen.values())
+    if most == 0:
+        return "No cache of these sizes has a hit."
+    one = next(one for one in chosen.values() if one.hits >= _NEARLY_ALL * most)
+    larger = [other.hits for size, other in chosen.items() if size > one.cache_size]
+    gain = 100 * (max(larger, default=one.hits) - one.hits) / one.accesses
+    held = f"{one.cache_size:,} blocks" if one.page_size == 1 else shown_size(one.cache_size)
+    said = f"{one.policy} with {held} for all processes has {one.hit_rate:.1%} hits"
+    if bound.get(one.cache_size):
+        said += f", {one.hits / bound[one.cache_size]:.0%} of MIN's"
+    if not larger:
+        return f"{said}; no larger cache was simulated."
+    if gain < _NOTHING:
+        return f"{said}; a larger cache brings nothing more."
+    return f"{said}; a larger cache brings at most {gain:.1f} points more."
+
+
+def _what_was_shown(group: Sequence[CacheResult], page_size: int) -> list[str]:
+    lines = []
+    for result in {result.awareness: result for result in group}.values():
+        if page_size == 1:
+            lines.append(f"{result.accesses:,} requests for {result.pages:,} blocks")
+            continue
+        among = ""
+        if result.aggregators is not None:
+            many = "" if result.aggregators == 1 else "s"
+            among = f", collective calls by {result.aggregators:,} aggregator{many}"
+        lines.append(
+            f"{result.awareness}: {result.accesses:,} touches of {result.pages:,} pages of"
+            f" {shown_size(page_size)}, {shown_size(result.pages * page_size)}{among}"
+        )
+    return lines
+
+
+def _table(group: Sequence[CacheResult]) -> Table:
+    """Hit rates in percent; the best policy of each column and awareness stands out."""
+    sizes = list(dict.fromkeys(result.cache_size for result in group))
+    rates = {(one.awareness, one.policy, one.cache_size): one.hit_rate for one in group}
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("hit rate %")
+    for size in sizes:
+        table.add_column(shown_size(size), justify="right", no_wrap=True)
+    policies = list(dict.fromkeys(one.policy for one in group))
+    for awareness in dict.fromkeys(result.awareness for result in group):
+        table.add_row(awareness)
+        best = [
+            max((rates[awareness, p, size] for p in policies if p != MIN), default=1.0)
+            for size in sizes
+        ]
+        for policy in policies:
+            cells = []
+            for size, most in zip(sizes, best, strict=True):
+                rate = rates[awareness, policy, size]
+                text = f"{100 * rate:.1f}"
+                cells.append(f"[bold]{text}[/]" if rate == most > 0 and policy != MIN else text)
+            table.add_row(f"  {policy}", *cells, style="dim" if policy == MIN else None)
+        table.add_section()
+    return table

@@ -1,0 +1,57 @@
+"""Opens whatever holds a trace."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from forebay.kinds import check_path
+from forebay.text import one_line
+from forebay.trace.types import Trace, TraceError
+
+
+def open_trace(path: str | os.PathLike[str]) -> Trace:
+    """Opens a folder of trace files, one file of it, a Darshan log, or what `forebay convert`
+    wrote as Parquet.
+
+    Raises TraceError where nothing can be read. What is wrong with the rest is in
+    `Trace.problems`.
+    """
+    check_path(path, "open_trace", "path")
+    where = Path(path)
+    if is_darshan(where):
+        from forebay.trace.darshan import DarshanLog
+
+        return Trace(where, DarshanLog(where))
+    if _is_parquet(where):
+        try:
+            from forebay.trace.parquet import ParquetTrace
+        except ImportError as error:
+            raise TraceError(
+                f"{one_line(str(where))}: reading Parquet needs pyarrow: pip install"
+                f" 'forebay[arrow]' ({error})"
+            ) from error
+        return Trace(where, ParquetTrace(where))
+    from forebay.trace.files import TraceFiles
+
+    return Trace(where, TraceFiles(where))
+
+
+def is_darshan(path: Path) -> bool:
+    """By its name, or by how such logs begin: their version, eight bytes, and a magic number."""
+    if not path.is_file():
+        return False
+    return path.suffix == ".darshan" or _beginning(path, 16)[8:] == (6567223).to_bytes(8, "little")
+
+
+def _is_parquet(path: Path) -> bool:
+    """By its name, or by how such files begin."""
+    return path.is_file() and (path.suffix == ".parquet" or _beginning(path, 4) == b"PAR1")
+
+
+def _beginning(path: Path, count: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(count)
+    except OSError:
+        return b""
