@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from click.testing import CliRunner
 from forebay.analysis import analyze
 from forebay.commands.report import report
 from forebay.plots.bins import TIMES, count_into_bins, overlaps
+from forebay.reports import page as page_module
 from forebay.reports.page import render, short_path
 from forebay.trace import Operation, open_trace
 from traces import (
@@ -27,12 +29,14 @@ from traces import (
     WRITE_AT,
     Call,
     block,
+    interleaved,
     process,
     sample,
     write_trace,
 )
 
 REAL = ("benchmark_write_parallel_384ranks", "mpi-io-test_32ranks", "ior_hdf5_4ranks")
+SCRIPT = Path(page_module.__file__).parent / "figures.js"
 CHROMIUM = shutil.which("chromium")
 CALL = Call(WRITE_AT, 0, 0, 0, 10, 10, 0, 1000)
 HOSTILE = "/x/<script>alert('1')</script>&\"'-->"
@@ -140,17 +144,27 @@ def test_a_page_holds_the_analysis_and_nothing_from_outside(number, tmp_path):
     assert page.tiles["written"] == f"{written / 2**20:,.1f} MiB"
     for tag, attributes in page.elements:
         assert tag not in ("link", "iframe", "object", "embed", "base", "form")
-        assert tag != "script" or attributes == {"type": "application/json", "id": "analysis"}
+        assert tag != "script" or attributes in ({}, {"type": "application/json", "id": "analysis"})
         for name, value in attributes.items():
             assert not name.startswith("on")
             if name in ("src", "href", "xlink:href", "action", "data"):
                 assert value.startswith(("#", "data:image/")), (tag, name, value[:60])
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL) or [""]
+    assert script in ("", SCRIPT.read_text())
+    assert ("<figure" in text) == bool(script)
     assert "@import" not in text
     assert not re.search(r"url\((?!#)", text)
     for problem in analysis.problems:
         assert html.escape(problem, quote=False) in html.unescape(text) or problem in html.unescape(
             text
         )
+
+
+def test_the_script_asks_nobody_for_anything():
+    assert not re.search(
+        r"fetch|XMLHttp|import|WebSocket|sendBeacon|innerHTML|eval|Function\(|https?:(?!//www.w3.org/)",
+        SCRIPT.read_text(),
+    )
 
 
 def test_overlaps_are_those_of_every_pair(tmp_path):
@@ -204,10 +218,12 @@ onload = () => {
 </script>"""
 
 
-def measured(page: str, width: int, dark: bool, folder: Path) -> dict[str, object]:
+def measured(
+    page: str, width: int, dark: bool, folder: Path, script: str = MEASURE
+) -> dict[str, Any]:
     """What Chromium makes of the page on a screen of that width, in that colour scheme."""
     scripted = re.sub(r'<meta http-equiv="Content-Security-Policy".*?>', "", page)
-    scripted = scripted.replace("</body>", f"{MEASURE}</body>")
+    scripted = scripted.replace("</body>", f"{script}</body>")
     framed = folder / f"frame-{width}-{dark}.html"
     text = json.dumps(scripted).replace("</", "<\\/")
     framed.write_text(
@@ -272,6 +288,54 @@ def test_nothing_is_wider_than_the_screen_and_all_can_be_read(width, dark, tmp_p
         assert shown["svg"] >= 640  # as small as its letters can be read
 
 
+# Points at the middle of each figure, drags over a part of the first, and tells what is shown then.
+POINT = """<script>
+onload = () => {
+  const send = (figure, kind, x, y) => {
+    const box = figure.querySelector("svg").getBoundingClientRect();
+    figure.dispatchEvent(new PointerEvent(kind, {
+      clientX: box.left + box.width * x, clientY: box.top + box.height * y,
+      bubbles: true, pointerType: "mouse", button: 0 }));
+  };
+  const figures = [...document.querySelectorAll("figure")], boxes = [];
+  const viewed = () => boxes.push(figures[0].querySelector("svg").getAttribute("viewBox"));
+  for (const figure of figures) send(figure, "pointermove", 0.5, 0.5);
+  const said = figures.map(figure => figure.querySelector("figcaption").textContent);
+  viewed();
+  send(figures[0], "pointerdown", 0.3, 0.3);
+  send(figures[0], "pointerup", 0.5, 0.5);
+  viewed();
+  figures[0].dispatchEvent(new MouseEvent("dblclick"));
+  viewed();
+  for (const figure of figures) send(figure, "pointerleave", 0, 0);
+  const left = figures.map(figure => figure.querySelector("figcaption").textContent).join("");
+  parent.postMessage(JSON.stringify({ said, boxes, left }), "*");
+};
+</script>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_a_figure_tells_its_values_and_is_magnified(tmp_path):
+    folder = tmp_path / "t"
+    folder.mkdir()
+    # Half a second in the middle of the job, 64 MiB at 128 MiB/s; calls of no bytes around it.
+    calls = [
+        Call(OPEN, end_ns=1000),
+        Call(WRITE_AT, 0, 0, 0, 1 << 26, 1 << 26, 250_000_000, 750_000_000),
+        Call(WRITE_AT, 0, 0, 0, 0, 0, 999_999_000, 1_000_000_000),
+    ]
+    lines = [*process(0, 1), "file 0 1 0 5 /scratch/out", *block(calls), "end 3 0"]
+    write_trace(folder / "0-0.trace", lines)
+    shown = measured(render(open_trace(folder)), 1280, False, tmp_path, POINT)
+    said, (before, magnified, after) = shown["said"], shown["boxes"]
+    assert said[0].endswith("s · read 0 B/s · write 128 MiB/s")
+    assert any("· process 0 · 100 %" in one for one in said)
+    assert any("process 0 · out · 64 MiB" in one for one in said)
+    assert shown["left"] == ""
+    assert before == after != magnified
+    assert float(magnified.split()[2]) < float(before.split()[2]) / 2
+
+
 def test_long_paths_keep_their_ends():
     assert short_path("/scratch/out.h5") == "/scratch/out.h5"
     short = short_path(f"/scratch/{'deep/' * 40}out.h5")
@@ -287,10 +351,21 @@ def test_two_runs_are_compared(tmp_path):
     assert result.exit_code == 0, result.output
     text = (tmp_path / "page.html").read_text()
     assert "<td>14</td><td>28</td><td>0.50</td>" in text  # writes: seven a rank
+    first, *_ = re.findall(r"Signatures of .*?</table>", text, re.DOTALL)
+    assert re.search(r'processes</td><td class="text ">2</td><td class="text">4<', first)
     for label, better in (("seconds in writes, all processes", "better"), ("bytes a write", "")):
         (row,) = re.findall(rf"<tr>(?:(?!</tr>).)*{label}.*?</tr>", text)
         assert ('class="better"' in row) == bool(better)
     assert "Against" not in render(open_trace(one))
+
+
+def test_the_better_signature_is_marked(tmp_path):
+    one = interleaved(tmp_path / "one", ranks=2, records=20, size=300)
+    other = interleaved(tmp_path / "other", ranks=2, records=20, size=300, shift=7)
+    for here, there, verdict in ((one, other, "better"), (other, one, "worse")):
+        text = render(open_trace(here), open_trace(there))
+        (row,) = re.findall(r"<tr><td class=\"text\">together.*?</tr>", text)
+        assert f'class="text {verdict}"' in row and "contiguous" in row
 
 
 def test_a_file_that_exists_is_kept(tmp_path):

@@ -13,7 +13,7 @@ from matplotlib.ticker import EngFormatter, Formatter, FuncFormatter, MaxNLocato
 from numpy.typing import NDArray
 
 from forebay.plots.bins import SIZES, Amounts, Bins
-from forebay.plots.style import READ, STYLE, WRITE, BinaryLocator, Plot, bytes_label
+from forebay.plots.style import READ, STYLE, WRITE, BinaryLocator, Plot, Values, bytes_label
 from forebay.trace.counters import SIZE_LIMITS, FileCounters
 
 _COLOURS = (READ, WRITE)
@@ -23,6 +23,10 @@ _WIDTH = 9.2
 """Inches, as all below."""
 _LEFT, _RIGHT, _ABOVE, _BELOW = 1.05, 1.0, 0.3, 0.45
 """Room for labels, and on the right for a scale of colours: the same for all figures over time."""
+_POINTS = 72
+"""An inch."""
+_MOST_CELLS = 32_000
+"""Whose values a page holds, of one figure."""
 _FEWEST_SIZES = 8
 """Classes of a histogram: with fewer, bars would be blocks."""
 
@@ -37,6 +41,7 @@ def places_over_time(bins: Bins, file: int) -> Plot:
     axes.set_ylabel("offset")
     _time_axis(axes)
     _legend(axes)
+    figure.values = _values(axes, "s", "B", bins.places[file], _KINDS, "accesses")
     return figure
 
 
@@ -52,6 +57,9 @@ def sizes_over_time(bins: Bins) -> Plot:
     axes.set_ylabel("request size")
     _time_axis(axes)
     _legend(axes)
+    classes = tuple(map(_size_class, range(low, high)))
+    counts = bins.sizes[:, low:high]
+    figure.values = _values(axes, "s", "B", counts, _KINDS, "accesses", row_labels=classes)
     return figure
 
 
@@ -68,6 +76,7 @@ def bandwidth_over_time(bins: Bins) -> Plot:
     axes.set_ylabel("bandwidth")
     _time_axis(axes)
     _place_legend(axes)
+    figure.values = _values(axes, "s", "", bins.bytes_moved / width, _KINDS, "B/s")
     return figure
 
 
@@ -75,8 +84,9 @@ def busy_processes(bins: Bins) -> Plot:
     """Which part of the time each process spends in MPI-IO."""
     figure, axes = _axes(2.6)
     whole = np.outer(bins.row_processes, np.diff(bins.edges_s))
+    busy = np.clip(bins.busy_s / whole, 0, 1)
     image = axes.imshow(
-        np.clip(bins.busy_s / whole, 0, 1),
+        busy,
         aspect="auto",
         origin="lower",
         extent=(0, float(bins.edges_s[-1]), -0.5, sum(bins.row_processes) - 0.5),
@@ -90,6 +100,8 @@ def busy_processes(bins: Bins) -> Plot:
     axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set_ylabel("process")
     _time_axis(axes)
+    rows = _named_rows(bins.row_processes)
+    figure.values = _values(axes, "s", "", 100 * busy[None], ("",), "%", row_labels=rows)
     return figure
 
 
@@ -105,9 +117,13 @@ def request_sizes(bins: Bins) -> Plot:
         axes.bar(powers + 0.4 * number, counts[number, low:high], 0.4, color=colour, label=kind)
     axes.set_xticks(powers + 0.2, [f"< {bytes_label(2.0**power)}" for power in powers])
     axes.tick_params(axis="x", rotation=45 if many else 0)
+    axes.set_xlim(low - 0.3, high - 0.3)
     axes.yaxis.set_major_formatter(EngFormatter())
     axes.set_ylabel("requests")
     _place_legend(axes)
+    classes = tuple(map(_size_class, range(low, high)))
+    shown = counts[:, low:high]
+    figure.values = _values(axes, "", "", shown, _KINDS, "accesses", column_labels=classes)
     return figure
 
 
@@ -131,9 +147,16 @@ def calls_and_requests(counters: FileCounters) -> Plot:
     if high == len(SIZE_LIMITS):
         labels[-1] = f"> {bytes_label(SIZE_LIMITS[-2])}"
     axes.set_xticks(places + width * (len(series) - 1) / 2, labels)
-    axes.set_xlim(low - 0.5, max(high, low + 4))
+    high_shown = max(high, low + 4)
+    axes.set_xlim(low - 0.1, high_shown - 0.1)
     axes.yaxis.set_major_formatter(EngFormatter())
     axes.set_ylabel("calls, requests")
+    counts = np.zeros((len(series), high_shown - low))
+    for number, (_, _, sizes) in enumerate(series):
+        counts[number, : high - low] = sizes[low:high]
+    named = tuple(label for label, _, _ in series)
+    labels += [""] * (high_shown - high)
+    figure.values = _values(axes, "", "", counts, named, "", column_labels=tuple(labels))
     axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderpad=0)
     return figure
 
@@ -149,6 +172,8 @@ def sharing(bins: Bins, files: list[int], paths: list[str]) -> Plot:
     axes.set_yticks(range(len(paths)), paths)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("process")
+    columns = _named_rows(bins.row_processes)
+    figure.values = _values(axes, "", "", moved[None], ("",), "B", columns, tuple(paths))
     return figure
 
 
@@ -163,7 +188,64 @@ def overlaps(shared: Amounts, row_processes: Sequence[int]) -> Plot:
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("process")
     axes.set_ylabel("process")
+    named = _named_rows(row_processes)
+    figure.values = _values(axes, "", "", shared[None], ("",), "B", named, named)
     return figure
+
+
+def _size_class(power: int) -> str:
+    """Of accesses that moved less than 2 to that power, and no less than half of it."""
+    return "0 B" if power == 0 else f"{bytes_label(2.0**power / 2)} to {bytes_label(2.0**power)}"
+
+
+def _named_rows(row_processes: Sequence[int]) -> tuple[str, ...]:
+    """Of a figure whose rows stand for so many processes each."""
+    firsts = np.cumsum([0, *row_processes[:-1]]).tolist()
+    return tuple(
+        f"process {first}" if count == 1 else f"processes {first} to {first + count - 1}"
+        for first, count in zip(firsts, row_processes, strict=True)
+    )
+
+
+def _values(
+    axes: Axes,
+    x_unit: str,
+    y_unit: str,
+    shown: NDArray[Any],
+    kinds: Sequence[str],
+    unit: str,
+    column_labels: tuple[str, ...] = (),
+    row_labels: tuple[str, ...] = (),
+) -> Values:
+    """`shown`: (kinds, columns), or (kinds, rows, columns); rows begin at the least value of y."""
+    by_row = shown if shown.ndim == 3 else shown[:, None]
+    cells = []
+    for of_kind in by_row.reshape(len(kinds), -1):
+        rounded = np.rint(of_kind).astype(np.int64)
+        used = np.flatnonzero(rounded)
+        steps = np.diff(used, prepend=0)
+        cells.append(tuple(np.column_stack((steps, rounded[used])).ravel().tolist()))
+    if sum(map(len, cells)) > 2 * _MOST_CELLS:
+        cells = []
+    axes.apply_aspect()
+    place = axes.get_position()
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    width, height = (_POINTS * inches for inches in figure.get_size_inches())
+    box = (place.x0 * width, (1 - place.y1) * height, place.x1 * width, (1 - place.y0) * height)
+    x, y = axes.get_xlim(), axes.get_ylim()
+    return Values(
+        box=box,
+        x=(float(x[0]), float(x[1]), x_unit),
+        y=(float(y[0]), float(y[1]), y_unit),
+        columns=by_row.shape[2],
+        rows=by_row.shape[1],
+        kinds=tuple(kinds),
+        unit=unit,
+        cells=tuple(cells),
+        column_labels=column_labels,
+        row_labels=row_labels,
+    )
 
 
 def _sizes_shown(used: NDArray[np.intp]) -> tuple[int, int]:

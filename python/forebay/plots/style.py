@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
@@ -34,8 +35,36 @@ STYLE: Any = {
 _INK, _INK_ON_DARK = "#1d2329", "#dfe5ea"
 
 
+@dataclass(frozen=True)
+class Values:
+    """What a figure shows where, so that a page can say it of the place under a pointer.
+
+    The axes' area is `columns` wide and `rows` high, in equal steps. A row or a column is told by
+    its label, or else by a value of its axis.
+    """
+
+    box: tuple[float, float, float, float]
+    """Left, top, right and bottom of the axes' area, in points from the upper left corner."""
+    x: tuple[float, float, str]
+    """Values on the left and on the right, and their unit: `s`, `B` or none."""
+    y: tuple[float, float, str]
+    """Values at the bottom and at the top, likewise."""
+    columns: int
+    rows: int
+    kinds: tuple[str, ...]
+    unit: str
+    """Of the values: `accesses`, `B`, `B/s`, `%` or `calls`."""
+    cells: tuple[tuple[int, ...], ...]
+    """Of each kind: how many cells after the one before, row by row, and its value; those of zero
+    are left out. Empty where there would be too many."""
+    column_labels: tuple[str, ...] = ()
+    row_labels: tuple[str, ...] = ()
+
+
 class Plot(Figure):
     """A figure of Matplotlib that notebooks show as it stands on a page."""
+
+    values: Values | None = None
 
     def _repr_html_(self) -> str:
         return svg_of(self)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from hashlib import sha256
 from importlib import import_module
 from importlib.resources import files as resources
 from pathlib import Path
@@ -60,7 +63,9 @@ def render(
     loading.start()
     analysis = analyze(trace, progress=progress, most_runs=most_runs)
     figures = _figures(trace, analysis, progress)
-    source = resources("forebay.reports").joinpath("page.html.j2").read_text(encoding="utf-8")
+    package = resources("forebay.reports")
+    source = package.joinpath("page.html.j2").read_text(encoding="utf-8")
+    script = package.joinpath("figures.js").read_text(encoding="utf-8")
     environment = Environment(autoescape=True)
     environment.filters["short"] = short_path
     return environment.from_string(source).render(
@@ -82,6 +87,8 @@ def render(
         latencies=figures.latencies,
         signatures=[_signature(file) for file in analysis.files if file.locals],
         data=_embedded(analysis),
+        script=script,
+        script_hash=f"sha256-{base64.b64encode(sha256(script.encode()).digest()).decode()}",
     )
 
 
@@ -150,7 +157,63 @@ def _comparison(analysis: Analysis, against: Trace) -> dict[str, Any]:
                 verdict = "better" if here > there else "worse"
         cells = {"label": label, "here": texts[0], "there": texts[1], "ratio": ratio}
         rows.append(cells | {"verdict": verdict})
-    return {"name": one_line(str(against.path)), "rows": rows}
+    signatures = _signatures_compared(analysis, other)
+    return {"name": one_line(str(against.path)), "rows": rows, "signatures": signatures}
+
+
+def _signatures_compared(here: Analysis, there: Analysis) -> list[dict[str, Any]]:
+    """Of each file that both have: what is told of it, on both sides, and which side is better."""
+    others = {file.path: file for file in there.files if file.locals}
+    compared = []
+    for file in here.files:
+        if not file.locals or file.path not in others:
+            continue
+        other = others[file.path]
+        rows = []
+        for label, told, rank in _SIGNATURE_ROWS:
+            texts, ranks = (told(file), told(other)), (rank(file), rank(other))
+            verdict = ""
+            if None not in ranks and ranks[0] != ranks[1]:
+                verdict = "better" if ranks[0] > ranks[1] else "worse"
+            cells = {"label": label, "here": texts[0], "there": texts[1]}
+            rows.append(cells | {"verdict": verdict})
+        compared.append({"path": file.path, "rows": rows})
+    return compared
+
+
+def _order(spatial: str) -> int | None:
+    """The larger, the fewer requests; None among classes that cannot be told apart so."""
+    return {"contiguous": 2, "random": 0, "none": None}.get(spatial, 1)
+
+
+def _bytes_a_call(file: FileAnalysis) -> float:
+    calls = file.known_reads.calls + file.known_writes.calls
+    return (file.known_reads.bytes + file.known_writes.bytes) / calls if calls else 0
+
+
+_SIGNATURE_ROWS: tuple[
+    tuple[str, Callable[[FileAnalysis], str], Callable[[FileAnalysis], Any]], ...
+] = (
+    ("processes", lambda file: f"{file.signature.processes:,}", lambda _: None),
+    ("together", lambda file: file.spatial, lambda file: _order(file.spatial)),
+    (
+        "accesses in patterns of their process",
+        lambda file: f"{file.coverage:.0%}",
+        lambda file: round(file.coverage, 2),
+    ),
+    (
+        "bytes a call",
+        lambda file: f"{_bytes_a_call(file):,.0f}",
+        lambda file: round(_bytes_a_call(file)),
+    ),
+    ("patterns", lambda file: f"{len(file.signature.patterns):,}", lambda _: None),
+    (
+        "first pattern",
+        lambda file: file.signature.patterns[0] if file.signature.patterns else "-",
+        lambda _: None,
+    ),
+)
+"""A label, what is said of a file, and what is better where it is larger; None: neither is."""
 
 
 def _sum_of(analysis: Analysis, name: str) -> float | None:
@@ -209,7 +272,14 @@ class _Figures:
         """`figures`: a caption, or "", of each, and itself."""
         from forebay.plots.style import svg_of
 
-        drawn = [{"caption": caption, "svg": svg_of(figure)} for caption, figure in figures]
+        drawn = [
+            {
+                "caption": caption,
+                "svg": svg_of(figure),
+                "told": json.dumps(asdict(figure.values)) if figure.values else "",
+            }
+            for caption, figure in figures
+        ]
         self.sections.append({"title": title, "explanation": explanation, "figures": drawn})
 
 
