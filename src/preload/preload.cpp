@@ -1,6 +1,7 @@
 // libforebay_preload.so, for LD_PRELOAD: brings the interposer of the right ABI into processes that
 // load an MPI library, now or later, and does nothing in all others. It defines no MPI symbol, so
-// nothing that asks whether a symbol exists gets another answer than without it.
+// nothing that asks whether a symbol exists gets another answer than without it; but for those of
+// forebay.h, which dlsym finds once the interposer is there.
 //
 // At start, and whenever the program calls dlopen or dlsym after objects were loaded, the new
 // objects are looked through: for the MPI library, and for slots to rebind. docs/decisions.md says
@@ -29,7 +30,7 @@
 namespace forebay::preload {
 namespace {
 
-// All but `seen_loads` is used under the dynamic linker's lock only.
+// All but the atomic members is used under the dynamic linker's lock only.
 struct State {
   void* self = nullptr;  // this library's handle; nullptr: switched off
   const char* self_path = "";
@@ -41,6 +42,7 @@ struct State {
   decltype(forebay_objects_loaded)* tell_of_objects = nullptr;  // the interposer's
   Bindings bindings;
   std::atomic<unsigned long long> seen_loads = 0;
+  std::atomic<void*> interposer = nullptr;  // its handle, once it is attached
 } state;
 
 bool is_interposer(const Object& object) {
@@ -118,6 +120,7 @@ void connect(const Object& libmpi, std::string_view abi, std::span<const Object>
   std::size_t count = 0;
   const forebay_entry_point* entries = entry_points(&count);
   if (!state.bindings.connect(libmpi, entries, count)) return;
+  state.interposer.store(interposer, std::memory_order_release);
   state.libmpi_path = strdup(libmpi.path);
   state.tell_of_objects =
       function_of<decltype(forebay_objects_loaded)>(interposer, "forebay_objects_loaded");
@@ -164,6 +167,13 @@ void scan(void*) {
   if (state.tell_of_objects != nullptr) state.tell_of_objects();
 }
 
+// What forebay.h declares. The interposer is loaded with local scope, where dlsym does not look.
+bool is_public(const char* name) {
+  for (const char* one : {"forebay_get_statistics", "forebay_describe_hint", "forebay_abi"})
+    if (std::strcmp(name, one) == 0) return true;
+  return false;
+}
+
 void scan_if_objects_were_loaded() {
   if (loads_so_far() == state.seen_loads.load(std::memory_order_acquire)) return;
   const int error = errno;
@@ -206,6 +216,10 @@ void forebay_before_dlopen() { forebay::preload::scan_if_objects_were_loaded(); 
 void* forebay_before_dlsym(void* handle, const char* name, const void* caller) {
   using namespace forebay::preload;
   scan_if_objects_were_loaded();
+  if (name != nullptr && is_public(name)) {
+    void* interposer = state.interposer.load(std::memory_order_acquire);
+    return interposer != nullptr ? real_dlsym()(interposer, name) : nullptr;
+  }
   const Bindings::Binding* binding = name != nullptr ? state.bindings.find(name) : nullptr;
   if (binding == nullptr) return nullptr;
   struct {

@@ -204,3 +204,16 @@ def test_the_guide_tells_every_reason() -> None:
     reasons = [name for name in re.findall(r'^    {"(\w+)"', source, re.MULTILINE) if name != "no"]
     assert len(reasons) > 15
     assert [name for name in reasons if f"`{name}`" not in guide] == []
+
+
+@every_wheel
+def test_a_program_asks_for_its_statistics_by_name(installation: mpi.Mpi, tmp_path: Path) -> None:
+    flags = [f"-I{mpi.ROOT / 'include'}", "-ldl"]
+    program = mpi.compile_program(installation, SOURCES / "asks_by_name.c", flags)
+    with_forebay = run(installation, tmp_path / "with", ["-o", "step_aside=never"], [str(program)])
+    assert with_forebay.output.split() == [installation.abi, "10"] * RANKS
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    command = mpi.launch_command(installation, RANKS, [str(program)])
+    outcome = mpi.run(command, installation.environment, plain)
+    assert outcome.output.split() == ["absent"] * RANKS
