@@ -1,6 +1,6 @@
-/* The public C interface of Forebay, for programs that are linked with it or ask for it by name, with
- * dlsym. None is needed to run through Forebay; nothing here depends on an MPI. The statistics may
- * be asked for where MPI may be called, the rest at any time and by any thread. */
+/* The public C interface of Forebay, for programs that are linked with it or ask for it by name,
+ * with dlsym. None is needed to run through Forebay; nothing here depends on an MPI. The statistics
+ * may be asked for where MPI may be called, the rest at any time and by any thread. */
 #ifndef FOREBAY_FOREBAY_H
 #define FOREBAY_FOREBAY_H
 
