@@ -15,7 +15,7 @@ Part = str | Table
 """A sentence, in Rich's markup, or a table."""
 
 _TERMINAL_STYLES = {"bold": "font-weight: 600", "dim": "opacity: 0.6", "yellow": "color: #b8860b"}
-_CELL = "padding: 0.1em 0.7em 0.1em 0; border: 0; white-space: nowrap; background: none"
+_CELL = "padding: 0.1em 0.7em 0.1em 0; border: 0; white-space: pre; background: none"
 
 
 @singledispatch
@@ -67,7 +67,7 @@ def _table(table: Table) -> str:
         for number, row in enumerate(table.rows)
     )
     head = f"<thead><tr>{head}</tr></thead>" if table.show_header else ""
-    style = "margin: 0.4em 0; border-collapse: collapse; font-variant-numeric: tabular-nums"
+    style = "margin: 0.4em 0; font: inherit; border-collapse: collapse; font-variant-numeric: tabular-nums"
     return f'<table style="{style}">{title}{head}<tbody>{rows}</tbody></table>'
 
 
