@@ -273,7 +273,9 @@ def test_simulate_cache(inputs: list[Path]) -> None:
         ),
     )
     def try_one(trace: Path, words: dict[str, object]) -> None:
-        results = outcomes.of(lambda: simulate_cache(trace, **words), (ValueError, TraceError))
+        results = outcomes.of(
+            lambda: simulate_cache(trace, **words), (ValueError, TypeError, TraceError)
+        )
         for one in results or ():
             assert one.hits + one.misses == one.accesses
             assert one.evictions <= one.misses
@@ -525,9 +527,10 @@ def test_replays_of_steps_that_no_run_makes(tmp_path: Path) -> None:
     def try_one(steps: list[tuple[int, int, int]], changes: dict[str, str]) -> None:
         trace = replayable(tmp_path / "t.trace", [[STEPS_OF_A_RUN[0], *steps]])
         wanted = [OPTIONS_OF_A_RUN | changes]
-        outcomes.of(lambda: simulate_runtime(trace, wanted), (ValueError, TraceError))
+        outcomes.of(lambda: simulate_runtime(trace, wanted), (ValueError, TypeError, TraceError))
         outcomes.of(
-            lambda: simulate_cache(trace, page_size=512, memory=MEMORY), (ValueError, TraceError)
+            lambda: simulate_cache(trace, page_size=512, memory=MEMORY),
+            (ValueError, TypeError, TraceError),
         )
 
     try_one()
@@ -556,7 +559,7 @@ def test_parquet_files_with_other_numbers(tmp_path: Path) -> None:
         )
         pq.write_table(changed.replace_schema_metadata(about), path)
         call = lambda: simulate_cache(path, page_size=512, memory=MEMORY)  # noqa: E731
-        outcomes.of(call, (ValueError, TraceError))
+        outcomes.of(call, (ValueError, TypeError, TraceError))
 
     try_one()
     assert outcomes.both()

@@ -95,7 +95,13 @@ def simulate_runtime(
         )
     replay = _core.Replay(opened.reader)
     recorded = replay.options()
-    wanted = [{**recorded, **change} for change in changes]
+    wanted = []
+    for change in changes:
+        for mistake in _core.mistakes(dict(change)):
+            raise ValueError(mistake)
+        wanted.append({**recorded, **change})
+        if misfit := _core.misfit(wanted[-1]):
+            raise ValueError(misfit)
     workers = max(1, min(len(wanted), len(os.sched_getaffinity(0))))
     ranks = Counter(process.host for process in opened.processes)
     for options in wanted:
@@ -135,8 +141,6 @@ def simulate_runtime(
 def _check_memory(options: dict[str, str], shares: int) -> None:
     """`shares`: processes' shares of a cache that are simulated at a time."""
     page, cache = parse_size(options["page_size"]), parse_size(options["cache_size"])
-    if page % 64:
-        raise ValueError(f"a page of {page} bytes: pages are multiples of 64 bytes")
     pages = cache // page * shares
     if pages * _BYTES_PER_FRAME > available_bytes() // 2:
         raise ValueError(
