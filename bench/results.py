@@ -328,7 +328,7 @@ def main() -> None:
     parser.add_argument(
         "--stale",
         action="store_true",
-        help="only what an older version of the code was measured for",
+        help="only what was measured with older code",
     )
     arguments = parser.parse_args()
 
