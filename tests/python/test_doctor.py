@@ -119,7 +119,7 @@ def test_a_library_of_no_known_abi(tmp_path: Path) -> None:
     subprocess.run(linked, check=True)
     state, found = one(examined(program), "MPI")
     assert state == "unfit"
-    assert "of no ABI that Forebay knows" in found
+    assert "has no ABI that Forebay knows" in found
 
 
 @pytest.mark.parametrize("kind", ["missing", "not ours alone"])
