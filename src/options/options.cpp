@@ -90,7 +90,7 @@ std::vector<Declaration> declare_options() {
       {"page_kind", choice, &Options::page_kind, names(page_kinds(), kind_name), at_open,
        "How a page records which of its bytes were written."},
       {"policy", choice, &Options::policy, names(policies(), spec_name), at_open,
-       "Replacement policy: which page leaves a full cache."},
+       "Replacement policy: chooses the page to evict from a full cache."},
       {"predictor", choice, &Options::predictor, names(predictors(), spec_name), any_time,
        "How read-ahead predicts the next reads."},
       {"storage", choice, &Options::storage, names(storages(), spec_name), at_open,
@@ -102,7 +102,7 @@ std::vector<Declaration> declare_options() {
       {"bypass", bytes, &Options::bypass_bytes, "", any_time,
        "Contiguous accesses of at least this size bypass the cache.", 1},
       {"local_bypass", bytes, &Options::local_bypass_bytes, "", any_time,
-       "The same for a local file system, which the kernel caches, while its calls are fast; "
+       "Like bypass, for a local file system, which the kernel caches, while its calls are fast; "
        "only with step_aside=auto.",
        1},
       {"read_ahead", bytes, &Options::read_ahead_bytes, "", any_time,
@@ -114,7 +114,7 @@ std::vector<Declaration> declare_options() {
       {"write_behind", boolean, &Options::write_behind, "", any_time,
        "Commit dirty pages in the background, before sync or close."},
       {"step_aside", choice, &Options::step_aside, "auto|never|always", any_time,
-       "Pass calls through to the MPI library. auto: if measurements show no gain from the cache."},
+       "When to pass calls through to the MPI library; auto: if it measures no gain."},
       {"shards", count, &Options::shards, "", at_open,
        "Parts of the cache with a lock of their own; 0 chooses by its capacity.", 0, 4096},
       {"deterministic", boolean, &Options::deterministic, "", at_open,
