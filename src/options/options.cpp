@@ -82,66 +82,62 @@ std::vector<Declaration> declare_options() {
       {"enable", boolean, &Options::enable, "", at_open,
        "Use the cache; false passes every call through to the MPI library."},
       {"scope", choice, &Options::scope, "process|node", at_open,
-       "Who shares a cache: each process has its own, and what it writes is visible to others "
-       "after a "
-       "sync or close, or all ranks of a node have one, where it is visible at once."},
+       "Which ranks share a cache. process: each process has its own cache; others see its writes "
+       "after a sync or close. node: all ranks of a node share one; they see writes at once."},
       {"consistency", choice, &Options::consistency, "posix|mpi", at_open,
-       "For files that ranks of several nodes open: posix leaves them to the MPI library, mpi "
-       "caches "
-       "them on each node, with the visibility of the MPI standard (sync, barrier, sync)."},
+       "For files that ranks of several nodes open. posix: the MPI library serves them. mpi: each "
+       "node caches them, with the visibility of the MPI standard (sync, barrier, sync)."},
       {"page_kind", choice, &Options::page_kind, names(page_kinds(), kind_name), at_open,
-       "What a page remembers of the bytes written to it."},
+       "How a page records which of its bytes were written."},
       {"policy", choice, &Options::policy, names(policies(), spec_name), at_open,
-       "Replacement policy: which page leaves a full cache."},
+       "Replacement policy: chooses the page to evict from a full cache."},
       {"predictor", choice, &Options::predictor, names(predictors(), spec_name), any_time,
-       "How read-ahead says what is read next."},
+       "How read-ahead predicts the next reads."},
       {"storage", choice, &Options::storage, names(storages(), spec_name), at_open,
-       "How committed bytes reach the file."},
+       "How Forebay writes committed bytes to the file."},
       {"page_size", bytes, &Options::page_size_bytes, "", at_open, "Size of a page.",
        smallest_page_size, largest_page_size, page_size_step},
       {"cache_size", bytes, &Options::cache_size_bytes, "", at_open,
-       "Memory of the cache for each process; a node's cache is this times its ranks.", 4 * KiB,
-       TiB},
+       "Cache memory per process; a node's cache has this size times its ranks.", 4 * KiB, TiB},
       {"bypass", bytes, &Options::bypass_bytes, "", any_time,
-       "Contiguous accesses at least this long go to storage past the cache.", 1},
+       "Contiguous accesses of at least this size bypass the cache.", 1},
       {"local_bypass", bytes, &Options::local_bypass_bytes, "", any_time,
-       "The same on a local file system, which the kernel caches, as long as its calls are quick; "
+       "Like bypass, for a local file system, which the kernel caches, while its calls are fast; "
        "only with step_aside=auto.",
        1},
       {"read_ahead", bytes, &Options::read_ahead_bytes, "", any_time,
-       "How far reads that follow a pattern are fetched ahead; 0 switches it off.", 0, 16 * GiB},
+       "How far to prefetch reads that follow a pattern; 0 switches prefetching off.", 0, 16 * GiB},
       {"commit_size", bytes, &Options::commit_size_bytes, "", any_time,
-       "Largest single request handed to storage.", 512, GiB},
+       "Size of the largest single request to storage.", 512, GiB},
       {"dirty_bound", fraction, &Options::dirty_bound, "", any_time,
-       "Part of the cache that may hold uncommitted bytes; write-behind begins at half of it."},
+       "Part of the cache that may hold uncommitted bytes; write-behind starts at half of it."},
       {"write_behind", boolean, &Options::write_behind, "", any_time,
        "Commit dirty pages in the background, before sync or close."},
       {"step_aside", choice, &Options::step_aside, "auto|never|always", any_time,
-       "Pass calls through where the cache does not pay: auto measures whether it does."},
+       "When to pass calls through to the MPI library; auto: if it measures no gain."},
       {"shards", count, &Options::shards, "", at_open,
-       "Parts of the cache that are locked apart; 0 chooses from its capacity.", 0, 4096},
+       "Parts of the cache with a lock of their own; 0 chooses by its capacity.", 0, 4096},
       {"deterministic", boolean, &Options::deterministic, "", at_open,
-       "Let no decision depend on time, so that a run can be repeated exactly."},
+       "Make no decision depend on time, so that a run can be repeated exactly."},
       {"stats", boolean, &Options::stats, "", at_start,
        "Print a table of calls, hits, requests and times at the end."},
-      {"stats_json", text, &Options::stats_json, "", at_start,
-       "File to which the statistics are written as JSON."},
+      {"stats_json", text, &Options::stats_json, "", at_start, "File for the statistics as JSON."},
       {"trace", text, &Options::trace, "", at_start,
-       "Folder that gets a trace of each process's accesses; empty for none."},
+       "Folder for a trace of each process's accesses; empty: no trace."},
       {"trace_times", choice, &Options::trace_times, "exact|histogram", at_start,
-       "What a trace keeps of times: those of every call, or how many calls took how long."},
+       "Times in a trace: exact times of every call, or only histograms."},
       {"trace_limit", bytes, &Options::trace_limit_bytes, "", at_start,
-       "Size of a process's trace beyond which times go into histograms.", 64 * KiB},
+       "Trace size of a process above which it keeps only histograms of times.", 64 * KiB},
       {"arena_dir", text, &Options::arena_dir, "", at_start,
-       "Directory for shared arenas; empty for /dev/shm."},
+       "Directory for the caches in shared memory; empty: /dev/shm."},
       {"recoverable", boolean, &Options::recoverable, "", at_start,
-       "Hold what is needed to commit what killed ranks leave; false: their bytes may be lost."},
+       "Keep the data to commit the bytes of killed ranks; false: these bytes may be lost."},
       {"committer", boolean, &Options::committer, "", at_start,
-       "Keep a process on each node that commits what killed ranks leave."},
+       "Keep a process on each node that commits the bytes of killed ranks."},
       {"node", text, &Options::node, "", at_start,
-       "Name of the node: processes with different names share no cache; empty for the real one."},
+       "Name of the node; processes with different names share no cache; empty: the real name."},
       {"job", text, &Options::job, "", at_start,
-       "Secret by which the processes of a job find each other; set by `forebay run`."},
+       "Secret name by which the processes of a job find each other; `forebay run` sets it."},
   };
 }
 
@@ -409,12 +405,11 @@ void apply_one(Options& options, const Given& one, Notation notation, Settable w
 }  // namespace
 
 const char* const caches_apart_warning =
-    "With scope=process, and with consistency=mpi on several nodes, what a rank wrote is visible "
-    "to "
-    "the others only after sync, barrier, sync, or close and open. HDF5 then needs "
-    "HDF5_DO_MPI_FILE_SYNC=1, or scope=node and consistency=posix. Programs that rely on order "
-    "across "
-    "collective calls, as PnetCDF's examples fill_mode and column_wise do, end with wrong bytes.";
+    "With scope=process, and with consistency=mpi on several nodes, other ranks see a rank's "
+    "writes only after sync, barrier, sync, or close and open. HDF5 then needs "
+    "HDF5_DO_MPI_FILE_SYNC=1, or scope=node and consistency=posix. Programs that rely on an order "
+    "across collective calls, such as PnetCDF's examples fill_mode and column_wise, get wrong "
+    "bytes.";
 
 std::span<const OptionSpec> option_table() { return table().specs; }
 

@@ -132,7 +132,7 @@ def test_small_interleaved_writes_are_found(tmp_path: Path) -> None:
 def test_what_is_lost_is_said_first(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, [str(sample(tmp_path / "t"))])
     assert result.exit_code == 0, result.output
-    assert result.output.startswith("6 calls were made and not recorded")
+    assert result.output.startswith("6 calls were made but not recorded")
 
 
 def with_steps(folder: Path, steps: bool, times: str) -> Path:
@@ -242,11 +242,11 @@ def two_ranks(folder: Path, first: list[Call], second: list[Call], **more: objec
     [
         (True, True, True, 5000, "mpi", "consistency=mpi is safe"),
         (True, True, False, 5000, "posix", "consistency=posix is needed"),
-        (True, False, True, 5000, "unknown", "nothing recorded orders them"),
+        (True, False, True, 5000, "unknown", "no recorded call guarantees"),
         (True, False, False, 1050, "none", "at the same time"),
         (True, False, False, None, "any", "every consistency and scope is safe"),
         (False, False, True, 5000, "unknown", "In this run"),
-        (False, False, False, 5000, "unknown", "this trace does not tell whether"),
+        (False, False, False, 5000, "unknown", "this trace does not show whether"),
         (False, False, False, 1050, "none", "In this run"),
         (False, False, False, None, "any", "every consistency and scope is safe"),
     ],
@@ -316,21 +316,21 @@ def test_accesses_that_conflicts_are_not_looked_for_in_are_told_first(tmp_path: 
     whole, printed, page = told(20)
     assert (whole["needs"], whole["left_out"]) == ("unknown", 0)
     assert "10 pairs" in whole["findings"][0]["evidence"]
-    assert "looked at" not in printed + page
+    assert "not examined" not in printed + page
     assert whole == analyze(open_trace(folder)).to_json()
 
     half, printed, page = told(10)
-    line = "/scratch/out: 10 of 20 accesses were not looked at for conflicts and shared bytes"
+    line = "/scratch/out: 10 of 20 accesses were not examined for conflicts and shared bytes"
     assert (half["needs"], half["left_out"]) == ("any", 10)
     assert printed.startswith(line)
-    assert "\nAmong the accesses that were looked at: No process touches" in printed
+    assert "\nAmong the examined accesses: No process touches" in printed
     assert 0 < page.index(line) < page.index('class="tiles"')
 
     most, printed, page = told(15)
     assert (most["needs"], most["left_out"]) == ("unknown", 5)
     assert "5 pairs" in most["findings"][0]["evidence"]
     for text in (most["findings"][0]["evidence"], printed, page):
-        assert "5 accesses were not looked at" in text
+        assert "5 accesses were not examined" in text
     assert printed.startswith(line.replace("10 of", "5 of"))
 
 

@@ -122,7 +122,7 @@ def test_a_timeline_begins_at_0_and_leaves_out_folded_times(tmp_path):
     lines = [*process(0, 1), *block(timed), *block(timed, times="histogram"), "end 4 0"]
     write_one(tmp_path / "0-1.trace", lines)
     done = converted(tmp_path / "0-1.trace", tmp_path / "a.perfetto-trace")
-    assert "4 accesses; 2 of them without times and left out" in done.stderr
+    assert "4 accesses; 2 of them without times, left out" in done.stderr
     text = (tmp_path / "a.perfetto-trace").read_text()
     assert text.count('"ph":"X"') == 2
     assert '"ts":0.000,"dur":0.001' in text

@@ -417,8 +417,8 @@ def test_a_page_shows_what_was_counted(name: str, tmp_path: Path) -> None:
 def test_what_nothing_tells_is_said(tmp_path: Path) -> None:
     unsure = analyze(open_trace(made("no counters", tmp_path)))
     (finding,) = unsure.findings
-    assert "whether they were collective, nothing in the trace tells" in finding.evidence
-    assert finding.advice.startswith("where each process makes them on its own: ")
+    assert "the trace does not show whether they were collective" in finding.evidence
+    assert finding.advice.startswith("if each process makes them on its own: ")
     assert unsure.files[0].write.collective is None
     assert (unsure.files[0].metadata_seconds, unsure.files[0].syncs) == (None, None)
     assert any("no MPI-IO counters" in line for line in unsure.to_json()["unknown"])
@@ -428,9 +428,9 @@ def test_what_nothing_tells_is_said(tmp_path: Path) -> None:
     printed = CliRunner().invoke(command, [str(tmp_path / "counters-alone.darshan")]).output
     assert "it has no DXT records" in printed
     assert "4,000 calls in 10.000 s; in MPI-IO 2.100 s a process (21%)" in printed
-    assert "which consistency they need, is unknown" in printed
+    assert "or which consistency they need" in printed
     assert "every consistency" not in printed
-    assert "half of them of at most 10,240 bytes, by 4 processes" in printed
+    assert "half of them have at most 10,240 bytes, by 4 processes" in printed
 
     requests = CliRunner().invoke(command, [str(made("POSIX program", tmp_path))]).output
     assert "in POSIX calls" in requests and "in MPI-IO" not in requests
@@ -446,9 +446,9 @@ def test_a_log_that_was_cut_off_is_judged_by_its_counters(tmp_path: Path) -> Non
         " raise DARSHAN_MODMEM"
     ]
     printed = CliRunner().invoke(command, [str(path)]).output
-    assert "Among the accesses that were looked at: No process touches" in printed
+    assert "Among the examined accesses: No process touches" in printed
     assert "1,000 recorded calls in 0.250 s" in printed
-    assert "4,000 of 4,000 are independent, half of them of at most 1,024 bytes" in printed
+    assert "4,000 of 4,000 are independent, half of them have at most 1,024 bytes" in printed
 
 
 def own_trace(folder: Path, collective_calls: bool) -> Path:

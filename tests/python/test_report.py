@@ -187,7 +187,7 @@ def test_overlaps_are_those_of_every_pair(tmp_path):
 
 def test_a_page_tells_of_phases_and_shared_bytes(tmp_path):
     text = render(open_trace(mixed(tmp_path / "t")))
-    assert "Who overlaps whom" in text and "Shared bytes" in text
+    assert "Overlaps between processes" in text and "Shared bytes" in text
     folder = tmp_path / "phases"
     folder.mkdir()
     calls = [Call(WRITE_AT, 0, 0, 0, 10, 10, 0, 1000), Call(WRITE_AT, 0, 0, 10, 10, 10, 10**9)]
@@ -195,7 +195,7 @@ def test_a_page_tells_of_phases_and_shared_bytes(tmp_path):
     write_trace(folder / "0-0.trace", lines)
     page = render(open_trace(folder))
     assert "<h2>Phases</h2>" in page and "&lt;out&gt;" in page and "<out>" not in page
-    assert "Who overlaps whom" not in page
+    assert "Overlaps between processes" not in page
 
 
 # What a page tells of itself within a frame. What scrolls on its own may be wider than the screen.

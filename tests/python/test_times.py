@@ -67,7 +67,7 @@ def test_all_times_count_from_the_first_call(tmp_path: Path) -> None:
     told = json.loads(CliRunner().invoke(command, [str(tmp_path / "t"), "--json"]).output)
     assert told["first_ns"] == FIRST_NS
     assert told["phases"][0]["start"] == pytest.approx(0.25)
-    said = "Times are seconds after the first call's start."
+    said = "Times are in seconds after the start of the first call."
     assert said in CliRunner().invoke(command, [str(tmp_path / "t")]).output
     assert said.replace("'", "&#39;") in render(open_trace(tmp_path / "t"))
 
@@ -103,7 +103,7 @@ def test_accesses_of_no_bytes_are_said_to_stand_in_no_phase(tmp_path: Path) -> N
     calls = sum(file.accesses for file in analysis.files)
     assert analysis.outside_phases.empty == calls - 40 == 80
     assert analysis.to_json()["outside_phases"] == {"empty": 80, "untimed": 0}
-    said = "80 accesses moved no bytes, and stand in no phase"
+    said = "80 accesses moved no bytes, and belong to no phase"
     assert said in CliRunner().invoke(command, [str(trace)]).output
     assert said in render(open_trace(trace))
 
@@ -122,4 +122,4 @@ def test_accesses_of_no_bytes_are_not_small(empty: int, asking: int, tmp_path: P
     assert (file.write.empty, file.write.median_size) == (empty, 512)
     small = [one for one in analysis.findings if one.title.startswith("small ")]
     assert bool(small) == (not empty)  # most calls are none that a cache could unite
-    assert all("below 512 bytes" in one.evidence for one in small)
+    assert all("less than 512 bytes" in one.evidence for one in small)

@@ -135,34 +135,39 @@ def _shared_bytes(subject: Subject) -> Iterator[Found]:
         (
             file.conflicts.concurrent,
             "in this run processes accessed the same bytes at the same time",
-            "; nothing recorded orders them" if told else "",
-            "what is read or stays in the file depends on chance: order these accesses",
+            "; no recorded call orders them" if told else "",
+            "the bytes that are read, or that stay in the file, depend on chance: order these"
+            " accesses",
         ),
         (
             file.conflicts.unordered,
-            "processes access bytes that others write, in an order that may be chance"
+            "processes access bytes that other processes write, in an order that may be chance"
             if told
-            else "processes access bytes that others write",
+            else "processes access bytes that other processes write",
             ", in this run one after the other; "
-            + ("nothing recorded orders them" if told else "what orders them is not recorded"),
-            "MPI_Barrier, or another collective in which each rank needs data of all, makes sure of"
-            " the order; that by messages and by collective calls of MPI-IO is not counted"
+            + (
+                "no recorded call orders them"
+                if told
+                else "the trace does not record whether calls order them"
+            ),
+            "guarantee the order by MPI_Barrier or another collective in which each rank needs data"
+            " of all ranks; messages and collective calls of MPI-IO are not counted"
             if told
             else "`forebay trace` records whether collectives of the program, such as MPI_Barrier,"
-            " make sure of the order",
+            " guarantee the order",
         ),
         (
             file.conflicts.ordered,
-            "processes access bytes that others wrote, with no sync in between",
+            "processes access bytes that other processes wrote, with no sync in between",
             "",
-            "right where writes are visible at once (consistency=posix, on one node); for"
+            "correct if writes are visible at once (consistency=posix, on one node); for"
             " consistency=mpi and most file systems add MPI_File_sync, a barrier and MPI_File_sync,"
             " or close and open",
         ),
     ):
         if apart.pairs:
             one = apart.examples[0]
-            left_out = f"; {file.left_out:,} accesses were not looked at" if file.left_out else ""
+            left_out = f"; {file.left_out:,} accesses were not examined" if file.left_out else ""
             yield Found(
                 subject.seconds,
                 f"{file.path}: {title}",
@@ -181,8 +186,8 @@ def _small_calls(subject: Subject) -> Iterator[Found]:
         if not _mostly_small(calls) or _merged(subject, kind, calls):
             continue
         if calls.alone is None:
-            made = "whether they were collective, nothing in the trace tells"
-            advice = "where each process makes them on its own: "
+            made = "the trace does not show whether they were collective"
+            advice = "if each process makes them on its own: "
         elif calls.small - (calls.collective or 0) >= MANY_CALLS:
             made = f"{calls.alone:,} of {calls.calls:,} are independent"
             advice = ""
@@ -193,10 +198,10 @@ def _small_calls(subject: Subject) -> Iterator[Found]:
             calls.seconds,
             f"{'small interleaved' if interleaved else 'small'} {kind} of {file.path}",
             f"{made}, {_half(calls)}, by {file.processes:,} processes{_reached(subject, kind)}",
-            "the cache takes them already (see `forebay run --stats`)"
+            "the cache already merges them (see `forebay run --stats`)"
             if subject.cached
-            else f"{advice}`forebay run` makes them few and large; in the program, a file view and"
-            " collective routines (MPI_File_write_all, MPI_File_read_all) do",
+            else f"{advice}`forebay run` merges them into few large requests; in the program, use a"
+            " file view and collective routines (MPI_File_write_all, MPI_File_read_all)",
         )
 
 
@@ -206,10 +211,10 @@ def _small_requests(subject: Subject) -> Iterator[Found]:
         if _mostly_small(calls):
             yield Found(
                 calls.seconds,
-                f"small {kind} of {subject.file.path}, by POSIX calls",
+                f"small {kind} of {subject.file.path} with POSIX calls",
                 f"{calls.calls:,} {kind}, {_half(calls)}, by {subject.file.processes:,} processes",
-                "make them larger in the program, or use MPI-IO or a library over it: `forebay run`"
-                " serves MPI-IO only",
+                "make them larger in the program, or use MPI-IO or a library on top of it:"
+                " `forebay run` serves MPI-IO only",
             )
 
 
@@ -230,8 +235,8 @@ def _unmerged(subject: Subject) -> Iterator[Found]:
             f"collective {kind} of {subject.file.path} reach storage in small pieces",
             f"{calls.collective:,} of {calls.calls:,} are collective, {_half(calls)}; storage saw"
             f" {requests:,} requests of {moved // max(1, requests):,} bytes on average",
-            "collective buffering united little: allow it (hint"
-            f" romio_cb_{kind[:-1]}=enable for ROMIO), or let `forebay run` unite them",
+            "collective buffering merged few of them: enable it (hint"
+            f" romio_cb_{kind[:-1]}=enable for ROMIO), or let `forebay run` merge them",
         )
 
 
@@ -247,15 +252,15 @@ def _slow_small_calls(subject: Subject) -> Iterator[Found]:
         yield Found(
             took,
             f"a few small {kind} of {subject.file.path} take {took / calls.seconds:.0%} of the time"
-            f" of all",
-            f"{calls.small:,} of {calls.calls:,} {kind} ask for less than"
+            f" of all {kind}",
+            f"{calls.small:,} of {calls.calls:,} {kind} are smaller than"
             f" {calls.small_bytes:,} bytes and take {took:,.1f} of {calls.seconds:,.1f} s:"
             f" {subject.each(took)}; {_collective(calls)}",
-            "such pieces are the metadata that HDF5 writes beside the data: let it gather them"
-            " (H5Pset_meta_block_size, or H5Pset_file_space_strategy with pages) and make fewer of"
-            " them (larger chunks, or contiguous data sets)"
+            "such small calls write the metadata of HDF5 beside the data: let HDF5 gather it"
+            " (H5Pset_meta_block_size, or H5Pset_file_space_strategy with pages), and create"
+            " less of it (larger chunks, or contiguous data sets)"
             if of_hdf5
-            else "gather them into few larger calls, or leave them to one process",
+            else "gather them into few larger calls, or let one process make them",
         )
 
 
@@ -269,15 +274,18 @@ def _hdf5_metadata(subject: Subject) -> Iterator[Found]:
     together = subject.mpiio is not None and subject.mpiio.write.alone == 0
     of_file = (
         "for the file: gather its metadata (H5Pset_meta_block_size, H5Pset_file_space_strategy with"
-        f" pages),{'' if together else ' write it together (H5Pset_coll_metadata_write),'} flush"
-        " and open it seldom"
+        f" pages),{'' if together else ' write it collectively (H5Pset_coll_metadata_write),'}"
+        " flush and open the file seldom"
     )
-    of_sets = "for data sets: larger chunks or none, and no fill values where all is written anyway"
+    of_sets = (
+        "for data sets: use larger chunks or none, and no fill values if the program writes all"
+        " elements anyway"
+    )
     parts = ((hdf5.metadata_seconds, of_file), (hdf5.dataset_metadata_seconds, of_sets))
     yield Found(
         whole,
-        f"HDF5 takes {subject.each(whole)} to open, create, flush and close what is in"
-        f" {subject.file.path}",
+        f"HDF5 takes {subject.each(whole)} to open, create, flush and close"
+        f" {subject.file.path} and its data sets",
         f"opening, flushing and closing the file, {hdf5.opens:,} times by {hdf5.processes:,}"
         f" processes: {subject.each(hdf5.metadata_seconds)}; creating, opening and closing data"
         f" sets ({hdf5.datasets:,} names): {subject.each(hdf5.dataset_metadata_seconds)}; reading"
@@ -296,10 +304,10 @@ def _hdf5_own_writes(subject: Subject) -> Iterator[Found]:
         return
     yield Found(
         mpiio.write.seconds * own / mpiio.write.bytes,
-        f"HDF5 writes {own / mpiio.write.bytes:.0%} of {subject.file.path} on its own account",
+        f"HDF5 itself writes {own / mpiio.write.bytes:.0%} of the bytes of {subject.file.path}",
         f"the program wrote {_amount(hdf5.bytes_written)} to data sets; MPI-IO"
-        f" wrote {_amount(mpiio.write.bytes)}: {_amount(own)} more, of fill values and metadata",
-        "where the program writes all elements, have none filled before: H5Pset_fill_time with"
+        f" wrote {_amount(mpiio.write.bytes)}: {_amount(own)} more, as fill values and metadata",
+        "if the program writes all elements, switch fill values off: H5Pset_fill_time with"
         " H5D_FILL_TIME_NEVER (netCDF: NC_NOFILL)",
     )
 
@@ -316,13 +324,15 @@ def _unasked_reads(subject: Subject) -> Iterator[Found]:
     writes = mpiio.write.calls > 0
     yield Found(
         storage.read.seconds * unasked / storage.read.bytes,
-        f"{_amount(unasked)} of {subject.file.path} are read that the program did not ask for",
+        f"{_amount(unasked)} of {subject.file.path} are read although the program did not ask for"
+        " them",
         f"the program {asked}; storage read {_amount(storage.read.bytes)} in"
-        f" {storage.read.requests:,} requests, {storage.read.seconds:,.1f} s of all processes"
+        f" {storage.read.requests:,} requests, {storage.read.seconds:,.1f} s over all processes"
         + (f", while it wrote {_amount(mpiio.write.bytes)}" if writes else ""),
-        "the MPI library reads around the pieces to write or read them in one (data sieving, or"
-        " collective buffering with gaps): leave no gaps, or try the hints romio_ds_write=disable"
-        " and romio_ds_read=disable; `forebay run` reads nothing in order to write",
+        "the MPI library also reads the gaps between the pieces, to write or read them in one"
+        " request (data sieving, or collective buffering with gaps): leave no gaps, or try the"
+        " hints romio_ds_write=disable and romio_ds_read=disable; `forebay run` never reads in"
+        " order to write",
     )
 
 
@@ -336,18 +346,19 @@ def _unaligned(subject: Subject) -> Iterator[Found]:
     known_stripes = (
         f"Lustre's stripes: {stripes.count:,} of {stripes.size:,} bytes"
         if stripes is not None
-        else "stripes: the log does not tell"
+        else "stripes: not in the log"
     )
     yield Found(
         posix.read.seconds + posix.write.seconds,
-        f"requests for {subject.file.path} begin between the file system's blocks",
-        f"{posix.unaligned:,} of {posix.requests:,} begin at no multiple of {posix.alignment:,}"
-        f" bytes, and are {moved // max(1, posix.requests):,} bytes long on average"
+        f"requests for {subject.file.path} are not aligned to the file system's blocks",
+        f"{posix.unaligned:,} of {posix.requests:,} do not begin at a multiple of"
+        f" {posix.alignment:,} bytes; requests have {moved // max(1, posix.requests):,} bytes on"
+        " average"
         f" ({known_stripes})",
-        "align what is written to blocks or stripes (hint striping_unit, H5Pset_alignment), or let"
+        "align the writes to blocks or stripes (hint striping_unit, H5Pset_alignment), or let"
         " `forebay run` write whole pages"
         if subject.in_mpiio
-        else "align what is written to blocks or stripes",
+        else "align the writes to blocks or stripes",
     )
 
 
@@ -374,8 +385,7 @@ def _syncs(subject: Subject) -> Iterator[Found]:
     if not file.syncs:
         return
     advice = (
-        "sync where other processes must see the bytes, or a crash must not lose them,"
-        " and nowhere else"
+        "sync only where other processes must see the bytes, or where a crash must not lose them"
     )
     if file.sync_seconds is not None:
         if file.sync_seconds > 0.5 * whole:
@@ -389,8 +399,8 @@ def _syncs(subject: Subject) -> Iterator[Found]:
         yield Found(
             0,
             f"many syncs of {file.path}",
-            f"{file.syncs:,} calls of MPI_File_sync for {file.known_writes.calls:,} writes; how"
-            " long they took, the log does not tell apart from the writes",
+            f"{file.syncs:,} calls of MPI_File_sync for {file.known_writes.calls:,} writes; the log"
+            " counts their time as time of writes",
             advice,
         )
 
@@ -410,9 +420,9 @@ def _inside_library(subject: Subject) -> Iterator[Found]:
             rest,
             f"{kind} of {subject.file.path} take {subject.each(rest)} inside the MPI library",
             f"{calls.calls:,} {kind}, all independent, took {calls.seconds:,.1f} s; their"
-            f" {of.requests:,} requests to the operating system took {of.seconds:,.1f} s of that",
-            "what the library did meanwhile, the log does not tell: locks of the file are the usual"
-            " reason (NFS, atomic mode, data sieving); collective routines need none",
+            f" {of.requests:,} requests to the operating system took {of.seconds:,.1f} s of it",
+            "the log does not show the cause of the rest: file locks are the usual reason (NFS,"
+            " atomic mode, data sieving); collective routines need no locks",
         )
 
 
@@ -427,13 +437,13 @@ def _uneven(subject: Subject) -> Iterator[Found]:
     more = slow.bytes >= 2 * fast.bytes
     yield Found(
         apart,
-        f"processes take unequally long with {subject.file.path}",
+        f"processes take unequal time for {subject.file.path}",
         f"rank {slow.rank} spent {slow.seconds:,.1f} s on {_amount(slow.bytes)}, rank {fast.rank}"
         f" {fast.seconds:,.1f} s on {_amount(fast.bytes)}, of the job's {subject.span:,.1f} s",
         "divide the bytes evenly among the processes"
         if more
-        else "they move alike: look for one that others wait for, and for a node or storage target"
-        " that is slow",
+        else "they move similar amounts: look for a process that others wait for, and for a slow"
+        " node or storage target",
     )
 
 
@@ -448,7 +458,7 @@ def _one_stripe(subject: Subject) -> Iterator[Found]:
         f"{subject.file.path} lies on a single storage target",
         f"Lustre stripe count 1 (OST {', '.join(map(str, stripes.targets)) or 'unknown'}), for"
         f" {_amount(subject.bytes)} of {subject.file.processes:,} processes",
-        "stripe it over more: lfs setstripe -c, or the hint striping_factor",
+        "stripe the file over more targets: lfs setstripe -c, or the hint striping_factor",
     )
 
 
@@ -503,23 +513,23 @@ def _reached(subject: Subject, kind: str) -> str:
     if subject.job is None:
         return ""
     if subject.storage is None:
-        return "; what storage saw of them, the log does not tell"
+        return "; the log does not show their requests to storage"
     requests, moved = _requests(subject, kind)
     return f"; storage saw {requests:,} requests of {moved // max(1, requests):,} bytes on average"
 
 
 def _half(calls: KnownCalls) -> str:
     if calls.counted:
-        return f"half of them of at most {calls.typical_bytes:,} bytes"
-    return f"half of them below {calls.typical_bytes:,} bytes"
+        return f"half of them have at most {calls.typical_bytes:,} bytes"
+    return f"half of them have less than {calls.typical_bytes:,} bytes"
 
 
 def _collective(calls: KnownCalls) -> str:
     if calls.collective is None:
-        return "whether they were collective, the log does not tell"
+        return "the log does not show whether they were collective"
     if calls.collective in (0, calls.calls):
         return "all are collective" if calls.collective else "none is collective"
-    return f"{calls.collective:,} of all {calls.calls:,} are collective"
+    return f"{calls.collective:,} of all {calls.calls:,} calls are collective"
 
 
 def _setting_up(subject: Subject) -> str:

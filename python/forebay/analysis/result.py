@@ -317,13 +317,13 @@ def unknown_of(job: Counters | None) -> list[str]:
     modules = set(job.modules) - set(job.incomplete)
     lines = []
     if not job.traced:
-        lines.append("which bytes were accessed, when, and in which pattern (no DXT records)")
+        lines.append("offset, time and pattern of each access (no DXT records)")
     if "MPI-IO" not in modules:
         lines.append(
-            "how many calls were collective, opens, views and their time (no MPI-IO counters)"
+            "number of collective calls, opens and views, and their time (no MPI-IO counters)"
         )
     if "POSIX" not in modules:
-        lines.append("requests that storage saw, and how they are aligned (no POSIX counters)")
+        lines.append("requests to storage and their alignment (no POSIX counters)")
     if "LUSTRE" not in modules:
         lines.append("stripes (no LUSTRE records)")
     return lines

@@ -19,40 +19,44 @@ _MOST_FINDINGS = 5
 _MOST_PHASES = 8
 _MOST_NAMES = 3  # of files in a phase
 _NEEDS = {
-    "any": "No process touches bytes that another writes: every consistency and scope is safe.",
-    "mpi": "Bytes that processes share are handed over by sync or close, in an order that the"
-    " program makes sure of: consistency=mpi is safe.",
-    "posix": "The program orders accesses to the bytes that processes share, without a sync in"
-    " between: consistency=posix is needed.",
-    "unknown": "In this run processes accessed the bytes that they share one after"
-    " another; nothing recorded orders them.",
-    "none": "In this run processes accessed the same bytes at the same time, one of them"
-    " writing; nothing recorded orders them.",
+    "any": "No process touches bytes that another process writes: every consistency and scope is"
+    " safe.",
+    "mpi": "The program hands shared bytes over by sync or close, in an order that it guarantees:"
+    " consistency=mpi is safe.",
+    "posix": "The program orders the accesses to shared bytes, but without a sync between them:"
+    " consistency=posix is needed.",
+    "unknown": "In this run processes accessed shared bytes one after another; no recorded call"
+    " guarantees this order.",
+    "none": "In this run processes accessed the same bytes at the same time, at least one of them"
+    " writing; no recorded call orders these accesses.",
 }
 _NEEDS_WITHOUT_ORDER = {
     "any": _NEEDS["any"],
-    "unknown": "In this run processes accessed the bytes that they share one after"
-    " another; this trace does not tell whether the program makes sure of that.",
-    "none": "In this run processes accessed the same bytes at the same time, one of them writing.",
+    "unknown": "In this run processes accessed shared bytes one after another; this trace does not"
+    " show whether the program guarantees this order.",
+    "none": "In this run processes accessed the same bytes at the same time, at least one of them"
+    " writing.",
 }
-_NEEDS_UNTRACED = "Whether processes share bytes, and which consistency they need, is unknown."
-_AMONG_THOSE_LOOKED_AT = "Among the accesses that were looked at: "
-ZERO = "Times are seconds after the first call's start."
+_NEEDS_UNTRACED = (
+    "This log does not show whether processes share bytes, or which consistency they need."
+)
+_AMONG_THOSE_EXAMINED = "Among the examined accesses: "
+ZERO = "Times are in seconds after the start of the first call."
 
 
 def losses_of(analysis: Analysis) -> list[str]:
     """What is missing from the trace, a line each."""
     totals = analysis.totals
     counted = (
-        (totals.lost, "were made and not recorded"),
-        (totals.damaged, "were recorded and cannot be read"),
-        (totals.folded, "have their times folded into histograms"),
-        (analysis.unplaced, "have no known place in their file"),
+        (totals.lost, "were made but not recorded"),
+        (totals.damaged, "were recorded but cannot be read"),
+        (totals.folded, "have no times of their own, only histograms"),
+        (analysis.unplaced, "have an unknown offset in their file"),
     )
     lines = [f"{count:,} calls {what}" for count, what in counted if count]
     lines += [
-        f"{one_line(file.path)}: {file.left_out:,} of {file.accesses:,} accesses were not looked at"
-        " for conflicts and shared bytes (--most-runs looks at more)"
+        f"{one_line(file.path)}: {file.left_out:,} of {file.accesses:,} accesses were not examined"
+        " for conflicts and shared bytes (--most-runs raises the limit)"
         for file in analysis.files
         if file.left_out
     ]
@@ -125,7 +129,7 @@ def needs_of(analysis: Analysis) -> str:
     if not analysis.traced:
         return _NEEDS_UNTRACED
     lines = _NEEDS if analysis.tells_order else _NEEDS_WITHOUT_ORDER
-    return (_AMONG_THOSE_LOOKED_AT if _in_part(analysis) else "") + lines[analysis.needs]
+    return (_AMONG_THOSE_EXAMINED if _in_part(analysis) else "") + lines[analysis.needs]
 
 
 def is_warning(analysis: Analysis) -> bool:
@@ -144,7 +148,9 @@ def outside_phases_of(analysis: Analysis) -> list[str]:
         (analysis.outside_phases.empty, "moved no bytes"),
         (analysis.outside_phases.untimed, "have no time of their own"),
     )
-    return [f"{count:,} accesses {what}, and stand in no phase" for count, what in counted if count]
+    return [
+        f"{count:,} accesses {what}, and belong to no phase" for count, what in counted if count
+    ]
 
 
 def phase_cells(number: int, phase: Phase) -> tuple[str, ...]:
@@ -237,8 +243,8 @@ def _phases(analysis: Analysis) -> Iterator[Part]:
 def _signatures(file: FileAnalysis, most: int, local: bool) -> Iterator[str]:
     yield (
         f"\n[bold]{escape(file.path)}[/]: {file.signature.processes:,} processes, together"
-        f" {file.spatial}; patterns cover {file.coverage:.0%} of the accesses of each, and"
-        f" {_share(file.signature.covered, file.signature.accesses)} of all"
+        f" {file.spatial}; local patterns cover {file.coverage:.0%} of the accesses, global"
+        f" patterns {_share(file.signature.covered, file.signature.accesses)}"
     )
     yield from _some(file.signature.patterns, most)
     threads = Counter(one.rank for one in file.locals)

@@ -56,7 +56,7 @@ WORKLOADS = {
         ),
         Workload(
             "checkpoint",
-            "records of some 25 KB a rank, written, then read from the file opened anew",
+            "records of about 25 KB per rank, written, then read from the reopened file",
             {"write": _WHOLE_WRITE, "read": ("reopen", "read", "reclose")},
         ),
         Workload(
@@ -66,7 +66,7 @@ WORKLOADS = {
         ),
         Workload(
             "flash",
-            "three files of 250 unaligned writes of 1 to 50 KB a rank, as FLASH does by HDF5",
+            "three files of 250 unaligned writes of 1 to 50 KB per rank, as FLASH with HDF5",
             {"write": _WHOLE_WRITE},
         ),
         Workload(
@@ -76,7 +76,7 @@ WORKLOADS = {
         ),
         Workload(
             "record-read",
-            "five variables of each record, unlike in place and size, 100 us after each read",
+            "five variables of each record, of unequal sizes and gaps, 100 us after each read",
             {"read": ("open", "read", "close"), "compute": ("compute",)},
         ),
         Workload(
@@ -86,7 +86,7 @@ WORKLOADS = {
         ),
         Workload(
             "open",
-            "opening and closing a file 400 times, with one 8-byte write or read a rank each time",
+            "400 opens and closes of a file, each with one 8-byte write or read per rank",
             {"write": ("write",), "read": ("read",)},
         ),
         Workload(

@@ -29,9 +29,9 @@ from forebay.trace import Trace, TraceError, open_trace
     default=8,
     show_default=True,
     metavar="N",
-    help="Lines of signatures a file.",
+    help="Lines of signatures per file.",
 )
-@click.option("--local", is_flag=True, help="The signatures of each process, too.")
+@click.option("--local", is_flag=True, help="Also print the signatures of each process.")
 @click.option(
     "--proto",
     type=click.Path(path_type=Path),
@@ -42,14 +42,14 @@ from forebay.trace import Trace, TraceError, open_trace
     "--parquet",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write what is said of each file to FILE, as a Parquet table.",
+    help="Write the results of each file to FILE, as a Parquet table.",
 )
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @click.option(
     "--jobs",
     type=click.IntRange(1),
     metavar="N",
-    help="Threads that read.  [default: as many as there are cores to run on]",
+    help="Threads that read the trace.  [default: number of available cores]",
 )
 @most_runs_option
 @click.option(
@@ -58,7 +58,7 @@ from forebay.trace import Trace, TraceError, open_trace
     default=PAGE_BYTES,
     show_default=True,
     metavar="BYTES",
-    help="What request sizes are called small or large against.",
+    help="Request sizes are small below this size, and large above it.",
 )
 def analyze(
     trace: Path,
@@ -72,13 +72,13 @@ def analyze(
     most_runs: int,
     page_size: int,
 ) -> None:
-    """Analyze TRACE: what `forebay trace` recorded, a Darshan log, or a Parquet file that `forebay
-    convert` made of one.
+    """Analyze TRACE: a folder of `forebay trace`, a Darshan log, or a Parquet file of `forebay
+    convert`.
 
-    Prints what was read, written and waited for, the I/O signatures of each file with how much of
-    it they cover, and what could be changed. docs/signatures.md explains the notation.
+    Prints the reads, writes and their time, the I/O signatures of each file and the share of
+    accesses that they cover, and what to change. docs/signatures.md explains the notation.
 
-    `mpiexec -n N forebay analyze TRACE` shares the reading out among ranks; rank 0 prints.
+    `mpiexec -n N forebay analyze TRACE` divides the reading among the ranks; rank 0 prints.
     """
     outputs = [path for path in (proto, parquet) if path is not None]
 

@@ -23,7 +23,7 @@ def _parse_options(
 
 _TRACE = "trace"
 _MEANINGS = {workload.name: workload.meaning for workload in WORKLOADS.values()}
-_MEANINGS[_TRACE] = "what the traces of three loops take: bytes a call, time of MPI_Finalize"
+_MEANINGS[_TRACE] = "cost of traces of three loops: bytes per call, time of MPI_Finalize"
 _HELP = "Workloads:\n\n\b\n" + "\n".join(
     f"{name:<13} {meaning}" for name, meaning in _MEANINGS.items()
 )
@@ -38,7 +38,7 @@ _HELP = "Workloads:\n\n\b\n" + "\n".join(
     "directory",
     type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
     required=True,
-    help="Where the files go; both sides use it.",
+    help="Directory of the files, for both sides.",
 )
 @click.option("--ranks", type=click.IntRange(1), default=2, show_default=True)
 @mpi_option
@@ -48,16 +48,18 @@ _HELP = "Workloads:\n\n\b\n" + "\n".join(
     type=click.IntRange(1),
     default=5,
     show_default=True,
-    help="Pairs of launches, plain and Forebay in turn; 15 for an interval to rely on.",
+    help="Pairs of launches, plain and Forebay in turn; 15 give a reliable interval.",
 )
 @click.option(
     "--rounds",
     type=click.IntRange(1),
     default=2,
     show_default=True,
-    help="Files of a launch, one after the other; the first, which makes the cache, counts, too.",
+    help="Files per launch, one after the other; the first one creates the cache and counts, too.",
 )
-@click.option("--count", type=click.IntRange(0), default=0, help="How much.  [default: workload's]")
+@click.option(
+    "--count", type=click.IntRange(0), default=0, help="Amount of work.  [default: workload's]"
+)
 @click.option(
     "-o",
     "--option",
@@ -65,7 +67,7 @@ _HELP = "Workloads:\n\n\b\n" + "\n".join(
     multiple=True,
     callback=_parse_options,
     metavar="NAME=VALUE",
-    help="A Forebay option (see `forebay hints`), for the Forebay side.",
+    help="An option for the Forebay side (see `forebay hints`).",
 )
 @click.option(
     "--baseline",
@@ -91,8 +93,8 @@ def bench(
 ) -> None:
     """Run WORKLOAD plain and through Forebay, interleaved, on the same directory.
 
-    Shows medians, the ratio pair by pair, and the requests each side hands to the file system. The
-    data is verified on both sides. `trace` shows what traces take instead.
+    Shows medians, the ratio of each pair, and the requests of each side to the file system. The
+    data is verified on both sides. The workload `trace` shows the cost of traces instead.
     """
     if workload == _TRACE:
         if options or baseline:

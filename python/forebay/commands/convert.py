@@ -26,13 +26,13 @@ _ENDINGS = ", ".join(ending for format_ in FORMATS for ending in format_.endings
     metavar="FILE",
     help="The file to write.",
 )
-@click.option("--to", "name", type=click.Choice(_NAMES), help="The format, if not by FILE's name.")
+@click.option("--to", "name", type=click.Choice(_NAMES), help="Format.  [default: by FILE's name]")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 def convert(trace: Path, output: Path, name: str | None, force: bool) -> None:
     """Write a trace as Parquet, as CSV or as a timeline for ui.perfetto.dev.
 
-    TRACE is a folder of trace files, one of them, or a Darshan log with DXT. What is missing or
-    damaged is told on standard error. Ends with 1 when nothing could be read.
+    TRACE is a folder of trace files, one trace file, or a Darshan log with DXT. Missing or damaged
+    accesses are reported on standard error. The exit code is 1 if nothing could be read.
     """
     format_ = _format(output, name)
     check_output(output, trace, force)
@@ -83,7 +83,7 @@ def _report(trace: Trace, format_: Format) -> None:
     totals = trace.totals
     parts = [f"{totals.accesses:,} accesses"]
     if format_.needs_times and totals.folded:
-        parts.append(f"{totals.folded:,} of them without times and left out")
+        parts.append(f"{totals.folded:,} of them without times, left out")
     if totals.lost:
         parts.append(f"{totals.lost:,} were not recorded")
     if totals.damaged:

@@ -21,22 +21,22 @@ _ROWS = (
 )
 
 
-@click.command(short_help="Show on this machine what Forebay changes.")
+@click.command(short_help="Compare two workloads with and without Forebay on this machine.")
 @click.option(
     "--dir",
     "directory",
     type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
     default=".",
     show_default=True,
-    help="Where the files go.",
+    help="Directory of the files.",
 )
 @click.option("--ranks", type=click.IntRange(1), default=4, show_default=True)
 @mpi_option
 @click.option("--repeat", type=click.IntRange(1), default=3, show_default=True)
 def demo(directory: Path, ranks: int, mpi: str | None, repeat: int) -> None:
-    """Run a small-record output and a FLASH-like checkpoint plain and through Forebay.
+    """Run small records and a FLASH-like checkpoint without and with Forebay.
 
-    The files of both are compared byte for byte.
+    The files of both sides are compared byte for byte.
     """
     found = find_mpi(mpi)
     reports: dict[str, Report] = {}

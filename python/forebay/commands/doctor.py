@@ -20,7 +20,7 @@ _RANKS_OF_NODE = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALI
 _NODE_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE")
 
 
-@click.command(short_help="Say whether this place is fit for Forebay, and what to set.")
+@click.command(short_help="Check whether Forebay can work on this machine, and what to set.")
 @click.argument("program", required=False)
 @click.option(
     "--dir",
@@ -37,13 +37,13 @@ _NODE_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PE
 )
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
 def doctor(program: str | None, directory: Path, ranks: int | None, as_json: bool) -> None:
-    """Look at this node as a job would find it, and say what does not fit.
+    """Check whether Forebay can work on this node, and say what is unfit.
 
-    PROGRAM is the MPI program that is to run; without it the MPI library that belongs to the
-    mpiexec in PATH is looked at. Nothing is changed. Ends with 1 where something does not fit.
+    PROGRAM is the MPI program to run. Without it, the command checks the MPI library that belongs
+    to the mpiexec in PATH. It changes nothing. The exit code is 1 if something is unfit.
 
-    Within a job (`mpiexec -n 4 forebay doctor ./app`) the first rank tells of its node; the first
-    ranks of other nodes add only what does not fit there.
+    Within a job (`mpiexec -n 4 forebay doctor ./app`) the first rank reports about its node; the
+    first ranks of other nodes add only notes and unfit results there.
     """
     if inside_launcher(os.environ) and _number(_RANKS_OF_NODE, 0) != 0:
         return
@@ -97,5 +97,5 @@ def _print(checks: Sequence[Check], first: bool) -> None:
     if first:
         console.print()
         console.print(
-            f"{unfit} of {len(checks)} do not fit." if unfit else "Forebay can be used here."
+            f"{unfit} of {len(checks)} are unfit." if unfit else "Forebay can be used here."
         )

@@ -14,7 +14,7 @@ from forebay.job.environment import new_job, preload_value
 def env() -> None:
     """Print export lines that switch Forebay on in a shell: eval "$(forebay env)".
 
-    Programs started from there share one job; evaluate again for another.
+    Programs started from this shell belong to one job. Evaluate again to start another job.
     """
     variables = {"LD_PRELOAD": preload_value(os.environ), "FOREBAY_JOB": new_job()}
     for name, value in variables.items():

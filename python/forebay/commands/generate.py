@@ -35,11 +35,11 @@ _OUTPUT = click.option(
     type=click.Path(path_type=Path),
     required=True,
     metavar="DIR",
-    help="The trace, a new folder.",
+    help="New folder for the trace.",
 )
 _COUNT = click.IntRange(1, 1 << 20)
 _REPETITIONS = click.option(
-    "--repetitions", type=_COUNT, default=1, show_default=True, help="Of the reading."
+    "--repetitions", type=_COUNT, default=1, show_default=True, help="Times to read the data."
 )
 
 
@@ -51,14 +51,14 @@ def generate() -> None:
 @generate.command("tile-io")
 @_PROCESSES
 @_OUTPUT
-@click.option("--grid", type=_pair, metavar="XxY", help="Tiles.  [default: nearly square]")
+@click.option("--grid", type=_pair, metavar="XxY", help="Grid of tiles.  [default: nearly square]")
 @click.option(
     "--tile",
     type=_pair,
     default="1024x1024",
     show_default=True,
     metavar="XxY",
-    help="Elements of one.",
+    help="Elements of a tile.",
 )
 @click.option(
     "--element",
@@ -74,11 +74,11 @@ def generate() -> None:
     default="128x128",
     show_default=True,
     metavar="XxY",
-    help="Elements shared by two.",
+    help="Elements that neighbouring tiles share.",
 )
 @_REPETITIONS
 def tile_io(processes: int, output: Path, **parameters: Any) -> None:
-    """MPI-Tile-IO: overlapping tiles of an array, written, then read, collectively."""
+    """MPI-Tile-IO: write, then read overlapping tiles of an array collectively."""
     _make(workload_traces.tile_io, output, processes, parameters)
 
 
@@ -97,12 +97,12 @@ def tile_io(processes: int, output: Path, **parameters: Any) -> None:
     "--piece",
     type=size_option,
     metavar="SIZE",
-    help="Bytes that lie together.  [default: a transfer]",
+    help="Contiguous bytes of a process.  [default: a transfer]",
 )
-@click.option("--segments", type=_COUNT, default=4, show_default=True, help="Calls of a process.")
+@click.option("--segments", type=_COUNT, default=4, show_default=True, help="Calls per process.")
 @_REPETITIONS
 def ior(processes: int, output: Path, **parameters: Any) -> None:
-    """IOR: transfers of the processes interleaved, written, then read, collectively."""
+    """IOR: write, then read interleaved transfers of the processes collectively."""
     _make(workload_traces.ior, output, processes, parameters)
 
 
@@ -117,9 +117,9 @@ def ior(processes: int, output: Path, **parameters: Any) -> None:
     metavar="SIZE",
     help="Bytes of a call.",
 )
-@click.option("--iterations", type=_COUNT, default=4, show_default=True, help="Calls of a process.")
+@click.option("--iterations", type=_COUNT, default=4, show_default=True, help="Calls per process.")
 def mpi_io_test(processes: int, output: Path, **parameters: Any) -> None:
-    """mpi-io-test: blocks behind each other, written, then read, collectively."""
+    """mpi-io-test: write, then read consecutive blocks of the processes collectively."""
     _make(workload_traces.mpi_io_test, output, processes, parameters)
 
 

@@ -11,12 +11,12 @@ from forebay import _core
 # What belongs together, in the order in which users ask.
 _GROUPS = (
     (
-        "What is cached, and who shares it",
+        "Which files are cached, and which ranks share a cache",
         ("enable", "scope", "consistency", "step_aside", "bypass", "local_bypass"),
     ),
     ("The cache", ("cache_size", "page_size", "page_kind", "policy", "shards")),
     (
-        "Reading ahead and committing",
+        "Read-ahead and commits",
         (
             "read_ahead",
             "predictor",
@@ -26,9 +26,9 @@ _GROUPS = (
             "storage",
         ),
     ),
-    ("What the job tells", ("stats", "stats_json", "trace", "trace_times", "trace_limit")),
+    ("Statistics and traces", ("stats", "stats_json", "trace", "trace_times", "trace_limit")),
     (
-        "The job, and what outlives it",
+        "The job and its recovery",
         ("recoverable", "committer", "arena_dir", "job", "node", "deterministic"),
     ),
 )
@@ -38,13 +38,13 @@ _LONGEST_LINE = 90
 @click.command(short_help="List the options of the cache.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 def hints(as_json: bool) -> None:
-    """List every option by what it is for: name, default and meaning.
+    """List all options by purpose: name, default and meaning.
 
-    The option page_size is given as hint forebay_page_size in an MPI_Info, as variable
+    You can set the option page_size as hint forebay_page_size in an MPI_Info, as variable
     FOREBAY_PAGE_SIZE, as `page_size = ...` in the file of `forebay run --config`, or as
-    `forebay run -o page_size=...`. An MPI_Info is stronger than the environment, which is
-    stronger than the file. Options marked * hold for the whole process and are no hints; those
-    marked + may also be changed on an open file, by MPI_File_set_info or MPI_File_set_view.
+    `forebay run -o page_size=...`. An MPI_Info overrides the environment; the environment
+    overrides the file. Options marked * apply to the whole process and are no hints. Options
+    marked + can also change on an open file, by MPI_File_set_info or MPI_File_set_view.
     """
     if as_json:
         click.echo(json.dumps([_as_dictionary(option) for option in _core.options()], indent=2))
@@ -88,9 +88,7 @@ def _print_table() -> None:
         console.print(f"[bold]{title}[/bold]")
         console.print(table)
         console.print()
-    console.print(
-        "+ may also be changed on an open file   * holds for the whole process, no hint\n"
-    )
+    console.print("+ can also change on an open file   * applies to the whole process, no hint\n")
     console.print(_core.caches_apart_warning, width=min(console.width, width + _LONGEST_LINE))
 
 

@@ -12,6 +12,6 @@ most_runs_option = click.option(
     default=MOST_RUNS,
     show_default=True,
     metavar="N",
-    help="Runs of bytes of a file in which conflicts and shared bytes are looked for, with 100"
-    " bytes of memory for each.",
+    help="Most runs of bytes per file that are examined for conflicts and shared bytes; each takes"
+    " 100 bytes of memory.",
 )

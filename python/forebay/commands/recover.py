@@ -22,27 +22,27 @@ _WHOLE_CACHE = b""
 _Left: TypeAlias = tuple[_core.LeftCache, _core.LeftFile]
 
 
-@click.command(short_help="Commit what killed ranks left, or drop it.")
+@click.command(short_help="Commit the bytes that killed ranks left, or drop them.")
 @click.argument(
     "directory", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
-@click.option("--list", "list_only", is_flag=True, help="Only say what is there.")
-@click.option("--force", is_flag=True, help="Commit even to files that others changed since.")
+@click.option("--list", "list_only", is_flag=True, help="Only list the bytes to recover.")
+@click.option("--force", is_flag=True, help="Commit even to files that changed since.")
 @click.option(
     "--discard",
     is_flag=True,
-    help="Drop the bytes instead, for good, and free the memory: all that --list shows, or what"
-    " --job and --file choose of it. Asks first.",
+    help="Drop the bytes for good and free the memory: all bytes that --list shows, or those of"
+    " --job and --file. Asks first.",
 )
 @click.option(
-    "--job", "jobs", multiple=True, metavar="NAME", help="Drop what this job left.  [repeatable]"
+    "--job", "jobs", multiple=True, metavar="NAME", help="Drop the bytes of this job.  [repeatable]"
 )
 @click.option(
     "--file",
     "files",
     multiple=True,
     metavar="PATH",
-    help="Drop what this file lacks.  [repeatable]",
+    help="Drop the bytes of this file.  [repeatable]",
 )
 @click.option("--yes", is_flag=True, help="Drop without asking.")
 def recover(
@@ -54,11 +54,12 @@ def recover(
     files: Sequence[str],
     yes: bool,
 ) -> None:
-    """Commit the bytes that killed ranks had written and Forebay still holds.
+    """Commit the bytes that killed ranks had written and that Forebay still holds.
 
-    DIRECTORY is where the job kept its caches (the option arena_dir), /dev/shm by default. Safe to
-    interrupt and to repeat. A file that was replaced, or changed after the job last wrote to it, is
-    left alone unless --force is given. Ends with 1 when bytes are left.
+    DIRECTORY is the directory of the job's caches (the option arena_dir), /dev/shm by default. The
+    command is safe to interrupt and to repeat. It does not touch a file that was replaced, or
+    changed after the job last wrote to it, unless --force is given. The exit code is 1 if bytes
+    are left.
     """
     if discard and (list_only or force):
         raise click.UsageError("--discard goes with neither --list nor --force")
@@ -104,7 +105,7 @@ def _ask(to_drop: Sequence[str]) -> None:
     """Ends the command unless somebody agrees."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError(
-            "--discard drops bytes for good, and can ask on a terminal only: look with --list, then"
+            "--discard drops bytes for good, and asks only on a terminal: check with --list, then"
             " give --yes"
         )
     click.echo("\n".join(to_drop))

@@ -14,7 +14,7 @@ from forebay.text import one_line
 from forebay.trace import TraceError, open_trace
 
 
-@click.command(short_help="Write a page about a traced job.")
+@click.command(short_help="Write a report page about a traced job.")
 @click.argument("trace", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "-o",
@@ -22,7 +22,7 @@ from forebay.trace import TraceError, open_trace
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
     metavar="FILE",
-    help="The page, for example job.html.",
+    help="File of the page, for example job.html.",
 )
 @click.option(
     "--against",
@@ -31,9 +31,9 @@ from forebay.trace import TraceError, open_trace
     help="Compare with another run.",
 )
 @most_runs_option
-@click.option("--force", is_flag=True, help="Replace FILE.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 def report(trace: Path, output: Path, against: Path | None, most_runs: int, force: bool) -> None:
-    """Write a page about TRACE: what `forebay trace` recorded, or a Darshan log.
+    """Write a page about TRACE: a folder of `forebay trace`, or a Darshan log.
 
     One HTML file with all figures in it, which loads nothing and runs no script.
     """

@@ -66,7 +66,7 @@ command_argument = click.argument(
 mpi_option = click.option(
     "--mpi",
     type=click.Choice(MPI_ABIS),
-    help="The ABI of the program's MPI.  [default: found out in each process]",
+    help="ABI of the program's MPI.  [default: detected in each process]",
 )
 
 
@@ -83,7 +83,7 @@ mpi_option = click.option(
     "--trace",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Record every MPI-IO call; the trace goes to DIR.",
+    help="Record every MPI-IO call into a trace in DIR.",
 )
 @click.option(
     "--config",
@@ -97,7 +97,7 @@ mpi_option = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=complete_option,
-    help="An option of the cache (see `forebay hints`); stronger than --config.",
+    help="An option of the cache (see `forebay hints`); overrides --config.",
 )
 @command_argument
 def run(
@@ -112,7 +112,7 @@ def run(
     """Run COMMAND with Forebay: `forebay run -- mpiexec -n 8 ./app`.
 
     Works outside and inside the launcher (`srun forebay run -- ./app`). COMMAND keeps its standard
-    streams, and its exit code is handed on.
+    streams, and `forebay run` returns its exit code.
     """
     environment = dict(os.environ)
     if stats:

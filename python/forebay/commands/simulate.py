@@ -24,6 +24,6 @@ class _Group(click.Group):
         return command
 
 
-@click.group(cls=_Group, short_help="Say what caches would do with a trace.")
+@click.group(cls=_Group, short_help="Simulate caches on a trace.")
 def simulate() -> None:
-    """Say what caches would do with a trace, by the code that runs inside MPI programs."""
+    """Simulate caches on a trace, with the code that runs inside MPI programs."""

@@ -60,7 +60,7 @@ _WORKLOADS = (
 )
 
 
-@click.command(short_help="The comparisons of Lu's paper.")
+@click.command(short_help="Repeat the comparisons of Lu's paper.")
 @click.option(
     "-n",
     "--processes",
@@ -68,19 +68,19 @@ _WORKLOADS = (
     default=32,
     show_default=True,
     metavar="N",
-    help="Of each workload.",
+    help="Processes of each workload.",
 )
 @click.option("--page-size", type=size_option, default="64KiB", show_default=True, metavar="SIZE")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of tables.")
 @click.option(
-    "--plot", "plot_file", type=click.Path(path_type=Path), metavar="FILE", help="A figure, too."
+    "--plot", "plot_file", type=click.Path(path_type=Path), metavar="FILE", help="Draw a figure."
 )
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 def lu(processes: int, page_size: int, as_json: bool, plot_file: Path | None, force: bool) -> None:
-    """Compare policies that see every process's own accesses with LRU behind collective buffering.
+    """Compare policies that see each process's own accesses with LRU behind collective buffering.
 
-    MPI-Tile-IO, IOR and mpi-io-test, written and read collectively, at nine cache sizes each (Lu et
-    al. 2014, figures 8, 10 and 12). docs/simulating.md discusses the outcome.
+    The workloads MPI-Tile-IO, IOR and mpi-io-test write and read collectively, at nine cache sizes
+    each (Lu et al. 2014, figures 8, 10 and 12). docs/simulating.md discusses the results.
     """
     if plot_file is not None:
         check_output(plot_file, Path(), force)

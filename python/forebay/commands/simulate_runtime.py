@@ -16,7 +16,7 @@ from forebay.simulation import simulate_runtime
 from forebay.trace import TraceError
 
 
-@click.command(short_help="What the runtime's own caches count, replayed.")
+@click.command(short_help="Replay a traced run of Forebay with other options.")
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.option("--policy", "policies", metavar="NAME,...", help="[default: the run's]")
 @click.option("--cache-size", "cache_sizes", metavar="SIZE,...", help="[default: the run's]")
@@ -25,7 +25,7 @@ from forebay.trace import TraceError
     "assignments",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Another option of the cache than the run had (see `forebay hints`).",
+    help="Change another option of the cache (see `forebay hints`).",
 )
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output.")
 def runtime(
@@ -35,10 +35,10 @@ def runtime(
     assignments: Sequence[str],
     as_json: bool,
 ) -> None:
-    """Replay what TRACE says was done to the runtime's caches, with the run's options or others.
+    """Replay the steps of the runtime's caches in TRACE, with the run's options or others.
 
-    TRACE is of a run with `-o deterministic=true`. With the run's own options the counts are those
-    of `forebay run --stats`, to the last one; docs/simulating.md says what else to know.
+    TRACE comes from a run with `-o deterministic=true`. With the run's own options all counts are
+    equal to those of `forebay run --stats`. docs/simulating.md has the details.
     """
     changes = [parse_assignments(assignments)]
     for option, values in (("policy", policies), ("cache_size", cache_sizes)):

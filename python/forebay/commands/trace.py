@@ -14,7 +14,7 @@ from forebay.job.environment import inside_launcher
 
 @click.command(
     cls=StarterCommand,
-    short_help="Record what a program, or its launcher's, does by MPI-IO.",
+    short_help="Record the MPI-IO calls of a program.",
 )
 @click.option(
     "-d",
@@ -22,30 +22,30 @@ from forebay.job.environment import inside_launcher
     "directory",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Where the trace goes.  [default: forebay-DATE-TIME.trace]",
+    help="Folder for the trace.  [default: forebay-DATE-TIME.trace]",
 )
 @click.option(
     "--times",
     type=click.Choice(("exact", "histogram")),
     default="exact",
     show_default=True,
-    help="Keep the times of every call, or only how many calls took how long.",
+    help="Keep the times of every call, or only histograms of the times.",
 )
-@click.option("--cache", is_flag=True, help="With the cache, as in `forebay run --trace`.")
+@click.option("--cache", is_flag=True, help="Use the cache, as `forebay run --trace` does.")
 @mpi_option
 @command_argument
 def trace(
     directory: Path | None, times: str, cache: bool, mpi: str | None, command: tuple[str, ...]
 ) -> None:
-    """Run COMMAND and record its MPI-IO: `forebay trace -- mpiexec -n 8 ./app`.
+    """Run COMMAND and record its MPI-IO calls: `forebay trace -- mpiexec -n 8 ./app`.
 
-    The program runs as without Forebay, past the cache, unless --cache is given. Works outside and
-    inside the launcher; inside, --dir is needed, so that all ranks agree on it.
+    The program runs without the cache, unless --cache is given. The command works outside and
+    inside the launcher. Inside, give --dir, so that all ranks use the same folder.
     """
     environment = dict(os.environ)
     if directory is None:
         if inside_launcher(environment):
-            raise click.UsageError("inside a launcher, say where the trace goes: --dir DIR")
+            raise click.UsageError("inside a launcher, name the folder of the trace: --dir DIR")
         directory = Path(f"forebay-{datetime.now():%Y%m%d-%H%M%S}.trace")
     environment["FOREBAY_TRACE"] = str(new_trace(directory, environment))
     environment["FOREBAY_TRACE_TIMES"] = times

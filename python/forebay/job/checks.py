@@ -93,7 +93,7 @@ def _installation(_: Place) -> Iterator[Check]:
         yield Check(
             "installation",
             State.NOTE,
-            f"{committer} cannot be run: what killed ranks leave waits for `forebay recover`",
+            f"{committer} cannot be run: the bytes of killed ranks wait for `forebay recover`",
             "install Forebay again",
         )
     yield Check("installation", State.FIT, f"libraries for {', '.join(MPI_ABIS)} in {folder}")
@@ -113,14 +113,14 @@ def _program(place: Place) -> Iterator[Check]:
         yield Check(
             "program",
             State.UNFIT,
-            f"{path} gets other rights than its user (setuid or setgid): nothing is preloaded",
+            f"{path} has other rights than its user (setuid or setgid): nothing can be preloaded",
         )
     elif _begins(path, _SCRIPT):
         yield Check(
             "program",
             State.NOTE,
-            f"{path} is a script: which MPI it loads shows when it runs",
-            "name the compiled program to have its MPI looked at",
+            f"{path} is a script: its MPI is known only when it runs",
+            "name the compiled program to check its MPI",
         )
     elif _begins(path, _ELF) and _is_static(path):
         yield Check(
@@ -161,7 +161,7 @@ def _mpi(place: Place) -> Iterator[Check]:
             "MPI",
             State.UNFIT,
             f"{library} ({why}) cannot be loaded: {_first_line(told.stderr)}",
-            "load the modules of the job before",
+            "load the modules of the job first",
         )
     elif reason:
         yield Check("MPI", State.UNFIT, f"{library} ({why}): {reason}", "install Forebay again")
@@ -169,8 +169,8 @@ def _mpi(place: Place) -> Iterator[Check]:
         yield Check(
             "MPI",
             State.UNFIT,
-            f"{library} ({why}) is of no ABI that Forebay knows ({', '.join(MPI_ABIS)})",
-            "`forebay run --mpi` names the ABI where you know it",
+            f"{library} ({why}) has no ABI that Forebay knows ({', '.join(MPI_ABIS)})",
+            "if you know the ABI, give it to `forebay run --mpi`",
         )
 
 
@@ -193,7 +193,7 @@ def _launcher(place: Place) -> Iterator[Check]:
         yield Check(
             "launcher",
             State.FIT,
-            f"{shutil.which(found[-1])} (Open MPI): hands only named variables to other nodes",
+            f"{shutil.which(found[-1])} (Open MPI): passes only named variables to other nodes",
             "use `forebay run -- mpiexec ...` without -x, or `mpiexec ... forebay run -- ./app`",
         )
     else:
@@ -232,8 +232,8 @@ def _options(place: Place) -> Iterator[Check]:
         yield Check(
             "several nodes",
             State.NOTE,
-            f"the job has {nodes} nodes: a file that ranks of several of them open passes through",
-            "docs/slow-program.md says when consistency=mpi is right",
+            f"the job has {nodes} nodes: files that ranks of several nodes open are not cached",
+            "docs/slow-program.md says when consistency=mpi is safe",
         )
 
 
@@ -257,8 +257,8 @@ def _file_system(place: Place) -> Iterator[Check]:
         yield Check(
             "file system",
             State.NOTE,
-            f"{place.directory} ({kind}) is local: the kernel caches it, so small records gain"
-            " and accesses of 8 KiB and more go straight to it",
+            f"{place.directory} ({kind}) is local and the kernel caches it: only small records"
+            " gain; accesses of 8 KiB and more go straight to the file",
         )
     else:
         yield Check("file system", State.FIT, f"{place.directory} ({kind}) is not local")
@@ -284,7 +284,7 @@ def _shared_memory(place: Place) -> Iterator[Check]:
         yield Check(
             "shared memory",
             State.UNFIT,
-            f"{own} is not yours alone: it is not used",
+            f"other users have access to {own}: Forebay does not use it",
             f"have it removed; {advice}",
         )
         return
@@ -300,8 +300,8 @@ def _shared_memory(place: Place) -> Iterator[Check]:
         yield Check(
             "shared memory",
             State.NOTE,
-            f"{found}: it stays smaller, an eighth being left to others",
-            f"a smaller cache_size is held to; {advice}.{container}",
+            f"{found}: the cache stays smaller and leaves an eighth to others",
+            f"set a smaller cache_size; {advice}.{container}",
         )
 
 
@@ -312,7 +312,7 @@ def _control_group(place: Place) -> Iterator[Check]:
         return
     wanted = (_core.parse_bytes(place.options["cache_size"]) or 0) * place.ranks
     bound = limit // _SHARE_OF_GROUP
-    found = f"{shown_size(limit)} of memory may be used, so at most {shown_size(bound)} as cache"
+    found = f"the memory limit is {shown_size(limit)}: a cache takes at most {shown_size(bound)}"
     if bound >= wanted:
         yield Check("control group", State.FIT, found)
     else:
@@ -320,7 +320,7 @@ def _control_group(place: Place) -> Iterator[Check]:
             "control group",
             State.NOTE,
             f"{found}, not the {shown_size(wanted)} of {place.ranks} ranks",
-            "ask the batch system for more memory where the statistics show many evictions",
+            "if the statistics show many evictions, ask the batch system for more memory",
         )
 
 
@@ -342,8 +342,8 @@ def _recovery(place: Place) -> Iterator[Check]:
         yield Check(
             "recovery",
             State.NOTE,
-            "the kernel tells of no process's death (pidfd_open): the committer looks 5 times a"
-            " second",
+            "the kernel does not report the end of processes (no pidfd_open): the committer checks"
+            " 5 times a second",
         )
     arena_dir = place.options["arena_dir"]
     left = _core.recover(os.fsencode(arena_dir), b"", False, False)
@@ -353,7 +353,7 @@ def _recovery(place: Place) -> Iterator[Check]:
         yield Check(
             "recovery",
             State.NOTE,
-            f"earlier jobs left {shown_size(total)} for {len(files)} files, such as"
+            f"earlier jobs left {shown_size(total)} of {len(files)} files to recover, such as"
             f" {next(iter(files))}",
             "forebay recover --list",
         )
@@ -381,7 +381,7 @@ def _mpi_library(program: str | None) -> tuple[Path | None, str]:
         for name, library in _linked(Path(path)):
             if name.startswith("libmpi"):
                 return library, f"linked by {path}"
-        return None, f"{path} names no MPI library: it may load one when it runs"
+        return None, f"{path} is linked with no MPI library: it may load one when it runs"
     mpiexec = shutil.which("mpiexec") or shutil.which("mpirun")
     if mpiexec is None:
         return None, "no mpiexec is in PATH"

@@ -141,7 +141,7 @@ def _comparison(analysis: Analysis, against: Trace) -> dict[str, Any]:
             yield f"seconds in {kind}s, all processes", seconds, ",.3f"
             yield f"bytes a {kind}", moved / calls if calls else 0, ",.0f"
         metadata = _sum_of(one, "metadata_seconds")
-        yield "seconds opening and the like", metadata, ",.3f"
+        yield "seconds in opens, closes, views, sizes", metadata, ",.3f"
         yield "syncs", _sum_of(one, "syncs"), ",.0f"
         yield "seconds in syncs", _sum_of(one, "sync_seconds"), ",.3f"
 
@@ -238,8 +238,8 @@ def _signature(file: FileAnalysis) -> dict[str, Any]:
     share = file.signature.covered / max(1, file.signature.accesses)
     return {
         "path": file.path,
-        "summary": f"{file.signature.processes:,} processes, together {file.spatial}; patterns"
-        f" cover {file.coverage:.0%} of the accesses of each, and {share:.0%} of all",
+        "summary": f"{file.signature.processes:,} processes, together {file.spatial}; local"
+        f" patterns cover {file.coverage:.0%} of the accesses, global patterns {share:.0%}",
         "lines": lines[:_MOST_SIGNATURES],
         "more": f"{len(lines) - _MOST_SIGNATURES:,}" if len(lines) > _MOST_SIGNATURES else "",
     }
@@ -293,16 +293,17 @@ def _figures(trace: Trace, analysis: Analysis, progress: Callable[[int], object]
     if counted:
         drawn.add(
             "Calls and requests",
-            "How many calls of MPI-IO have which size, and how many requests of which size reached"
-            " the operating system, as Darshan counted them. Few large requests for many small"
-            " calls: collective buffering, or a cache, united them.",
+            "The number of MPI-IO calls, and of requests to the operating system, by size, as"
+            " Darshan counted them. Few large requests for many small calls mean that collective"
+            " buffering or a cache merged the calls.",
             [(one.path, calls_and_requests(one)) for one in counted],
         )
     if not plots.files:
         return drawn
     drawn.add(
         "Bandwidth over time",
-        "Bytes a second of all processes, each access spread evenly over its duration.",
+        "Bytes per second of all processes. The bytes of each access are spread evenly over its"
+        " duration.",
         [("", plots.bandwidth())],
     )
     among = ""
@@ -310,37 +311,37 @@ def _figures(trace: Trace, analysis: Analysis, progress: Callable[[int], object]
         among = f", of the {len(plots.largest)} files with the most bytes"
     drawn.add(
         "Where accesses begin",
-        f"Offsets over time{among}. Rising lines: the file is passed through from"
-        " its beginning to its end; a cloud: no order.",
+        f"Offsets over time{among}. Rising lines: processes go through the file from beginning to"
+        " end. A cloud: the accesses have no order.",
         [(path, plots.places(path)) for path in plots.largest],
     )
     drawn.add(
         "Request sizes over time",
-        "How many bytes each access moved; the stronger the colour, the more accesses.",
+        "The size of each access over time. A stronger colour means more accesses.",
         [("", plots.sizes_over_time())],
     )
     drawn.add(
         "Request sizes",
-        "Accesses by the bytes that they moved.",
+        "The number of accesses of each size.",
         [("", plots.sizes())],
     )
     drawn.add(
         f"Processes {time_in_calls(analysis)}",
-        f"Which part of the time each process spends {time_in_calls(analysis)}. A single full row:"
-        " the others wait, or leave the work to one.",
+        f"The share of time that each process spends {time_in_calls(analysis)}. A single full row:"
+        " one process does all I/O, or the other processes wait for it.",
         [("", plots.busy())],
     )
     drawn.add(
-        "Who uses which file",
-        "Bytes moved by each process; the stronger the colour, the more.",
+        "Bytes by process and file",
+        "Bytes that each process moved in each file. A stronger colour means more bytes.",
         [("", plots.sharing())],
     )
     if any(file.sharing.sets for file in analysis.files):
         drawn.add(
-            "Who overlaps whom",
-            "Bytes that two processes both touch, reading or writing, in all files; the stronger"
-            " the colour, the more. A band along the diagonal: neighbours; an even square: all"
-            " touch the same, as a header.",
+            "Overlaps between processes",
+            "Bytes that both processes of a pair read or write, over all files. A stronger colour"
+            " means more bytes. A band along the diagonal: neighbouring processes overlap. An even"
+            " square: all processes touch the same bytes, such as a header.",
             [("", plots.overlaps())],
         )
     for one in plots.bins.latencies:
