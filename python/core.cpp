@@ -8,7 +8,6 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "activity_binding.h"
+#include "bytes.h"
 #include "conflict_binding.h"
 #include "options/nearest.h"
 #include "options/options.h"
@@ -38,52 +38,14 @@ namespace nb = nanobind;
 
 namespace {
 
-struct Option {
-  std::string name, type, fallback;
-  std::vector<std::string> choices;
-  std::string meaning;
-  bool per_file, changeable;
-};
-
+// An entry of a table of variants.
 struct Variant {
   std::string name, meaning;
 };
 
-const char* type_name(forebay::OptionType type) {
-  switch (type) {
-    case forebay::OptionType::boolean:
-      return "boolean";
-    case forebay::OptionType::bytes:
-      return "bytes";
-    case forebay::OptionType::count:
-      return "count";
-    case forebay::OptionType::fraction:
-      return "fraction";
-    case forebay::OptionType::choice:
-      return "choice";
-    case forebay::OptionType::text:
-      return "text";
-  }
-  return "";
-}
-
-std::vector<std::string> split_choices(const std::string& choices) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin < choices.size();) {
-    const std::size_t end = std::min(choices.find('|', begin), choices.size());
-    parts.push_back(choices.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-std::vector<Option> options() {
-  std::vector<Option> table;
-  for (const forebay::OptionSpec& spec : forebay::option_table()) {
-    table.push_back({spec.name, type_name(spec.type), spec.fallback, split_choices(spec.choices),
-                     spec.meaning, spec.per_file(), spec.settable == forebay::Settable::any_time});
-  }
-  return table;
+std::vector<forebay::OptionSpec> options() {
+  const auto table = forebay::option_table();
+  return {table.begin(), table.end()};
 }
 
 template <typename Table>
@@ -100,14 +62,7 @@ std::vector<Variant> page_kinds() {
   return named;
 }
 
-// Paths and what is part of them: any bytes.
-nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
-std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
-
 using Given = std::map<std::string, std::string>;
-
-// As a command line says it, which uses nothing instead.
-std::string said(const forebay::Mistake& mistake) { return mistake.what + "; " + mistake.right; }
 
 forebay::Options options_of(const Given& texts, const forebay::Complain& complain) {
   std::vector<forebay::Given> given;
@@ -120,7 +75,7 @@ forebay::Options options_of(const Given& texts, const forebay::Complain& complai
 
 std::vector<std::string> mistakes(const Given& texts) {
   std::vector<std::string> found;
-  options_of(texts, [&](const forebay::Mistake& mistake) { found.push_back(said(mistake)); });
+  options_of(texts, [&](const forebay::Mistake& mistake) { found.push_back(mistake.refusal()); });
   return found;
 }
 
@@ -128,7 +83,7 @@ std::optional<std::string> misfit(const Given& texts) {
   std::optional<std::string> found;
   forebay::Options options = options_of(texts, [](const forebay::Mistake&) {});
   forebay::fit_sizes(options, forebay::Notation::plain,
-                     [&](const forebay::Mistake& mistake) { found = said(mistake); });
+                     [&](const forebay::Mistake& mistake) { found = mistake.refusal(); });
   return found;
 }
 
@@ -156,14 +111,17 @@ NB_MODULE(_core, module) {
   module.attr("version") = FOREBAY_VERSION;
   module.attr("caches_apart_warning") = forebay::caches_apart_warning;
 
-  nb::class_<Option>(module, "Option", "What is declared of an option (src/options/options.h).")
-      .def_ro("name", &Option::name)
-      .def_ro("type", &Option::type)
-      .def_ro("fallback", &Option::fallback, "The default, as a user would write it.")
-      .def_ro("choices", &Option::choices, "Accepted values of a choice, else empty.")
-      .def_ro("meaning", &Option::meaning)
-      .def_ro("per_file", &Option::per_file, "Whether MPI_Info may give it for one file.")
-      .def_ro("changeable", &Option::changeable, "Whether it may change on an open file.");
+  using forebay::OptionSpec;
+  nb::class_<OptionSpec>(module, "Option", "What is declared of an option (src/options/options.h).")
+      .def_prop_ro("name", [](const OptionSpec& o) { return o.name; })
+      .def_prop_ro("type", [](const OptionSpec& o) { return name_of(o.type); })
+      .def_prop_ro(
+          "fallback", [](const OptionSpec& o) { return o.fallback; },
+          "The default, as a user would write it.")
+      .def_prop_ro("choices", &OptionSpec::choice_list, "Accepted values of a choice, else empty.")
+      .def_prop_ro("meaning", [](const OptionSpec& o) { return o.meaning; })
+      .def_prop_ro("per_file", &OptionSpec::per_file, "Whether MPI_Info may give it for one file.")
+      .def_prop_ro("changeable", &OptionSpec::changeable, "Whether it may change on an open file.");
   nb::class_<Variant>(module, "Variant", "An entry of a table of variants.")
       .def_ro("name", &Variant::name)
       .def_ro("meaning", &Variant::meaning);
@@ -176,6 +134,8 @@ NB_MODULE(_core, module) {
       "predictors", [] { return variants(forebay::predictors()); }, "Every predictor.");
   module.def(
       "storages", [] { return variants(forebay::storages()); }, "Every storage.");
+  using forebay::bytes_of;
+  using forebay::text_of;
   using forebay::runtime::LeftCache;
   using forebay::runtime::LeftFile;
   nb::class_<LeftFile>(module, "LeftFile", "A file that lacked bytes of a killed job.")

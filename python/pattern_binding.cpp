@@ -6,20 +6,23 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <memory>
+#include <cstdint>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "bytes.h"
 #include "columns.h"
 #include "pattern/classify.h"
 #include "pattern/global.h"
 #include "pattern/notation.h"
 #include "pattern/signature_code.h"
 #include "pattern/streams.h"
-#include "trace/routine.h"
-#include "trace/table.h"
+#include "signature_messages.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -32,34 +35,17 @@ using pattern::Signature;
 using pattern::Stream;
 using pattern::Streams;
 
-// Adds the data accesses of a batch whose place is known; how many have none. Folded times are
-// those of a block, and say nothing of an access.
 uint64_t add(Streams& streams, const Column<uint32_t>& process, const Column<uint32_t>& thread,
              const Column<int32_t>& file, const Column<uint16_t>& routine,
              const Column<uint8_t>& operation, const Column<int64_t>& offset,
              const Column<int64_t>& size, const Column<int64_t>& start_ns,
              const Column<int64_t>& end_ns, const Column<uint8_t>& folded) {
-  const std::size_t rows =
-      rows_of(process, thread, file, routine, operation, offset, size, start_ns, end_ns, folded);
-  const auto time_of = [&](std::size_t i, const Column<int64_t>& times) {
-    const int64_t ns = times.data()[i];
-    return ns == trace::no_time || folded.data()[i] != 0 ? pattern::unknown_time : ns;
-  };
+  rows_of(process, thread, file, routine, operation, offset, size, start_ns, end_ns, folded);
+  const pattern::StreamColumns columns{
+      span_of(process), span_of(thread), span_of(file),     span_of(routine), span_of(operation),
+      span_of(offset),  span_of(size),   span_of(start_ns), span_of(end_ns),  span_of(folded)};
   const nb::gil_scoped_release release;
-  uint64_t unplaced = 0;
-  for (std::size_t i = 0; i < rows; ++i) {
-    const auto what = static_cast<trace::Operation>(operation.data()[i]);
-    if (what != trace::Operation::read && what != trace::Operation::write) continue;
-    if (size.data()[i] == 0) continue;
-    if (offset.data()[i] < 0) {
-      ++unplaced;
-      continue;
-    }
-    streams.of(process.data()[i], thread.data()[i], file.data()[i])
-        .add({offset.data()[i], size.data()[i], static_cast<uint8_t>(routine.data()[i])},
-             time_of(i, start_ns), time_of(i, end_ns));
-  }
-  return unplaced;
+  return streams.add(columns);
 }
 
 // (name, whether it writes) of each routine, by number.
@@ -71,173 +57,23 @@ std::vector<pattern::Operation> operations_of(
 }
 
 template <typename Value>
-nb::object array_of(std::vector<Value>&& values) {
+using Array = nb::ndarray<nb::numpy, Value, nb::ndim<1>, nb::c_contig>;
+
+template <typename Value>
+Array<Value> array_of(std::vector<Value>&& values) {
   auto* kept = new std::vector<Value>(std::move(values));
   const nb::capsule owner(kept,
                           [](void* p) noexcept { delete static_cast<std::vector<Value>*>(p); });
-  return nb::ndarray<nb::numpy, Value, nb::ndim<1>>(kept->data(), {kept->size()}, owner).cast();
+  return Array<Value>(kept->data(), {kept->size()}, owner);
 }
 
-// The accesses that a signature stands for.
-nb::tuple expand(const Signature& signature) {
-  std::vector<uint8_t> operations;
-  std::vector<int64_t> offsets, sizes;
-  pattern::Cursor cursor(signature);
-  for (pattern::Access access; cursor.next(access);) {
-    operations.push_back(access.operation);
-    offsets.push_back(access.offset);
-    sizes.push_back(access.size);
-  }
-  return nb::make_tuple(array_of(std::move(operations)), array_of(std::move(offsets)),
-                        array_of(std::move(sizes)));
+std::tuple<Array<uint8_t>, Array<int64_t>, Array<int64_t>> expanded(const Signature& signature) {
+  pattern::AccessColumns columns = pattern::expand(signature);
+  return {array_of(std::move(columns.operation)), array_of(std::move(columns.offset)),
+          array_of(std::move(columns.size))};
 }
 
-// What follows makes the messages of src/pattern/signature.proto as plain values.
-
-void set_times(nb::dict& message, int64_t start_ns, int64_t end_ns) {
-  if (start_ns != pattern::unknown_time) message["start_ns"] = start_ns;
-  if (end_ns != pattern::unknown_time) message["end_ns"] = end_ns;
-}
-
-nb::dict message_of(const pattern::Pattern& pattern) {
-  nb::dict message;
-  if (!pattern.is_loop()) {
-    nb::dict access;
-    access["offset"] = pattern.offset;
-    access["size"] = pattern.size;
-    access["operation"] = pattern.operation;
-    nb::list steps;
-    for (const pattern::Step& step : pattern.steps) {
-      nb::dict one;
-      one["offset"] = step.offset;
-      one["size"] = step.size;
-      steps.append(one);
-    }
-    access["steps"] = steps;
-    message["access"] = access;
-    return message;
-  }
-  nb::dict loop;
-  loop["count"] = pattern.count;
-  nb::list body;
-  for (const pattern::Pattern& one : pattern.body) body.append(message_of(one));
-  loop["body"] = body;
-  if (pattern.intervals.count > 0) {
-    nb::dict intervals;
-    intervals["count"] = pattern.intervals.count;
-    intervals["least_ns"] = pattern.intervals.least_ns;
-    intervals["most_ns"] = pattern.intervals.most_ns;
-    intervals["mean_ns"] = pattern.intervals.mean_ns();
-    intervals["deviation_ns"] = pattern.intervals.deviation_ns();
-    loop["intervals"] = intervals;
-  }
-  message["loop"] = loop;
-  return message;
-}
-
-nb::dict raw_message(const Signature& signature, const pattern::Part& part) {
-  nb::list offsets, sizes, operations;
-  pattern::Cursor cursor(signature, part.first);
-  pattern::Access access;
-  for (uint64_t i = 0; i < part.accesses && cursor.next(access); ++i) {
-    offsets.append(access.offset);
-    sizes.append(access.size);
-    operations.append(access.operation);
-  }
-  nb::dict raw;
-  raw["offset"] = offsets;
-  raw["size"] = sizes;
-  raw["operation"] = operations;
-  return raw;
-}
-
-nb::dict message_of(const Signature& signature, const pattern::Part& part) {
-  nb::dict message;
-  message["accesses"] = part.accesses;
-  if (part.kind == pattern::Part::Kind::pattern) {
-    nb::dict placed;
-    placed["pattern"] = part.pattern;
-    placed["position"] = part.position;
-    message["pattern"] = placed;
-  } else if (part.kind == pattern::Part::Kind::raw) {
-    message["raw"] = raw_message(signature, part);
-  } else {
-    message["lost"] = true;
-  }
-  set_times(message, part.start_ns, part.end_ns);
-  return message;
-}
-
-nb::dict message_of(const Signature& signature) {
-  nb::list patterns, parts;
-  for (const pattern::Pattern& pattern : signature.patterns) patterns.append(message_of(pattern));
-  for (const pattern::Part& part : signature.parts) parts.append(message_of(signature, part));
-  nb::dict message;
-  message["patterns"] = patterns;
-  message["parts"] = parts;
-  message["accesses"] = signature.accesses;
-  message["covered"] = signature.covered;
-  message["lost"] = signature.lost;
-  return message;
-}
-
-nb::list message_of(const std::vector<pattern::RankRange>& ranges) {
-  nb::list ranks;
-  for (const pattern::RankRange& range : ranges) {
-    nb::dict one;
-    one["first"] = range.first;
-    one["last"] = range.last;
-    one["step"] = range.step;
-    ranks.append(one);
-  }
-  return ranks;
-}
-
-nb::dict message_of(const pattern::Base& base) {
-  nb::dict message;
-  message["first_rank"] = base.first_rank;
-  message["rank_step"] = base.rank_step;
-  message["width"] = base.width;
-  message["begin"] = base.begin;
-  message["step"] = base.step;
-  message["row_step"] = base.row_step;
-  return message;
-}
-
-nb::dict message_of(const pattern::GlobalPattern& pattern) {
-  nb::dict message;
-  message["pattern"] = message_of(pattern.pattern);
-  if (pattern.own_starts.empty()) {
-    message["base"] = message_of(pattern.base);
-  } else {
-    nb::list starts;
-    for (const int64_t start : pattern.own_starts) starts.append(start);
-    message["own_starts"] = starts;
-  }
-  message["ranks"] = message_of(pattern.ranks);
-  set_times(message, pattern.start_ns, pattern.end_ns);
-  message["spatial"] = static_cast<int>(pattern.spatial);
-  message["dimension"] = pattern.dimension;
-  message["overlapping"] = pattern.overlapping;
-  return message;
-}
-
-nb::dict message_of(const pattern::GlobalSignature& signature) {
-  nb::list patterns;
-  for (const pattern::GlobalPattern& pattern : signature.patterns)
-    patterns.append(message_of(pattern));
-  nb::dict message;
-  message["processes"] = signature.processes;
-  message["ranks"] = message_of(signature.ranks);
-  message["patterns"] = patterns;
-  message["accesses"] = signature.accesses;
-  message["covered"] = signature.covered;
-  message["unmerged"] = signature.unmerged;
-  message["lost"] = signature.lost;
-  return message;
-}
-
-nb::dict classes_of(const pattern::Classes& classes) {
+Values classes_of(const pattern::Classes& classes) {
   nb::dict values;
   values["direction"] = name_of(classes.direction);
   values["spatial"] = name_of(classes.spatial);
@@ -266,7 +102,8 @@ pattern::GlobalSignature merge_signatures(
 void bind_global(nb::module_& module) {
   using pattern::GlobalPattern;
   using pattern::GlobalSignature;
-  nb::class_<GlobalPattern>(module, "GlobalPattern", "A pattern that ranks have in common.")
+  nb::class_<GlobalPattern>(module, "GlobalPattern",
+                            "A pattern that ranks have in common (src/pattern/global.h).")
       .def_ro("processes", &GlobalPattern::processes)
       .def_prop_ro("ranks", [](const GlobalPattern& p) { return pattern::notation(p.ranks); })
       .def_prop_ro("base",
@@ -289,8 +126,9 @@ void bind_global(nb::module_& module) {
       .def_ro("covered", &GlobalSignature::covered)
       .def_ro("unmerged", &GlobalSignature::unmerged)
       .def_ro("lost", &GlobalSignature::lost)
-      .def("message", nb::overload_cast<const GlobalSignature&>(message_of),
-           "The message GlobalSignature, as plain values, but for the file.")
+      .def(
+          "message", [](const GlobalSignature& s) { return message_of(s); },
+          "The message GlobalSignature, as plain values, but for the file.")
       .def(
           "lines",
           [](const GlobalSignature& s, const Routines& routines, int64_t page_bytes,
@@ -314,7 +152,8 @@ void bind_global(nb::module_& module) {
 }  // namespace
 
 void bind_pattern(nb::module_& module) {
-  nb::class_<Signature>(module, "Signature", "What one thread of a process did to one file.")
+  nb::class_<Signature>(module, "Signature",
+                        "What one thread of a process did to one file (src/pattern/signature.h).")
       .def_ro("accesses", &Signature::accesses)
       .def_ro("covered", &Signature::covered)
       .def_ro("lost", &Signature::lost)
@@ -324,20 +163,18 @@ void bind_pattern(nb::module_& module) {
       .def_prop_ro("memory_bytes", &Signature::memory_bytes)
       .def("__getstate__",
            [](const Signature& s) {
-             trace::Bytes bytes;
-             trace::ByteWriter writer(bytes);
-             pattern::write(s, writer);
-             return nb::bytes(bytes.data(), bytes.size());
+             return written_by([&](trace::ByteWriter& writer) { pattern::write(s, writer); });
            })
       .def("__setstate__",
            [](Signature& s, const nb::bytes& bytes) {
              new (&s) Signature();
-             trace::ByteReader reader({static_cast<const std::byte*>(bytes.data()), bytes.size()});
+             trace::ByteReader reader(view_of(bytes));
              if (!pattern::read(reader, s)) throw nb::value_error("that is no signature");
            })
-      .def("message", nb::overload_cast<const Signature&>(message_of),
-           "The message LocalSignature, as plain values, but for rank, thread and file.")
-      .def("expand", expand, "Routine, offset and size of each access, in order.")
+      .def(
+          "message", [](const Signature& s) { return message_of(s); },
+          "The message LocalSignature, as plain values, but for rank, thread and file.")
+      .def("expand", expanded, "Routine, offset and size of each access, in order.")
       .def(
           "trace_signature",
           [](const Signature& s, const std::string& file, const Routines& routines) {
@@ -366,10 +203,10 @@ void bind_pattern(nb::module_& module) {
       .def(
           "finish",
           [](Streams& streams) {
-            nb::list all;
+            std::vector<std::tuple<uint32_t, uint32_t, int32_t, Signature>> all;
             for (Stream& stream : streams.finish())
-              all.append(nb::make_tuple(stream.process, stream.thread, stream.file,
-                                        std::move(stream.signature)));
+              all.emplace_back(stream.process, stream.thread, stream.file,
+                               std::move(stream.signature));
             return all;
           },
           "Process, thread, file and signature of each stream.");

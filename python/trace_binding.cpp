@@ -6,16 +6,23 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
+#include "bytes.h"
 #include "runtime/trace_reader.h"
 #include "trace/layout_code.h"
-#include "views.h"
+#include "trace/views.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -28,46 +35,34 @@ using runtime::AccessStream;
 using runtime::BadBlock;
 using runtime::TraceProblem;
 using runtime::TraceReader;
+using trace::Runs;
+using trace::Views;
 
-// What programs called things: any bytes.
-nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+template <typename Value>
+using Array = nb::ndarray<nb::numpy, const Value, nb::ndim<1>>;
 
 // Arrays that show the table's own memory and keep it alive.
-nb::dict columns_of(nb::handle owner, trace::Table& table) {
+nb::dict columns_of(nb::pointer_and_handle<trace::Table> table) {
   nb::dict columns;
-  table.for_each_column([&]<typename Value>(const char* name, std::vector<Value>& column) {
-    using Array = nb::ndarray<nb::numpy, const Value, nb::ndim<1>>;
-    columns[name] = Array(column.data(), {column.size()}, owner).cast();
+  table.p->for_each_column([&]<typename Value>(const char* name, std::vector<Value>& column) {
+    columns[name] = Array<Value>(column.data(), {column.size()}, table.h).cast();
   });
   return columns;
 }
 
-// The runs of an access one after the other.
-class Extents {
- public:
-  Extents(Tiling tiling, int64_t position, int64_t bytes)
-      : tiling_(std::move(tiling)), cursor_(tiling_, position), left_(bytes) {}
-  std::pair<int64_t, int64_t> next() {
-    if (left_ <= 0) throw nb::stop_iteration();
-    const Extent run = cursor_.next(left_);
-    left_ -= run.length;
-    return {run.offset, run.length};
-  }
+std::unique_ptr<Runs> extents_of(const Views& views, int64_t view, int64_t position,
+                                 int64_t bytes) {
+  const Tiling* const tiling = views.find(view);
+  if (tiling == nullptr) throw nb::index_error("there is no such view");
+  auto runs = std::make_unique<Runs>(*tiling, position, bytes);
+  if (!runs->exist()) throw nb::value_error("the view has no such bytes");
+  return runs;
+}
 
- private:
-  Tiling tiling_;
-  Cursor cursor_;
-  int64_t left_;
-};
-
-std::unique_ptr<Extents> extents_of(const Views& views, int64_t view, int64_t position,
-                                    int64_t bytes) {
-  if (view < 0 || static_cast<std::size_t>(view) >= views.tilings.size())
-    throw nb::index_error("there is no such view");
-  const Tiling& tiling = views.tilings[static_cast<std::size_t>(view)];
-  if (trace::place_of(tiling, position, bytes).offset < 0)
-    throw nb::value_error("the view has no such bytes");
-  return std::make_unique<Extents>(tiling, position, bytes);
+std::pair<int64_t, int64_t> next_of(Runs& runs) {
+  Extent run;
+  if (!runs.next(run)) throw nb::stop_iteration();
+  return {run.offset, run.length};
 }
 
 Views views_of(const TraceReader& reader) {
@@ -76,21 +71,18 @@ Views views_of(const TraceReader& reader) {
   return views;
 }
 
-nb::list encoded(const Views& views) {
-  nb::list all;
-  for (const Tiling& tiling : views.tilings) {
-    trace::Bytes bytes;
-    trace::ByteWriter writer(bytes);
-    LayoutCode::write(tiling, writer);
-    all.append(nb::bytes(bytes.data(), bytes.size()));
-  }
+std::vector<nb::bytes> encoded(const Views& views) {
+  std::vector<nb::bytes> all;
+  for (const Tiling& tiling : views.tilings)
+    all.push_back(
+        written_by([&](trace::ByteWriter& writer) { LayoutCode::write(tiling, writer); }));
   return all;
 }
 
 Views decoded(const std::vector<nb::bytes>& all) {
   Views views;
   for (const nb::bytes& one : all) {
-    trace::ByteReader reader({static_cast<const std::byte*>(one.data()), one.size()});
+    trace::ByteReader reader(view_of(one));
     views.tilings.push_back(LayoutCode::read_tiling(reader));
     if (views.tilings.back().layout == nullptr || !reader.at_end())
       throw nb::value_error("that is no view");
@@ -99,13 +91,44 @@ Views decoded(const std::vector<nb::bytes>& all) {
 }
 
 // As forebay.trace.View has them.
-nb::tuple facts_of(const Tiling& tiling) {
-  return nb::make_tuple(tiling.origin, tiling.extent_bytes, tiling.layout->size(),
-                        tiling.contiguous());
+using Facts = std::tuple<int64_t, int64_t, int64_t, bool>;
+
+std::vector<Facts> facts_of(const Views& views) {
+  std::vector<Facts> all;
+  for (const Tiling& tiling : views.tilings)
+    all.emplace_back(tiling.origin, tiling.extent_bytes, tiling.layout->size(),
+                     tiling.contiguous());
+  return all;
+}
+
+std::vector<nb::bytes> all_bytes_of(const std::vector<std::string>& texts) {
+  std::vector<nb::bytes> all;
+  for (const std::string& text : texts) all.push_back(bytes_of(text));
+  return all;
+}
+
+std::vector<std::string> texts_of(const std::vector<nb::bytes>& all) {
+  std::vector<std::string> texts;
+  for (const nb::bytes& one : all) texts.push_back(text_of(one));
+  return texts;
+}
+
+std::vector<uint32_t> view_processes(const TraceReader& reader) {
+  std::vector<uint32_t> processes;
+  for (const trace::JobView& view : reader.job().views()) processes.push_back(view.process);
+  return processes;
+}
+
+std::pair<trace::Table, std::vector<BadBlock>> next_batch(AccessStream& stream, std::size_t count) {
+  std::pair<trace::Table, std::vector<BadBlock>> batch;
+  const nb::gil_scoped_release release;
+  stream.next(count, batch.first, batch.second);
+  return batch;
 }
 
 void bind_rows(nb::module_& module) {
-  nb::class_<trace::Process>(module, "TraceProcess")
+  nb::class_<trace::Process>(module, "TraceProcess",
+                             "One process of a trace (src/trace/job.h, as all that follow).")
       .def_prop_ro("source", [](const trace::Process& p) { return bytes_of(p.source); })
       .def_prop_ro("host", [](const trace::Process& p) { return bytes_of(p.host); })
       .def_ro("rank", &trace::Process::rank)
@@ -118,23 +141,23 @@ void bind_rows(nb::module_& module) {
       .def_ro("lost", &trace::Process::lost)
       .def_ro("damaged", &trace::Process::damaged)
       .def_ro("ended", &trace::Process::ended);
-  nb::class_<trace::Open>(module, "TraceOpen")
+  nb::class_<trace::Open>(module, "TraceOpen", "One open of a file by one process.")
       .def_ro("process", &trace::Open::process)
       .def_ro("number", &trace::Open::number)
       .def_ro("file", &trace::Open::file)
       .def_ro("ranks", &trace::Open::ranks)
       .def_ro("amode", &trace::Open::amode)
       .def_ro("cached", &trace::Open::cached);
-  nb::class_<trace::Routine>(module, "TraceRoutine")
+  nb::class_<trace::Routine>(module, "TraceRoutine", "An MPI-IO routine.")
       .def_prop_ro("name", [](const trace::Routine& r) { return bytes_of(r.name); })
       .def_prop_ro("operation",
                    [](const trace::Routine& r) { return static_cast<int>(r.kind.operation); })
       .def_prop_ro("collective", [](const trace::Routine& r) { return r.kind.collective; })
       .def_prop_ro("nonblocking", [](const trace::Routine& r) { return r.kind.nonblocking; });
-  nb::class_<TraceProblem>(module, "TraceProblem")
+  nb::class_<TraceProblem>(module, "TraceProblem", "What is wrong with a trace file.")
       .def_ro("file", &TraceProblem::file)
       .def_ro("text", &TraceProblem::text);
-  nb::class_<BadBlock>(module, "BadBlock")
+  nb::class_<BadBlock>(module, "BadBlock", "A block that makes no sense.")
       .def_ro("process", &BadBlock::process)
       .def_ro("block", &BadBlock::block)
       .def_ro("accesses", &BadBlock::accesses)
@@ -148,13 +171,13 @@ void bind_trace(nb::module_& module) {
   nb::class_<trace::Table>(module, "TraceTable", "Accesses by columns.")
       .def(nb::init<>())
       .def("__len__", &trace::Table::size)
-      .def(
-          "columns",
-          [](nb::pointer_and_handle<trace::Table> table) { return columns_of(table.h, *table.p); },
-          "Every column, as a read-only array that shows the table's memory.");
-  nb::class_<Extents>(module, "Extents", "Offset and length of each run of an access.")
-      .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
-      .def("__next__", &Extents::next);
+      .def("columns", columns_of,
+           nb::sig("def columns(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"),
+           "Every column, as a read-only array that shows the table's memory.");
+  nb::class_<Runs>(module, "Extents", "Offset and length of each run of an access.")
+      .def("__iter__",
+           [](nb::handle_t<Runs> self) { return nb::typed<nb::object, Runs>(nb::borrow(self)); })
+      .def("__next__", next_of);
   nb::class_<Views>(module, "Views", "File views, by number.")
       .def(
           "__init__",
@@ -162,20 +185,13 @@ void bind_trace(nb::module_& module) {
           "encoded"_a, "ValueError: some are no views.")
       .def("__len__", [](const Views& views) { return views.tilings.size(); })
       .def("encoded", encoded, "As bytes, as trace files have them, each.")
-      .def(
-          "facts",
-          [](const Views& views) {
-            nb::list all;
-            for (const Tiling& tiling : views.tilings) all.append(facts_of(tiling));
-            return all;
-          },
-          "Origin, bytes of a copy and of data in it, and whether it is one run, of each.")
+      .def("facts", facts_of,
+           "Origin, bytes of a copy and of data in it, and whether it is one run, of each.")
       .def("extents", extents_of, "view"_a, "position"_a, "data_bytes"_a,
            "The runs of so many data bytes of a view.");
   nb::class_<TraceReader>(module, "TraceReader", "The trace files of a job.")
       .def(nb::new_([](const std::vector<nb::bytes>& names) {
-             std::vector<std::string> paths;
-             for (const nb::bytes& name : names) paths.emplace_back(name.c_str(), name.size());
+             const std::vector<std::string> paths = texts_of(names);
              const nb::gil_scoped_release release;
              return std::make_shared<TraceReader>(paths);
            }),
@@ -183,20 +199,9 @@ void bind_trace(nb::module_& module) {
       .def_prop_ro("processes", [](const TraceReader& r) { return r.job().processes(); })
       .def_prop_ro("opens", [](const TraceReader& r) { return r.job().opens(); })
       .def_prop_ro("views", views_of)
-      .def_prop_ro("view_processes",
-                   [](const TraceReader& r) {
-                     std::vector<uint32_t> processes;
-                     for (const trace::JobView& view : r.job().views())
-                       processes.push_back(view.process);
-                     return processes;
-                   })
+      .def_prop_ro("view_processes", view_processes)
       .def_prop_ro("routines", [](const TraceReader& r) { return r.job().routines(); })
-      .def_prop_ro("files",
-                   [](const TraceReader& r) {
-                     nb::list paths;
-                     for (const std::string& path : r.job().files()) paths.append(bytes_of(path));
-                     return paths;
-                   })
+      .def_prop_ro("files", [](const TraceReader& r) { return all_bytes_of(r.job().files()); })
       .def_prop_ro("problems", &TraceReader::problems)
       .def_prop_ro("access_count", &TraceReader::access_count);
   nb::class_<AccessStream>(module, "AccessStream", "A trace's accesses, batch by batch.")
@@ -205,18 +210,8 @@ void bind_trace(nb::module_& module) {
           [](AccessStream* self, std::shared_ptr<TraceReader> reader, uint32_t first,
              uint32_t end) { new (self) AccessStream(std::move(reader), first, end); },
           "reader"_a, "first_process"_a = 0, "end_process"_a = std::numeric_limits<uint32_t>::max())
-      .def(
-          "next",
-          [](AccessStream& stream, std::size_t count) {
-            trace::Table table;
-            std::vector<BadBlock> bad;
-            {
-              const nb::gil_scoped_release release;
-              stream.next(count, table, bad);
-            }
-            return nb::make_tuple(nb::cast(std::move(table)), nb::cast(std::move(bad)));
-          },
-          "count"_a, "At least so many accesses (0: all) while there are, and the bad blocks met.");
+      .def("next", next_batch, "count"_a,
+           "At least so many accesses (0: all) while there are, and the bad blocks met.");
   nb::list operations;
   for (const std::string_view name : trace::operation_names) operations.append(nb::cast(name));
   module.attr("operations") = nb::tuple(operations);

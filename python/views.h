@@ -1,14 +1,10 @@
-// The views of a job, by number, as Python hands them around.
+// The views of a job, as Python hands them around.
 #pragma once
 
-#include <vector>
-
-#include "extent/layout.h"
+#include "trace/views.h"
 
 namespace forebay {
 
-struct Views {
-  std::vector<Tiling> tilings;
-};
+using trace::Views;
 
 }  // namespace forebay

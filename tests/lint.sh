@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks format, style and types without changing a file: lint.sh clang-format | ruff BIN | mypy BIN
-# (BIN: the folder of ruff and mypy). `lint.sh fix BIN` formats all sources instead.
+# (BIN: the folder of ruff and mypy). `lint.sh fix BIN` formats all sources instead. mypy reads the
+# types of the compiled module where `build.py gcc` has put them.
 set -eu
 cd "$(dirname "$0")/.."
 bin=${2:-.venv-mpich/bin}
@@ -18,7 +19,8 @@ ruff)
   "$bin/ruff" format --check .
   ;;
 mypy)
-  "$bin/mypy" --strict python tests/run.py tests/build.py tests/environment.py tests/harness
+  "$bin/mypy" --strict python build/gcc/python/forebay/_core.pyi tests/run.py tests/build.py \
+    tests/environment.py tests/harness
   ;;
 fix)
   c_sources | xargs --no-run-if-empty clang-format -i
@@ -26,7 +28,7 @@ fix)
   "$bin/ruff" check --fix .
   ;;
 *)
-  sed -n '2,3s/^# //p' "$0"
+  sed -n '2,4s/^# //p' "$0"
   exit 2
   ;;
 esac

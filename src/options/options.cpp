@@ -442,6 +442,15 @@ std::optional<int64_t> parse_bytes(std::string_view text) {
   return std::llround(value);
 }
 
+std::string_view name_of(OptionType type) {
+  constexpr std::string_view names[] = {"boolean", "bytes", "count", "fraction", "choice", "text"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+std::vector<std::string_view> OptionSpec::choice_list() const {
+  return *choices == '\0' ? std::vector<std::string_view>{} : split(choices, '|');
+}
+
 std::string written(const OptionSpec& spec, Notation notation) {
   if (notation == Notation::plain) return spec.name;
   std::string name = std::string("forebay_") + spec.name;
@@ -462,6 +471,7 @@ std::string printable(std::string_view text) {
 }
 
 std::string Mistake::line() const { return what + "; " + instead + "; " + right; }
+std::string Mistake::refusal() const { return what + "; " + right; }
 
 void apply_options(Options& options, std::span<const Given> given, Notation notation, Settable when,
                    const Complain& complain) {

@@ -22,6 +22,7 @@
 namespace forebay {
 
 enum class OptionType : uint8_t { boolean, bytes, count, fraction, choice, text };
+std::string_view name_of(OptionType type);
 
 // The latest that an option may be given; what may be given late may be given early, too.
 enum class Settable : uint8_t {
@@ -38,6 +39,8 @@ struct OptionSpec {
   const char* meaning;   // one sentence
   Settable settable;
   bool per_file() const { return settable != Settable::at_start; }  // it is a hint
+  bool changeable() const { return settable == Settable::any_time; }
+  std::vector<std::string_view> choice_list() const;
 };
 
 std::span<const OptionSpec> option_table();
@@ -106,6 +109,7 @@ struct Mistake {
   std::string instead;  // "64KiB is used"
   std::string right;    // "give 512 to 16MiB in steps of 64, for example 64KiB"
   std::string line() const;
+  std::string refusal() const;  // where nothing is used instead
 };
 using Complain = std::function<void(const Mistake&)>;
 

@@ -68,4 +68,16 @@ bool Cursor::next(Access& access) {
   return true;
 }
 
+AccessColumns expand(const Signature& signature, uint64_t first, uint64_t most) {
+  AccessColumns columns;
+  Cursor cursor(signature, first);
+  Access access;
+  for (uint64_t i = 0; i < most && cursor.next(access); ++i) {
+    columns.operation.push_back(access.operation);
+    columns.offset.push_back(access.offset);
+    columns.size.push_back(access.size);
+  }
+  return columns;
+}
+
 }  // namespace forebay::pattern

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "pattern/pattern.h"
@@ -68,5 +69,16 @@ class Cursor {
   std::size_t raw_next_ = 0;
   Access previous_;
 };
+
+// Accesses by columns.
+struct AccessColumns {
+  std::vector<uint8_t> operation;
+  std::vector<int64_t> offset, size;
+};
+
+// The accesses that a signature stands for, from the one with a given number on, at most so many;
+// those that are lost are left out.
+AccessColumns expand(const Signature& signature, uint64_t first = 0,
+                     uint64_t most = std::numeric_limits<uint64_t>::max());
 
 }  // namespace forebay::pattern

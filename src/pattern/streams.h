@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -16,6 +17,16 @@ struct Stream {
   uint32_t thread = 0;  // of the process
   int32_t file = 0;
   Signature signature;
+};
+
+// Columns of a table of accesses (trace/table.h), of one length.
+struct StreamColumns {
+  std::span<const uint32_t> process, thread;
+  std::span<const int32_t> file;
+  std::span<const uint16_t> routine;
+  std::span<const uint8_t> operation;
+  std::span<const int64_t> offset, size, start_ns, end_ns;
+  std::span<const uint8_t> folded;
 };
 
 class Streams {
@@ -34,6 +45,10 @@ class Streams {
     }
     return *latest_;
   }
+
+  // Adds the reads and writes among accesses, each thread's in their order; how many of these have
+  // no known place. Folded times are those of a block, and say nothing of an access.
+  uint64_t add(const StreamColumns& columns);
 
   // All signatures, by process, thread and file. There are no streams afterwards.
   std::vector<Stream> finish();

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "trace/routine.h"
+#include "trace/table.h"
+
 namespace forebay::trace {
 
 void Activity::Cell::add(const Cell& other) {
@@ -30,6 +33,23 @@ void Activity::add(int32_t file, bool writes, int64_t start_ns, int64_t end_ns, 
   Cell& last = cell({file, writes}, end_ns >> shift_);
   ++last.ended;
   last.last_ns = std::max(last.last_ns, end_ns);
+}
+
+void Activity::add(const ActivityColumns& columns) {
+  for (std::size_t i = 0; i < columns.file.size(); ++i) {
+    const auto what = static_cast<Operation>(columns.operation[i]);
+    if (what != Operation::read && what != Operation::write) continue;
+    if (columns.file[i] < 0) continue;
+    if (columns.transferred[i] <= 0) {
+      ++left_out_.empty;
+    } else if (columns.folded[i] != 0 || columns.start_ns[i] == no_time ||
+               columns.end_ns[i] == no_time) {
+      ++left_out_.untimed;
+    } else {
+      add(columns.file[i], what == Operation::write, columns.start_ns[i], columns.end_ns[i],
+          columns.transferred[i]);
+    }
+  }
 }
 
 Activity::Cell& Activity::cell(Key key, int64_t step) {

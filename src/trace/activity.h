@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "trace/bytes.h"
@@ -31,12 +32,20 @@ struct LeftOut {
   bool operator==(const LeftOut&) const = default;
 };
 
+// Columns of a table of accesses (trace/table.h), of one length.
+struct ActivityColumns {
+  std::span<const int32_t> file;
+  std::span<const uint8_t> operation, folded;
+  std::span<const int64_t> transferred, start_ns, end_ns;
+};
+
 class Activity {
  public:
   // One access that moved bytes, from `start_ns` to `end_ns`; times in any order.
   void add(int32_t file, bool writes, int64_t start_ns, int64_t end_ns, int64_t bytes);
-  void leave_out_empty() { ++left_out_.empty; }
-  void leave_out_untimed() { ++left_out_.untimed; }
+  // The reads and writes among accesses to files; those without bytes or times are counted. Folded
+  // times are those of a block, and say nothing of an access.
+  void add(const ActivityColumns& columns);
   void merge(const Activity& other);
 
   void write(ByteWriter& writer) const;

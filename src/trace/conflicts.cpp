@@ -148,7 +148,7 @@ bool ConflictFinder::read(ByteReader& reader) {
         moments->push_back(static_cast<uint32_t>(reader.varint()));
     }
   }
-  return reader.ok() && reader.at_end();
+  return reader.ok();
 }
 
 Conflicts ConflictFinder::finish(const Order& order) {

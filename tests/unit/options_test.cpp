@@ -75,16 +75,22 @@ TEST_F(OptionsTest, EveryDefaultIsAcceptedAndComesBackAsText) {
   }
 }
 
+TEST_F(OptionsTest, OnlyChoicesHaveAList) {
+  for (const OptionSpec& spec : option_table()) {
+    EXPECT_EQ(spec.choice_list().empty(), *spec.choices == '\0') << spec.name;
+    EXPECT_EQ(name_of(spec.type) == "choice", spec.type == OptionType::choice) << spec.name;
+  }
+  EXPECT_EQ(name_of(OptionType::boolean), "boolean");
+  EXPECT_EQ(name_of(OptionType::text), "text");
+}
+
 TEST_F(OptionsTest, EveryChoiceIsAcceptedAndComesBackAsText) {
   for (const OptionSpec& spec : option_table()) {
     if (spec.type != OptionType::choice) continue;
-    std::string rest = spec.choices;
-    for (bool more = true; more;) {
-      const std::size_t bar = rest.find('|');
-      const std::string choice = rest.substr(0, bar);
-      EXPECT_EQ(option_text(apply({{spec.name, choice}}), spec), choice) << spec.name;
-      more = bar != std::string::npos;
-      if (more) rest.erase(0, bar + 1);
+    EXPECT_FALSE(spec.choice_list().empty()) << spec.name;
+    for (const std::string_view choice : spec.choice_list()) {
+      const Options options = apply({{spec.name, std::string(choice)}});
+      EXPECT_EQ(option_text(options, spec), choice) << spec.name;
     }
   }
   EXPECT_TRUE(complaints_.empty());

@@ -336,6 +336,12 @@ TEST(PatternFold, WhatPassesTheLimitIsLostAndCounted) {
   ASSERT_TRUE(cursor.next(access));
   EXPECT_EQ(access, accesses[10'000]);
   EXPECT_EQ(cursor.index(), 10'001u);
+  const AccessColumns columns = expand(signature, 5000, 3);
+  ASSERT_EQ(columns.offset.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ((Access{columns.offset[i], columns.size[i], columns.operation[i]}),
+              accesses[10'000 + i]);
+  EXPECT_EQ(expand(signature).size.size(), kept.size());
 
   AccessList many;
   for (int64_t i = 0; i < 5000; ++i) {

@@ -8,10 +8,13 @@
 #include <random>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "pattern/global.h"
 #include "pattern/streams.h"
 #include "pattern_program.h"
+#include "trace/routine.h"
+#include "trace/table.h"
 
 namespace forebay::pattern {
 namespace {
@@ -78,6 +81,33 @@ TEST(PatternGlobal, ThreadsOfRanksAreLikeEachOther) {
     if (pattern.pattern.accesses() == 100) bases.insert(notation(pattern.base));
   }
   EXPECT_EQ(bases, (std::set<std::string>{"819200*rank + 0", "819200*rank + 409600"}));
+}
+
+TEST(PatternStreams, ColumnsGiveTheirReadsAndWrites) {
+  const auto code = [](trace::Operation what) { return static_cast<uint8_t>(what); };
+  const uint8_t read = code(trace::Operation::read), write = code(trace::Operation::write);
+  const std::vector<uint32_t> process{4, 4, 4, 4, 4, 4}, thread(6);
+  const std::vector<int32_t> file{1, 1, 1, 1, 1, 2};
+  const std::vector<uint16_t> routine{1, 0, 1, 1, 1, 0};
+  const std::vector<uint8_t> what{write, code(trace::Operation::seek), write, write, write, read};
+  const std::vector<int64_t> offset{0, 0, -1, 50, 20, 7}, size{20, 20, 20, 0, 20, 9};
+  const std::vector<int64_t> start_ns{5, 6, 7, 8, 9, trace::no_time}, end_ns(6, 10);
+  const std::vector<uint8_t> folded{0, 0, 0, 0, 1, 0};
+  Streams streams;
+  EXPECT_EQ(
+      streams.add({process, thread, file, routine, what, offset, size, start_ns, end_ns, folded}),
+      1u)
+      << "a write has no place";
+  const std::vector<Stream> found = streams.finish();
+  ASSERT_EQ(found.size(), 2u);
+  const AccessColumns written = expand(found[0].signature);
+  EXPECT_EQ(written.offset, (std::vector<int64_t>{0, 20}));
+  EXPECT_EQ(written.size, (std::vector<int64_t>{20, 20}));
+  EXPECT_EQ(written.operation, (std::vector<uint8_t>{1, 1}));
+  EXPECT_EQ(found[0].signature.parts.front().start_ns, 5);
+  EXPECT_EQ(found[0].signature.parts.front().end_ns, unknown_time) << "its last time is folded";
+  EXPECT_EQ(expand(found[1].signature).offset, (std::vector<int64_t>{7}));
+  EXPECT_EQ(found[1].signature.parts.front().start_ns, unknown_time);
 }
 
 // Their accesses come as chance has it.

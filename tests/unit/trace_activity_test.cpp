@@ -3,8 +3,11 @@
 
 #include <random>
 #include <tuple>
+#include <vector>
 
 #include "trace/activity.h"
+#include "trace/routine.h"
+#include "trace/table.h"
 
 namespace forebay::trace {
 namespace {
@@ -15,6 +18,31 @@ std::vector<std::tuple<int32_t, bool, int64_t, int64_t, uint64_t, uint64_t>> row
   for (const Stretch& one : activity.stretches(pause_ns))
     all.emplace_back(one.file, one.writes, one.start_ns, one.end_ns, one.accesses, one.bytes);
   return all;
+}
+
+constexpr uint8_t code(Operation what) { return static_cast<uint8_t>(what); }
+
+void add_row(Activity& activity, int32_t file, bool writes, int64_t start_ns, int64_t end_ns,
+             int64_t bytes) {
+  const uint8_t what = code(writes ? Operation::write : Operation::read), folded = 0;
+  activity.add({{&file, 1}, {&what, 1}, {&folded, 1}, {&bytes, 1}, {&start_ns, 1}, {&end_ns, 1}});
+}
+
+TEST(TraceActivity, OnlyReadsAndWritesOfFilesCount) {
+  const std::vector<int32_t> file{0, -1, 0, 0, 0, 0, 1};
+  const std::vector<uint8_t> what{
+      code(Operation::write), code(Operation::write), code(Operation::seek), code(Operation::write),
+      code(Operation::read),  code(Operation::read),  code(Operation::read)};
+  const std::vector<uint8_t> folded{0, 0, 0, 0, 1, 0, 0};
+  const std::vector<int64_t> bytes{10, 10, 10, 0, 10, 10, 20};
+  const std::vector<int64_t> start{5, 5, 5, 5, 5, 5, 6}, end{9, 9, 9, 9, 9, no_time, 7};
+  Activity activity;
+  activity.add({file, what, folded, bytes, start, end});
+  EXPECT_EQ(activity.left_out(), (LeftOut{1, 2}));
+  const auto found = rows(activity, 0);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0], std::make_tuple(0, true, 5, 9, 1, 10));
+  EXPECT_EQ(found[1], std::make_tuple(1, false, 6, 7, 1, 20));
 }
 
 TEST(TraceActivity, APausePartsStretches) {
@@ -60,13 +88,7 @@ TEST(TraceActivity, PartsPutTogetherAreTheWhole) {
       const int64_t end = start + below(20) * scale;
       Activity& part = parts[below(4)];
       for (Activity* one : {&whole, &part}) {
-        if (bytes == 0) {
-          one->leave_out_empty();
-        } else if (i % 13 == 0) {
-          one->leave_out_untimed();
-        } else {
-          one->add(file, writes, start, end, bytes);
-        }
+        add_row(*one, file, writes, i % 13 == 0 ? no_time : start, end, bytes);
       }
     }
     Activity together;

@@ -327,7 +327,7 @@ TEST(TraceConflicts, PartsPutTogetherAreTheWhole) {
       ByteReader order_reader(of_order), finder_reader(of_finder);
       Job carried(most);
       ASSERT_TRUE(carried.order.read(order_reader) && order_reader.at_end());
-      ASSERT_TRUE(carried.finder.read(finder_reader));
+      ASSERT_TRUE(carried.finder.read(finder_reader) && finder_reader.at_end());
       together.order.merge(std::move(carried.order));
       together.finder.merge(std::move(carried.finder));
     }
