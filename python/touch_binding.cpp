@@ -2,7 +2,6 @@
 // forebay.simulation says what is here for users.
 #include "touch_binding.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -15,12 +14,14 @@
 #include <vector>
 
 #include "columns.h"
+#include "engine/rules.h"
 #include "policy/policy.h"
 #include "sim/access_log.h"
 #include "sim/aggregation.h"
 #include "sim/belady.h"
-#include "sim/block_cache.h"
 #include "sim/block_trace.h"
+#include "sim/progress.h"
+#include "sim/stream.h"
 #include "sim/touches.h"
 #include "trace/job.h"
 #include "trace/routine.h"
@@ -39,15 +40,23 @@ using sim::BlockFormat;
 using sim::DataAccess;
 using trace::Operation;
 
-// Touches of pages in their order.
+using sim::Progress;
+
+// What caches are shown, and what went past them.
 struct Touches {
-  std::vector<PageKey> keys;
-  int64_t pages = 0;  // different ones
+  sim::Stream stream;
+  uint64_t past_accesses = 0;
+  uint64_t past_bytes = 0;
+  std::vector<uint64_t> accesses;  // to each cache, with those past it
 };
 
-std::shared_ptr<Touches> touches_of(std::vector<PageKey> keys) {
-  const int64_t pages = sim::distinct_pages(keys);
-  return std::make_shared<Touches>(std::move(keys), pages);
+std::shared_ptr<Touches> touches_of(sim::Shown shown) {
+  auto touches = std::make_shared<Touches>();
+  touches->past_accesses = shown.past_accesses;
+  touches->past_bytes = shown.past_bytes;
+  touches->accesses = std::move(shown.accesses);
+  touches->stream = sim::Stream(std::move(shown));
+  return touches;
 }
 
 // The data accesses of a job's trace, batch by batch.
@@ -134,47 +143,60 @@ class JobLog {
   uint64_t unplaced_ = 0;
 };
 
-std::shared_ptr<Touches> original(const AccessLog& log, int64_t page_bytes, uint64_t most) {
+std::shared_ptr<Touches> original(const AccessLog& log, int64_t page_bytes, uint64_t most,
+                                  std::vector<uint32_t> cache_of, std::vector<int64_t> least_past,
+                                  Progress& progress) {
   expect_page(page_bytes);
-  std::vector<PageKey> keys;
+  expect(!least_past.empty(), "there is at least one cache");
+  expect(cache_of.empty() || cache_of.size() >= log.processes(), "a process has no cache");
+  for (const uint32_t cache : cache_of) expect(cache < least_past.size(), "there is no such cache");
+  sim::Shown shown;
   const nb::gil_scoped_release release;
-  if (!sim::original_touches(log, page_bytes, most, keys)) return nullptr;
-  return touches_of(std::move(keys));
+  const sim::Caches caches{std::move(cache_of), std::move(least_past)};
+  if (!sim::original_touches(log, page_bytes, caches, most, shown, progress)) return nullptr;
+  return touches_of(std::move(shown));
 }
 
 std::shared_ptr<Touches> aggregated(const AccessLog& log, int64_t page_bytes, uint64_t most,
-                                    uint32_t aggregators, int64_t buffer_bytes, int64_t window_ns) {
+                                    uint32_t aggregators, int64_t buffer_bytes, int64_t window_ns,
+                                    int64_t least_past, Progress& progress) {
   expect_page(page_bytes);
   expect(aggregators > 0, "there is at least one aggregator");
   expect(buffer_bytes > 0, "a collective buffer has at least one byte");
-  std::vector<PageKey> keys;
+  sim::Shown shown;
   const nb::gil_scoped_release release;
-  if (!sim::aggregated_touches(log, page_bytes, {aggregators, buffer_bytes, window_ns}, most, keys))
+  if (!sim::aggregated_touches(log, page_bytes, least_past, {aggregators, buffer_bytes, window_ns},
+                               most, shown, progress))
     return nullptr;
-  return touches_of(std::move(keys));
+  return touches_of(std::move(shown));
 }
 
-// Hits, misses and evictions of a cache of so many frames.
+std::vector<std::size_t> pages_of(const Touches& touches) {
+  std::vector<std::size_t> pages;
+  for (std::size_t c = 0; c < touches.stream.caches(); ++c)
+    pages.push_back(touches.stream.cache(c).pages());
+  return pages;
+}
+
+std::shared_ptr<Touches> sampled(const Touches& touches, uint64_t low, uint64_t high) {
+  auto sample = std::make_shared<Touches>();
+  sample->stream = touches.stream.sampled(low, high);
+  return sample;
+}
+
+// Hits, misses and evictions of caches of so many frames.
 std::tuple<int64_t, int64_t, int64_t> simulate(const Touches& touches, const std::string& name,
-                                               uint32_t frames) {
+                                               const std::vector<uint32_t>& frames,
+                                               Progress& progress) {
   const PolicySpec* const policy = find_policy(name);
-  if (policy == nullptr) throw nb::value_error("there is no such policy");
+  expect(policy != nullptr || name == "min", "there is no such policy");
+  expect(frames.size() == touches.stream.caches(), "each cache has its frames");
+  expect(touches.stream.touches() <= sim::most_touches, "these are too many touches");
   const nb::gil_scoped_release release;
-  sim::BlockCache cache(*policy, sim::useful_frames(frames, touches.keys.size()));
-  cache.access(touches.keys);
-  return {cache.hits(), cache.misses(), cache.evictions()};
-}
-
-nb::tuple columns_of(const Touches& touches) {
-  const std::size_t count = touches.keys.size();
-  auto* const values = new int64_t[2 * count];
-  const nb::capsule owner(values, [](void* p) noexcept { delete[] static_cast<int64_t*>(p); });
-  for (std::size_t i = 0; i < count; ++i) {
-    values[i] = static_cast<int64_t>(touches.keys[i].file) - 1;
-    values[count + i] = touches.keys[i].page;
-  }
-  using Array = nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>;
-  return nb::make_tuple(Array(values, {count}, owner), Array(values + count, {count}, owner));
+  const sim::CacheCounts counts = policy == nullptr
+                                      ? sim::simulate_min(touches.stream, frames, progress)
+                                      : sim::simulate(touches.stream, *policy, frames, progress);
+  return {counts.hits, counts.misses, counts.evictions};
 }
 
 class BlockFile {
@@ -205,7 +227,11 @@ class BlockFile {
   std::size_t ids() { return reader_.trace().keys.size(); }
   std::shared_ptr<Touches> touches() {
     const nb::gil_scoped_release release;
-    return touches_of(std::move(reader_.trace().keys));
+    sim::Shown shown;
+    shown.keys = std::move(reader_.trace().keys);
+    shown.ends = {shown.keys.size()};
+    shown.accesses = {shown.keys.size()};
+    return touches_of(std::move(shown));
   }
   AccessLog& log() { return reader_.trace().log; }
   nb::list files() {
@@ -257,23 +283,26 @@ void bind_touches(nb::module_& module) {
       .def("touches", &BlockFile::touches, "The touches of these; once.")
       .def_prop_ro("log", &BlockFile::log, nb::rv_policy::reference_internal)
       .def_prop_ro("files", &BlockFile::files);
-  nb::class_<Touches>(module, "Touches", "Touches of pages, in their order.")
-      .def("__len__", [](const Touches& touches) { return touches.keys.size(); })
-      .def_ro("pages", &Touches::pages, "How many different ones.")
-      .def("columns", columns_of, "Numbers of files and pages.")
-      .def("simulate", simulate, "policy"_a, "frames"_a, "Hits, misses and evictions.")
-      .def(
-          "min_hits",
-          [](const Touches& touches, const std::vector<uint32_t>& frames) {
-            expect(touches.keys.size() <= sim::most_touches, "these are too many touches");
-            const nb::gil_scoped_release release;
-            return sim::min_hits(touches.keys, frames);
-          },
-          "frames"_a, "Hits of Belady's MIN, for each size.");
-  module.def("original_touches", original, "log"_a, "page_bytes"_a, "most"_a,
-             "None: they are more than `most`.");
+  nb::class_<Progress>(module, "Progress", "How far work in another thread has come.")
+      .def(nb::init<>())
+      .def_prop_ro("done", [](const Progress& progress) { return progress.done.load(); });
+  nb::class_<Touches>(module, "Touches", "What caches are shown.")
+      .def("__len__", [](const Touches& touches) { return touches.stream.touches(); })
+      .def_prop_ro("pages", pages_of, "How many different ones are shown to each cache.")
+      .def_ro("accesses", &Touches::accesses, "To each cache, with those past it.")
+      .def_ro("past_accesses", &Touches::past_accesses, "That went past a cache.")
+      .def_ro("past_bytes", &Touches::past_bytes)
+      .def("sampled", sampled, "low"_a, "high"_a, nb::call_guard<nb::gil_scoped_release>(),
+           "The touches of pages whose marks, of 32 bits, are in [low, high).")
+      .def("simulate", simulate, "policy"_a, "frames"_a, "progress"_a,
+           "Hits, misses and evictions of caches of so many frames; also by `min`, Belady's.");
+  module.def("least_past", least_past, "bypass_bytes"_a, "capacity_bytes"_a,
+             "So long accesses go past a cache of the runtime.");
+  module.def("original_touches", original, "log"_a, "page_bytes"_a, "most"_a, "cache_of"_a,
+             "least_past"_a, "progress"_a, "None: they are more than `most`.");
   module.def("aggregated_touches", aggregated, "log"_a, "page_bytes"_a, "most"_a, "aggregators"_a,
-             "buffer_bytes"_a, "window_ns"_a, "None: they are more than `most`.");
+             "buffer_bytes"_a, "window_ns"_a, "least_past"_a, "progress"_a,
+             "None: they are more than `most`.");
 }
 
 }  // namespace forebay
