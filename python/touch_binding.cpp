@@ -2,29 +2,28 @@
 // forebay.simulation says what is here for users.
 #include "touch_binding.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <map>
 #include <memory>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "columns.h"
+#include "engine/rules.h"
 #include "policy/policy.h"
 #include "sim/access_log.h"
 #include "sim/aggregation.h"
 #include "sim/belady.h"
-#include "sim/block_cache.h"
 #include "sim/block_trace.h"
+#include "sim/job_log.h"
+#include "sim/progress.h"
+#include "sim/stream.h"
 #include "sim/touches.h"
 #include "trace/job.h"
-#include "trace/routine.h"
-#include "trace/table.h"
 #include "views.h"
 
 namespace nb = nanobind;
@@ -36,145 +35,109 @@ namespace {
 
 using sim::AccessLog;
 using sim::BlockFormat;
-using sim::DataAccess;
-using trace::Operation;
+using sim::JobLog;
+using sim::Progress;
 
-// Touches of pages in their order.
+// What caches are shown, and what went past them.
 struct Touches {
-  std::vector<PageKey> keys;
-  int64_t pages = 0;  // different ones
+  sim::Stream stream;
+  uint64_t past_accesses = 0;
+  uint64_t past_bytes = 0;
+  std::vector<uint64_t> accesses;  // to each cache, with those past it
 };
 
-std::shared_ptr<Touches> touches_of(std::vector<PageKey> keys) {
-  const int64_t pages = sim::distinct_pages(keys);
-  return std::make_shared<Touches>(std::move(keys), pages);
+std::shared_ptr<Touches> touches_of(sim::Shown shown) {
+  auto touches = std::make_shared<Touches>();
+  touches->past_accesses = shown.past_accesses;
+  touches->past_bytes = shown.past_bytes;
+  touches->accesses = std::move(shown.accesses);
+  touches->stream = sim::Stream(std::move(shown));
+  return touches;
 }
 
-// The data accesses of a job's trace, batch by batch.
-class JobLog {
- public:
-  // `opens`: process, file and ranks of each.
-  JobLog(const Views& views, const std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>& opens,
-         uint64_t accesses, uint64_t most_bytes)
-      : log_(most_bytes / sim::log_bytes_per_access) {
-    log_.reserve(accesses);
-    expect(opens.size() <= most_numbers, "these are too many opens");
-    std::vector<trace::Open> of_job(opens.size());
-    for (std::size_t i = 0; i < opens.size(); ++i)
-      std::tie(of_job[i].process, of_job[i].file, of_job[i].ranks) = opens[i];
-    groups_ = sim::shared_opens(of_job);
-    std::vector<uint32_t> ranks;
-    for (std::size_t open = 0; open < groups_.size(); ++open) {
-      if (groups_[open] >= ranks.size()) ranks.resize(groups_[open] + 1);
-      ranks[groups_[open]] = std::max<uint32_t>(of_job[open].ranks, 1);
-    }
-    log_.set_group_ranks(std::move(ranks));
-    log_.set_views(views.tilings);
-  }
+// `opens`: process, file and ranks of each.
+JobLog make_job_log(const Views& views,
+                    const std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>& opens,
+                    uint64_t accesses, uint64_t most_bytes) {
+  expect(opens.size() <= JobLog::most_numbers, "these are too many opens");
+  std::vector<trace::Open> of_job(opens.size());
+  for (std::size_t i = 0; i < opens.size(); ++i)
+    std::tie(of_job[i].process, of_job[i].file, of_job[i].ranks) = opens[i];
+  return {views, of_job, accesses, most_bytes};
+}
 
-  // False: there is no room for so many.
-  bool add(const Column<uint32_t>& process, const Column<int32_t>& file,
-           const Column<int32_t>& open, const Column<uint16_t>& routine,
-           const Column<uint8_t>& operation, const Column<int8_t>& collective,
-           const Column<int64_t>& offset, const Column<int64_t>& end,
-           const Column<uint8_t>& contiguous, const Column<int32_t>& view,
-           const Column<int64_t>& position, const Column<int64_t>& requested,
-           const Column<int64_t>& start_ns) {
-    const std::size_t rows = rows_of(process, file, open, routine, operation, collective, offset,
-                                     end, contiguous, view, position, requested, start_ns);
-    const nb::gil_scoped_release release;
-    for (std::size_t i = 0; i < rows; ++i) {
-      const auto what = static_cast<Operation>(operation.data()[i]);
-      if (what != Operation::read && what != Operation::write) continue;
-      if (file.data()[i] < 0 || offset.data()[i] < 0 || start_ns.data()[i] == trace::no_time) {
-        ++unplaced_;
-        continue;
-      }
-      if (process.data()[i] > most_numbers || (open.data()[i] >= 0 && !has_open(open.data()[i])))
-        throw nb::index_error("an access names what the trace does not have");
-      DataAccess access;
-      access.start_ns = start_ns.data()[i];
-      access.offset = offset.data()[i];
-      access.end = end.data()[i];
-      access.position = position.data()[i];
-      access.bytes = requested.data()[i];
-      access.view = contiguous.data()[i] != 0 ? sim::no_view : view.data()[i];
-      if (!log_.has_place(access)) {
-        ++unplaced_;
-        continue;
-      }
-      access.file = static_cast<uint32_t>(file.data()[i]);
-      access.process = process.data()[i];
-      access.handle = handle(access, open.data()[i]);
-      if (collective.data()[i] > 0 && open.data()[i] >= 0)
-        access.group = groups_[static_cast<std::size_t>(open.data()[i])];
-      access.routine = routine.data()[i];
-      access.writes = what == Operation::write;
-      if (!log_.add(access)) return false;
-    }
-    return true;
-  }
-
-  AccessLog& log() { return log_; }
-  uint64_t unplaced() const { return unplaced_; }
-
- private:
-  static constexpr uint32_t most_numbers = 1 << 30;  // of processes, and of opens
-
-  bool has_open(int32_t open) const { return static_cast<std::size_t>(open) < groups_.size(); }
-  uint32_t handle(const DataAccess& access, int32_t open) {
-    if (open >= 0) return static_cast<uint32_t>(open);
-    const auto next = static_cast<uint32_t>(groups_.size() + handles_.size());
-    return handles_.try_emplace({access.process, access.file}, next).first->second;
-  }
-
-  AccessLog log_;
-  std::vector<uint32_t> groups_;                               // of the opens
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> handles_;  // by process and file, without open
-  uint64_t unplaced_ = 0;
-};
-
-std::shared_ptr<Touches> original(const AccessLog& log, int64_t page_bytes, uint64_t most) {
-  expect_page(page_bytes);
-  std::vector<PageKey> keys;
+bool add_accesses(JobLog& job, const Column<uint32_t>& process, const Column<int32_t>& file,
+                  const Column<int32_t>& open, const Column<uint16_t>& routine,
+                  const Column<uint8_t>& operation, const Column<int8_t>& collective,
+                  const Column<int64_t>& offset, const Column<int64_t>& end,
+                  const Column<uint8_t>& contiguous, const Column<int32_t>& view,
+                  const Column<int64_t>& position, const Column<int64_t>& requested,
+                  const Column<int64_t>& start_ns) {
+  rows_of(process, file, open, routine, operation, collective, offset, end, contiguous, view,
+          position, requested, start_ns);
+  const sim::JobColumns columns{span_of(process), span_of(file),      span_of(open),
+                                span_of(routine), span_of(operation), span_of(collective),
+                                span_of(offset),  span_of(end),       span_of(contiguous),
+                                span_of(view),    span_of(position),  span_of(requested),
+                                span_of(start_ns)};
   const nb::gil_scoped_release release;
-  if (!sim::original_touches(log, page_bytes, most, keys)) return nullptr;
-  return touches_of(std::move(keys));
+  return job.add(columns);
+}
+
+std::shared_ptr<Touches> original(const AccessLog& log, int64_t page_bytes, uint64_t most,
+                                  std::vector<uint32_t> cache_of, std::vector<int64_t> least_past,
+                                  Progress& progress) {
+  expect_page(page_bytes);
+  expect(!least_past.empty(), "there is at least one cache");
+  expect(cache_of.empty() || cache_of.size() >= log.processes(), "a process has no cache");
+  for (const uint32_t cache : cache_of) expect(cache < least_past.size(), "there is no such cache");
+  sim::Shown shown;
+  const nb::gil_scoped_release release;
+  const sim::Caches caches{std::move(cache_of), std::move(least_past)};
+  if (!sim::original_touches(log, page_bytes, caches, most, shown, progress)) return nullptr;
+  return touches_of(std::move(shown));
 }
 
 std::shared_ptr<Touches> aggregated(const AccessLog& log, int64_t page_bytes, uint64_t most,
-                                    uint32_t aggregators, int64_t buffer_bytes, int64_t window_ns) {
+                                    uint32_t aggregators, int64_t buffer_bytes, int64_t window_ns,
+                                    int64_t least_past, Progress& progress) {
   expect_page(page_bytes);
   expect(aggregators > 0, "there is at least one aggregator");
   expect(buffer_bytes > 0, "a collective buffer has at least one byte");
-  std::vector<PageKey> keys;
+  sim::Shown shown;
   const nb::gil_scoped_release release;
-  if (!sim::aggregated_touches(log, page_bytes, {aggregators, buffer_bytes, window_ns}, most, keys))
+  if (!sim::aggregated_touches(log, page_bytes, least_past, {aggregators, buffer_bytes, window_ns},
+                               most, shown, progress))
     return nullptr;
-  return touches_of(std::move(keys));
+  return touches_of(std::move(shown));
 }
 
-// Hits, misses and evictions of a cache of so many frames.
+std::vector<std::size_t> pages_of(const Touches& touches) {
+  std::vector<std::size_t> pages;
+  for (std::size_t c = 0; c < touches.stream.caches(); ++c)
+    pages.push_back(touches.stream.cache(c).pages());
+  return pages;
+}
+
+std::shared_ptr<Touches> sampled(const Touches& touches, uint64_t low, uint64_t high) {
+  auto sample = std::make_shared<Touches>();
+  sample->stream = touches.stream.sampled(low, high);
+  return sample;
+}
+
+// Hits, misses and evictions of caches of so many frames.
 std::tuple<int64_t, int64_t, int64_t> simulate(const Touches& touches, const std::string& name,
-                                               uint32_t frames) {
+                                               const std::vector<uint32_t>& frames,
+                                               Progress& progress) {
   const PolicySpec* const policy = find_policy(name);
-  if (policy == nullptr) throw nb::value_error("there is no such policy");
+  expect(policy != nullptr || name == "min", "there is no such policy");
+  expect(frames.size() == touches.stream.caches(), "each cache has its frames");
+  expect(touches.stream.touches() <= sim::most_touches, "these are too many touches");
   const nb::gil_scoped_release release;
-  sim::BlockCache cache(*policy, sim::useful_frames(frames, touches.keys.size()));
-  cache.access(touches.keys);
-  return {cache.hits(), cache.misses(), cache.evictions()};
-}
-
-nb::tuple columns_of(const Touches& touches) {
-  const std::size_t count = touches.keys.size();
-  auto* const values = new int64_t[2 * count];
-  const nb::capsule owner(values, [](void* p) noexcept { delete[] static_cast<int64_t*>(p); });
-  for (std::size_t i = 0; i < count; ++i) {
-    values[i] = static_cast<int64_t>(touches.keys[i].file) - 1;
-    values[count + i] = touches.keys[i].page;
-  }
-  using Array = nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>;
-  return nb::make_tuple(Array(values, {count}, owner), Array(values + count, {count}, owner));
+  const sim::CacheCounts counts = policy == nullptr
+                                      ? sim::simulate_min(touches.stream, frames, progress)
+                                      : sim::simulate(touches.stream, *policy, frames, progress);
+  return {counts.hits, counts.misses, counts.evictions};
 }
 
 class BlockFile {
@@ -205,11 +168,15 @@ class BlockFile {
   std::size_t ids() { return reader_.trace().keys.size(); }
   std::shared_ptr<Touches> touches() {
     const nb::gil_scoped_release release;
-    return touches_of(std::move(reader_.trace().keys));
+    sim::Shown shown;
+    shown.keys = std::move(reader_.trace().keys);
+    shown.ends = {shown.keys.size()};
+    shown.accesses = {shown.keys.size()};
+    return touches_of(std::move(shown));
   }
   AccessLog& log() { return reader_.trace().log; }
-  nb::list files() {
-    nb::list names;
+  nb::typed<nb::list, nb::bytes> files() {
+    nb::typed<nb::list, nb::bytes> names;
     for (const std::string& name : reader_.trace().files)
       names.append(nb::bytes(name.data(), name.size()));
     return names;
@@ -239,10 +206,12 @@ void bind_touches(nb::module_& module) {
           "__init__",
           [](JobLog* self, const Views& views,
              const std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>& opens, uint64_t accesses,
-             uint64_t most_bytes) { new (self) JobLog(views, opens, accesses, most_bytes); },
+             uint64_t most_bytes) {
+            new (self) JobLog(make_job_log(views, opens, accesses, most_bytes));
+          },
           "views"_a, "opens"_a, "accesses"_a, "most_bytes"_a,
           "For up to so many accesses of a trace, with process, file and ranks of each open.")
-      .def("add", &JobLog::add, "process"_a, "file"_a, "open"_a, "routine"_a, "operation"_a,
+      .def("add", add_accesses, "process"_a, "file"_a, "open"_a, "routine"_a, "operation"_a,
            "collective"_a, "offset"_a, "end"_a, "contiguous"_a, "view"_a, "position"_a,
            "requested"_a, "start_ns"_a, "False: there is no room for so many.")
       .def(
@@ -257,23 +226,26 @@ void bind_touches(nb::module_& module) {
       .def("touches", &BlockFile::touches, "The touches of these; once.")
       .def_prop_ro("log", &BlockFile::log, nb::rv_policy::reference_internal)
       .def_prop_ro("files", &BlockFile::files);
-  nb::class_<Touches>(module, "Touches", "Touches of pages, in their order.")
-      .def("__len__", [](const Touches& touches) { return touches.keys.size(); })
-      .def_ro("pages", &Touches::pages, "How many different ones.")
-      .def("columns", columns_of, "Numbers of files and pages.")
-      .def("simulate", simulate, "policy"_a, "frames"_a, "Hits, misses and evictions.")
-      .def(
-          "min_hits",
-          [](const Touches& touches, const std::vector<uint32_t>& frames) {
-            expect(touches.keys.size() <= sim::most_touches, "these are too many touches");
-            const nb::gil_scoped_release release;
-            return sim::min_hits(touches.keys, frames);
-          },
-          "frames"_a, "Hits of Belady's MIN, for each size.");
-  module.def("original_touches", original, "log"_a, "page_bytes"_a, "most"_a,
-             "None: they are more than `most`.");
+  nb::class_<Progress>(module, "Progress", "How far work in another thread has come.")
+      .def(nb::init<>())
+      .def_prop_ro("done", [](const Progress& progress) { return progress.done.load(); });
+  nb::class_<Touches>(module, "Touches", "What caches are shown.")
+      .def("__len__", [](const Touches& touches) { return touches.stream.touches(); })
+      .def_prop_ro("pages", pages_of, "How many different ones are shown to each cache.")
+      .def_ro("accesses", &Touches::accesses, "To each cache, with those past it.")
+      .def_ro("past_accesses", &Touches::past_accesses, "That went past a cache.")
+      .def_ro("past_bytes", &Touches::past_bytes)
+      .def("sampled", sampled, "low"_a, "high"_a, nb::call_guard<nb::gil_scoped_release>(),
+           "The touches of pages whose marks, of 32 bits, are in [low, high).")
+      .def("simulate", simulate, "policy"_a, "frames"_a, "progress"_a,
+           "Hits, misses and evictions of caches of so many frames; also by `min`, Belady's.");
+  module.def("least_past", least_past, "bypass_bytes"_a, "capacity_bytes"_a,
+             "So long accesses go past a cache of the runtime.");
+  module.def("original_touches", original, "log"_a, "page_bytes"_a, "most"_a, "cache_of"_a,
+             "least_past"_a, "progress"_a, "None: they are more than `most`.");
   module.def("aggregated_touches", aggregated, "log"_a, "page_bytes"_a, "most"_a, "aggregators"_a,
-             "buffer_bytes"_a, "window_ns"_a, "None: they are more than `most`.");
+             "buffer_bytes"_a, "window_ns"_a, "least_past"_a, "progress"_a,
+             "None: they are more than `most`.");
 }
 
 }  // namespace forebay

@@ -10,9 +10,13 @@ namespace forebay {
 
 inline constexpr int64_t most_pages_a_plan = 256;  // in one list of requests
 
-// An access goes past the cache where it is large by itself, or would push out half of the cache.
+// An access of so many bytes, or more, goes past the cache: it is large by itself, or would push
+// out half of the cache.
+inline int64_t least_past(int64_t bypass_bytes, int64_t capacity_bytes) {
+  return std::min(bypass_bytes, capacity_bytes / 2 + 1);
+}
 inline bool goes_past(int64_t length, int64_t bypass_bytes, int64_t capacity_bytes) {
-  return length >= bypass_bytes || length > capacity_bytes / 2;
+  return length >= least_past(bypass_bytes, capacity_bytes);
 }
 
 // So many pages of a read are fetched with one list of requests.

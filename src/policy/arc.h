@@ -18,6 +18,7 @@ class ArcPolicy final : public Policy {
   void insert(FrameIndex frame, PageKey key) override;
   void replace(FrameIndex frame, PageKey old, PageKey key) override;
   void prefetch(FrameIndex frame) override { links_.prefetch(frame); }
+  void prefetch_missing(PageKey key) override { ghosts_.prefetch(key); }
   void remove(FrameIndex frame, PageKey) override { unlink(frame); }
   FrameIndex victim(PageKey incoming, const Candidates& candidates) override;
 

@@ -21,6 +21,7 @@ class Ghosts {
 
   void reset();
   GhostIndex find(PageKey key) const;
+  void prefetch(PageKey key) const { __builtin_prefetch(&bucket(hash_of(key))); }  // a find follows
   uint32_t list_of(GhostIndex ghost) const { return entries_[ghost].list(); }
   uint32_t size(uint32_t list) const { return sizes_[list]; }
   bool full() const { return head_->first_free == none; }

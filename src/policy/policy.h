@@ -62,7 +62,8 @@ class Policy {
   virtual void insert(FrameIndex frame, PageKey key) = 0;  // a missed page came to a free frame
   // The victim's page `old` left the cache, and the missed page `key` came in its place.
   virtual void replace(FrameIndex frame, PageKey old, PageKey key) = 0;
-  virtual void prefetch(FrameIndex) {}  // an access to the frame's page is likely to follow
+  virtual void prefetch(FrameIndex) {}       // an access to the frame's page is likely to follow
+  virtual void prefetch_missing(PageKey) {}  // likewise, to a page in no frame
   // A resident page left without being evicted (its file was dropped): it becomes no ghost.
   virtual void remove(FrameIndex frame, PageKey key) = 0;
   // The victim for `incoming`, among resident frames that are evictable; still resident until it is

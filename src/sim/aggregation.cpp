@@ -121,6 +121,7 @@ class Aggregator {
         const Range asked = rounds[next[d]++].asked;
         int64_t& last_page =
             last_pages_.try_emplace((uint64_t{file} << 32) | d, int64_t{-1}).first->second;
+        recorder.begin(0);
         if (!recorder.touch(file, asked.begin, asked.end, &last_page)) return false;
       }
     }
@@ -252,14 +253,17 @@ Requests requests_of(const AccessLog& log, int64_t window_ns) {
                                                : united_requests(log, window_ns);
 }
 
-bool aggregated_touches(const AccessLog& log, int64_t page_bytes, const Aggregation& aggregation,
-                        uint64_t most, std::vector<PageKey>& keys) {
+bool aggregated_touches(const AccessLog& log, int64_t page_bytes, int64_t least_past,
+                        const Aggregation& aggregation, uint64_t most, Shown& shown,
+                        Progress& progress) {
+  const Caches one{{}, {least_past}};
   const Requests requests = requests_of(log, aggregation.window_ns);
-  return record(page_bytes, most, keys, [&](TouchRecorder& recorder) {
+  return record(page_bytes, one, most, shown, [&](TouchRecorder& recorder) {
     Aggregator aggregator(log, aggregation, most);
     std::vector<int64_t> last_pages(log.handles(), -1);
     return std::ranges::all_of(requests.list, [&](const Request& request) {
       const std::span<const uint32_t> members = requests.of(request);
+      progress.add(members.size());
       if (request.collective) return aggregator.touch(members, request.ranks, recorder);
       const DataAccess& access = log.accesses()[members.front()];
       return touch_access(log, access, &last_pages[access.handle], recorder);

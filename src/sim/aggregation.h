@@ -49,8 +49,11 @@ struct Requests {
 // The requests of a sorted log.
 Requests requests_of(const AccessLog& log, int64_t window_ns);
 
-// False: they are more touches than `most`, or one call has more rounds than that.
-bool aggregated_touches(const AccessLog& log, int64_t page_bytes, const Aggregation& aggregation,
-                        uint64_t most, std::vector<PageKey>& keys);
+// As one cache for all processes is shown them; pieces of `least_past` bytes and more go past it.
+// False: they are more touches than `most`, or one call has more rounds than that. Each access is
+// met twice; so is `progress` told of it.
+bool aggregated_touches(const AccessLog& log, int64_t page_bytes, int64_t least_past,
+                        const Aggregation& aggregation, uint64_t most, Shown& shown,
+                        Progress& progress);
 
 }  // namespace forebay::sim

@@ -1,8 +1,10 @@
 #include "sim/belady.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
+#include <utility>
+
+#include "sim/page_numbers.h"
 
 namespace forebay::sim {
 namespace {
@@ -11,36 +13,18 @@ using Touch = uint32_t;  // index of a touch
 constexpr Touch never = std::numeric_limits<Touch>::max();
 
 // For every touch, the next one of the same page.
-std::vector<Touch> next_touches(std::span<const PageKey> touches, uint32_t* pages,
-                                std::vector<uint32_t>& page_of) {
-  struct Slot {
-    PageKey key;
-    uint32_t page;
-    Touch next;
-  };
-  const std::size_t mask = std::bit_ceil(touches.size() * 2 + 1) - 1;
-  std::vector<Slot> table(mask + 1, Slot{{}, never, never});
+std::vector<Touch> next_touches(std::span<const uint32_t> touches, uint32_t pages) {
   std::vector<Touch> next(touches.size());
-  page_of.resize(touches.size());
-  *pages = 0;
-  for (std::size_t i = touches.size(); i-- > 0;) {
-    const PageKey key = touches[i];
-    std::size_t at = hash_of(key) & mask;
-    while (table[at].page != never && !(table[at].key == key)) at = (at + 1) & mask;
-    Slot& slot = table[at];
-    if (slot.page == never) slot = {key, (*pages)++, never};
-    next[i] = slot.next;
-    slot.next = static_cast<Touch>(i);
-    page_of[i] = slot.page;
-  }
+  std::vector<Touch> first(pages, never);  // of each page, of the touches behind
+  for (std::size_t i = touches.size(); i-- > 0;)
+    next[i] = std::exchange(first[touches[i]], static_cast<Touch>(i));
   return next;
 }
 
 // The cached pages, the one that is touched again last on top. A page that is touched gets a new
 // entry; the old one, whose time has passed, is below everything that is still to come.
-int64_t hits_of(const std::vector<Touch>& next, const std::vector<uint32_t>& page_of,
-                uint32_t pages, uint32_t frames) {
-  if (frames == 0) return 0;
+int64_t hits_of(const std::vector<Touch>& next, std::span<const uint32_t> page_of, uint32_t pages,
+                uint32_t frames, Progress& progress) {
   struct Entry {
     Touch next;
     uint32_t page;
@@ -51,6 +35,7 @@ int64_t hits_of(const std::vector<Touch>& next, const std::vector<uint32_t>& pag
   uint32_t resident = 0;
   int64_t hits = 0;
   for (std::size_t i = 0; i < next.size(); ++i) {
+    if (i % Progress::step == 0) progress.add(std::min(Progress::step, next.size() - i));
     const uint32_t page = page_of[i];
     if (cached[page]) {
       ++hits;
@@ -78,10 +63,24 @@ int64_t hits_of(const std::vector<Touch>& next, const std::vector<uint32_t>& pag
 
 std::vector<int64_t> min_hits(std::span<const PageKey> touches, std::span<const uint32_t> frames) {
   uint32_t pages = 0;
-  std::vector<uint32_t> page_of;
-  const std::vector<Touch> next = next_touches(touches, &pages, page_of);
+  const std::vector<uint32_t> page_of = numbers_of(touches, &pages);
+  Progress ignored;
+  return min_hits(page_of, pages, frames, ignored);
+}
+
+std::vector<int64_t> min_hits(std::span<const uint32_t> touches, uint32_t pages,
+                              std::span<const uint32_t> frames, Progress& progress) {
+  const std::vector<Touch> next = next_touches(touches, pages);
+  progress.add(touches.size());
   std::vector<int64_t> hits;
-  for (const uint32_t count : frames) hits.push_back(hits_of(next, page_of, pages, count));
+  for (const uint32_t count : frames) {
+    const bool looks = count > 0 && count < pages;
+    if (!looks) progress.add(touches.size());
+    if (looks)
+      hits.push_back(hits_of(next, touches, pages, count, progress));
+    else
+      hits.push_back(count == 0 ? 0 : static_cast<int64_t>(touches.size() - pages));
+  }
   return hits;
 }
 

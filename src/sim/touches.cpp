@@ -13,24 +13,66 @@ constexpr int runs_before_search = 16;
 
 }  // namespace
 
+TouchRecorder::TouchRecorder(int64_t page_bytes, uint64_t most, const Caches& caches)
+    : caches_(caches),
+      page_bytes_(page_bytes),
+      most_(most),
+      counts_(caches.least_past.size()),
+      least_past_(caches.least_past.front()) {}
+
+void TouchRecorder::begin(uint32_t process) {
+  cache_ = caches_.of_process.empty() ? 0 : caches_.of_process[process];
+  least_past_ = caches_.least_past[cache_];
+  counted_past_ = false;
+  if (shown_ != nullptr) ++shown_->accesses[cache_];
+}
+
 bool TouchRecorder::touch(uint32_t file, int64_t offset, int64_t end, int64_t* last_page) {
   int64_t page = offset / page_bytes_;
   const int64_t last = (end - 1) / page_bytes_;
+  went_past_ = least_past_ != Caches::never && end - offset >= least_past_ &&
+               (page != last || page != *last_page);
+  if (went_past_) {
+    pass(end - offset);
+    return true;
+  }
   if (page == *last_page) ++page;
   *last_page = last;
   if (page > last) return true;
   const auto pages = static_cast<uint64_t>(last - page) + 1;
   if (pages > most_ - count_) return false;
   count_ += pages;
-  if (keys_ == nullptr) return true;
-  for (; page <= last; ++page) keys_->push_back({uint64_t{file} + 1, page});
+  std::size_t& at = counts_[cache_];
+  if (shown_ != nullptr) {
+    for (std::size_t to = at; page <= last; ++page) shown_->keys[to++] = {uint64_t{file} + 1, page};
+  }
+  at += pages;
   return true;
 }
 
-void TouchRecorder::keep(std::vector<PageKey>* keys) { keys_ = keys; }
+void TouchRecorder::pass(int64_t bytes) {
+  if (shown_ == nullptr) return;
+  shown_->past_bytes += static_cast<uint64_t>(bytes);
+  shown_->past_accesses += counted_past_ ? 0 : 1;
+  counted_past_ = true;
+}
+
+void TouchRecorder::keep(const TouchRecorder& counted, Shown* shown) {
+  *shown = {};
+  shown->accesses.resize(counts_.size());
+  std::size_t sum = 0;
+  for (std::size_t cache = 0; cache < counts_.size(); ++cache) {
+    counts_[cache] = sum;
+    sum += counted.counts_[cache];
+    shown->ends.push_back(sum);
+  }
+  shown->keys.resize(sum);
+  shown_ = shown;
+}
 
 bool touch_access(const AccessLog& log, const DataAccess& access, int64_t* last_page,
                   TouchRecorder& recorder) {
+  recorder.begin(access.process);
   if (access.view == no_view)
     return recorder.touch(access.file, access.offset, access.end, last_page);
   const Tiling& tiling = log.view(access.view);
@@ -42,8 +84,8 @@ bool touch_access(const AccessLog& log, const DataAccess& access, int64_t* last_
     const Extent run = cursor->next(stop - cursor->position());
     const int64_t before = *last_page;
     if (!recorder.touch(access.file, run.offset, run.end(), last_page)) return false;
-    on_page = *last_page == before ? on_page + 1 : 0;
-    if (on_page < runs_before_search) continue;
+    on_page = *last_page == before && !recorder.went_past() ? on_page + 1 : 0;
+    if (on_page < runs_before_search || recorder.may_pass_within_page()) continue;
     on_page = 0;
     if (*last_page >= std::numeric_limits<int64_t>::max() / page_bytes - 1) continue;
     const int64_t next = tiling.data_below((*last_page + 1) * page_bytes);
@@ -52,40 +94,15 @@ bool touch_access(const AccessLog& log, const DataAccess& access, int64_t* last_
   return true;
 }
 
-bool original_touches(const AccessLog& log, int64_t page_bytes, uint64_t most,
-                      std::vector<PageKey>& keys) {
-  return record(page_bytes, most, keys, [&](TouchRecorder& recorder) {
+bool original_touches(const AccessLog& log, int64_t page_bytes, const Caches& caches, uint64_t most,
+                      Shown& shown, Progress& progress) {
+  return record(page_bytes, caches, most, shown, [&](TouchRecorder& recorder) {
     std::vector<int64_t> last_pages(log.handles(), -1);
     return std::ranges::all_of(log.accesses(), [&](const DataAccess& access) {
+      progress.add(1);
       return touch_access(log, access, &last_pages[access.handle], recorder);
     });
   });
-}
-
-int64_t distinct_pages(std::span<const PageKey> keys) {
-  // Open addressing, as large as the keys ask for; file 0 is a free place.
-  std::vector<PageKey> table(1024);
-  std::size_t count = 0;
-  const auto place_of = [&table](PageKey key) {
-    const std::size_t mask = table.size() - 1;
-    const uint64_t mixed =
-        (static_cast<uint64_t>(key.page) ^ (key.file << 40)) * 0x9e3779b97f4a7c15u;
-    std::size_t at = (mixed ^ (mixed >> 29)) & mask;
-    while (table[at].file != 0 && table[at] != key) at = (at + 1) & mask;
-    return at;
-  };
-  for (const PageKey key : keys) {
-    const std::size_t at = place_of(key);
-    if (table[at].file != 0) continue;
-    table[at] = key;
-    if (2 * ++count < table.size()) continue;
-    std::vector<PageKey> smaller(2 * table.size());
-    smaller.swap(table);
-    for (const PageKey old : smaller) {
-      if (old.file != 0) table[place_of(old)] = old;
-    }
-  }
-  return static_cast<int64_t>(count);
 }
 
 }  // namespace forebay::sim

@@ -34,9 +34,10 @@ Read read(BlockFormat format, std::string_view bytes, std::size_t piece, std::st
   for (const DataAccess& access : trace.log.accesses()) {
     if (access.offset < 0 || access.end <= access.offset) broken = "an access without a place";
   }
-  std::vector<PageKey> touches;
-  original_touches(trace.log, 4096, most_touches, touches);
-  if (touches.size() > most_touches) broken = "more touches than allowed";
+  Shown shown;
+  Progress progress;
+  original_touches(trace.log, 4096, {}, most_touches, shown, progress);
+  if (shown.keys.size() > most_touches) broken = "more touches than allowed";
   result.accesses = trace.log.accesses().size();
   result.keys = std::move(trace.keys);
   return result;

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from command import forebay
 from forebay import _core, simulate_cache
 from forebay.commands import cli
-from forebay.simulation import AWARENESS, MIN, POLICIES, simulate_runtime, workload_traces
+from forebay.simulation import AWARENESS, MIN, POLICIES, SCOPES, simulate_runtime, workload_traces
 from forebay.trace import TraceError, open_trace
 from test_parquet_trace import converted
 from traces import Call, block, process, sample, write_trace
@@ -151,6 +151,9 @@ def test_simulate_cache_by_command(inputs: list[Path]) -> None:
             page_size=several(SIZES),
             awareness=several(st.sampled_from((*AWARENESS, ""))),
             aggregators=COUNTS,
+            bypass=SIZES | st.just("off"),
+            scope=st.sampled_from((*SCOPES, "")),
+            sample=st.sampled_from(("0", "1e-9", "0.5", "1", "1.1", "nan", "-1")),
             collective_buffer=SIZES,
             union_window=st.sampled_from(("0", "0.1", "-1", "1e9", "999999999", "nan", "inf")),
             format=st.sampled_from(("auto", "text", "oracleGeneral", "trace")),
@@ -268,17 +271,20 @@ def test_simulate_cache(inputs: list[Path]) -> None:
                 "aggregators": size,
                 "collective_buffer": size,
                 "union_window": st.floats(),
+                "bypass": size,
+                "scope": st.sampled_from((*SCOPES, "all")),
+                "sample": st.none() | st.floats(),
                 "jobs": size,
             },
         ),
     )
     def try_one(trace: Path, words: dict[str, object]) -> None:
-        results = outcomes.of(
-            lambda: simulate_cache(trace, **words), (ValueError, TypeError, TraceError)
-        )
+        refused = (TypeError, ValueError, TraceError)
+        results = outcomes.of(lambda: simulate_cache(trace, **words), refused)
         for one in results or ():
             assert one.hits + one.misses == one.accesses
             assert one.evictions <= one.misses
+            assert 0 <= one.error <= 1
 
     try_one()
     assert outcomes.both()
@@ -337,6 +343,7 @@ def folder_of_views(tmp_path: Path) -> Iterable[None]:
 
 def test_touches_of_a_job() -> None:
     outcomes = Outcomes()
+    progress = _core.Progress()
     number = numbers(np.int64)
 
     @bounded(80)
@@ -354,17 +361,24 @@ def test_touches_of_a_job() -> None:
         outcomes.of(lambda: job.add(*table), REFUSED)
         job.finish()
         page, most = data.draw(number), data.draw(st.sampled_from((0, 1, 1000)))
-        outcomes.of(lambda: _core.original_touches(job.log, page, most), REFUSED)
-        several = data.draw(st.tuples(number, number, number))
+        of = data.draw(st.lists(st.sampled_from((0, 1, 2, 2**32 - 1)), max_size=3))
+        past = data.draw(st.lists(number, max_size=3))
+        outcomes.of(
+            lambda: _core.original_touches(job.log, page, most, of, past, progress), REFUSED
+        )
+        several = data.draw(st.tuples(number, number, number, number))
         touches = outcomes.of(
-            lambda: _core.aggregated_touches(job.log, page, most, *several), REFUSED
+            lambda: _core.aggregated_touches(job.log, page, most, *several, progress), REFUSED
         )
         if touches is not None:
-            hits = touches.min_hits([0, 1, 2**32 - 1])
-            assert hits[0] == 0
-            for policy in POLICIES[:-1]:
-                assert touches.simulate(policy, 0) == (0, len(touches), 0)
-                assert touches.simulate(policy, 2**32 - 1)[0] == len(touches) - touches.pages
+            (pages,) = touches.pages
+            low, high = data.draw(st.tuples(*[st.sampled_from((0, 1, 2**31, 2**64 - 1))] * 2))
+            assert len(touches.sampled(low, high)) <= len(touches)
+            for policy in POLICIES:
+                assert touches.simulate(policy, [0], progress) == (0, len(touches), 0)
+                whole = touches.simulate(policy, [2**32 - 1], progress)
+                assert whole == (len(touches) - pages, pages, 0)
+                outcomes.of(lambda name=policy: touches.simulate(name, [], progress), REFUSED)
 
     try_one()
     assert outcomes.both()
@@ -467,7 +481,12 @@ def test_block_files() -> None:
         outcomes.of(reader.finish, REFUSED)
         outcomes.of(lambda: reader.feed(b"1\n"), REFUSED)
         for page in (1, 4096):
-            outcomes.of(lambda page=page: _core.original_touches(reader.log, page, 1000), REFUSED)
+            outcomes.of(
+                lambda page=page: _core.original_touches(
+                    reader.log, page, 1000, [], [2**63 - 1], _core.Progress()
+                ),
+                REFUSED,
+            )
         assert len(reader.touches()) >= len(reader.touches()) == 0
 
     try_one()

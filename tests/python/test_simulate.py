@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from command import forebay
 from forebay import _core
 from forebay.simulation import (
     AWARENESS,
+    BYPASS_BYTES,
     MIN,
     POLICIES,
     CacheResult,
@@ -22,6 +24,7 @@ from forebay.simulation import (
     workload_traces,
 )
 from forebay.simulation.text import conclusion
+from forebay.sizes import parse_size
 from forebay.trace import Operation, TraceError, open_trace
 from traces import LOGS, OPEN, READ_AT_ALL, WRITE_AT, Call, block, process, write_trace
 
@@ -58,6 +61,22 @@ def made(policy: str, size: int, hits: int, awareness: str = "original") -> Cach
         ([made("lru", PAGE, 400), made("arc", PAGE, 500, "aggregated")], "lru with 4 KiB"),
         ([made("lru", PAGE, 0), made("min", PAGE, 9)], "No cache of these sizes has a hit."),
         ([made("min", PAGE, 9)], ""),
+        (
+            [replace(made("lru", 96 << 20, 380), scope="process"), made("min", 96 << 20, 400)],
+            "lru with 96 MiB a process has 38.0% hits, 95% of MIN's; no larger cache",
+        ),
+        (
+            [replace(made("lru", 96 << 20, 380), scope="node")],
+            "lru with 96 MiB a process, shared on each node, has 38.0% hits; no larger cache",
+        ),
+        (
+            [replace(made("lru", PAGE, 400), sample=0.1, error=0.004)],
+            "lru with 4 KiB for all processes has 40.0% hits (± 0.4 points); no larger cache",
+        ),
+        (
+            [replace(made("lru", PAGE, 0), accesses=0, misses=0)],
+            "All accesses are so long that they go past caches of these sizes (--bypass).",
+        ),
     ],
 )
 def test_what_the_results_come_to(results: list[CacheResult], said: str) -> None:
@@ -119,7 +138,7 @@ def test_original_and_aggregated_streams_of_a_job(tmp_path: Path) -> None:
 def test_rounds_of_the_collective_buffer_touch_shared_pages_again(tmp_path: Path) -> None:
     trace = collective_job(tmp_path / "job")
     # Pages of two: each rank touches all 8 of them. United they are touched once each.
-    options = ("--page-size", "8KiB", "--cache-size", "16KiB", "--policy", "lru")
+    options = ("--page-size", "8KiB", "--cache-size", "16KiB", "--policy", "lru", "--bypass", "off")
     original, united = simulated(trace, *options)
     assert original["accesses"] == 8 + 8 + 2
     assert counts(original) == (1, 17, 15)
@@ -196,7 +215,7 @@ def test_results_have_every_combination_in_order(tmp_path: Path) -> None:
 
 def test_defaults_are_all_policies_and_nine_sizes_up_to_the_footprint(tmp_path: Path) -> None:
     workload_traces.mpi_io_test(tmp_path / "test", 4, size=1 << 20, iterations=2)
-    results = simulate_cache(tmp_path / "test")
+    results = simulate_cache(tmp_path / "test", bypass=None)
     assert {one.policy for one in results} == {*(p.name for p in _core.policies()), MIN}
     sizes = sorted({one.cache_size for one in results})
     assert sizes == [1 << power for power in range(16, 24)]  # 8 MiB in pages of 64 KiB
@@ -257,6 +276,179 @@ def test_accesses_as_text(tmp_path: Path) -> None:
     assert counts(united) == (2, 3, 0)  # 0, 1, 2, then 0 and 1
 
 
+def accesses_of(folder: Path, *lines: str) -> Path:
+    """A trace as text: process, operation, offset and length of each line, a second each."""
+    trace = folder / "accesses.csv"
+    rows = [f"{time},{line}" for time, line in enumerate(lines)]
+    trace.write_text("\n".join(("time,rank,op,offset,length", *rows)) + "\n")
+    return trace
+
+
+def test_long_accesses_go_past_the_cache_as_in_the_runtime(tmp_path: Path) -> None:
+    lines = ("0,w,0,4096", "0,w,8192,65536", "0,r,0,4096", "0,r,8192,65536")
+    trace = accesses_of(tmp_path, *lines)
+    options = ("--policy", "lru,min", "--awareness", "original", "--page-size", "4KiB")
+    sizes = ("--cache-size", "64KiB,1MiB")
+
+    # By their length with both, by the half of the smaller cache with the smaller alone.
+    for bypass, past in (("64KiB", [131072] * 2), ("65537", [131072, 0]), ("off", [0, 0])):
+        results = simulated(trace, *options, *sizes, "--bypass", bypass)
+        assert [one["bypassed_bytes"] for one in results] == past * 2
+        assert [one["bypassed_accesses"] for one in results] == [2 * (p > 0) for p in past] * 2
+        for one in results:
+            few = one["bypassed_bytes"] > 0
+            # Without the long ones all is on one page, and counts once.
+            assert (one["accesses"], one["pages"]) == ((1, 1) if few else (34, 17))
+            assert one["hits"] == 0 or not few
+    shown = forebay("simulate", "cache", trace, *options, *sizes, "--bypass", 65537).stdout
+    assert [line.split() for line in shown.splitlines() if "bypassed" in line] == [
+        ["bypassed", "128", "KiB", "0"]
+    ]
+    whole = forebay("simulate", "cache", trace, *options, "--bypass", 1).stdout
+    assert "All accesses are so long that they go past caches" in whole
+
+
+def test_the_bypass_is_the_option_of_the_runtime() -> None:
+    (option,) = [one for one in _core.options() if one.name == "bypass"]
+    assert parse_size(option.fallback) == BYPASS_BYTES
+
+
+def test_each_process_has_a_cache(tmp_path: Path) -> None:
+    lines = ("0,w,0,4096", "5,w,4096,4096", "5,r,0,4096", "0,r,4096,4096", "0,r,0,4096")
+    trace = accesses_of(tmp_path, *lines)
+    options = ("--policy", "lru,min", "--page-size", "4KiB", "--cache-size", "4KiB,8KiB")
+    options += ("--bypass", "off")
+    alone = simulated(trace, *options, "--scope", "process")
+    assert {(one["awareness"], one["scope"], one["caches"]) for one in alone} == {
+        ("original", "process", 2)
+    }
+    assert [counts(one) for one in alone] == [(0, 5, 3), (1, 4, 0)] * 2
+    assert {one["pages"] for one in alone} == {4}
+    together = simulated(trace, *options, "--awareness", "original")
+    assert [counts(one) for one in together if one["policy"] == "lru"] == [(0, 5, 4), (3, 2, 0)]
+    shown = forebay("simulate", "cache", trace, *options, "--scope", "process").stdout
+    assert ", in 2 caches, one for each process" in shown
+    assert "lru with 8 KiB a process has 20.0% hits, 100% of MIN's" in shown
+
+
+def test_a_nodes_cache_is_as_large_as_its_processes_bring(tmp_path: Path) -> None:
+    """Four ranks on two nodes; each writes two pages of the file of its node, and reads the other
+    rank's."""
+    folder = tmp_path / "job"
+    folder.mkdir()
+    for rank in range(4):
+        mine, other = 2 * (rank % 2) * PAGE, 2 * ((rank + 1) % 2) * PAGE
+        calls = [
+            Call(OPEN, 0, end_ns=10),
+            Call(WRITE_AT, 0, 0, mine, 2 * PAGE, 2 * PAGE, 100 + rank, 200),
+            Call(WRITE_AT, 0, 0, other, 2 * PAGE, 2 * PAGE, 300 + rank, 400),
+        ]
+        lines = process(rank, 4, host=f"node{rank // 2}")
+        lines += [f"file 0 4 0 0 of{rank // 2}", *block(calls), f"end {len(calls)} 0"]
+        write_trace(folder / f"{rank}-{rank}.trace", lines)
+    options = ("--policy", "lru", "--page-size", "4KiB", "--cache-size", "8KiB", "--bypass", "off")
+    (nodes,) = simulated(folder, *options, "--scope", "node")
+    assert (nodes["caches"], nodes["accesses"], nodes["pages"]) == (2, 16, 8)
+    assert counts(nodes) == (8, 8, 0)  # 16 KiB: both ranks' pages
+    (alone,) = simulated(folder, *options, "--scope", "process")
+    assert (alone["caches"], counts(alone)) == (4, (0, 16, 8))
+
+
+@pytest.mark.parametrize(
+    ("text", "scope", "said"),
+    [
+        ("1\n2\n", "process", "block ids know no processes; they have scope job"),
+        ("0,0,w,0,9\n", "node", "it names no nodes; use --scope process or job"),
+        ("0,2000000,w,0,9\n", "process", "numbers up to 2,000,000"),
+    ],
+)
+def test_scopes_that_a_trace_does_not_have(
+    tmp_path: Path, text: str, scope: str, said: str
+) -> None:
+    trace = tmp_path / "t.txt"
+    trace.write_text(text)
+    done = forebay("simulate", "cache", trace, "--scope", scope)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def made_ids(path: Path, ids: Any) -> Path:
+    """A trace of block ids."""
+    record = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
+    rows = np.zeros(len(ids), record)
+    rows["id"] = ids
+    path.write_bytes(rows.tobytes())
+    return path
+
+
+@pytest.mark.parametrize("policy", ["s3fifo", MIN])
+def test_one_long_simulation_moves_the_progress(tmp_path: Path, policy: str) -> None:
+    ids = np.random.default_rng(1).integers(0, 400_000, 3_000_000)
+    trace = made_ids(tmp_path / "ids.oracleGeneral", ids)
+    told: list[tuple[str, float]] = []
+    simulate_cache(
+        trace,
+        policies=[policy],
+        cache_sizes=[100_000],
+        progress=lambda stage, part: told.append((stage, part)),
+    )
+    parts = [part for stage, part in told if "original" in stage]
+    assert parts == sorted(parts)
+    assert parts[0] == 0 and parts[-1] == 1
+    assert any(0 < part < 1 for part in parts)
+
+
+def apart_in_errors(trace: Path, rate: float, **settings: Any) -> list[float]:
+    """How far the estimated rates are from the exact ones, in stated errors."""
+    exact = simulate_cache(trace, **settings)
+    sampled = simulate_cache(trace, **settings, sample=rate)
+    apart = []
+    for truth, estimate in zip(exact, sampled, strict=True):
+        assert (truth.sample, truth.error) == (None, 0.0)
+        assert estimate.accesses == truth.accesses == estimate.hits + estimate.misses
+        if estimate.sample is None:  # the cache is too small
+            assert estimate == truth
+            continue
+        assert estimate.sample == rate
+        assert 0 < estimate.error < 0.06
+        apart.append(abs(estimate.hit_rate - truth.hit_rate) / estimate.error)
+    assert len(apart) >= len(exact) // 2
+    return apart
+
+
+def assert_covered(apart: list[float]) -> None:
+    """Nearly all are within their error, and none far beyond."""
+    assert sum(one <= 1 for one in apart) >= 0.9 * len(apart), apart
+    assert max(apart) < 2, apart
+
+
+def test_a_sample_states_its_error(tmp_path: Path) -> None:
+    weights = 1 / np.arange(1, 50_001) ** 0.7
+    apart = []
+    for seed in (7, 8, 9):
+        random = np.random.default_rng(seed)
+        often = random.choice(50_000, 300_000, p=weights / weights.sum())
+        scan = np.arange(300_000) % 40_000 + 100_000
+        ids = np.where(random.random(300_000) < 0.7, often, scan)
+        trace = made_ids(tmp_path / "ids.oracleGeneral", ids)
+        sizes = [100, 2000, 8000, 32_000]
+        apart += apart_in_errors(trace, 0.1, policies=("lru", "arc", MIN), cache_sizes=sizes)
+    assert_covered(apart)
+    whole = ["--cache-size", 8000, "--policy", "lru"]
+    assert simulated(trace, *whole, "--sample", 1) == simulated(trace, *whole)
+    shown = forebay("simulate", "cache", trace, *whole, "--sample", "0.1").stdout
+    assert "10.00% of the pages were simulated" in shown
+    assert " ± " in next(line for line in shown.splitlines() if line.startswith("  lru"))
+
+
+@pytest.mark.skipif(not LOGS.is_dir(), reason="there are no Darshan logs")
+def test_a_sample_of_a_real_log_states_its_error() -> None:
+    for name in ("mpi-io-test_32ranks", "benchmark_write_parallel_384ranks"):
+        log = LOGS / f"{name}.darshan"
+        assert_covered(apart_in_errors(log, 0.1, policies=("lru", "arc", MIN), bypass=None))
+
+
 def test_files_and_figures_are_written(tmp_path: Path) -> None:
     trace = collective_job(tmp_path / "job")
     outputs = {ending: tmp_path / f"out.{ending}" for ending in ("csv", "parquet", "svg", "png")}
@@ -299,6 +491,11 @@ def test_files_and_figures_are_written(tmp_path: Path) -> None:
         (("--awareness", "total"), "'total' is not one of original, aggregated"),
         (("--aggregators", "0"), "0 is not in the range"),
         (("--plot", "figure.doc"), "end it in .svg"),
+        (("--bypass", "on"), "'on' is no size; write it as 4096, 64KiB or 1.5GiB, or off"),
+        (("--scope", "rank"), "'rank' is not one of 'process', 'node', 'job'"),
+        (("--scope", "node", "--awareness", "aggregated"), "they have one cache, of scope job"),
+        (("--sample", "0"), "is not in the range 0<x<=1"),
+        (("--sample", "nan"), "a sample is a part of the pages: above 0, at most 1"),
         (("--memory", "64KiB", "--page-size", "1"), "raise --memory"),
     ],
 )
@@ -331,7 +528,9 @@ def test_bad_files_are_answered_by_one_line(
 ) -> None:
     trace = tmp_path / name
     trace.write_bytes(content)
-    done = forebay("simulate", "cache", trace, "--policy", "lru", "--page-size", 1)
+    done = forebay(
+        "simulate", "cache", trace, "--policy", "lru", "--page-size", 1, "--bypass", "off"
+    )
     assert done.returncode == 1
     assert said in done.stderr
     assert str(trace) in done.stderr
@@ -353,7 +552,7 @@ def test_what_is_absent_is_said(tmp_path: Path) -> None:
 @pytest.mark.skipif(not LOGS.is_dir(), reason="there are no Darshan logs")
 def test_real_logs() -> None:
     log = LOGS / "mpi-io-test_32ranks.darshan"
-    done = forebay("simulate", "cache", log, "--policy", "lru,min")
+    done = forebay("simulate", "cache", log, "--policy", "lru,min", "--bypass", "off")
     assert done.returncode == 0
     assert "marks no collective calls" in done.stderr
     # 32 processes write 64 MiB each, then read it: pages are met again once all were touched.
@@ -364,6 +563,7 @@ def test_real_logs() -> None:
             policies=["lru", MIN],
             cache_sizes=[1 << 30],
             page_size=1 << 20,
+            bypass=None,
         )
         assert [one.awareness for one in results] == ["original"] * 2 + ["aggregated"] * 2
         assert results[0].hits <= results[1].hits

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include "sim/belady.h"
+#include "sim/numbered_cache.h"
+#include "sim/page_numbers.h"
 
 namespace forebay {
 namespace {
@@ -144,6 +147,39 @@ TEST(BlockCache, UselessFramesMakeNoDifference) {
       EXPECT_EQ(enough.evictions(), 0) << policy.name;
     }
   }
+}
+
+TEST(NumberedCache, CountsAsTheShardsOfTheRuntimeDo) {
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    const std::vector<PageKey> touches = random_touches(seed, 20000, 3000);
+    uint32_t known = 0;
+    const std::vector<uint32_t> numbers = sim::numbers_of(touches, &known);
+    for (const PolicySpec& policy : policies()) {
+      for (const uint32_t frames : {0U, 1U, 7U, 100U, 1000U, known - 1, known, 10'000U}) {
+        sim::BlockCache judge(policy, frames);
+        judge.access(touches);
+        sim::NumberedCache cache(policy, frames, known);
+        cache.access(numbers);
+        EXPECT_EQ(cache.hits(), judge.hits()) << policy.name << " " << frames;
+        EXPECT_EQ(cache.misses(), judge.misses()) << policy.name << " " << frames;
+        EXPECT_EQ(cache.evictions(), judge.evictions()) << policy.name << " " << frames;
+      }
+    }
+  }
+}
+
+TEST(PageNumbers, ArePagesInTheOrderOfTheirFirstTouch) {
+  std::vector<PageKey> touches = random_touches(1, 20000, 9000);
+  touches.push_back({1, -1});
+  touches.push_back({1, std::numeric_limits<int64_t>::max()});
+  std::map<std::pair<uint64_t, int64_t>, uint32_t> met;
+  uint32_t pages = 0;
+  const std::vector<uint32_t> numbers = sim::numbers_of(touches, &pages);
+  for (std::size_t i = 0; i < touches.size(); ++i) {
+    const auto next = static_cast<uint32_t>(met.size());
+    EXPECT_EQ(numbers[i], met.try_emplace({touches[i].file, touches[i].page}, next).first->second);
+  }
+  EXPECT_EQ(pages, met.size());
 }
 
 TEST(Belady, IsTheDefinition) {

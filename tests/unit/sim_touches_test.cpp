@@ -24,17 +24,22 @@ Pages pages_of(const std::vector<PageKey>& keys) {
 }
 
 Pages original(AccessLog& log, int64_t page_bytes = page) {
-  std::vector<PageKey> keys;
+  Shown shown;
+  Progress progress;
   log.sort();
-  EXPECT_TRUE(original_touches(log, page_bytes, plenty, keys));
-  return pages_of(keys);
+  EXPECT_TRUE(original_touches(log, page_bytes, {}, plenty, shown, progress));
+  EXPECT_EQ(progress.done, 2 * log.accesses().size());
+  return pages_of(shown.keys);
 }
 
 Pages aggregated(AccessLog& log, const Aggregation& aggregation, int64_t page_bytes = page) {
-  std::vector<PageKey> keys;
+  Shown shown;
+  Progress progress;
   log.sort();
-  EXPECT_TRUE(aggregated_touches(log, page_bytes, aggregation, plenty, keys));
-  return pages_of(keys);
+  EXPECT_TRUE(
+      aggregated_touches(log, page_bytes, Caches::never, aggregation, plenty, shown, progress));
+  EXPECT_EQ(progress.done, 2 * log.accesses().size());
+  return pages_of(shown.keys);
 }
 
 DataAccess contiguous(uint32_t process, int64_t offset, int64_t end, int64_t at = 0,
@@ -103,13 +108,84 @@ TEST(SimTouches, ManyExtentsOnAPageAreSkippedWithoutLosingOne) {
   EXPECT_EQ(original(log, 100), all);
 }
 
+TEST(SimTouches, LongPiecesGoPastTheCache) {
+  AccessLog log(plenty);
+  log.add(contiguous(0, 0, 30, 1));    // 3 pages
+  log.add(contiguous(0, 30, 61, 2));   // past, and page 2 stays the last
+  log.add(contiguous(0, 20, 30, 3));   // page 2 again
+  log.add(contiguous(0, 95, 100, 4));  // page 9
+  Shown shown;
+  Progress progress;
+  ASSERT_TRUE(original_touches(log, page, {{}, {31}}, plenty, shown, progress));
+  EXPECT_EQ(pages_of(shown.keys), (Pages{{0, 0}, {0, 1}, {0, 2}, {0, 9}}));
+  EXPECT_EQ(shown.past_accesses, 1U);
+  EXPECT_EQ(shown.past_bytes, 31U);
+  EXPECT_EQ(shown.accesses, (std::vector<uint64_t>{4}));
+  // What stays on the page of the access before is served there.
+  ASSERT_TRUE(original_touches(log, 1000, {{}, {30}}, plenty, shown, progress));
+  EXPECT_EQ(pages_of(shown.keys), (Pages{{0, 0}}));
+  EXPECT_EQ(shown.past_bytes, 61U);
+}
+
+TEST(SimTouches, PiecesOfAViewGoPastTheCacheOneByOne) {
+  const Tiling tiling{Layout::block(8), 0, 20};
+  AccessLog log(plenty);
+  log.set_views({tiling});
+  log.add(in_view(tiling, 0, 4, 8 * 40));  // 4 bytes, 39 times 8, and 4
+  Shown shown;
+  Progress progress;
+  ASSERT_TRUE(original_touches(log, 1000, {{}, {8}}, plenty, shown, progress));
+  // Only the first piece is short before the page is met: what follows stays on it.
+  EXPECT_EQ(pages_of(shown.keys), (Pages{{0, 0}}));
+  EXPECT_EQ(shown.past_bytes, 0U);
+  ASSERT_TRUE(original_touches(log, page, {{}, {8}}, plenty, shown, progress));
+  EXPECT_EQ(pages_of(shown.keys), (Pages{{0, 0}, {0, 80}}));
+  EXPECT_EQ(shown.past_bytes, 39U * 8);
+  EXPECT_EQ(shown.past_accesses, 1U);
+  ASSERT_TRUE(original_touches(log, page, {{}, {9}}, plenty, shown, progress));
+  EXPECT_EQ(shown.keys.size(), 41U);
+  EXPECT_EQ(shown.past_bytes, 0U);
+}
+
+TEST(SimTouches, RoundsOfAggregatorsGoPastTheCache) {
+  AccessLog log(plenty);
+  log.set_group_ranks({2});
+  log.add(collective(contiguous(0, 0, 50)));
+  log.add(collective(contiguous(1, 50, 95)));
+  log.sort();
+  Shown shown;
+  Progress progress;
+  ASSERT_TRUE(aggregated_touches(log, page, 30, {1, 40, 0}, plenty, shown, progress));
+  EXPECT_EQ(pages_of(shown.keys), (Pages{{0, 8}, {0, 9}}));  // the third round
+  EXPECT_EQ(shown.past_accesses, 2U);
+  EXPECT_EQ(shown.past_bytes, 80U);
+}
+
+TEST(SimTouches, EachCacheIsShownItsProcesses) {
+  AccessLog log(plenty);
+  log.add(contiguous(0, 0, 10, 1));
+  log.add(contiguous(2, 10, 20, 2));
+  log.add(contiguous(1, 20, 40, 3));
+  log.add(contiguous(0, 50, 60, 4));
+  Shown shown;
+  Progress progress;
+  const Caches caches{{1, 1, 0}, {Caches::never, 20, Caches::never}};
+  ASSERT_TRUE(original_touches(log, page, caches, plenty, shown, progress));
+  EXPECT_EQ(pages_of(shown.keys), (Pages{{0, 1}, {0, 0}, {0, 5}}));
+  EXPECT_EQ(shown.ends, (std::vector<std::size_t>{1, 3, 3}));
+  EXPECT_EQ(shown.accesses, (std::vector<uint64_t>{1, 3, 0}));
+  EXPECT_EQ(shown.past_bytes, 20U);
+}
+
 TEST(SimTouches, MoreTouchesThanAllowedAreRefusedBeforeTheyAreMade) {
   AccessLog log(plenty);
   log.add(contiguous(0, 0, int64_t{1} << 62));
-  std::vector<PageKey> keys;
-  EXPECT_FALSE(original_touches(log, 1, 1000, keys));
-  EXPECT_FALSE(aggregated_touches(log, 1, {}, 1000, keys));
-  EXPECT_FALSE(aggregated_touches(log, 1 << 30, {1, 1}, 1000, keys));  // rounds
+  Shown shown;
+  Progress progress;
+  constexpr int64_t never = Caches::never;
+  EXPECT_FALSE(original_touches(log, 1, {}, 1000, shown, progress));
+  EXPECT_FALSE(aggregated_touches(log, 1, never, {}, 1000, shown, progress));
+  EXPECT_FALSE(aggregated_touches(log, 1 << 30, never, {1, 1}, 1000, shown, progress));  // rounds
   AccessLog full(1);
   EXPECT_TRUE(full.add(contiguous(0, 0, 1)));
   EXPECT_FALSE(full.add(contiguous(0, 0, 1)));
@@ -305,13 +381,6 @@ TEST(SimAggregation, RandomCallsAreAsAByteByByteAccountSays) {
     const Aggregation aggregation{static_cast<uint32_t>(1 + number(5)), 1 + number(50)};
     ASSERT_EQ(aggregated(log, aggregation), byte_by_byte(calls, aggregation, ranks)) << run;
   }
-}
-
-TEST(SimTouches, DifferentPagesAreCounted) {
-  std::vector<PageKey> keys;
-  for (int64_t i = 0; i < 5000; ++i) keys.push_back({1 + static_cast<uint64_t>(i % 3), i % 1000});
-  EXPECT_EQ(distinct_pages(keys), 3000);
-  EXPECT_EQ(distinct_pages({}), 0);
 }
 
 }  // namespace

@@ -19,8 +19,10 @@ from forebay.new_file import check_output, new_file
 from forebay.notebook import parts_of, write
 from forebay.simulation import (
     AWARENESS,
+    BYPASS_BYTES,
     MIN,
     POLICIES,
+    SCOPES,
     UNION_WINDOW_S,
     CacheResult,
     CacheResults,
@@ -34,6 +36,7 @@ from forebay.trace import TraceError
 _STANDARD_OUTPUT = Path("-")
 _COLUMNS = (
     *("trace", "policy", "awareness", "page_size", "cache_size", "aggregators"),
+    *("scope", "caches", "bypassed_accesses", "bypassed_bytes", "sample", "error"),
     *("accesses", "pages", "hits", "misses", "evictions", "hit_rate"),
 )
 
@@ -51,6 +54,13 @@ def _list_of(convert: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
             raise click.BadParameter(str(error)) from error
 
     return converted
+
+
+def _bypass(text: str) -> int | None:
+    try:
+        return None if text == "off" else parse_size(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}, or off") from error
 
 
 def _one_of(names: Sequence[str]) -> Callable[[str], str]:
@@ -103,10 +113,10 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
 @click.option(
     "--awareness",
     type=_list_of(_one_of(AWARENESS)),
-    default=",".join(AWARENESS),
+    default="",
     metavar="NAME,...",
     help="What the policies are shown: each process's own accesses (original), or what collective"
-    " buffering makes of them (aggregated).  [default: both]",
+    " buffering makes of them (aggregated).  [default: both; original with scopes other than job]",
 )
 @click.option(
     "--aggregators",
@@ -129,6 +139,28 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
     help="Where no calls are collective: accesses of different processes to a file that begin"
     f" within so much time are taken for one.  [default: {UNION_WINDOW_S}, where a trace does not"
     " tell which are]",
+)
+@click.option(
+    "--bypass",
+    type=_bypass,
+    default=f"{BYPASS_BYTES >> 20}MiB",
+    show_default=True,
+    metavar="SIZE|off",
+    help="Contiguous accesses at least this long go past the cache, as with `forebay run`, and"
+    " those longer than half of it; off: none do.",
+)
+@click.option(
+    "--scope",
+    type=click.Choice(SCOPES),
+    default="job",
+    show_default=True,
+    help="Who shares a cache: for process and node --cache-size is what each process brings.",
+)
+@click.option(
+    "--sample",
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="RATE",
+    help="Simulate this part of the pages, as 0.01, and state the error.  [default: all pages]",
 )
 @click.option(
     "--format",
@@ -179,7 +211,7 @@ def cache(
     force: bool,
     **settings: Any,
 ) -> None:
-    """Simulate one cache for all processes of each TRACE.
+    """Simulate caches for the processes of each TRACE: one for all, or for each its own.
 
     TRACE is what `forebay trace` recorded, a Darshan log with DXT, or a block trace: text
     (.csv, .txt: ids, `time,id,size`, or `time,process,operation,offset,length`) or libCacheSim's
@@ -209,6 +241,7 @@ def run(traces: Sequence[str | os.PathLike[str]], **settings: Any) -> CacheResul
                 traces,
                 policies=settings.pop("policies"),
                 page_size=settings.pop("page_sizes", ()),
+                awareness=settings.pop("awareness", ()) or None,
                 progress=progress,
                 warn=lambda line: click.echo(f"forebay: {line}", err=True),
                 **settings,

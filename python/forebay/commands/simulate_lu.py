@@ -92,6 +92,7 @@ def lu(processes: int, page_size: int, as_json: bool, plot_file: Path | None, fo
             traces,
             policies=(*_POLICIES, MIN),
             page_sizes=page_size,
+            bypass=None,
             aggregators=-(-processes // _PROCESSES_PER_NODE),
         )
     of_trace = [CacheResults(r for r in results if r.trace == str(trace)) for trace in traces]

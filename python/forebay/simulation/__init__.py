@@ -5,8 +5,10 @@ from __future__ import annotations
 from forebay.simulation import text as _text  # noqa: F401  (what notebooks show)
 from forebay.simulation.cache import (
     AWARENESS,
+    BYPASS_BYTES,
     MIN,
     POLICIES,
+    SCOPES,
     UNION_WINDOW_S,
     CacheResult,
     CacheResults,
@@ -16,8 +18,10 @@ from forebay.simulation.runtime import RuntimeResult, RuntimeResults, simulate_r
 
 __all__ = [
     "AWARENESS",
+    "BYPASS_BYTES",
     "MIN",
     "POLICIES",
+    "SCOPES",
     "UNION_WINDOW_S",
     "CacheResult",
     "CacheResults",

@@ -34,6 +34,8 @@ class Input:
     """Touches of blocks; None for a trace of bytes."""
     hosts: int
     """Nodes of the job, as far as the trace tells; at least 1."""
+    nodes: tuple[int, ...] | None
+    """The node of each process, by number; None where the trace does not tell."""
     problems: tuple[str, ...]
     """What is missing from it, a line each."""
     marked: bool
@@ -102,12 +104,14 @@ def _read_trace(trace: Trace, most_bytes: int, progress: Callable[[float], objec
         read += len(batch)
         progress(read / max(1, len(trace)))
     job.finish()
-    hosts = len({process.host for process in trace.processes})
+    hosts: dict[str, int] = {}
+    nodes = tuple(hosts.setdefault(process.host, len(hosts)) for process in trace.processes)
     return Input(
         path=str(trace.path),
         log=job.log,
         blocks=None,
-        hosts=max(1, hosts),
+        hosts=max(1, len(hosts)),
+        nodes=nodes if hosts and all(hosts) else None,
         problems=(*trace.problems, *_left_out(name, job, trace)),
         marked=all(routine.collective is not None for routine in trace.routines),
         collective=_counted_collective(trace),
@@ -156,6 +160,7 @@ def _read_blocks(
         log=None if ids else blocks.log,
         blocks=blocks.touches() if ids else None,
         hosts=1,
+        nodes=None,
         problems=(),
         marked=False,
         collective="",

@@ -6,24 +6,26 @@ that run inside MPI programs.
                                          cache_sizes=[16 << 20, 64 << 20]):
         print(result.policy, result.awareness, result.cache_size, result.hit_rate)
 
-docs/simulating.md says what the policies are shown. One cache serves all processes.
+docs/simulating.md says what the policies are shown, and who has which cache.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from forebay import _core
 from forebay.kinds import check_names, check_path, check_size
 from forebay.memory import available_bytes
 from forebay.results import Results
 from forebay.simulation.block_traces import FORMATS, Input, read_input
+from forebay.simulation.sampling import Estimate, Sample, can_estimate
 from forebay.text import one_line
 from forebay.trace import TraceError
 
@@ -32,12 +34,21 @@ MIN = "min"
 
 POLICIES = (*(policy.name for policy in _core.policies()), MIN)
 AWARENESS = ("original", "aggregated")
+SCOPES = ("process", "node", "job")
+"""Who shares a cache."""
 
 PAGE_BYTES = 64 << 10
 COLLECTIVE_BUFFER_BYTES = 16 << 20
 """That of ROMIO (hint cb_buffer_size)."""
 UNION_WINDOW_S = 0.1
+BYPASS_BYTES = 1 << 20
+"""Of the runtime (option bypass)."""
+
 _AS_MARKED = -1
+_NEVER_PAST = (1 << 63) - 1
+_MOST_TOUCHES = (1 << 32) - 2
+_MOST_PROCESSES = 1 << 20
+_POLL_S = 0.1
 
 _DEFAULT_SIZES = 9
 _MOST_BYTES = 1 << 62
@@ -48,7 +59,7 @@ _BYTES_PER_TOUCH = _core.touch_bytes + 40
 
 @dataclass(frozen=True, slots=True)
 class CacheResult:
-    """One cache on one trace."""
+    """Caches of one kind on one trace; the counts are those of all of them together."""
 
     trace: str
     policy: str
@@ -56,16 +67,26 @@ class CacheResult:
     page_size: int
     """Bytes; blocks for a trace of block ids."""
     cache_size: int
-    """As `page_size`."""
+    """As `page_size`; of each cache, or of each process's share of its node's."""
     aggregators: int | None
     """That collective calls were divided among; None for `original`."""
     accesses: int
     """Touches of pages, each a hit or a miss."""
     pages: int
-    """How many different pages were touched."""
+    """How many different pages were touched, counted for each cache."""
     hits: int
     misses: int
     evictions: int
+    scope: str = "job"
+    caches: int = 1
+    """That were accessed."""
+    bypassed_accesses: int = 0
+    """That went past the cache, wholly or in part; they touch nothing there."""
+    bypassed_bytes: int = 0
+    sample: float | None = None
+    """Part of the pages that was simulated, from which the counts are estimated; None: all."""
+    error: float = 0.0
+    """The exact hit rate is within so much of this one, in about 19 of 20 cases; 0: this is it."""
 
     @property
     def hit_rate(self) -> float:
@@ -100,6 +121,9 @@ class Settings:
     file_format: str
     memory: int
     jobs: int
+    bypass: int | None
+    scope: str
+    sample: float | None
 
     def __post_init__(self) -> None:
         for name in self.policies:
@@ -108,9 +132,19 @@ class Settings:
         for name in self.awareness:
             if name not in AWARENESS:
                 raise ValueError(f"awareness is {' or '.join(AWARENESS)}, not '{name}'")
+        if self.scope not in SCOPES:
+            raise ValueError(f"there is no scope '{self.scope}': {', '.join(SCOPES)}")
+        if self.scope != "job" and "aggregated" in self.awareness:
+            raise ValueError(
+                "aggregated accesses are no process's own: they have one cache, of scope job"
+            )
+        if self.sample is not None and not 0 < self.sample <= 1:
+            raise ValueError("a sample is a part of the pages: above 0, at most 1")
         if self.file_format not in FORMATS:
             raise ValueError(f"there is no format '{self.file_format}': {', '.join(FORMATS)}")
         sizes = (*self.cache_sizes, *self.page_sizes, self.collective_buffer, self.memory)
+        if self.bypass is not None:
+            sizes = (*sizes, self.bypass)
         aggregators = 1 if self.aggregators is None else self.aggregators
         for number in (*sizes, aggregators, self.jobs):
             if not isinstance(number, int):
@@ -131,10 +165,13 @@ def simulate_cache(
     policies: Sequence[str] = POLICIES,
     cache_sizes: Sequence[int] = (),
     page_size: int | Sequence[int] = (),
-    awareness: Sequence[str] = AWARENESS,
+    awareness: Sequence[str] | None = None,
     aggregators: int | None = None,
     collective_buffer: int = COLLECTIVE_BUFFER_BYTES,
     union_window: float | None = None,
+    bypass: int | None = BYPASS_BYTES,
+    scope: str = "job",
+    sample: float | None = None,
     file_format: str = "auto",
     memory: int | None = None,
     jobs: int | None = None,
@@ -147,13 +184,18 @@ def simulate_cache(
     `cache_sizes`: bytes (blocks for traces of ids); none for nine powers of two, up to where the
     trace fits. A cache smaller than a page holds none: every touch misses, with every policy, and
     `warn` is told. `page_size`: bytes, one or several; none for 64 KiB, and for one block in traces
-    of ids. `aggregators`: none for one a node. `collective_buffer`: bytes. `union_window`: seconds
+    of ids. `awareness`: of AWARENESS; none for both, and for `original` with scopes other than job.
+    `aggregators`: none for one a node. `collective_buffer`: bytes. `union_window`: seconds
     within which accesses are united where none are marked as collective; none for 0.1 in traces
-    that do not tell which are, and for no union in those that do. `file_format`: of
-    block_traces.FORMATS. `memory`: bytes at most, roughly; none for half of what is available.
-    `jobs`: simulations at a time; none for one a core. `progress` is told what is being done, and
-    which part of it is; `warn` a line for each thing that is missing from a trace, and for a cache
-    that holds no page.
+    that do not tell which are, and for no union in those that do. `bypass`: contiguous accesses of
+    so many bytes, and those longer than half of a cache, go past it, as in the runtime; None: none
+    do. `scope`: of SCOPES: a cache for each process, for each node, with `cache_sizes` for each of
+    its processes, or one for the job. `sample`: a part of the pages, above 0, at most 1; only these
+    are simulated, in caches that are smaller by as much, and the results are estimates that state
+    their error. `file_format`: of block_traces.FORMATS. `memory`: bytes at most, roughly; none
+    for half of what is available. `jobs`: simulations at a time; none for one a core. `progress` is
+    told what is being done, and which part of it is; `warn` a line for each thing that is missing
+    from a trace, and for a cache that holds no page.
 
     The results come trace by trace, of each the page sizes, awareness, policies and cache sizes in
     the order given. Traces of ids know no processes: there are no results of `aggregated` for them.
@@ -162,8 +204,12 @@ def simulate_cache(
     ValueError for settings that make no sense.
     """
     paths = _paths(traces)
+    if awareness is None:
+        awareness = AWARENESS if scope == "job" else ("original",)
     for name, words in (("policies", policies), ("awareness", awareness)):
         check_names(words, "simulate_cache", name)
+    if bypass is not None:
+        check_size(bypass, "simulate_cache")
     settings = Settings(
         policies=tuple(dict.fromkeys(policies)),
         cache_sizes=tuple(dict.fromkeys(_listed(cache_sizes))),
@@ -175,6 +221,9 @@ def simulate_cache(
         file_format=file_format,
         memory=available_bytes() // 2 if memory is None else _plain(memory),
         jobs=len(os.sched_getaffinity(0)) if jobs is None else _plain(jobs),
+        bypass=_plain(bypass),
+        scope=scope,
+        sample=sample,
     )
     results = CacheResults()
     for path in map(Path, paths):
@@ -213,14 +262,17 @@ def _listed(numbers: Any) -> list[Any]:
     return [_plain(number) for number in several]
 
 
-@dataclass(frozen=True)
-class _Stream:
-    """What a cache is shown."""
+T = TypeVar("T")
 
-    touches: _core.Touches
-    awareness: str
-    page_size: int
-    aggregators: int | None
+
+@dataclass(frozen=True)
+class _Caches:
+    """Who has which cache."""
+
+    of_process: list[int]
+    """Of each process; none where all share one."""
+    shares: list[int]
+    """Of each cache: how many times the cache size it has."""
 
 
 class _Simulation:
@@ -238,17 +290,25 @@ class _Simulation:
         self._progress = progress
         self._warn = warn
         self._name = one_line(source.path)
-        self._most_touches = settings.memory // 2 // _BYTES_PER_TOUCH
+        self._short_name = one_line(Path(source.path).name)
+        self._most_touches = min(settings.memory // 2 // _BYTES_PER_TOUCH, _MOST_TOUCHES)
+        self._caches = self._shared()
+        self._warned_of_union = False
+        self._divided: tuple[object, _core.Touches] | None = None
+        """The latest, and what it was made from."""
 
     def run(self) -> list[CacheResult]:
         results: list[CacheResult] = []
         self._warn_of_empty_caches()
-        default_sizes: dict[int, tuple[int, ...]] = {}
-        for stream in self._streams():
-            sizes = self._settings.cache_sizes or default_sizes.setdefault(
-                stream.page_size, _sizes_around(stream.touches.pages, stream.page_size)
-            )
-            results += self._simulate(stream, sizes)
+        if self._source.blocks is not None and "original" not in self._settings.awareness:
+            raise TraceError(f"{self._name}: block ids know no processes to aggregate")
+        for page_size in self._page_sizes():
+            sizes = self._settings.cache_sizes
+            for awareness in self._settings.awareness:
+                if awareness == "aggregated" and self._source.blocks is not None:
+                    continue
+                sizes = sizes or self._default_sizes(page_size, awareness)
+                results += self._results(page_size, awareness, sizes)
         return results
 
     def _warn_of_empty_caches(self) -> None:
@@ -265,117 +325,212 @@ class _Simulation:
         fallback = PAGE_BYTES if self._source.blocks is None else 1
         return self._settings.page_sizes or (fallback,)
 
-    def _streams(self) -> Iterator[_Stream]:
+    def _shared(self) -> _Caches:
+        scope = self._settings.scope
+        if scope == "job":
+            return _Caches([], [1])
+        if self._source.log is None:
+            raise TraceError(f"{self._name}: block ids know no processes; they have scope job")
+        if scope == "node":
+            nodes = self._source.nodes
+            if nodes is None:
+                raise TraceError(f"{self._name}: it names no nodes; use --scope process or job")
+            ranks = Counter(nodes)
+            return _Caches(list(nodes), [ranks[node] for node in range(max(nodes) + 1)])
+        processes = self._source.log.processes
+        if processes > _MOST_PROCESSES:
+            raise TraceError(
+                f"{self._name}: its processes have numbers up to {processes - 1:,}; caches of their"
+                f" own are simulated for numbers below {_MOST_PROCESSES:,}"
+            )
+        return _Caches(list(range(max(1, processes))), [1] * max(1, processes))
+
+    def _default_sizes(self, page_size: int, awareness: str) -> tuple[int, ...]:
+        bypass = self._settings.bypass
+        least = _NEVER_PAST if bypass is None else bypass
+        touches = self._touches(page_size, awareness, (least,) * len(self._caches.shares))
+        whole = max(
+            -(-pages // share)
+            for pages, share in zip(touches.pages, self._caches.shares, strict=True)
+        )
+        return _sizes_around(whole, page_size)
+
+    def _results(
+        self, page_size: int, awareness: str, sizes: tuple[int, ...]
+    ) -> Iterable[CacheResult]:
+        """What is long goes past small caches: sizes differ in what they are shown."""
+        same: dict[tuple[int, ...], list[int]] = {}
+        for size in sizes:
+            same.setdefault(self._least_past(page_size, size), []).append(size)
+        results: dict[tuple[str, int], CacheResult] = {}
+        for least_past, shown_alike in same.items():
+            touches = self._touches(page_size, awareness, least_past)
+            for (policy, size), estimate in self._simulate(
+                touches, f"{self._short_name}, {awareness}", page_size, shown_alike
+            ).items():
+                results[policy, size] = self._result(
+                    touches, policy, awareness, page_size, size, estimate
+                )
+        return [results[policy, size] for policy in self._settings.policies for size in sizes]
+
+    def _result(
+        self,
+        touches: _core.Touches,
+        policy: str,
+        awareness: str,
+        page_size: int,
+        size: int,
+        estimate: Estimate,
+    ) -> CacheResult:
+        return CacheResult(
+            trace=self._source.path,
+            policy=policy,
+            awareness=awareness,
+            page_size=page_size,
+            cache_size=size,
+            aggregators=self._aggregators() if awareness == "aggregated" else None,
+            accesses=len(touches),
+            pages=sum(touches.pages),
+            hits=estimate.hits,
+            misses=estimate.misses,
+            evictions=estimate.evictions,
+            scope=self._settings.scope,
+            caches=sum(accesses > 0 for accesses in touches.accesses),
+            bypassed_accesses=touches.past_accesses,
+            bypassed_bytes=touches.past_bytes,
+            sample=estimate.sample,
+            error=estimate.error,
+        )
+
+    def _aggregators(self) -> int:
+        return self._settings.aggregators or self._source.hosts
+
+    def _frames(self, page_size: int, size: int) -> list[int]:
+        """Of each cache."""
+        return [min(size * share, _MOST_BYTES) // page_size for share in self._caches.shares]
+
+    def _least_past(self, page_size: int, size: int) -> tuple[int, ...]:
+        """Of each cache: accesses of so many bytes go past it."""
+        bypass = self._settings.bypass
+        if bypass is None or self._source.log is None:
+            return (_NEVER_PAST,) * len(self._caches.shares)
+        return tuple(
+            _core.least_past(bypass, frames * page_size) if frames else bypass
+            for frames in self._frames(page_size, size)
+        )
+
+    def _touches(
+        self, page_size: int, awareness: str, least_past: tuple[int, ...]
+    ) -> _core.Touches:
         """One at a time: each takes memory."""
         if self._source.blocks is not None:
-            if "original" not in self._settings.awareness:
-                raise TraceError(f"{self._name}: block ids know no processes to aggregate")
-            for page_size in self._page_sizes():
-                yield _Stream(self._source.blocks, "original", page_size, None)
-            return
-        for page_size in self._page_sizes():
-            for awareness in self._settings.awareness:
-                self._progress(f"dividing {self._name} into pages", 0.0)
-                if awareness == "original":
-                    yield _Stream(self._original(page_size), awareness, page_size, None)
-                else:
-                    aggregators = self._settings.aggregators or self._source.hosts
-                    touches = self._aggregated(page_size, aggregators)
-                    yield _Stream(touches, awareness, page_size, aggregators)
+            return self._source.blocks
+        made_from = (page_size, awareness, least_past)
+        if self._divided is None or self._divided[0] != made_from:
+            self._divided = None
+            self._divided = (made_from, self._divide(page_size, awareness, least_past))
+        return self._divided[1]
 
-    def _original(self, page_size: int) -> _core.Touches:
-        assert self._source.log is not None
-        return self._checked(
-            _core.original_touches(self._source.log, page_size, self._most_touches), page_size
-        )
+    def _divide(self, page_size: int, awareness: str, least_past: tuple[int, ...]) -> _core.Touches:
+        log = self._source.log
+        assert log is not None
+        if len(log) == 0:
+            raise TraceError(f"{self._name}: no process reads or writes in it")
+        window = self._union_window() if awareness == "aggregated" else None
+        done = _core.Progress()
 
-    def _aggregated(self, page_size: int, aggregators: int) -> _core.Touches:
-        assert self._source.log is not None
-        window = self._settings.union_window
-        if window is None and not self._source.marked:
-            window = UNION_WINDOW_S
-            self._warn(
-                f"{self._name}: it marks no collective calls{self._source.collective}; accesses of"
-                f" several processes within {window:g} s are taken for one (--union-window)"
-            )
-        return self._checked(
-            _core.aggregated_touches(
-                self._source.log,
+        def divided() -> _core.Touches | None:
+            if awareness == "original":
+                caches = self._caches.of_process
+                return _core.original_touches(
+                    log, page_size, self._most_touches, caches, list(least_past), done
+                )
+            return _core.aggregated_touches(
+                log,
                 page_size,
                 self._most_touches,
-                aggregators,
+                self._aggregators(),
                 self._settings.collective_buffer,
                 _AS_MARKED if window is None else round(window * 1e9),
-            ),
-            page_size,
-        )
+                least_past[0],
+                done,
+            )
 
-    def _checked(self, touches: _core.Touches | None, page_size: int) -> _core.Touches:
+        stage = f"dividing {self._name} into pages"
+        touches = self._watched(stage, {"": divided}, done, 2 * len(log))[""]
         if touches is None:
             raise TraceError(
                 f"{self._name}: it touches more than {self._most_touches:,} pages of"
                 f" {page_size:,} bytes; use larger pages or raise --memory"
             )
-        if len(touches) == 0:
-            raise TraceError(f"{self._name}: no process reads or writes in it")
         return touches
 
-    def _simulate(self, stream: _Stream, sizes: tuple[int, ...]) -> list[CacheResult]:
-        # A cache that holds every page does not change by being larger.
-        frames = [
-            min(size // stream.page_size, stream.touches.pages, _MOST_FRAMES) for size in sizes
-        ]
-        counts: dict[tuple[str, int], tuple[int, int, int]] = {}
-        stage = f"{one_line(Path(self._source.path).name)}, {stream.awareness}"
+    def _union_window(self) -> float | None:
+        window = self._settings.union_window
+        if window is not None or self._source.marked:
+            return window
+        if not self._warned_of_union:
+            self._warned_of_union = True
+            self._warn(
+                f"{self._name}: it marks no collective calls{self._source.collective}; accesses of"
+                f" several processes within {UNION_WINDOW_S:g} s are taken for one (--union-window)"
+            )
+        return UNION_WINDOW_S
+
+    def _simulate(
+        self, touches: _core.Touches, stage: str, page_size: int, sizes: Sequence[int]
+    ) -> dict[tuple[str, int], Estimate]:
+        done = _core.Progress()
+        rate = self._settings.sample
+        sample = None
+        if rate is not None and rate < 1 and len(touches) > 0:
+            sample = Sample(touches, rate)
+        work: dict[tuple[str, int], Callable[[], Estimate]] = {}
+        whole = 0
+        for size in sizes:
+            frames = [min(count, _MOST_FRAMES) for count in self._frames(page_size, size)]
+            sampled = sample if sample is not None and can_estimate(frames, sample.rate) else None
+            for policy in self._settings.policies:
+                steps = len(touches) if sampled is None else sampled.touches
+                whole += steps * (2 if policy == MIN else 1)
+                work[policy, size] = _job(touches, sampled, policy, frames, done)
+        return self._watched(stage, work, done, whole)
+
+    def _watched(
+        self,
+        stage: str,
+        work: dict[Any, Callable[[], T]],
+        done: _core.Progress,
+        whole: int,
+    ) -> dict[Any, T]:
+        """Does all of the work, and tells meanwhile how much of the `whole` is done."""
         self._progress(stage, 0.0)
         with ThreadPoolExecutor(self._settings.jobs) as pool:
-            futures: dict[Future[list[tuple[int, int, int]]], tuple[str, tuple[int, ...]]] = {}
-            for policy in self._settings.policies:
-                if policy == MIN:
-                    futures[pool.submit(_min_counts, stream.touches, frames)] = (policy, sizes)
-                    continue
-                for size, count in zip(sizes, frames, strict=True):
-                    future = pool.submit(_policy_counts, stream.touches, policy, count)
-                    futures[future] = (policy, (size,))
+            futures: dict[Any, Future[T]] = {key: pool.submit(job) for key, job in work.items()}
             try:
-                for done, future in enumerate(as_completed(futures), 1):
-                    policy, of_sizes = futures[future]
-                    counted = zip(of_sizes, future.result(), strict=True)
-                    counts |= {(policy, size): count for size, count in counted}
-                    self._progress(stage, done / len(futures))
+                left = set(futures.values())
+                while left:
+                    finished, left = wait(left, _POLL_S, FIRST_EXCEPTION)
+                    for future in finished:
+                        future.result()
+                    self._progress(stage, min(1.0, done.done / max(1, whole)))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        return [
-            CacheResult(
-                trace=self._source.path,
-                policy=policy,
-                awareness=stream.awareness,
-                page_size=stream.page_size,
-                cache_size=size,
-                aggregators=stream.aggregators,
-                accesses=len(stream.touches),
-                pages=stream.touches.pages,
-                hits=counts[policy, size][0],
-                misses=counts[policy, size][1],
-                evictions=counts[policy, size][2],
-            )
-            for policy in self._settings.policies
-            for size in sizes
-        ]
+        self._progress(stage, 1.0)
+        return {key: future.result() for key, future in futures.items()}
 
 
-def _policy_counts(touches: _core.Touches, policy: str, frames: int) -> list[tuple[int, int, int]]:
-    return [touches.simulate(policy, frames)]
-
-
-def _min_counts(touches: _core.Touches, frames: list[int]) -> list[tuple[int, int, int]]:
-    """MIN takes in every page that it misses, so that all but the first misses evict one."""
-    counts = []
-    for hits, size in zip(touches.min_hits(frames), frames, strict=True):
-        misses = len(touches) - hits
-        counts.append((hits, misses, max(0, misses - size) if size else 0))
-    return counts
+def _job(
+    touches: _core.Touches,
+    sample: Sample | None,
+    policy: str,
+    frames: list[int],
+    done: _core.Progress,
+) -> Callable[[], Estimate]:
+    if sample is not None:
+        return lambda: sample.estimate(policy, frames, done)
+    return lambda: Estimate(*touches.simulate(policy, frames, done))
 
 
 def _sizes_around(pages: int, page_size: int) -> tuple[int, ...]:

@@ -19,6 +19,11 @@ _NEARLY_ALL = 0.95
 """Of the hits that the largest caches have."""
 _NOTHING = 0.05
 """Points of hit rate."""
+_WHOSE = {
+    "process": "a process",
+    "node": "a process, shared on each node,",
+    "job": "for all processes",
+}
 
 
 @parts_of.register
@@ -80,13 +85,17 @@ def conclusion(group: Sequence[CacheResult]) -> str:
         first = here[0]
         chosen[size] = first if first.hits >= _AS_GOOD * best.hits else best
     most = max(one.hits for one in chosen.values())
+    if not any(one.accesses for one in chosen.values()):
+        return "All accesses are so long that they go past caches of these sizes (--bypass)."
     if most == 0:
         return "No cache of these sizes has a hit."
     one = next(one for one in chosen.values() if one.hits >= _NEARLY_ALL * most)
-    larger = [other.hits for size, other in chosen.items() if size > one.cache_size]
-    gain = 100 * (max(larger, default=one.hits) - one.hits) / one.accesses
+    larger = [other.hit_rate for size, other in chosen.items() if size > one.cache_size]
+    gain = 100 * (max(larger, default=one.hit_rate) - one.hit_rate)
     held = f"{one.cache_size:,} blocks" if one.page_size == 1 else shown_size(one.cache_size)
-    said = f"{one.policy} with {held} for all processes has {one.hit_rate:.1%} hits"
+    said = f"{one.policy} with {held} {_WHOSE[one.scope]} has {one.hit_rate:.1%} hits"
+    if one.sample is not None:
+        said += f" (± {100 * one.error:.1f} points)"
     if bound.get(one.cache_size):
         said += f", {one.hits / bound[one.cache_size]:.0%} of MIN's"
     if not larger:
@@ -106,17 +115,24 @@ def _what_was_shown(group: Sequence[CacheResult], page_size: int) -> list[str]:
         if result.aggregators is not None:
             many = "" if result.aggregators == 1 else "s"
             among = f", collective calls by {result.aggregators:,} aggregator{many}"
+        caches = ""
+        if result.scope != "job":
+            many = "" if result.caches == 1 else "s"
+            caches = f", in {result.caches:,} cache{many}, one for each {result.scope}"
         lines.append(
             f"{result.awareness}: {result.accesses:,} touches of {result.pages:,} pages of"
-            f" {shown_size(page_size)}, {shown_size(result.pages * page_size)}{among}"
+            f" {shown_size(page_size)}, {shown_size(result.pages * page_size)}{among}{caches}"
         )
+    sampled = {one.sample for one in group if one.sample is not None}
+    lines += [f"{rate:.2%} of the pages were simulated where an error stands" for rate in sampled]
     return lines
 
 
 def _table(group: Sequence[CacheResult]) -> Table:
     """Hit rates in percent; the best policy of each column and awareness stands out."""
     sizes = list(dict.fromkeys(result.cache_size for result in group))
-    rates = {(one.awareness, one.policy, one.cache_size): one.hit_rate for one in group}
+    results = {(one.awareness, one.policy, one.cache_size): one for one in group}
+    rates = {key: one.hit_rate for key, one in results.items()}
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("hit rate %")
     for size in sizes:
@@ -133,7 +149,12 @@ def _table(group: Sequence[CacheResult]) -> Table:
             for size, most in zip(sizes, best, strict=True):
                 rate = rates[awareness, policy, size]
                 text = f"{100 * rate:.1f}"
+                if results[awareness, policy, size].sample is not None:
+                    text += f" ± {100 * results[awareness, policy, size].error:.1f}"
                 cells.append(f"[bold]{text}[/]" if rate == most > 0 and policy != MIN else text)
             table.add_row(f"  {policy}", *cells, style="dim" if policy == MIN else None)
+        past = [results[awareness, policies[0], size].bypassed_bytes for size in sizes]
+        if any(past):
+            table.add_row("  bypassed", *map(shown_size, past))
         table.add_section()
     return table
