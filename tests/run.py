@@ -140,6 +140,7 @@ SUITES = (
     # gcc 12's ThreadSanitizer needs the address space that kernels no longer lay out by default.
     Suite("tsan", FULL, "{tsan} build/tsan/{unit} {threaded}", ("tsan-build",), 2400),
     Suite("mpi", FULL, "{pytest} {workers} tests/mpi", ("build",)),
+    Suite("wheel", FULL, "{pytest} tests/wheel", ("build",)),
     Suite("trace", FULL, "{pytest} {workers} tests/trace", ("build",)),
     Suite("apps", FULL, "{pytest} {workers} tests/apps", ("build",), 1800),
     Suite("crash", FULL, "{pytest} {workers} tests/crash tests/faults", ("build",), 3600),

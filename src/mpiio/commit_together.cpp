@@ -3,12 +3,13 @@
 #include "mpiio/agreement.h"
 
 namespace forebay::mpiio {
-namespace {
 
 Status commit(Handle& handle) {
   const HandleLock lock(handle);
   return handle.cached->commit();
 }
+
+namespace {
 
 // Not more than goes to storage as one request.
 bool is_little(const Handle& handle) {

@@ -9,5 +9,7 @@ namespace forebay::mpiio {
 // Called by all ranks, without the handle's lock. Afterwards storage has every byte that they wrote
 // before; else all are told of the failure.
 Status commit_together(Handle& handle);
+// Called by any rank alone, for what its cache holds.
+Status commit(Handle& handle);
 
 }  // namespace forebay::mpiio

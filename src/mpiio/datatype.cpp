@@ -149,7 +149,7 @@ class Numbers {
 
 // A type on the way: its layout and how far apart its copies stand. A null layout says that
 // decoding failed; the layout builders hand it on.
-struct Part {
+struct Component {
   LayoutRef layout;
   int64_t extent = 0;
   int64_t lower_bound = 0;
@@ -162,7 +162,7 @@ std::vector<int64_t> scaled(std::vector<int64_t> numbers, int64_t factor, Exact&
   return numbers;
 }
 
-LayoutRef vector(Numbers& numbers, const Part& part, bool stride_in_bytes) {
+LayoutRef vector(Numbers& numbers, const Component& part, bool stride_in_bytes) {
   const int64_t count = numbers.next();
   const int64_t block_length = numbers.next();
   const int64_t stride = numbers.next();
@@ -171,7 +171,7 @@ LayoutRef vector(Numbers& numbers, const Part& part, bool stride_in_bytes) {
   return exact.ok() ? Layout::repeat(count, stride_bytes, part.copies(block_length)) : nullptr;
 }
 
-LayoutRef indexed(Numbers& numbers, const Part& part, bool displacements_in_bytes) {
+LayoutRef indexed(Numbers& numbers, const Component& part, bool displacements_in_bytes) {
   const int64_t count = numbers.next();
   std::vector<int64_t> block_lengths = numbers.next(count);
   std::vector<int64_t> displacements = numbers.next(count);
@@ -182,7 +182,7 @@ LayoutRef indexed(Numbers& numbers, const Part& part, bool displacements_in_byte
                     : nullptr;
 }
 
-LayoutRef indexed_block(Numbers& numbers, const Part& part, bool displacements_in_bytes) {
+LayoutRef indexed_block(Numbers& numbers, const Component& part, bool displacements_in_bytes) {
   const int64_t count = numbers.next();
   const int64_t block_length = numbers.next();
   std::vector<int64_t> displacements = numbers.next(count);
@@ -194,7 +194,7 @@ LayoutRef indexed_block(Numbers& numbers, const Part& part, bool displacements_i
                     : nullptr;
 }
 
-LayoutRef structure(Numbers& numbers, const std::vector<Part>& parts) {
+LayoutRef structure(Numbers& numbers, const std::vector<Component>& parts) {
   const int64_t count = numbers.next();
   const std::vector<int64_t> block_lengths = numbers.next(count);
   std::vector<int64_t> displacements = numbers.next(count);
@@ -215,7 +215,7 @@ std::vector<std::size_t> innermost_first(std::size_t dimensions, int64_t order) 
 }
 
 // With large counts the integers hold (dimensions, order); without, the order comes last.
-LayoutRef subarray(const Contents& contents, const Part& part) {
+LayoutRef subarray(const Contents& contents, const Component& part) {
   const bool large = !contents.large_counts.empty();
   if (contents.integers.size() < 2) return nullptr;
   const std::size_t dimensions = contents.integers[0];
@@ -270,7 +270,7 @@ struct Distribution {
 
 // Integers: (processes, rank, dimensions, [sizes,] distributions, arguments, process grid, order);
 // large counts hold the sizes where there are any. Ranks are in C order whatever the array's.
-LayoutRef distributed_array(const Contents& contents, const Part& part) {
+LayoutRef distributed_array(const Contents& contents, const Component& part) {
   const bool large = !contents.large_counts.empty();
   const std::vector<int>& integers = contents.integers;
   const std::size_t dimensions = integers[2];
@@ -314,7 +314,7 @@ int64_t index_size(MPI_Datatype type, const Envelope& envelope) {
 }
 
 // Predefined types are one run, but for pairs with padding between value and index.
-LayoutRef predefined(MPI_Datatype type, const Envelope& envelope) {
+LayoutRef predefined_layout(MPI_Datatype type, const Envelope& envelope) {
   MPI_Count size = 0, true_lower = 0, true_extent = 0;
   if (mpi().Type_size_x(type, &size) != MPI_SUCCESS ||
       mpi().Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS)
@@ -327,15 +327,15 @@ LayoutRef predefined(MPI_Datatype type, const Envelope& envelope) {
                            {Layout::block(size - index_bytes), Layout::block(index_bytes)});
 }
 
-Part decode_part(MPI_Datatype type, int nesting);
+Component decode_component(MPI_Datatype type, int nesting);
 
-std::vector<Part> decode_parts(std::span<const MPI_Datatype> types, int nesting) {
-  std::unordered_map<MPI_Datatype, Part> known;
-  std::vector<Part> parts;
+std::vector<Component> decode_components(std::span<const MPI_Datatype> types, int nesting) {
+  std::unordered_map<MPI_Datatype, Component> known;
+  std::vector<Component> parts;
   parts.reserve(types.size());
   for (const MPI_Datatype type : types) {
     const auto [part, is_new] = known.try_emplace(type);
-    if (is_new) part->second = decode_part(type, nesting);
+    if (is_new) part->second = decode_component(type, nesting);
     parts.push_back(part->second);
   }
   return parts;
@@ -345,8 +345,8 @@ LayoutRef derived(MPI_Datatype type, const Envelope& envelope, int nesting) {
   Contents contents;
   if (nesting > deepest_nesting || !contents.get(type, envelope)) return nullptr;
   if (contents.types.empty()) return Layout::block(0);  // a structure of nothing
-  const std::vector<Part> parts = decode_parts(contents.types, nesting + 1);
-  const Part& part = parts[0];
+  const std::vector<Component> parts = decode_components(contents.types, nesting + 1);
+  const Component& part = parts[0];
   Numbers numbers(contents);
   LayoutRef layout;
   switch (envelope.combiner) {
@@ -390,21 +390,22 @@ LayoutRef derived(MPI_Datatype type, const Envelope& envelope, int nesting) {
   return numbers.complete() ? layout : nullptr;
 }
 
-Part decode_part(MPI_Datatype type, int nesting) {
+Component decode_component(MPI_Datatype type, int nesting) {
   Envelope envelope;
   MPI_Count lower_bound = 0, extent = 0;
   if (!get_envelope(type, envelope) ||
       mpi().Type_get_extent_x(type, &lower_bound, &extent) != MPI_SUCCESS)
     return {};
-  return {envelope.predefined() ? predefined(type, envelope) : derived(type, envelope, nesting),
-          extent, lower_bound};
+  return {
+      envelope.predefined() ? predefined_layout(type, envelope) : derived(type, envelope, nesting),
+      extent, lower_bound};
 }
 
 }  // namespace
 
 std::optional<Datatype> decode(MPI_Datatype type) try {
   if (type == mpi().datatype_null) return std::nullopt;
-  const Part whole = decode_part(type, 0);
+  const Component whole = decode_component(type, 0);
   if (!whole.layout) return std::nullopt;
   const Tiling tiling{whole.layout, 0, whole.extent};
   return Datatype{whole.layout, whole.extent, whole.lower_bound, tiling.contiguous()};

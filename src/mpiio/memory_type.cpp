@@ -21,14 +21,14 @@ constexpr std::size_t predefined_slots = 256;
 PredefinedSlot predefined_table[predefined_slots];
 std::mutex predefined_mutex;
 
-uintptr_t key_of(MPI_Datatype type) { return (uintptr_t)type; }
+uintptr_t key_of_type(MPI_Datatype type) { return (uintptr_t)type; }
 
 std::size_t first_slot(uintptr_t key) {
   return (key * 0x9e3779b97f4a7c15u >> 32) % predefined_slots;
 }
 
 const MemoryType* find_predefined(MPI_Datatype type) {
-  const uintptr_t key = key_of(type);
+  const uintptr_t key = key_of_type(type);
   for (std::size_t i = 0, slot = first_slot(key); i < 8;
        ++i, slot = (slot + 1) % predefined_slots) {
     const uintptr_t found = predefined_table[slot].key.load(std::memory_order_acquire);
@@ -41,7 +41,7 @@ const MemoryType* find_predefined(MPI_Datatype type) {
 const MemoryType* remember_predefined(MPI_Datatype type, const MemoryType& decoded) {
   const std::lock_guard guard(predefined_mutex);
   if (const MemoryType* known = find_predefined(type)) return known;
-  const uintptr_t key = key_of(type);
+  const uintptr_t key = key_of_type(type);
   for (std::size_t i = 0, slot = first_slot(key); i < 8;
        ++i, slot = (slot + 1) % predefined_slots) {
     PredefinedSlot& place = predefined_table[slot];

@@ -12,11 +12,6 @@ bool same_on_all_ranks(const Handle& handle, int64_t value) {
   return same_everywhere(agreed[0], agreed[1]);
 }
 
-Status commit(Handle& handle) {
-  const HandleLock lock(handle);
-  return handle.cached->commit();
-}
-
 Status flush_storage(Handle& handle) {
   const HandleLock lock(handle);
   return handle.cached->flush_storage();

@@ -31,7 +31,7 @@ constexpr std::size_t most_reasons = 30;
 // 40000 as 40,000.
 std::string number(int64_t value) {
   std::string text = std::to_string(value);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
   return text;
 }
 

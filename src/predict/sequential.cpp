@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace forebay {
-namespace {
-
-constexpr int64_t first_window_accesses = 4;
-
-}  // namespace
 
 bool SequentialPredictor::Run::continued_by(Extent access, Extent last) const {
   if (contiguous) return access.offset == last.end();

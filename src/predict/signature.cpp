@@ -5,7 +5,6 @@
 namespace forebay {
 namespace {
 
-constexpr int64_t first_window_accesses = 4;
 constexpr uint64_t most_accesses_ahead = 4096;  // where they cost nothing, being the same bytes
 
 // What is predicted is no more than the last few hundred terms; what they are part of is not kept.

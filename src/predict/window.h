@@ -7,6 +7,8 @@
 
 namespace forebay {
 
+inline constexpr int64_t first_window_accesses = 4;
+
 class Window {
  public:
   explicit Window(int64_t largest_bytes) : largest_bytes_(largest_bytes) {}

@@ -25,8 +25,8 @@ namespace {
 
 constexpr std::size_t header_bytes = 4096;
 constexpr uint32_t layout_version = 7;
-constexpr uint64_t share_left_to_others = 8;  // one eighth
-constexpr int attempts = 5000;                // to see a segment ready, a millisecond each at most
+constexpr uint64_t file_system_left_to_others = 8;  // one eighth
+constexpr int attempts = 5000;  // to see a segment ready, a millisecond each at most
 constexpr int open_flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
 
 struct SegmentHeader {
@@ -275,7 +275,7 @@ bool SharedSegment::reserve(std::size_t offset, std::size_t length) {
   struct statvfs info;
   if (fstatvfs(descriptor_, &info) == 0 && info.f_blocks > 0) {
     const uint64_t after = info.f_bavail - std::min<uint64_t>(info.f_bavail, length / info.f_bsize);
-    if (after < info.f_blocks / share_left_to_others) return false;
+    if (after < info.f_blocks / file_system_left_to_others) return false;
   }
   return reserve_file(descriptor_, header_bytes + offset, length);
 }

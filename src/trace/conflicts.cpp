@@ -12,8 +12,8 @@ namespace {
 constexpr uint32_t no_access = std::numeric_limits<uint32_t>::max();
 constexpr uint32_t never = std::numeric_limits<uint32_t>::max();
 constexpr std::size_t piece = 1 << 14;
-constexpr std::size_t most_examples = 8;  // of each separation
-constexpr std::size_t most_sets = 1024;   // of processes that share bytes
+constexpr std::size_t most_examples = 8;         // of each separation
+constexpr std::size_t most_sharing_sets = 1024;  // of processes that share bytes
 
 // Times of damaged files may be anything.
 int64_t minus(int64_t a, int64_t b) {
@@ -167,7 +167,7 @@ Conflicts ConflictFinder::finish(const Order& order) {
         ranges->push_back({access.offset, access.end});
     }
   }
-  found.sharing = sharing_of(std::move(touched), most_sets);
+  found.sharing = sharing_of(std::move(touched), most_sharing_sets);
   if (writes_ && found.sharing.bytes > 0) {
     keep_shared(found.sharing.ranges, order);
     order_ = &order;

@@ -157,7 +157,7 @@ def test_an_interposer_defines_the_entry_points_and_ours(library_directory, abi)
 @pytest.mark.parametrize("abi", INTERPOSERS)
 def test_an_interposer_needs_only_the_system(library_directory, abi):
     libraries = needed(library_directory / f"libforebay_{abi}.so")
-    system = r"(libc|libdl|libm|librt|libpthread|ld-linux-.*)\.so\.\d+"
+    system = r"(libc|libgcc_s|libdl|libm|librt|libpthread|ld-linux-.*)\.so\.\d+"
     assert all(re.fullmatch(system, name) for name in libraries), libraries
 
 

@@ -1,0 +1,15 @@
+# Keeps the debug information of a target apart, as FOREBAY_DEBUG_FILES/<file>.debug, which debuggers
+# find by the name and checksum that the target keeps.
+function(forebay_keep_debug_file target)
+  if(NOT FOREBAY_DEBUG_FILES)
+    return()
+  endif()
+  set(debug_file ${FOREBAY_DEBUG_FILES}/$<TARGET_FILE_NAME:${target}>.debug)
+  add_custom_command(
+    TARGET ${target} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${FOREBAY_DEBUG_FILES}
+    COMMAND ${CMAKE_OBJCOPY} --only-keep-debug $<TARGET_FILE:${target}> ${debug_file}
+    COMMAND ${CMAKE_OBJCOPY} --strip-debug --remove-section=.gnu_debuglink
+            --add-gnu-debuglink=${debug_file} $<TARGET_FILE:${target}>
+    VERBATIM)
+endfunction()
