@@ -67,7 +67,7 @@ def _table(table: Table) -> str:
         for number, row in enumerate(table.rows)
     )
     head = f"<thead><tr>{head}</tr></thead>" if table.show_header else ""
-    style = "margin: 0.4em 0; font: inherit; border-collapse: collapse; font-variant-numeric: tabular-nums"
+    style = "margin: 0.4em 0; font: inherit; border-collapse: collapse"
     return f'<table style="{style}">{title}{head}<tbody>{rows}</tbody></table>'
 
 

@@ -7,7 +7,7 @@ namespace {
 
 // Touches ahead of the present one whose page's place and whose frame are fetched.
 constexpr std::size_t place_ahead = 24;
-constexpr std::size_t frame_ahead = 12;
+constexpr std::size_t page_ahead = 12;
 
 }  // namespace
 
@@ -24,8 +24,8 @@ NumberedCache::NumberedCache(const PolicySpec& policy, uint32_t frames, uint32_t
 
 void NumberedCache::prefetch(std::span<const uint32_t> touches, std::size_t i) const {
   if (i + place_ahead < touches.size()) __builtin_prefetch(&frame_of_[touches[i + place_ahead]]);
-  if (i + frame_ahead >= touches.size()) return;
-  const uint32_t page = touches[i + frame_ahead];
+  if (i + page_ahead >= touches.size()) return;
+  const uint32_t page = touches[i + page_ahead];
   if (frame_of_[page] != no_frame)
     policy_->prefetch(frame_of_[page]);
   else
