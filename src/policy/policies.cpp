@@ -16,11 +16,11 @@ constexpr PolicySpec specs[] = {
     policy_spec<LruPolicy>("lru", "least recently used"),
     policy_spec<FifoPolicy>("fifo", "first in, first out"),
     policy_spec<LfuPolicy>("lfu", "least frequently used"),
-    policy_spec<ArcPolicy>("arc", "adaptive replacement: recency and frequency by what comes back"),
-    policy_spec<SievePolicy>("sieve", "oldest that was not used since it was last passed over"),
+    policy_spec<ArcPolicy>("arc", "adaptive replacement: balances recency and frequency"),
+    policy_spec<SievePolicy>("sieve", "the oldest page without a use since the last look at it"),
     policy_spec<S3FifoPolicy>("s3fifo",
-                              "a small queue for newcomers, a main one for what is used again"),
-    policy_spec<FcfPolicy>("fcf", "fastest commit first of what was not used for long"),
+                              "a small queue for new pages, a main queue for reused ones"),
+    policy_spec<FcfPolicy>("fcf", "the cheapest commit first, among pages unused for long"),
 };
 
 }  // namespace

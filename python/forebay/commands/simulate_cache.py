@@ -76,7 +76,7 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
     f"{name:<8} {meaning}"
     for name, meaning in (
         *((policy.name, policy.meaning) for policy in _core.policies()),
-        (MIN, "Belady's, which knows what comes: the bound for all others"),
+        (MIN, "Belady's optimal policy, which knows the future: the bound for all others"),
     )
 )
 
@@ -91,7 +91,7 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
     type=_list_of(_one_of(POLICIES)),
     default=",".join(POLICIES),
     metavar="NAME,...",
-    help="Replacement policies, of those below.  [default: all]",
+    help="Replacement policies; the list is below.  [default: all]",
 )
 @click.option(
     "--cache-size",
@@ -99,7 +99,7 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
     type=_list_of(parse_size),
     default="",
     metavar="SIZE,...",
-    help="As 16MiB,64MiB; in blocks for traces of block ids."
+    help="Sizes of the cache, for example 16MiB,64MiB; in blocks for traces of block ids."
     "  [default: nine powers of two, up to where the trace fits]",
 )
 @click.option(
@@ -108,21 +108,21 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
     type=_list_of(parse_size),
     default="",
     metavar="SIZE,...",
-    help="[default: 64KiB, as `forebay run`; 1 for traces of block ids]",
+    help="Sizes of a page.  [default: 64KiB, as `forebay run`; 1 for traces of block ids]",
 )
 @click.option(
     "--awareness",
     type=_list_of(_one_of(AWARENESS)),
     default="",
     metavar="NAME,...",
-    help="What the policies are shown: each process's own accesses (original), or what collective"
-    " buffering makes of them (aggregated).  [default: both; original with scopes other than job]",
+    help="Accesses that the policies see: those of each process (original), or the requests after"
+    " collective buffering (aggregated).  [default: both; original with scopes other than job]",
 )
 @click.option(
     "--aggregators",
     type=click.IntRange(1, 1 << 20),
     metavar="N",
-    help="Processes that a collective call is divided among.  [default: one a node]",
+    help="Number of aggregators of a collective call.  [default: one per node]",
 )
 @click.option(
     "--collective-buffer",
@@ -130,15 +130,15 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
     default="16MiB",
     show_default=True,
     metavar="SIZE",
-    help="What an aggregator moves at a time.",
+    help="Bytes that an aggregator moves at a time.",
 )
 @click.option(
     "--union-window",
     type=click.FloatRange(0, 1e9, max_open=True),
     metavar="SECONDS",
-    help="Where no calls are collective: accesses of different processes to a file that begin"
-    f" within so much time are taken for one.  [default: {UNION_WINDOW_S}, where a trace does not"
-    " tell which are]",
+    help="Treat accesses of different processes to a file as one collective call if they begin"
+    f" within this time.  [default: {UNION_WINDOW_S}, if the trace does not tell which calls are"
+    " collective; else off]",
 )
 @click.option(
     "--bypass",
@@ -146,42 +146,44 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
     default=f"{BYPASS_BYTES >> 20}MiB",
     show_default=True,
     metavar="SIZE|off",
-    help="Contiguous accesses at least this long go past the cache, as with `forebay run`, and"
-    " those longer than half of it; off: none do.",
+    help="Contiguous accesses of at least this size bypass the cache, as in `forebay run`; so do"
+    " accesses larger than half of the cache. off: no access bypasses it.",
 )
 @click.option(
     "--scope",
     type=click.Choice(SCOPES),
     default="job",
     show_default=True,
-    help="Who shares a cache: for process and node --cache-size is what each process brings.",
+    help="Processes that share a cache. With process and node, --cache-size is per process.",
 )
 @click.option(
     "--sample",
     type=click.FloatRange(0, 1, min_open=True),
     metavar="RATE",
-    help="Simulate this part of the pages, as 0.01, and state the error.  [default: all pages]",
+    help="Simulate this fraction of the pages, for example 0.01, and state the error."
+    "  [default: all pages]",
 )
 @click.option(
     "--format",
     "file_format",
     type=click.Choice(FORMATS),
     default="auto",
-    help="What the traces are, if not by their beginnings and names.",
+    show_default=False,
+    help="Format of the traces.  [default: told by their names and first bytes]",
 )
 @click.option(
     "--memory",
     type=size_option,
     metavar="SIZE",
-    help="At most, roughly.  [default: half of what is free]",
+    help="Memory to use, roughly.  [default: half of the free memory]",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(1, 1024),
     metavar="N",
-    help="Simulations at a time.  [default: one a core]",
+    help="Simulations that run at the same time.  [default: one per core]",
 )
-@click.option("--json", "as_json", is_flag=True, help="JSON on standard output.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
     "--csv",
     "csv_file",
@@ -189,17 +191,21 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
     is_flag=False,
     flag_value=_STANDARD_OUTPUT,
     metavar="[FILE]",
-    help="CSV, to FILE or to standard output.",
+    help="Write CSV to FILE or to standard output.",
 )
 @click.option(
-    "--parquet", "parquet_file", type=click.Path(path_type=Path), metavar="FILE", help="Parquet."
+    "--parquet",
+    "parquet_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a Parquet table.",
 )
 @click.option(
     "--plot",
     "plot_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A figure, as .svg, .png or .pdf.",
+    help="Draw a figure: .svg, .png or .pdf.",
 )
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 def cache(
@@ -211,11 +217,11 @@ def cache(
     force: bool,
     **settings: Any,
 ) -> None:
-    """Simulate caches for the processes of each TRACE: one for all, or for each its own.
+    """Simulate block caches for the accesses of each TRACE.
 
-    TRACE is what `forebay trace` recorded, a Darshan log with DXT, or a block trace: text
-    (.csv, .txt: ids, `time,id,size`, or `time,process,operation,offset,length`) or libCacheSim's
-    oracleGeneral, also compressed (.zst). docs/simulating.md says more.
+    TRACE is a trace of `forebay trace`, a Darshan log with DXT, or a block trace. A block trace is
+    text (.csv, .txt: ids, `time,id,size`, or `time,process,operation,offset,length`) or
+    libCacheSim's oracleGeneral, and may be compressed (.zst). docs/simulating.md has the details.
     """
     outputs = [file for file in (csv_file, parquet_file, plot_file) if file is not None]
     for file in outputs:
