@@ -44,26 +44,27 @@ MEASURED = [
     )
 ]
 PREAMBLE = """\
-Written by `make bench` from `docs/results.json`; not by hand. Plain and Forebay launches
-alternate in one run on the same directory; each figure is the median over the launches, of
-which each counts with the mean of its files, the first included, or with its first file alone.
-Each speed-up is the median (and its 95 % interval) of the ratios of neighbouring launches; a
-target is missed where the whole interval lies below it. Writing includes opening and closing
-the file. The data is verified on both sides, and the files of both are compared byte for byte.
-A call's cost is processor time of the calling thread on pages that the cache holds already
-(`again`) or not yet (`first`), once it is warm. The last column is the commit that was measured;
-rows of older code are to be measured again (`bench/results.py --stale`). `consistency=mpi` is no
-case of its own: on one node it changes nothing.
+`make bench` writes this page from `docs/results.json`; do not edit it by hand. Plain and Forebay
+launches alternate in one run on the same directory. Each figure is the median over the launches. A
+launch counts with the mean of its files, the first included, or with its first file alone. Each
+speed-up is the median (and its 95 % interval) of the ratios of neighbouring launches. A target is
+missed if the whole interval lies below it. Writing includes opening and closing the file. The data
+is verified on both sides, and the files of both sides are compared byte for byte. The cost of a
+call, once it is warm, is processor time of the calling thread, on pages that the cache already
+holds (`again`) or does not yet hold (`first`). The last column is the commit that was measured;
+rows of older code must be measured again (`bench/results.py --stale`). `consistency=mpi` has no
+case of its own, because it changes nothing on one node.
 """
 
 REMARKS = {
     "gluster": """\
-What `small` reads back through the handle that wrote it is in Forebay's cache: faster than any
-request could be. `stream` goes past that cache on both sides. That its reads are quicker with
-Forebay under Open MPI is the volume's doing, and no gain of Forebay's: what is opened while the
-descriptor that created the file is still open is read from the kernel's page cache (8 MiB in 1 ms
+In `small`, a handle reads back its own writes from Forebay's cache: this is faster than any
+request could be. `stream` goes past that cache on both sides. Under Open MPI its reads are faster
+with Forebay, but this comes from the volume and is no gain of Forebay's. If a file is opened while
+the descriptor that created it is still open, reads come from the kernel's page cache (8 MiB in 1 ms
 instead of 18, in a program without MPI and Forebay). OMPIO reads through the creating descriptor,
-Forebay through one of its own; MPICH closes the creating one before it opens the file again."""
+and Forebay reads through one of its own; MPICH closes the creating descriptor before it opens the
+file again."""
 }
 
 
