@@ -38,6 +38,7 @@ def run(*words: object, folder: Path | None = None, **env: str) -> str:
         env={**kept, **env},
         capture_output=True,
         text=True,
+        errors="replace",
         timeout=600,
         check=False,
     )
