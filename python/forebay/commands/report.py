@@ -35,7 +35,7 @@ from forebay.trace import TraceError, open_trace
 def report(trace: Path, output: Path, against: Path | None, most_runs: int, force: bool) -> None:
     """Write a page about TRACE: a folder of `forebay trace`, or a Darshan log.
 
-    One HTML file with all figures in it, which loads nothing and runs no script.
+    The page is one HTML file that holds all figures and loads nothing else.
     """
     check_output(output, trace, force)
     try:
