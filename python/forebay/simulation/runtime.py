@@ -93,8 +93,8 @@ def simulate_runtime(
         raise TraceError(
             f"{name}: to replay {len(opened):,} accesses takes {needed / 1e9:,.1f} GB of memory"
         )
-    replay = _core.Replay(opened.reader)
-    recorded = replay.options()
+    run = _core.RecordedRun(opened.reader)
+    recorded = run.options()
     wanted = []
     for change in changes:
         for mistake in _core.mistakes(dict(change)):
@@ -116,7 +116,7 @@ def simulate_runtime(
 
     def result(options: dict[str, str]) -> RuntimeResult:
         try:
-            caches = replay.run(options)
+            caches = run.replay(options)
         except ValueError as error:
             raise TraceError(f"{name}: {error}") from error
         return RuntimeResult(

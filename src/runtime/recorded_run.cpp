@@ -1,0 +1,78 @@
+#include "runtime/recorded_run.h"
+
+#include <algorithm>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include "options/options.h"
+#include "page/page_kind.h"
+#include "policy/policy.h"
+#include "predict/predictor.h"
+
+namespace forebay::runtime {
+namespace {
+
+Options parse_options(const std::map<std::string, std::string>& texts) {
+  std::vector<Given> given;
+  for (const auto& [name, value] : texts) given.push_back({name, value});
+  Options options;
+  const auto refuse = [](const Mistake& mistake) {
+    throw std::invalid_argument(mistake.refusal());
+  };
+  apply_options(options, given, Notation::plain, Settable::at_start, refuse);
+  fit_sizes(options, Notation::plain, refuse);
+  return options;
+}
+
+sim::RuntimeSettings settings_of(const Options& options) {
+  sim::RuntimeSettings settings;
+  settings.page_size = options.page_size_bytes;
+  settings.capacity_bytes = options.cache_size_bytes;
+  settings.shards = options.shards;
+  settings.page_kind = find_page_kind(options.page_kind);
+  settings.policy = find_policy(options.policy);
+  settings.predictor = find_predictor(options.predictor);
+  settings.bypass_bytes = options.bypass_bytes;
+  settings.read_ahead_bytes = options.read_ahead_bytes;
+  settings.commit_size_bytes = options.commit_size_bytes;
+  settings.dirty_bound = options.dirty_bound;
+  settings.write_behind = options.write_behind;
+  return settings;
+}
+
+bool is_option(const std::string& name) {
+  return std::ranges::any_of(option_table(), [&](const auto& spec) { return spec.name == name; });
+}
+
+}  // namespace
+
+RecordedRun::RecordedRun(std::shared_ptr<const TraceReader> reader) : reader_(std::move(reader)) {
+  AccessStream stream(reader_);
+  std::vector<BadBlock> bad;
+  stream.next(0, table_, bad);
+}
+
+std::map<std::string, std::string> RecordedRun::options() const {
+  std::map<std::string, std::string> named;
+  if (reader_->job().processes().empty()) return named;
+  std::istringstream lines(reader_->job().processes().front().options);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos) continue;
+    const std::string name = line.substr(0, equals);
+    if (is_option(name)) named[name] = line.substr(equals + 1);
+  }
+  return named;
+}
+
+std::vector<sim::ReplayedCache> RecordedRun::replay(
+    const std::map<std::string, std::string>& options) const {
+  const Options parsed = parse_options(options);
+  const auto sharing = parsed.scope == Scope::process ? sim::Sharing::process : sim::Sharing::node;
+  sim::Replayed replayed = sim::replay(reader_->job(), table_, settings_of(parsed), sharing);
+  if (!replayed.problem.empty()) throw std::invalid_argument(replayed.problem);
+  return std::move(replayed.caches);
+}
+
+}  // namespace forebay::runtime

@@ -1,0 +1,33 @@
+// A run whose caches were traced, to be replayed in simulated caches with its own or other options.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/trace_reader.h"
+#include "sim/replay.h"
+#include "trace/table.h"
+
+namespace forebay::runtime {
+
+class RecordedRun {
+ public:
+  // Reads all accesses.
+  explicit RecordedRun(std::shared_ptr<const TraceReader> reader);
+
+  // Name and text of each option, as the first process recorded them; options that no longer exist
+  // are left out.
+  std::map<std::string, std::string> options() const;
+
+  // What the caches of these options count. Throws std::invalid_argument where an option is wrong,
+  // or the trace cannot be replayed.
+  std::vector<sim::ReplayedCache> replay(const std::map<std::string, std::string>& options) const;
+
+ private:
+  std::shared_ptr<const TraceReader> reader_;
+  trace::Table table_;
+};
+
+}  // namespace forebay::runtime
