@@ -27,6 +27,10 @@ _POINTS = 72
 """An inch."""
 _MOST_CELLS = 32_000
 """Whose values a page holds, of one figure."""
+_FEW_CELLS, _MANY_CELLS = 500, 1000
+_LEAST_SHADE = 0.5
+_POINT_AREA = 10
+"""Square points."""
 _FEWEST_SIZES = 8
 """Classes of a histogram: with fewer, bars would be blocks."""
 
@@ -294,13 +298,18 @@ def _heats(
     if most == 0:
         return
     norm = LogNorm(vmin=0.9, vmax=max(most, 1))
+    small_cells = min(counts.size for counts in kinds) > _MANY_CELLS
+    sparse = small_cells and sum(np.count_nonzero(counts) for counts in kinds) < _FEW_CELLS
     for counts, colour in zip(kinds, colours, strict=True):
+        if sparse:
+            _mark_cells(axes, counts, extent, _shades(colour, _LEAST_SHADE), norm)
+            continue
         axes.imshow(
             np.ma.masked_equal(counts, 0),
             aspect="auto",
             origin="lower" if origin == "lower" else "upper",
             extent=extent,
-            cmap=_shades(colour, 0.35),
+            cmap=_shades(colour, _LEAST_SHADE),
             norm=norm,
             interpolation="nearest",
         )
@@ -314,7 +323,7 @@ def _heats(
             aspect="auto",
             origin="lower",
             extent=(number, number + 1, 0, 1),
-            cmap=_shades(colour, 0.35),
+            cmap=_shades(colour, _LEAST_SHADE),
             norm=norm,
         )
     figure = axes.get_figure(root=True)
@@ -328,6 +337,28 @@ def _heats(
     scale.yaxis.tick_right()
     scale.set_yticks(list(np.log(shown) / np.log(most)), [formatter(value) for value in shown])
     scale.set_title(unit, fontsize=8, loc="left")
+
+
+def _mark_cells(
+    axes: Axes,
+    counts: NDArray[Any],
+    extent: tuple[float, float, float, float],
+    shades: LinearSegmentedColormap,
+    norm: LogNorm,
+) -> None:
+    """Where few cells have a count, each is as large as a point that can be seen."""
+    rows, columns = np.nonzero(counts)
+    left, right, bottom, top = extent
+    axes.scatter(
+        left + (columns + 0.5) * (right - left) / counts.shape[1],
+        bottom + (rows + 0.5) * (top - bottom) / counts.shape[0],
+        s=_POINT_AREA,
+        c=counts[rows, columns],
+        cmap=shades,
+        norm=norm,
+        marker="s",
+        linewidths=0,
+    )
 
 
 def _shades(colour: str, least: float) -> LinearSegmentedColormap:
