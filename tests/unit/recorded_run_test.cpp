@@ -12,9 +12,9 @@ RecordedRun nothing() {
   return RecordedRun(std::make_shared<const TraceReader>(std::vector<std::string>{}));
 }
 
-TEST(RecordedRun, WithoutAProcessHasNoOptionsAndNoCaches) {
+TEST(RecordedRun, WithoutAProcessHasNoOptionsAndCannotBeReplayed) {
   EXPECT_TRUE(nothing().options().empty());
-  EXPECT_TRUE(nothing().replay({}).empty());
+  EXPECT_THROW(nothing().replay({}), std::invalid_argument);
 }
 
 TEST(RecordedRun, RefusesOptionsThatNoRunCanHave) {
