@@ -22,13 +22,15 @@ void bind_replay(nb::module_& module) {
       .def_ro("name", &ReplayedCache::name)
       .def_ro("processes", &ReplayedCache::processes)
       .def_ro("steps", &ReplayedCache::steps)
-      .def_prop_ro("hits", [](const ReplayedCache& c) { return c.counts.hits; })
-      .def_prop_ro("misses", [](const ReplayedCache& c) { return c.counts.misses; })
-      .def_prop_ro("evictions", [](const ReplayedCache& c) { return c.counts.evictions; })
+      .def_prop_ro("hits", [](const ReplayedCache& c) { return c.statistics.hits; })
+      .def_prop_ro("misses", [](const ReplayedCache& c) { return c.statistics.misses; })
+      .def_prop_ro("evictions", [](const ReplayedCache& c) { return c.statistics.evictions; })
       .def_prop_ro("committed_bytes",
-                   [](const ReplayedCache& c) { return c.counts.committed_bytes; })
-      .def_prop_ro("fetched_bytes", [](const ReplayedCache& c) { return c.counts.fetched_bytes; })
-      .def_prop_ro("bypass_bytes", [](const ReplayedCache& c) { return c.counts.bypass_bytes; });
+                   [](const ReplayedCache& c) { return c.statistics.committed_bytes; })
+      .def_prop_ro("fetched_bytes",
+                   [](const ReplayedCache& c) { return c.statistics.fetched_bytes; })
+      .def_prop_ro("bypass_bytes",
+                   [](const ReplayedCache& c) { return c.statistics.bypass_bytes; });
   nb::class_<RecordedRun>(module, "RecordedRun", "A run whose caches were traced.")
       .def(nb::init<std::shared_ptr<const runtime::TraceReader>>(), "reader"_a,
            nb::call_guard<nb::gil_scoped_release>())

@@ -27,21 +27,18 @@ enum class FrameIo : uint32_t {
   filling,     // storage is being read for it; where the tag is odd nobody else may touch it
 };
 
-// The least that a shard needs of a frame.
+// What a shard needs of a frame.
 struct FrameSlot {
-  PageKey key{};  // key.file == 0: free
-  FrameIndex hash_next = no_frame;
-  uint32_t file_slot = 0;
-};
-
-struct alignas(64) Frame {
-  std::atomic<uint64_t> tag{1};
   PageKey key{};                    // key.file == 0: free
   FrameIndex hash_next = no_frame;  // also the free list's link
+  uint32_t file_slot = 0;           // the driver's number of the file, for whoever commits
+};
+
+struct alignas(64) Frame : FrameSlot {
+  std::atomic<uint64_t> tag{1};
   FrameIo io = FrameIo::idle;
   std::atomic<uint32_t> dirty_hint{0};
-  uint32_t file_slot = 0;   // index of the file's entry, for whoever commits
-  uint32_t io_process = 0;  // who does the I/O, while there is some; the driver's number for it
+  uint32_t io_process = 0;  // the process that does the I/O, by the driver's number
 
   bool closed() const { return (tag.load(std::memory_order_relaxed) & 1) != 0; }
 };

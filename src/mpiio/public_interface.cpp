@@ -27,7 +27,7 @@ const std::deque<std::pair<std::string, const OptionSpec*>>& hints() {
 }  // namespace
 
 FOREBAY_PUBLIC void forebay_get_statistics(forebay_statistics* statistics) {
-  runtime::Statistics total;
+  Statistics total;
   for (const mpiio::FileStatistics& file : mpiio::statistics_by_file()) total.add(file.cached);
   *statistics = {total.write_calls,     total.read_calls,     total.write_bytes,
                  total.read_bytes,      total.hits,           total.misses,

@@ -20,8 +20,6 @@
 namespace forebay::mpiio {
 namespace {
 
-using runtime::Statistics;
-
 // Every counter once: its name in the JSON file and its member.
 struct Counter {
   const char* name;

@@ -14,9 +14,9 @@ namespace forebay::mpiio {
 
 // What became of a file, of one process or of several.
 struct FileStatistics {
-  std::string name;            // as the user gave it
-  runtime::Statistics cached;  // what the cache did
-  int64_t opens = 0;           // of each rank
+  std::string name;   // as the user gave it
+  Statistics cached;  // what the cache did
+  int64_t opens = 0;  // of each rank
   int64_t cached_opens = 0;
   // Of the others, and of data accesses that the MPI library carried out, by reason (Uncached).
   std::array<int64_t, uncached_count> uncached_opens{};

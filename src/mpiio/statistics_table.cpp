@@ -12,8 +12,6 @@
 namespace forebay::mpiio {
 namespace {
 
-using runtime::Statistics;
-
 constexpr std::size_t most_columns = 80;
 constexpr int name_columns = 20;
 constexpr std::size_t most_files = 30;  // in a table

@@ -23,13 +23,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/frame.h"
-#include "engine/gain.h"
-#include "engine/local_bypass.h"
+#include "engine/cache_handle.h"
+#include "engine/statistics.h"
 #include "extent/extent.h"
 #include "extent/status.h"
 #include "options/options.h"
-#include "predict/predictor.h"
+#include "runtime/arena.h"
 #include "runtime/registry.h"
 #include "runtime/turn.h"
 #include "storage/storage.h"
@@ -43,30 +42,8 @@ struct Piece {
   int64_t length;
 };
 
-struct Statistics {
-  int64_t write_calls = 0, read_calls = 0;  // the user's
-  int64_t write_bytes = 0, read_bytes = 0;
-  int64_t hits = 0, misses = 0, evictions = 0;    // pages, as the replacement policy counts them
-  int64_t write_requests = 0, read_requests = 0;  // contiguous extents handed to storage
-  int64_t write_syscalls = 0, read_syscalls = 0;
-  int64_t committed_bytes = 0, fetched_bytes = 0;
-  // Calls with contiguous runs that went past the cache, and the bytes of those runs.
-  int64_t bypass_calls = 0, bypass_bytes = 0;
-  int64_t bypass_written_bytes = 0;  // of bypass_bytes
-  int64_t aside_calls = 0;           // of the bypassing ones, because the cache brought no gain
-  int64_t local_calls = 0;           // of those, as expected of a local disk, unmeasured
-  int64_t no_page_calls = 0;         // of the bypassing ones, as there was no memory for a page
-  int64_t commit_ns = 0;             // inside storage's write, for commits
-  int64_t io_ns = 0;                 // time inside read and write (sampled estimate)
-  void add(const Statistics& other);
-};
-
-class ArenaCache;
 class Node;  // this process's attachment to its node: registry, arenas, helper threads
-struct FileEntry;
-struct OpenFile;
-struct Requester;
-struct Seat;
+struct OpenStorage;
 
 // The process's node, made at first use; nullptr (and a Status) when it cannot be had.
 Node* node(const Options& process_options, Status* status);
@@ -85,20 +62,9 @@ int64_t memory_identity(Node& node);
 // beyond that nobody is the first.
 bool first_notice(Node& node, uint64_t number);
 
-// A page's frame as one handle knows it; good as long as the frame's tag is unchanged.
-struct Translation {
-  int64_t page_start = 0;  // file offset of the page
-  int64_t length = 0;      // page size; 0: no translation
-  Frame* frame = nullptr;
-  std::byte* data = nullptr;
-  void* state = nullptr;
-  uint64_t tag = 0;
-  uint64_t busy = 0;  // what Seat::busy says while the frame is used
-};
-
 enum class OpenMode : uint8_t { read_only, write_only, read_write };
 
-class CachedFile {
+class CachedFile final : private HandleServices {
  public:
   // Joins (or creates) the node's entry of the file `path` names; the file must exist. When another
   // handle has it open already, that handle's page size, kind and capacity hold for both, and
@@ -166,81 +132,33 @@ class CachedFile {
   Statistics statistics() const;
 
  private:
-  // Writes or reads: whether the cache is worth its while there.
-  struct Direction {
-    Aside kind;
-    Gain gain;
-    LocalBypass local;
-    uint32_t calls_until_sample = 0;
-  };
-
   CachedFile() = default;
   Status enter(const std::string& path, OpenMode mode, const Options& options,
                const StorageOpener& opener);
   void leave_file(bool discard, const Status& status);
-  void expect_local_speed();
-  void make_predictor();
-  Requester requester(Statistics* statistics);
-  Requester requester();
-  void in_background(std::function<void(const Requester&)> work);
   void note_step(const Turn& turn, CacheStep step, int64_t argument, bool reads = false);
-  Status commit_dirty();
-  Status write_part(Extent part, const std::byte* memory);
-  bool write_translated(Extent part, const std::byte* memory);
-  bool read_translated(Extent part, std::byte* memory);
-  // *storage_ns: the time inside storage (where it is asked for).
-  Status write_direct(Extent extent, const std::byte* memory, int64_t* storage_ns = nullptr);
-  Status read_direct(Extent extent, std::byte* memory, int64_t* got, int64_t* storage_ns = nullptr);
-  Status read_pages(Extent extent, std::byte* memory, int64_t* got);
-  bool bypasses(int64_t length) const;
-  Status write_cached(Extent extent, const std::byte* memory);
-  Status read_cached(Extent extent, std::byte* memory, int64_t* got);
-  // Stepping aside (step_aside.cpp): timed calls, verdicts, and calls past the cache after one.
-  Status write_sampled(Extent extent, const std::byte* memory);
-  Status read_sampled(Extent extent, std::byte* memory, int64_t* got);
-  template <class Direct, class Cached>
-  Status sample(Direction& direction, Extent extent, Direct past_cache, Cached cached);
-  bool is_aside(const Direction& direction) const;
-  bool stays_aside(Direction& direction);
-  bool bypasses_locally(Direction& direction, Extent extent);
-  bool adapts(const Direction& direction, int64_t length) const;
-  bool samples_direct(Direction& direction, Extent extent, uint32_t calls);
-  void judge(Direction& direction);
-  double commit_ns_per_byte() const;
-  bool continues_page(int64_t offset);
-  void tell_of_memory();
-  void begin_call(int64_t& calls);
-  // Counts the user's call, however many of its runs come here.
-  void count_call(int64_t& calls, bool& counted);
-  Status write_run(Extent extent, const std::byte* memory);
-  Status read_run(Extent extent, std::byte* memory, int64_t* transferred);
-  void raise_end(int64_t end);
-  Status write_behind();
-  Status look_ahead(Extent access);
+
+  void commit_in_background(uint32_t target) override;
+  void fetch_in_background(std::span<const Extent> extents) override;
+  CommitCost commit_cost() const override;
+  void tell_of_memory() override;
   void fetch_ahead();
+  void count_background(const Statistics& statistics);
 
   Options options_;
-  OpenMode mode_ = OpenMode::read_only;
   int64_t bound_by_ = 0;
   Node* node_ = nullptr;
-  ArenaCache* arena_ = nullptr;
-  FileEntry* file_ = nullptr;
-  uint32_t file_slot_ = 0;
+  ArenaCache* cache_ = nullptr;
+  FileEntry* entry_ = nullptr;
+  uint32_t slot_ = 0;        // of the entry
   bool takes_over_ = false;  // bytes that an earlier last handle could not commit
   Seat* seat_ = nullptr;
   uint32_t seat_number_ = 0;
-  std::shared_ptr<OpenFile> storage_;
-  bool local_ = false;  // storage is of this node
-  Translation translation_;
-  int64_t last_page_ = -1;  // of the last access: the policy counts a run on one page once
+  std::shared_ptr<OpenStorage> storage_;
+  ArenaFile file_;
+  std::optional<CacheHandle<ArenaDriver>> handle_;
   bool wants_write_through_ = false;
   Statistics statistics_;
-  bool bypass_counted_ = false;  // of the call under way
-  bool aside_counted_ = false;
-  bool no_page_counted_ = false;
-  std::unique_ptr<Predictor> predictor_;  // nullptr: nothing is fetched ahead
-  Direction writes_{writes_aside, {}, {}};
-  Direction reads_{reads_aside, {}, {}};
   mutable std::mutex background_mutex_;
   std::atomic<bool> closing_{false};  // what is still to be fetched ahead is of no use
   std::vector<Extent> to_fetch_;      // predicted, not yet taken up by the helper thread

@@ -175,17 +175,17 @@ int64_t Node::memory_bytes() const {
   return bytes;
 }
 
-ArenaCache* Node::arena(uint32_t number, Status* status) {
+ArenaCache* Node::cache(uint32_t number, Status* status) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  std::unique_ptr<ArenaCache>& arena = arenas_[number];
+  std::unique_ptr<Arena>& arena = arenas_[number];
   if (arena == nullptr) {
-    arena = ArenaCache::join(
-        arena_path(prefix_, number), number, registry_->arena[number], registry_, job(), process_,
-        {[this](uint32_t slot, uint64_t id) { return writable_storage(slot, id); },
-         [this] { (job_ == nullptr ? *this : *job_).begin_care(); }},
-        status);
+    arena = Arena::join(arena_path(prefix_, number), number, registry_->arena[number], *registry_,
+                        job(), process_,
+                        {[this](uint32_t slot, uint64_t id) { return writable_storage(slot, id); },
+                         [this] { (job_ == nullptr ? *this : *job_).begin_care(); }},
+                        status);
   }
-  return arena.get();
+  return arena == nullptr ? nullptr : &arena->cache();
 }
 
 // Once for all processes, before there is a page that could be left dirty: what costs a process
@@ -229,14 +229,14 @@ uint32_t Node::make_changes() { return make(registry_->changes, registry_->chang
 uint32_t Node::make_files() { return make(registry_->files, registry_->files_made); }
 uint32_t Node::make_seats() { return make(registry_->seats, registry_->seats_made); }
 
-std::shared_ptr<OpenFile> Node::storage(uint32_t slot, const StorageOpener& opener, OpenMode mode,
-                                        Status* status) {
+std::shared_ptr<OpenStorage> Node::storage(uint32_t slot, const StorageOpener& opener,
+                                           OpenMode mode, Status* status) {
   const std::lock_guard<std::mutex> guard(mutex_);
   const bool writes = mode != OpenMode::read_only;
-  std::weak_ptr<OpenFile>& known = storages_[{registry_->files[slot].id, writes ? 1 : 0}];
-  std::shared_ptr<OpenFile> file = known.lock();
+  std::weak_ptr<OpenStorage>& known = storages_[{registry_->files[slot].id, writes ? 1 : 0}];
+  std::shared_ptr<OpenStorage> file = known.lock();
   if (file != nullptr) return file;
-  file = std::make_shared<OpenFile>();
+  file = std::make_shared<OpenStorage>();
   file->writable = writes;
   file->readable = true;
   OpenedStorage opened = opener(true, writes);
@@ -259,7 +259,7 @@ Storage* Node::writable_storage(uint32_t slot, uint64_t file_id) {
     const std::lock_guard<std::mutex> guard(mutex_);
     const auto known = storages_.find({file_id, 1});
     if (known != storages_.end()) {
-      if (std::shared_ptr<OpenFile> file = known->second.lock()) {
+      if (std::shared_ptr<OpenStorage> file = known->second.lock()) {
         // It stays open while its pages may need it.
         return adopted_.try_emplace(file_id, Adopted{slot, file}).first->second.file->storage.get();
       }
@@ -271,7 +271,7 @@ Storage* Node::writable_storage(uint32_t slot, uint64_t file_id) {
   const FileEntry& entry = registry_->files[slot];
   if (entry.id != file_id || !still_named(entry)) return nullptr;
   Status status;
-  const std::shared_ptr<OpenFile> file = storage(
+  const std::shared_ptr<OpenStorage> file = storage(
       slot,
       [&](bool readable, bool writable) {
         return find_storage("posix")->open(entry.path, readable, writable);

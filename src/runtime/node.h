@@ -12,7 +12,8 @@
 #include <string>
 #include <thread>
 
-#include "runtime/arena_cache.h"
+#include "runtime/arena.h"
+#include "runtime/cached_file.h"
 #include "runtime/registry.h"
 #include "runtime/shared_segment.h"
 
@@ -39,15 +40,10 @@ class Helper {
 
 // A file's storage in this process, shared by its handles: closing any descriptor of a file would
 // drop the process's locks on it, so there are few.
-struct OpenFile {
+struct OpenStorage {
   std::unique_ptr<Storage> storage;
   bool readable = false;
   bool writable = false;
-};
-
-struct CommitCost {
-  int64_t ns = 0;
-  int64_t bytes = 0;
 };
 
 class Node {
@@ -82,11 +78,11 @@ class Node {
   uint32_t make_changes();
   uint32_t make_files();
   uint32_t make_seats();
-  // The arena of that number, mapped at first use.
-  ArenaCache* arena(uint32_t number, Status* status);
+  // The cache in the arena of that number, mapped at first use.
+  ArenaCache* cache(uint32_t number, Status* status);
   // Storage of the file in `slot`, opened for what `mode` needs.
-  std::shared_ptr<OpenFile> storage(uint32_t slot, const StorageOpener& opener, OpenMode mode,
-                                    Status* status);
+  std::shared_ptr<OpenStorage> storage(uint32_t slot, const StorageOpener& opener, OpenMode mode,
+                                       Status* status);
   // As the storage says, asked once a device and kind of storage: on a network it may cost a
   // message.
   bool is_local(const FileEntry& file, const std::string& kind, Storage& storage);
@@ -144,6 +140,8 @@ class Node {
   Storage* writable_storage(uint32_t slot, uint64_t file_id);
 
   static constexpr int64_t commit_size_bytes = 4 << 20;  // of what others left
+  // A file that its handles have left.
+  ArenaFile without_handle(FileEntry& file, Storage* storage, Statistics& statistics);
   Saved save(FileEntry& file, const Refusal& refusal);
   void forget(FileEntry& file);
   bool enter(const ProcessId& process, bool caretaker, Status* status);
@@ -158,11 +156,11 @@ class Node {
   uint32_t process_ = 0;  // this process's number
   bool looks_only_ = false;
   std::mutex mutex_;
-  std::map<uint32_t, std::unique_ptr<ArenaCache>> arenas_;
-  std::map<std::pair<uint64_t, int>, std::weak_ptr<OpenFile>> storages_;  // by file id and mode
+  std::map<uint32_t, std::unique_ptr<Arena>> arenas_;
+  std::map<std::pair<uint64_t, int>, std::weak_ptr<OpenStorage>> storages_;  // by file id and mode
   struct Adopted {
     uint32_t slot = 0;  // in the registry
-    std::shared_ptr<OpenFile> file;
+    std::shared_ptr<OpenStorage> file;
   };
   std::map<uint64_t, Adopted> adopted_;  // by file id: pages of theirs were committed here
   std::map<std::pair<uint64_t, std::string>, bool> local_;  // by device and kind of storage

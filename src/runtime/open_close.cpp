@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "engine/rules.h"
-#include "runtime/arena_cache.h"
 #include "runtime/cached_file.h"
 #include "runtime/file_identity.h"
+#include "runtime/handle_rules.h"
 #include "runtime/node.h"
 #include "runtime/own_change.h"
 #include "runtime/registry.h"
@@ -163,24 +163,37 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
     if (seat == no_entry) return {Code::no_memory, ENFILE, -1};
     ++entry.handles;
     takes_over_ = entry.kept.exchange(0) != 0;  // what was left is this handle's to commit now
-    file_ = &entry;
-    file_slot_ = slot;
+    entry_ = &entry;
+    slot_ = slot;
     seat_ = &registry.seats[seat];
     seat_number_ = seat;
   }
-  storage_ =
-      node_->storage(file_slot_, opener ? opener : by_path(path, options.storage), mode, &status);
-  if (storage_ != nullptr) arena_ = node_->arena(file_->arena, &status);
-  if (arena_ == nullptr) return status;
-  const ArenaConfig& effective = registry.arena[file_->arena];
+  storage_ = node_->storage(slot_, opener ? opener : by_path(path, options.storage), mode, &status);
+  if (storage_ != nullptr) cache_ = node_->cache(entry_->arena, &status);
+  if (cache_ == nullptr) return status;
+  const ArenaConfig& effective = registry.arena[entry_->arena];
   options_.page_size_bytes = effective.page_size;
   options_.cache_size_bytes = effective.capacity_bytes / sharers(options);
   options_.page_kind = page_kinds()[effective.page_kind]->name();
   options_.policy = policies()[effective.policy].name;
-  mode_ = mode;
-  expect_local_speed();
-  make_predictor();
-  if (joined) arena_->drop(requester(), {0, INT64_MAX}, false);
+  const bool local = node_->is_local(*entry_, options_.storage, *storage_->storage);
+  ArenaFile::Parts parts;
+  parts.entry = entry_;
+  parts.slot = slot_;
+  parts.seat = seat_;
+  parts.seat_number = seat_number_;
+  parts.storage = storage_->storage.get();
+  parts.readable = storage_->readable;
+  parts.writable = storage_->writable;
+  parts.local = local;
+  parts.commit_size_bytes = options_.commit_size_bytes;
+  parts.registry = &registry;
+  parts.job = node_->job();
+  parts.services = this;
+  parts.statistics = &statistics_;
+  file_ = ArenaFile(parts);
+  handle_.emplace(*cache_, file_, rules_of(options_), mode != OpenMode::write_only, local);
+  if (joined) cache_->drop(file_, {0, INT64_MAX}, false);
   if (options_.deterministic) {
     int64_t bytes = 0;
     if (const Status known = size(&bytes); !known.ok()) return known;
@@ -189,41 +202,20 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   return {};
 }
 
-void CachedFile::expect_local_speed() {
-  local_ = node_->is_local(*file_, options_.storage, *storage_->storage);
-  const bool expected =
-      local_ && options_.step_aside == StepAside::automatic && !options_.deterministic;
-  for (Direction* direction : {&writes_, &reads_}) {
-    direction->local = {};
-    if (expected) direction->local.expect(options_.local_bypass_bytes);
-  }
-}
-
-void CachedFile::make_predictor() {
-  const int64_t window = read_ahead_window(options_.read_ahead_bytes, arena_->capacity_bytes());
-  predictor_.reset();
-  if (mode_ != OpenMode::write_only && window > 0)
-    predictor_ = find_predictor(options_.predictor)->make(window, arena_->page_size());
-}
-
 void CachedFile::change_options(const Options& changed) {
   // The helper thread reads them, too.
   node_->helper().cancel(this);
   node_->helper().cancel(&to_fetch_);
-  const bool reads_otherwise = changed.predictor != options_.predictor ||
-                               changed.read_ahead_bytes != options_.read_ahead_bytes;
-  const bool steps_aside_otherwise = changed.step_aside != options_.step_aside ||
-                                     changed.local_bypass_bytes != options_.local_bypass_bytes;
   const Status had_memory = within_memory([&] {
     take_changeable(options_, changed);
-    if (steps_aside_otherwise) expect_local_speed();
-    if (reads_otherwise) make_predictor();
+    file_.set_commit_size(options_.commit_size_bytes);
+    handle_->change_rules(rules_of(options_));
   });
   (void)had_memory;  // without a predictor nothing is fetched ahead
 }
 
 Status CachedFile::close(bool discard) {
-  if (file_ == nullptr) return {};
+  if (entry_ == nullptr) return {};
   if (node_ != nullptr) {
     closing_.store(true, std::memory_order_relaxed);
     node_->helper().cancel(this);
@@ -232,12 +224,12 @@ Status CachedFile::close(bool discard) {
   const Turn turn = this->turn(false);
   note_step(turn, CacheStep::leave, discard ? 1 : 0);
   Status status;
-  if (arena_ != nullptr) {
-    if (!discard) status = commit_dirty();
-    if (wants_write_through_) file_->write_through.fetch_sub(1);
+  if (handle_) {
+    if (!discard) status = handle_->commit();
+    if (wants_write_through_) handle_->end_write_through();
     const Statistics mine = statistics();
     const Status ignored = within_memory([&] {
-      node_->add_commit_cost(file_->identity.device, {mine.commit_ns, mine.committed_bytes});
+      node_->add_commit_cost(entry_->identity.device, {mine.commit_ns, mine.committed_bytes});
     });
     (void)ignored;
   }
@@ -249,20 +241,20 @@ Status CachedFile::close(bool discard) {
 void CachedFile::leave_file(bool discard, const Status& status) {
   const RegistryLock lock(node_->registry());
   // Its bytes stay in the cache as long as others have the file open.
-  if (discard || !status.ok()) file_->keep_end(seat_->end.load());
+  if (discard || !status.ok()) entry_->keep_end(seat_->end.load());
   seat_->file.store(no_entry, std::memory_order_release);
-  if (arena_ == nullptr) {
-    if (takes_over_) file_->kept.store(1);  // for whoever gets further
-  } else if (file_->handles == 1) {
+  if (!handle_) {
+    if (takes_over_) entry_->kept.store(1);  // for whoever gets further
+  } else if (entry_->handles == 1) {
     if (status.ok()) {
-      arena_->drop(requester(), {0, INT64_MAX}, true);
-      leave_job_changes(*file_, node_->job());
+      cache_->drop(file_, {0, INT64_MAX}, true);
+      leave_job_changes(*entry_, node_->job());
     } else {
-      file_->kept.store(1);
+      entry_->kept.store(1);
     }
   }
-  --file_->handles;
-  file_ = nullptr;
+  --entry_->handles;
+  entry_ = nullptr;
 }
 
 CachedFile::~CachedFile() {

@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "runtime/arena_cache.h"
 #include "runtime/node.h"
 #include "runtime/own_change.h"
 
@@ -48,14 +47,27 @@ bool Node::keeps_bytes() const {
 
 int64_t Node::unsaved_bytes(const FileEntry& file) {
   Status status;
-  ArenaCache* cache = arena(file.arena, &status);
+  ArenaCache* cache = this->cache(file.arena, &status);
   return cache == nullptr ? 0 : cache->unsaved_bytes(file.id);
+}
+
+ArenaFile Node::without_handle(FileEntry& file, Storage* storage, Statistics& statistics) {
+  ArenaFile::Parts parts;
+  parts.entry = &file;
+  parts.slot = registry_->files.index_of(file);
+  parts.storage = storage;
+  parts.writable = storage != nullptr;
+  parts.commit_size_bytes = commit_size_bytes;
+  parts.registry = registry_;
+  parts.job = job();
+  parts.statistics = &statistics;
+  return ArenaFile(parts);
 }
 
 Node::Saved Node::save(FileEntry& file, const Refusal& refusal) {
   Saved saved;
   saved.path = file.path;
-  ArenaCache* cache = arena(file.arena, &saved.status);
+  ArenaCache* cache = this->cache(file.arena, &saved.status);
   if (cache == nullptr) return saved;
   saved.bytes = cache->unsaved_bytes(file.id);
   if (saved.bytes == 0) return saved;
@@ -68,8 +80,8 @@ Node::Saved Node::save(FileEntry& file, const Refusal& refusal) {
     return saved;
   }
   Statistics statistics;
-  const Requester who{&file, slot, 0, storage, false, true, commit_size_bytes, &statistics};
-  saved.status = cache->commit(who, {0, INT64_MAX});
+  ArenaFile left = without_handle(file, storage, statistics);
+  saved.status = cache->commit(left, {0, INT64_MAX});
   if (saved.status.ok()) saved.status = storage->flush();
   return saved;
 }
@@ -82,7 +94,7 @@ std::vector<Node::Saved> Node::reap(uint32_t dead, const Refusal& refusal) {
   if (id.pid == 0 || alive(id)) return all;
   Status status;
   for (uint32_t a = 0; a < registry_->arenas; ++a) {
-    if (ArenaCache* cache = arena(a, &status)) cache->end_io_of(dead);
+    if (ArenaCache* cache = this->cache(a, &status)) cache->end_io_of(dead);
   }
   for (Seat& seat : registry_->made_seats()) {
     const uint32_t slot = seat.file.load();
@@ -149,12 +161,10 @@ void Node::discard_kept(FileEntry& file) {
 void Node::forget(FileEntry& file) {
   Status status;
   leave_job_changes(file, job());
-  ArenaCache* cache = arena(file.arena, &status);
+  ArenaCache* cache = this->cache(file.arena, &status);
   if (cache == nullptr) return;
   Statistics statistics;
-  const auto slot = registry_->files.index_of(file);
-  const Requester who{&file, slot, 0, nullptr, false, false, commit_size_bytes, &statistics};
-  cache->drop(who, {0, INT64_MAX}, true);
+  cache->drop(without_handle(file, nullptr, statistics), {0, INT64_MAX}, true);
 }
 
 }  // namespace forebay::runtime

@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "options/options.h"
-#include "page/page_kind.h"
-#include "policy/policy.h"
-#include "predict/predictor.h"
+#include "runtime/handle_rules.h"
 
 namespace forebay::runtime {
 namespace {
@@ -25,19 +23,12 @@ Options parse_options(const std::map<std::string, std::string>& texts) {
   return options;
 }
 
-sim::RuntimeSettings settings_of(const Options& options) {
-  sim::RuntimeSettings settings;
-  settings.page_size = options.page_size_bytes;
-  settings.capacity_bytes = options.cache_size_bytes;
-  settings.shards = options.shards;
-  settings.page_kind = find_page_kind(options.page_kind);
-  settings.policy = find_policy(options.policy);
-  settings.predictor = find_predictor(options.predictor);
-  settings.bypass_bytes = options.bypass_bytes;
-  settings.read_ahead_bytes = options.read_ahead_bytes;
+sim::CacheSettings settings_of(const Options& options) {
+  sim::CacheSettings settings;
+  settings.shape = {find_page_kind(options.page_kind), find_policy(options.policy),
+                    options.page_size_bytes, options.cache_size_bytes, options.shards};
+  settings.handles = rules_of(options);
   settings.commit_size_bytes = options.commit_size_bytes;
-  settings.dirty_bound = options.dirty_bound;
-  settings.write_behind = options.write_behind;
   return settings;
 }
 

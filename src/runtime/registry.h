@@ -10,6 +10,7 @@
 #include <new>
 #include <span>
 
+#include "engine/file_state.h"
 #include "engine/shard.h"
 #include "runtime/lock.h"
 #include "runtime/process.h"
@@ -33,8 +34,6 @@ struct alignas(64) Seat {
   uint32_t process = 0;                  // index in processes
   std::atomic<uint32_t> direct{0};       // within an access past the cache
 };
-
-enum Aside : uint32_t { writes_aside = 1, reads_aside = 2 };
 
 // Which file it is. File systems give the inode of a removed file to another one at once.
 struct FileIdentity {
@@ -66,23 +65,14 @@ struct JobChange {
 };
 
 // One open file; free unless in_use().
-struct alignas(64) FileEntry {
-  uint64_t id = 0;  // PageKey::file; never used twice
+struct alignas(64) FileEntry : FileState {
   FileIdentity identity;
-  std::atomic<uint32_t> handles{0};  // open handles
   // Bytes that storage would not take were left by the last handle: they wait for whoever opens the
   // file again, or for recovery.
   std::atomic<uint32_t> kept{0};
   std::atomic<uint32_t> told{0};  // the user knows that storage would not take what is kept
-  // One past the highest byte that handles now closed have written and storage may still lack.
-  std::atomic<int64_t> unstored_end{0};
   uint32_t arena = no_entry;
-  // Accesses that go past the cache: a fill that overlaps one in time must not keep what it read.
-  std::atomic<uint32_t> direct_writers{0};
-  std::atomic<uint64_t> direct_writes{0};
-  std::atomic<uint32_t> write_through{0};  // handles that want every write committed at once
-  std::atomic<uint32_t> aside{0};          // kinds of calls the cache brings no gain for (Aside)
-  SharedMutex access;                      // held by accesses in atomic mode
+  SharedMutex access;  // held by accesses in atomic mode
   LastChange changed;
   uint32_t job_change = no_entry;  // index in the job's changes, where this is not its registry
   char path[1024] = {};            // by which others may open it to commit; "" if they cannot

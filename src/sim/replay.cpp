@@ -38,11 +38,11 @@ Step step_of(const trace::Routine& routine) {
 
 class Player {
  public:
-  Player(const trace::Job& job, const trace::Table& table, const RuntimeSettings& settings)
+  Player(const trace::Job& job, const trace::Table& table, const CacheSettings& settings)
       : job_(job),
         table_(table),
         cache_(settings),
-        most_bytes_(std::numeric_limits<int64_t>::max() - settings.page_size) {
+        most_bytes_(std::numeric_limits<int64_t>::max() - settings.shape.page_size) {
     for (const trace::Routine& routine : job.routines()) steps_.push_back(step_of(routine));
   }
 
@@ -59,7 +59,7 @@ class Player {
     }
     const auto known = handles_.find(who);
     if (known == handles_.end()) return false;
-    const RuntimeCache::HandleIndex handle = known->second;
+    const InstantCache::HandleIndex handle = known->second;
     switch (step) {
       case Step::leave:
         cache_.close(handle, argument != 0);
@@ -90,10 +90,10 @@ class Player {
     return true;
   }
 
-  const RuntimeCounts& counts() const { return cache_.counts(); }
+  const Statistics& statistics() const { return cache_.statistics(); }
 
  private:
-  void access(RuntimeCache::HandleIndex handle, Step step, std::size_t row) {
+  void access(InstantCache::HandleIndex handle, Step step, std::size_t row) {
     int64_t bytes = table_.requested[row];
     if (table_.offset[row] < 0 || bytes <= 0) return;
     if (table_.contiguous[row] != 0) {
@@ -109,7 +109,7 @@ class Player {
   }
 
   // False: that was the end of the file.
-  bool move(RuntimeCache::HandleIndex handle, Step step, Extent extent) {
+  bool move(InstantCache::HandleIndex handle, Step step, Extent extent) {
     if (step == Step::read) return cache_.read(handle, extent) == extent.length;
     cache_.write(handle, extent);
     return true;
@@ -117,10 +117,10 @@ class Player {
 
   const trace::Job& job_;
   const trace::Table& table_;
-  RuntimeCache cache_;
+  InstantCache cache_;
   int64_t most_bytes_;       // of a file: its last page ends within 63 bits
   std::vector<Step> steps_;  // of each routine
-  std::map<std::pair<uint32_t, int32_t>, RuntimeCache::HandleIndex> handles_;  // process and open
+  std::map<std::pair<uint32_t, int32_t>, InstantCache::HandleIndex> handles_;  // process and open
 };
 
 struct Numbered {
@@ -143,7 +143,7 @@ std::string gap_in(const std::vector<Numbered>& steps) {
 
 }  // namespace
 
-Replayed replay(const trace::Job& job, const trace::Table& table, const RuntimeSettings& settings,
+Replayed replay(const trace::Job& job, const trace::Table& table, const CacheSettings& settings,
                 Sharing sharing) {
   Replayed replayed;
   std::map<std::string, std::vector<Numbered>> steps_of_cache;
@@ -162,10 +162,10 @@ Replayed replay(const trace::Job& job, const trace::Table& table, const RuntimeS
   }
   for (auto& [name, steps] : steps_of_cache) {
     std::sort(steps.begin(), steps.end());
-    RuntimeSettings of_cache = settings;
+    CacheSettings of_cache = settings;
     const int64_t ranks = job.processes()[table.process[steps.front().row]].local_ranks;
-    if (sharing == Sharing::node &&
-        __builtin_mul_overflow(of_cache.capacity_bytes, ranks, &of_cache.capacity_bytes)) {
+    if (sharing == Sharing::node && __builtin_mul_overflow(of_cache.shape.capacity_bytes, ranks,
+                                                           &of_cache.shape.capacity_bytes)) {
       replayed.problem = "its cache would be larger than 63 bits can say";
       return replayed;
     }
@@ -182,7 +182,7 @@ Replayed replay(const trace::Job& job, const trace::Table& table, const RuntimeS
       return replayed;
     }
     replayed.caches.push_back({name, static_cast<uint32_t>(processes_of_cache[name].size()),
-                               steps.size(), player.counts()});
+                               steps.size(), player.statistics()});
   }
   return replayed;
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/runtime_cache.h"
+#include "sim/instant_cache.h"
 #include "trace/job.h"
 #include "trace/table.h"
 
@@ -20,7 +20,7 @@ struct ReplayedCache {
   std::string name;        // the node, or the process's trace file
   uint32_t processes = 0;  // that used it
   uint64_t steps = 0;
-  RuntimeCounts counts;
+  Statistics statistics;
 };
 
 struct Replayed {
@@ -30,7 +30,7 @@ struct Replayed {
 
 // All of a job's accesses, in any order. `settings`: the capacity is a process's share; a node's
 // cache has that of all ranks that the job has there.
-Replayed replay(const trace::Job& job, const trace::Table& table, const RuntimeSettings& settings,
+Replayed replay(const trace::Job& job, const trace::Table& table, const CacheSettings& settings,
                 Sharing sharing);
 
 }  // namespace forebay::sim

@@ -12,15 +12,15 @@
 #include <vector>
 
 #include "runtime/cached_file.h"
-#include "sim/runtime_cache.h"
+#include "runtime/handle_rules.h"
+#include "sim/instant_cache.h"
 #include "temporary_file.h"
 
 namespace forebay::runtime {
 namespace {
 
-using sim::RuntimeCache;
-using sim::RuntimeCounts;
-using sim::RuntimeSettings;
+using sim::CacheSettings;
+using sim::InstantCache;
 
 class Random {
  public:
@@ -55,18 +55,11 @@ class Twins {
     options_.read_ahead_bytes = random.one_in(3) ? 0 : random.below(64 << 10);
     options_.dirty_bound = static_cast<double>(random.below(101)) / 100;
     options_.write_behind = !random.one_in(4);
-    RuntimeSettings settings;
-    settings.page_size = options_.page_size_bytes;
-    settings.capacity_bytes = options_.cache_size_bytes;
-    settings.shards = options_.shards;
-    settings.page_kind = find_page_kind(kind);
-    settings.policy = find_policy(policy);
-    settings.predictor = find_predictor(options_.predictor);
-    settings.bypass_bytes = options_.bypass_bytes;
-    settings.read_ahead_bytes = options_.read_ahead_bytes;
+    CacheSettings settings;
+    settings.shape = {find_page_kind(kind), find_policy(policy), options_.page_size_bytes,
+                      options_.cache_size_bytes, options_.shards};
+    settings.handles = rules_of(options_);
     settings.commit_size_bytes = options_.commit_size_bytes;
-    settings.dirty_bound = options_.dirty_bound;
-    settings.write_behind = options_.write_behind;
     simulated_.emplace(settings);
     for (std::size_t i = 0; i < handles_.size(); ++i) open(i);
   }
@@ -102,18 +95,21 @@ class Twins {
   void compare() const {
     Statistics real = closed_;
     for (const Handle& handle : handles_) real.add(handle.file->statistics());
-    const RuntimeCounts& simulated = simulated_->counts();
+    const Statistics& simulated = simulated_->statistics();
     EXPECT_EQ(simulated.hits, real.hits);
     EXPECT_EQ(simulated.misses, real.misses);
     EXPECT_EQ(simulated.evictions, real.evictions);
     EXPECT_EQ(simulated.committed_bytes, real.committed_bytes);
+    EXPECT_EQ(simulated.fetched_bytes, real.fetched_bytes);
     EXPECT_EQ(simulated.bypass_bytes, real.bypass_bytes);
+    EXPECT_EQ(simulated.bypass_calls, real.bypass_calls);
+    EXPECT_EQ(simulated.read_requests, real.read_requests);
   }
 
  private:
   struct Handle {
     std::unique_ptr<CachedFile> file;
-    RuntimeCache::HandleIndex simulated = 0;
+    InstantCache::HandleIndex simulated = 0;
     std::size_t disk = 0;
   };
 
@@ -175,7 +171,7 @@ class Twins {
   Options options_;
   std::array<test::TemporaryFile, 2> disks_;
   std::array<Handle, 3> handles_;
-  std::optional<RuntimeCache> simulated_;
+  std::optional<InstantCache> simulated_;
   Statistics closed_;
   int64_t run_at_ = 0;
 };

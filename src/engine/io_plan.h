@@ -1,5 +1,5 @@
-// Turns the dirty regions of many pages into the fewest contiguous requests: regions that touch in
-// the file become one, whatever page or rank they came from.
+// A list of requests: the bytes of many pages as the fewest contiguous extents of the file. Regions
+// that touch in the file become one request, whatever page or rank they came from.
 // Settlemyer 4.2.1.1: the evictions of one request leave as one list.
 #pragma once
 
@@ -11,21 +11,26 @@
 
 namespace forebay {
 
-class CommitPlan {
+class IoPlan {
  public:
+  static constexpr uint32_t in_frame = 0xffffffffu;
+
   struct Run {  // a contiguous file extent, made of parts [first_part, first_part + parts)
     Extent extent;
     uint32_t first_part;
     uint32_t parts;
   };
-  struct Part {  // bytes of one frame
+  struct Part {  // bytes of one page
     FrameIndex frame;
     int64_t in_page;  // offset within the page
     int64_t length;
+    uint32_t staged;  // the number of the page beside the frames where the bytes go, or in_frame
   };
 
-  // Regions come in ascending file order: pages ascending, regions ascending within each.
-  void add(FrameIndex frame, int64_t page_offset, Extent region_in_page);
+  // Joins the region with the one added before where they touch in the file.
+  void add(FrameIndex frame, int64_t page_offset, Extent region_in_page,
+           uint32_t staged = in_frame);
+  void sort();  // runs by offset
   void clear();
 
   const std::vector<Run>& runs() const { return runs_; }

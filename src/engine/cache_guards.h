@@ -1,33 +1,28 @@
-// What ArenaCache holds while it works, and gives back however that ends: a shard's lock, a closed
+// What Cache holds while it works, and gives back however that ends: a shard's lock, a closed
 // frame, frames whose I/O is under way. Private to it.
 #pragma once
 
-#include "runtime/arena_cache.h"
+#include "engine/cache.h"
 
-namespace forebay::runtime {
+namespace forebay {
 
 // Held from construction; wait() and pause() give it up in between.
-class ArenaCache::Locked {
+template <typename Driver>
+class Cache<Driver>::Locked {
  public:
-  Locked(ArenaCache& cache, uint32_t shard)
-      : cache_(cache),
-        shard_(shard),
-        driver_(*reinterpret_cast<DriverShard*>(cache.segment_->base() + cache.layout_->driver +
-                                                shard * cache.layout_->driver_stride)) {
-    acquire();
-  }
+  Locked(Cache& cache, uint32_t shard) : cache_(cache), shard_(shard) { acquire(); }
   ~Locked() {
-    if (held_) driver_.lock.unlock();
-    if (signal_) driver_.event.signal();
+    if (held_) cache_.driver_.unlock(shard_);
+    if (signal_) cache_.driver_.signal(shard_);
   }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
 
   void signal_when_done() { signal_ = true; }
   void pause() {
-    driver_.lock.unlock();
+    cache_.driver_.unlock(shard_);
     held_ = false;
-    if (signal_) driver_.event.signal();
+    if (signal_) cache_.driver_.signal(shard_);
     signal_ = false;
   }
   void resume() {
@@ -35,28 +30,28 @@ class ArenaCache::Locked {
     held_ = true;
   }
   void wait() {
-    const uint32_t seen = driver_.event.now();
+    const uint32_t seen = cache_.driver_.events(shard_);
     pause();
-    const bool moved = driver_.event.wait(seen);
+    const bool moved = cache_.driver_.wait(shard_, seen);
     resume();
     if (!moved) cache_.end_io_of_the_dead(shard_);
   }
 
  private:
   void acquire() {
-    if (driver_.lock.lock()) cache_.repair_shard(shard_);
+    if (cache_.driver_.lock(shard_)) cache_.repair_shard(shard_);
   }
-  ArenaCache& cache_;
+  Cache& cache_;
   const uint32_t shard_;
-  DriverShard& driver_;
   bool held_ = true;
   bool signal_ = false;
 };
 
 // A frame that nobody uses without the lock, which the caller holds.
-class ArenaCache::Closed {
+template <typename Driver>
+class Cache<Driver>::Closed {
  public:
-  Closed(const ArenaCache& cache, FrameIndex frame) : cache_(cache), frame_(frame) {
+  Closed(const Cache& cache, FrameIndex frame) : cache_(cache), frame_(frame) {
     cache_.close_frame(frame_);
   }
   ~Closed() { cache_.open_frame(frame_); }
@@ -64,22 +59,23 @@ class ArenaCache::Closed {
   Closed& operator=(const Closed&) = delete;
 
  private:
-  const ArenaCache& cache_;
+  const Cache& cache_;
   const FrameIndex frame_;
 };
 
 // Frames that this process fills, in order; those not done when it ends (memory was refused) are
 // given back as they were.
-class ArenaCache::Filling {
+template <typename Driver>
+class Cache<Driver>::Filling {
  public:
-  Filling(ArenaCache& cache, int64_t most) : cache_(cache) {
+  Filling(Cache& cache, int64_t most) : cache_(cache) {
     claims_.reserve(static_cast<std::size_t>(most));
   }
   ~Filling() {
     for (; done_ < claims_.size(); ++done_) {
       const Claim& claim = claims_[done_];
-      Locked lock(cache_, claim.frame / cache_.shape_.frames_per_shard());
-      cache_.frames_[claim.frame].io = FrameIo::idle;
+      Locked lock(cache_, cache_.shard_number(claim.frame));
+      cache_.frame(claim.frame).io = FrameIo::idle;
       if (claim.fresh) cache_.release_frame(claim.frame);
       lock.signal_when_done();
     }
@@ -94,7 +90,7 @@ class ArenaCache::Filling {
     cache_.begin_io(claim.frame, FrameIo::filling);
     claims_.push_back(claim);
   }
-  void end_next() { cache_.frames_[claims_[done_++].frame].io = FrameIo::idle; }
+  void end_next() { cache_.frame(claims_[done_++].frame).io = FrameIo::idle; }
   // All are done.
   void clear() {
     claims_.clear();
@@ -102,15 +98,16 @@ class ArenaCache::Filling {
   }
 
  private:
-  ArenaCache& cache_;
+  Cache& cache_;
   std::vector<Claim> claims_;
   std::size_t done_ = 0;
 };
 
 // Frames that this process commits; dirty again where that is not said to have succeeded.
-class ArenaCache::Committing {
+template <typename Driver>
+class Cache<Driver>::Committing {
  public:
-  Committing(ArenaCache& cache, std::size_t most) : cache_(cache) { frames_.reserve(most); }
+  Committing(Cache& cache, std::size_t most) : cache_(cache) { frames_.reserve(most); }
   ~Committing() { end(false); }
   Committing(const Committing&) = delete;
   Committing& operator=(const Committing&) = delete;
@@ -120,32 +117,32 @@ class ArenaCache::Committing {
   void begin(FrameIndex frame) {
     // Counted as being committed before it ceases to count as dirty, so that commit() never sees
     // neither.
-    cache_.header_->committing_frames.fetch_add(1);
+    cache_.arena_.header().committing_frames.fetch_add(1);
     cache_.begin_io(frame, FrameIo::committing);
-    cache_.forget_dirty(cache_.frames_[frame]);
+    cache_.forget_dirty(cache_.frame(frame));
     frames_.push_back(frame);
   }
   // The latest had nothing to commit; its lock is still held.
   void take_back() {
-    cache_.frames_[frames_.back()].io = FrameIo::idle;
-    cache_.header_->committing_frames.fetch_sub(1);
+    cache_.frame(frames_.back()).io = FrameIo::idle;
+    cache_.arena_.header().committing_frames.fetch_sub(1);
     frames_.pop_back();
   }
   void end(bool stored) {
     for (; !frames_.empty(); frames_.pop_back()) {
       const FrameIndex f = frames_.back();
-      Locked lock(cache_, f / cache_.shape_.frames_per_shard());
-      cache_.kind_->settle(cache_.state(f), cache_.page_size(), stored);
-      if (!stored) cache_.note_dirty(cache_.frames_[f]);
-      cache_.frames_[f].io = FrameIo::idle;
-      cache_.header_->committing_frames.fetch_sub(1);
+      Locked lock(cache_, cache_.shard_number(f));
+      cache_.kind().settle(cache_.state(f), cache_.page_size(), stored);
+      if (!stored) cache_.note_dirty(cache_.frame(f));
+      cache_.frame(f).io = FrameIo::idle;
+      cache_.arena_.header().committing_frames.fetch_sub(1);
       lock.signal_when_done();
     }
   }
 
  private:
-  ArenaCache& cache_;
+  Cache& cache_;
   std::vector<FrameIndex> frames_;
 };
 
-}  // namespace forebay::runtime
+}  // namespace forebay

@@ -1,8 +1,10 @@
-#include "engine/commit_plan.h"
+#include "engine/io_plan.h"
+
+#include <algorithm>
 
 namespace forebay {
 
-void CommitPlan::add(FrameIndex frame, int64_t page_offset, Extent region) {
+void IoPlan::add(FrameIndex frame, int64_t page_offset, Extent region, uint32_t staged) {
   const int64_t offset = page_offset + region.offset;
   if (runs_.empty() || runs_.back().extent.end() != offset) {
     runs_.push_back({{offset, 0}, static_cast<uint32_t>(parts_.size()), 0});
@@ -10,11 +12,16 @@ void CommitPlan::add(FrameIndex frame, int64_t page_offset, Extent region) {
   Run& run = runs_.back();
   run.extent.length += region.length;
   ++run.parts;
-  parts_.push_back({frame, region.offset, region.length});
+  parts_.push_back({frame, region.offset, region.length, staged});
   bytes_ += region.length;
 }
 
-void CommitPlan::clear() {
+void IoPlan::sort() {
+  std::sort(runs_.begin(), runs_.end(),
+            [](const Run& a, const Run& b) { return a.extent.offset < b.extent.offset; });
+}
+
+void IoPlan::clear() {
   runs_.clear();
   parts_.clear();
   bytes_ = 0;

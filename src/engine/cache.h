@@ -1,0 +1,259 @@
+// The cache: one engine for the runtime, the simulators and the tests of whole nodes. It owns the
+// protocol of a page: find or obtain a frame, claim, fill, publish, evict, commit, drop, truncate,
+// repair. What it needs done is the driver's (driver.h). One object a process and arena.
+//
+//   cache.h         frames, and the parts below put together
+//   cache_guards.h  a shard's lock, a closed frame, frames with I/O under way
+//   cache_pages.h   finding a page or a frame for it; the victim's way out
+//   cache_fill.h    reading through the cache
+//   cache_commit.h  write-back, and forgetting pages
+//   cache_repair.h  what a dead process left half done
+//
+// Lock order: one shard; never two shards, never storage under a shard's lock. An access that waits
+// for a frame holds no claim on another.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "engine/cache_arena.h"
+#include "engine/driver.h"
+#include "engine/page_cursor.h"
+#include "engine/rules.h"
+
+namespace forebay {
+
+// A page's frame as one handle knows it; good as long as the frame's tag is unchanged.
+template <typename Driver>
+struct Translation {
+  int64_t page_start = 0;  // file offset of the page
+  int64_t length = 0;      // page size; 0: no translation
+  Frame* frame = nullptr;
+  [[no_unique_address]] typename Driver::PageBytes bytes{};
+  void* state = nullptr;
+  uint64_t tag = 0;
+  uint64_t use = 0;  // what the handle says while it uses the frame
+};
+
+template <typename Driver>
+class Cache final : private FrameStates {
+ public:
+  using OpenFile = typename Driver::OpenFile;
+  using Translation = forebay::Translation<Driver>;
+
+  // `arena` is attached; both outlive the cache.
+  Cache(CacheArena& arena, Driver& driver) : arena_(arena), driver_(driver) {
+    static_assert(CacheDriver<Driver>);
+  }
+
+  const PageKind& kind() const { return arena_.kind(); }
+  Driver& driver() const { return driver_; }
+  int64_t page_size() const { return arena_.page_size(); }
+  int64_t capacity_bytes() const { return arena_.capacity_bytes(); }
+  uint32_t frames() const { return arena_.frames(); }
+  uint32_t dirty_frames() const {
+    return arena_.header().dirty_frames.load(std::memory_order_relaxed);
+  }
+  // False: no frame has bytes that storage lacks.
+  bool may_be_dirty() const {
+    return arena_.header().dirty_frames.load() != 0 || arena_.header().committing_frames.load() != 0;
+  }
+
+  // The page that holds `part` (which lies within one page), resident and open for translations,
+  // for a write of those bytes; delta pages are filled first where the write is partial. `count`: a
+  // new access for the policy. Code::no_memory: there is no frame at all; write through.
+  Status page_for_write(OpenFile& file, Extent part, bool count, Translation* translation);
+  // The write itself, for kinds that are not lock-free: copies and publishes under the lock.
+  template <typename Source>
+  Status write_locked(OpenFile& file, Extent part, Source source, bool count);
+
+  // Copies `part` of one page out of the cache if all of it is valid. False: it is not.
+  template <typename Target>
+  bool read_resident(OpenFile& file, Extent part, Target target, bool count,
+                     Translation* translation);
+  // Reads `wanted` (any number of pages) through the cache; what is missing is fetched, by whole
+  // pages or only around the wanted bytes. `count_first`: as `count` above, of the first page; all
+  // others are new accesses. *got = bytes before the end of the file.
+  template <typename Target>
+  Status read(OpenFile& file, Extent wanted, Target target, bool whole_pages, bool count_first,
+              int64_t* got);
+  // Fetches the next absent pages, by one list of requests, into frames that can be had without
+  // waiting. False: there are no such frames, or no more pages.
+  bool prefetch(OpenFile& file, PageCursor& pages);
+
+  // Every byte of the file within `range` published before the call is in storage afterwards.
+  Status commit(OpenFile& file, Extent range);
+  // Write-behind: full pages first, until at most `target` frames of the arena are dirty or this
+  // file has none left.
+  Status commit_some(OpenFile& file, uint32_t target);
+  // Forgets the clean bytes of the pages that meet `range`, or all their bytes.
+  void drop(const OpenFile& file, Extent range, bool dirty_too);
+  // Forgets the bytes at and beyond `bytes`.
+  void truncate(const OpenFile& file, int64_t bytes);
+  // Whether the cache has, or is fetching, some byte of `range`.
+  bool any_held(const OpenFile& file, Extent range);
+
+  // Ends the I/O that a dead process had under way: what it was writing is dirty again, what it was
+  // reading is forgotten.
+  void end_io_of(uint32_t process);
+  // Bytes of the file that storage may lack.
+  int64_t unsaved_bytes(uint64_t file);
+
+  // After a publish without the lock that found the frame's hint clear.
+  void note_dirty(Frame& frame);
+
+ private:
+  struct Claim {  // a frame that this process is filling
+    FrameIndex frame;
+    int64_t page_start;
+    bool fresh;  // closed for everybody else, read in place
+  };
+  struct Fetch {
+    Extent extent;            // in the file; empty: nothing is missing
+    int64_t transferred = 0;  // bytes of extent that storage had, and zeros up to the file's end
+    uint32_t staged = IoPlan::in_frame;
+  };
+  class Locked;
+  class Closed;
+  class Filling;
+  class Committing;
+  enum class Got : uint8_t {
+    resident,  // the page's frame
+    placed,    // a frame for the page, closed and empty
+    again,     // the lock was given up meanwhile: look again
+    none,      // not without waiting, or not at all (then the status says why)
+  };
+  enum class Which : uint8_t { all, dirty, full };  // dirty: or being committed; full: and whole
+
+  PageKey key_of(const OpenFile& file, int64_t page) const { return {file.state().id, page}; }
+  Frame& frame(FrameIndex index) const { return arena_.frame(index); }
+  void* state(FrameIndex index) const { return arena_.page_state(index); }
+  uint32_t shard_number(PageKey key) const { return shard_of(key, arena_.shards()); }
+  uint32_t shard_number(FrameIndex index) const { return index / arena_.frames_per_shard(); }
+  Extent whole_page() const { return {0, page_size()}; }
+  Translation translation(FrameIndex index, int64_t page_start) const;
+  template <typename Source>
+  void copy_in(FrameIndex index, Extent region, Source source) const;
+  template <typename Target>
+  void copy_out(FrameIndex index, Extent region, Target target) const;
+
+  // False: nothing was ever cached here.
+  bool has_frames() const {
+    return arena_.header().usable_frames.load(std::memory_order_acquire) != 0;
+  }
+
+  // Under the frame's lock. After close_frame nobody uses the frame without the lock.
+  void close_frame(FrameIndex index) const;
+  void open_frame(FrameIndex index) const;
+  void forget_dirty(Frame& frame);
+  void begin_io(FrameIndex index, FrameIo io) const;
+  void release_frame(FrameIndex index);
+  bool evictable(FrameIndex index) const override { return frame(index).io == FrameIo::idle; }
+  CommitShape commit_shape(FrameIndex index) const override;
+  Got obtain(OpenFile& file, Locked& lock, PageKey key, bool* count, bool wait, FrameIndex* frame,
+             Status* status);
+  bool grow(Shard& shard);
+
+  template <typename Target>
+  Status fill(OpenFile& file, Filling& filling, Extent wanted, Target target, bool whole_pages,
+              int64_t* got);
+  std::vector<Fetch> plan_fetches(const std::vector<Claim>& claims, Extent wanted,
+                                  bool whole_pages);
+  Status fetch(OpenFile& file, const std::vector<Claim>& claims,
+               typename Driver::Staging& staging, std::vector<Fetch>& fetches);
+  Status zero_holes(OpenFile& file, const std::vector<Claim>& claims,
+                    typename Driver::Staging& staging, std::vector<Fetch>& fetches, int64_t* end);
+  void install(const Claim& claim, const Fetch& fetched, typename Driver::Staging& staging);
+
+  bool meets(const Frame& frame, uint64_t file, Extent range) const;
+  bool any_frame(uint64_t file, Extent range);
+  std::vector<FrameIndex> frames_of(uint64_t file, Extent range, Which which);
+  Status commit_frames(OpenFile& file, std::vector<FrameIndex> frames, uint64_t id, bool wait);
+  Status commit_around(OpenFile& file, FrameIndex victim);
+  template <typename Change>
+  void change_frames(const OpenFile& file, Extent range, const Change& change);
+
+  void repair_shard(uint32_t shard);
+  void repair_frame(FrameIndex index);
+  void end_io_of_the_dead(uint32_t shard);
+
+  CacheArena& arena_;
+  Driver& driver_;
+};
+
+template <typename Driver>
+Translation<Driver> Cache<Driver>::translation(FrameIndex index, int64_t page_start) const {
+  Translation t;
+  t.page_start = page_start;
+  t.length = page_size();
+  t.frame = &frame(index);
+  t.bytes = driver_.page_bytes(index);
+  t.state = state(index);
+  t.tag = t.frame->tag.load(std::memory_order_relaxed);
+  t.use = driver_.use_word(index);
+  return t;
+}
+
+template <typename Driver>
+template <typename Source>
+void Cache<Driver>::copy_in(FrameIndex index, Extent region, Source source) const {
+  if constexpr (!std::is_same_v<Source, NoBytes>)
+    Driver::copy_in(driver_.page_bytes(index), region, source);
+}
+
+template <typename Driver>
+template <typename Target>
+void Cache<Driver>::copy_out(FrameIndex index, Extent region, Target target) const {
+  if constexpr (!std::is_same_v<Target, NoBytes>)
+    Driver::copy_out(driver_.page_bytes(index), region, target);
+}
+
+template <typename Driver>
+void Cache<Driver>::close_frame(FrameIndex index) const {
+  frame(index).tag.fetch_add(1, std::memory_order_seq_cst);
+  driver_.drain(index);
+}
+
+template <typename Driver>
+void Cache<Driver>::open_frame(FrameIndex index) const {
+  frame(index).tag.fetch_add(1, std::memory_order_release);
+}
+
+template <typename Driver>
+void Cache<Driver>::note_dirty(Frame& frame) {
+  if (frame.dirty_hint.exchange(1, std::memory_order_seq_cst) == 0) {
+    arena_.header().dirty_frames.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+template <typename Driver>
+void Cache<Driver>::forget_dirty(Frame& frame) {
+  if (frame.dirty_hint.exchange(0, std::memory_order_seq_cst) == 1) {
+    arena_.header().dirty_frames.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+// Named before it is begun: a process that finds the I/O begun knows whose it is.
+template <typename Driver>
+void Cache<Driver>::begin_io(FrameIndex index, FrameIo io) const {
+  frame(index).io_process = driver_.process();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  frame(index).io = io;
+}
+
+template <typename Driver>
+void Cache<Driver>::release_frame(FrameIndex index) {
+  forget_dirty(frame(index));
+  arena_.shard(shard_number(index)).release(index);
+}
+
+}  // namespace forebay
+
+#include "engine/cache_guards.h"
+//
+#include "engine/cache_commit.h"
+#include "engine/cache_fill.h"
+#include "engine/cache_pages.h"
+#include "engine/cache_repair.h"

@@ -1,0 +1,74 @@
+// The memory of one cache: header, shards, frames and page states, found from a base address that
+// may differ from process to process. Page data has its place there too, which only drivers use.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "arena/arena.h"
+#include "engine/shard.h"
+#include "page/page_kind.h"
+
+namespace forebay {
+
+// What one cache is made of.
+struct CacheShape {
+  const PageKind* page_kind = nullptr;
+  const PolicySpec* policy = nullptr;
+  int64_t page_size = 0;       // bytes
+  int64_t capacity_bytes = 0;  // of the whole cache
+  int64_t shards = 0;          // 0: by the number of frames
+};
+
+class CacheArena {
+ public:
+  struct Header {
+    std::atomic<uint32_t> dirty_frames{0};
+    std::atomic<uint32_t> committing_frames{0};
+    std::atomic<uint32_t> usable_frames{0};  // of all shards; none before a page was needed
+  };
+
+  // `driver_shard_bytes`: memory for what the driver keeps of each shard (a lock).
+  CacheArena(const CacheShape& shape, std::size_t driver_shard_bytes);
+
+  const ArenaLayout& layout() const { return layout_; }
+  // The arena stands at `base`, made by create() here or in another process.
+  void attach(std::byte* base);
+  // Makes the arena empty at `base`, in zeroed memory; also attaches.
+  void create(std::byte* base);
+
+  const PageKind& kind() const { return *kind_; }
+  int64_t page_size() const { return shape_.page_size; }
+  uint32_t frames() const { return shape_.frames; }
+  int64_t capacity_bytes() const { return shape_.page_size * shape_.frames; }
+  uint32_t shards() const { return shape_.shards; }
+  uint32_t frames_per_shard() const { return shape_.frames_per_shard(); }
+
+  Header& header() const { return *header_; }
+  Shard& shard(uint32_t number) { return shards_[number]; }
+  Frame* frame_table() const { return frames_; }
+  Frame& frame(FrameIndex index) const { return frames_[index]; }
+  void* page_state(FrameIndex frame) const {
+    return base_ + layout_.page_states + layout_.page_state_stride * frame;
+  }
+  std::byte* page_data(FrameIndex frame) const {
+    return base_ + layout_.data + static_cast<std::size_t>(shape_.page_size) * frame;
+  }
+  std::byte* driver_shard(uint32_t number) const {
+    return base_ + layout_.driver + number * layout_.driver_stride;
+  }
+
+ private:
+  const PageKind* kind_;
+  const PolicySpec* policy_;
+  ArenaShape shape_;
+  ArenaLayout layout_;
+  std::byte* base_ = nullptr;
+  Header* header_ = nullptr;
+  Frame* frames_ = nullptr;
+  std::vector<Shard> shards_;
+};
+
+}  // namespace forebay

@@ -1,0 +1,437 @@
+// The way of an access: one open handle's reads and writes on their way to pages of the cache, or
+// past it. Used by one thread at a time.
+//
+//   cache_handle.h   a write, a read, and what they start in the background
+//   past_cache.h     accesses past the cache
+//   step_aside.h     whether the cache is worth its while
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "engine/cache.h"
+#include "engine/gain.h"
+#include "engine/local_bypass.h"
+#include "predict/predictor.h"
+
+namespace forebay {
+
+enum class SteppingAside : uint8_t { automatic, never, always };
+
+// As the options of the same names.
+struct HandleRules {
+  int64_t bypass_bytes = 1 << 20;
+  int64_t read_ahead_bytes = 4 << 20;
+  int64_t local_bypass_bytes = 8 << 10;
+  double dirty_bound = 0.5;
+  bool write_behind = true;
+  // Nothing happens in the background, and no decision depends on time.
+  bool deterministic = false;
+  SteppingAside step_aside = SteppingAside::automatic;
+  const PredictorSpec* predictor = nullptr;
+};
+
+template <typename Driver>
+class CacheHandle {
+ public:
+  using OpenFile = typename Driver::OpenFile;
+
+  // `reads`: the handle can read. `local`: storage is of this node. `file` and `cache` outlive the
+  // handle.
+  CacheHandle(Cache<Driver>& cache, OpenFile& file, const HandleRules& rules, bool reads,
+              bool local);
+  // Others hold from now on. Nothing of the handle's is under way.
+  void change_rules(const HandleRules& rules);
+
+  // A call of the user's begins; its runs follow.
+  void begin_call(int64_t Statistics::*calls);
+  // Contiguous runs of the file, in order (later runs win where they overlap).
+  template <typename Source>
+  Status write(Extent extent, Source source);
+  // *got = bytes before the end of file.
+  template <typename Target>
+  Status read(Extent extent, Target target, int64_t* got);
+
+  // The size a reader would see: storage's size and uncommitted bytes.
+  Status size(int64_t* bytes);
+  // Every byte written through any handle that shares the cache is handed to storage.
+  Status commit();
+  // Another handle has committed what this one wrote.
+  void note_stored() { file_.forget_end(); }
+  // Cached bytes at and beyond `bytes` are forgotten, dirty ones too. Storage is not touched.
+  void truncate(int64_t bytes);
+  // All writes are committed at once from now on, as long as one handle wants that.
+  Status begin_write_through();
+  void end_write_through();
+
+  // In the background: what the handle asked its driver for.
+  Status commit_behind(OpenFile& background, uint32_t target) {
+    return cache_.commit_some(background, target);
+  }
+
+ private:
+  // Writes or reads: whether the cache is worth its while there.
+  struct Direction {
+    Aside kind;
+    Gain gain;
+    LocalBypass local;
+    uint32_t calls_until_sample = 0;
+  };
+
+  FileState& shared() const { return file_.state(); }
+  Statistics& statistics() const { return file_.statistics(); }
+  void make_predictor();
+  void expect_local_speed();
+  void count_call(int64_t Statistics::*calls, bool& counted);
+  bool bypasses(int64_t length) const;
+  bool continues_page(int64_t offset);
+  void raise_end(int64_t end) { file_.raise_end(end); }
+
+  template <typename Source>
+  bool write_translated(Extent part, Source source);
+  template <typename Target>
+  bool read_translated(Extent part, Target target);
+  template <typename Source>
+  Status write_cached(Extent extent, Source source);
+  template <typename Source>
+  Status write_part(Extent part, Source source);
+  template <typename Target>
+  Status read_cached(Extent extent, Target target, int64_t* got);
+  template <typename Target>
+  Status read_pages(Extent extent, Target target, int64_t* got);
+  Status write_behind();
+  Status look_ahead(Extent access);
+  void no_page();
+
+  // past_cache.h; *storage_ns: the time inside storage (where it is asked for).
+  class Past;
+  template <typename Source>
+  Status write_past(Extent extent, Source source, int64_t* storage_ns = nullptr);
+  template <typename Target>
+  Status read_past(Extent extent, Target target, int64_t* got, int64_t* storage_ns = nullptr);
+
+  // step_aside.h
+  template <typename Source>
+  Status write_sampled(Extent extent, Source source);
+  template <typename Target>
+  Status read_sampled(Extent extent, Target target, int64_t* got);
+  template <typename PastCache, typename Cached>
+  Status sample(Direction& direction, Extent extent, PastCache past_cache, Cached cached);
+  bool is_aside(const Direction& direction) const;
+  bool stays_aside(Direction& direction);
+  bool bypasses_locally(Direction& direction, Extent extent);
+  bool adapts(const Direction& direction, int64_t length) const;
+  bool samples_past(Direction& direction, Extent extent, uint32_t calls);
+  void judge(Direction& direction);
+  double commit_ns_per_byte() const;
+
+  Cache<Driver>& cache_;
+  OpenFile& file_;
+  HandleRules rules_;
+  bool reads_data_;
+  bool local_;
+  Translation<Driver> translation_;
+  int64_t last_page_ = -1;  // of the last access: the policy counts a run on one page once
+  bool bypass_counted_ = false;  // of the call under way
+  bool aside_counted_ = false;
+  bool no_page_counted_ = false;
+  std::unique_ptr<Predictor> predictor_;  // nullptr: nothing is fetched ahead
+  Direction writes_{writes_aside, {}, {}};
+  Direction reads_{reads_aside, {}, {}};
+};
+
+template <typename Driver>
+CacheHandle<Driver>::CacheHandle(Cache<Driver>& cache, OpenFile& file, const HandleRules& rules,
+                                 bool reads, bool local)
+    : cache_(cache), file_(file), rules_(rules), reads_data_(reads), local_(local) {
+  expect_local_speed();
+  make_predictor();
+}
+
+template <typename Driver>
+void CacheHandle<Driver>::change_rules(const HandleRules& rules) {
+  const HandleRules before = std::exchange(rules_, rules);
+  if (before.step_aside != rules.step_aside ||
+      before.local_bypass_bytes != rules.local_bypass_bytes)
+    expect_local_speed();
+  if (before.predictor != rules.predictor || before.read_ahead_bytes != rules.read_ahead_bytes)
+    make_predictor();
+}
+
+template <typename Driver>
+void CacheHandle<Driver>::expect_local_speed() {
+  const bool expected =
+      local_ && rules_.step_aside == SteppingAside::automatic && !rules_.deterministic;
+  for (Direction* direction : {&writes_, &reads_}) {
+    direction->local = {};
+    if (expected) direction->local.expect(rules_.local_bypass_bytes);
+  }
+}
+
+template <typename Driver>
+void CacheHandle<Driver>::make_predictor() {
+  const int64_t window = read_ahead_window(rules_.read_ahead_bytes, cache_.capacity_bytes());
+  predictor_.reset();
+  if (reads_data_ && window > 0)
+    predictor_ = rules_.predictor->make(window, cache_.page_size());
+}
+
+template <typename Driver>
+inline void CacheHandle<Driver>::begin_call(int64_t Statistics::*calls) {
+  ++(statistics().*calls);
+  bypass_counted_ = aside_counted_ = no_page_counted_ = false;
+}
+
+// Counts the user's call, however many of its runs come here.
+template <typename Driver>
+void CacheHandle<Driver>::count_call(int64_t Statistics::*calls, bool& counted) {
+  if (!counted) ++(statistics().*calls);
+  counted = true;
+}
+
+template <typename Driver>
+bool CacheHandle<Driver>::bypasses(int64_t length) const {
+  return goes_past(length, rules_.bypass_bytes, cache_.capacity_bytes()) ||
+         shared().write_through.load(std::memory_order_acquire) != 0;
+}
+
+// Whether an access stays on the page of the one before; remembers the page. Only that page may be
+// used without asking the policy.
+template <typename Driver>
+bool CacheHandle<Driver>::continues_page(int64_t offset) {
+  const int64_t page = offset / cache_.page_size();
+  const bool same = page == last_page_;
+  last_page_ = page;
+  if (!same) translation_ = {};
+  return same;
+}
+
+// Writes ---------------------------------------------------------------------------------------
+
+template <typename Driver>
+template <typename Source>
+inline bool CacheHandle<Driver>::write_translated(Extent part, Source source) {
+  const Translation<Driver>& t = translation_;
+  const int64_t in_page = part.offset - t.page_start;
+  if (in_page < 0 || part.length > t.length - in_page) return false;
+  file_.begin_use(t.use);
+  const bool current = t.frame->tag.load(std::memory_order_seq_cst) == t.tag;
+  if (current) {
+    if constexpr (!std::is_same_v<Source, NoBytes>)
+      Driver::copy_in(t.bytes, {in_page, part.length}, source);
+    cache_.kind().publish(t.state, t.length, {in_page, part.length});
+    if (t.frame->dirty_hint.load(std::memory_order_seq_cst) == 0) cache_.note_dirty(*t.frame);
+  }
+  file_.end_use();
+  return current;
+}
+
+template <typename Driver>
+template <typename Source>
+inline Status CacheHandle<Driver>::write(Extent extent, Source source) {
+  statistics().write_bytes += extent.length;
+  if (extent.empty()) return {};
+  return within_memory([&] {
+    return writes_.calls_until_sample-- == 0 ? write_sampled(extent, source)
+                                             : write_cached(extent, source);
+  });
+}
+
+template <typename Driver>
+template <typename Source>
+Status CacheHandle<Driver>::write_cached(Extent extent, Source source) {
+  if (!write_translated(extent, source)) {
+    if (bypasses(extent.length)) return write_past(extent, source);
+    if (stays_aside(writes_) || bypasses_locally(writes_, extent))
+      return write_past(extent, source);
+    const int64_t page_size = cache_.page_size();
+    for (Extent rest = extent; !rest.empty();) {
+      const int64_t page_end = (rest.offset / page_size + 1) * page_size;
+      const Extent part{rest.offset, std::min(rest.end(), page_end) - rest.offset};
+      const Status status = write_part(part, source + (part.offset - extent.offset));
+      if (!status.ok()) return status;
+      rest = {part.end(), rest.end() - part.end()};
+    }
+  }
+  raise_end(extent.end());
+  return {};
+}
+
+// A part lies within one page.
+template <typename Driver>
+template <typename Source>
+Status CacheHandle<Driver>::write_part(Extent part, Source source) {
+  bool count = !continues_page(part.offset);
+  const Status status = within_memory([&] {
+    if (!cache_.kind().lock_free()) return cache_.write_locked(file_, part, source, count);
+    while (!write_translated(part, source)) {
+      const Status placed = cache_.page_for_write(file_, part, count, &translation_);
+      if (!placed.ok()) return placed;
+      count = false;
+    }
+    return Status::success();
+  });
+  if (status.code == Code::no_memory) {
+    no_page();
+    return write_past(part, source);
+  }
+  if (!status.ok()) return status;
+  const Status ignored = within_memory([this] { return write_behind(); });
+  (void)ignored;  // the bytes stay dirty: sync and close meet the failure and report it
+  return {};
+}
+
+// Write-behind begins in the background at half the dirty bound; at the bound writers take part, so
+// that they cannot outrun storage for long.
+template <typename Driver>
+Status CacheHandle<Driver>::write_behind() {
+  if (!rules_.write_behind) return {};
+  const DirtyBound bound(rules_.dirty_bound, cache_.frames());
+  const uint32_t dirty = cache_.dirty_frames();
+  if (dirty <= bound.begin()) return {};
+  if (dirty > bound.most() || rules_.deterministic)
+    return cache_.commit_some(file_, bound.begin());
+  file_.commit_in_background(bound.background());
+  return {};
+}
+
+template <typename Driver>
+void CacheHandle<Driver>::no_page() {
+  count_call(&Statistics::no_page_calls, no_page_counted_);
+  file_.tell_of_memory();
+}
+
+// Reads ----------------------------------------------------------------------------------------
+
+template <typename Driver>
+template <typename Target>
+inline bool CacheHandle<Driver>::read_translated(Extent part, Target target) {
+  const Translation<Driver>& t = translation_;
+  const int64_t in_page = part.offset - t.page_start;
+  if (in_page < 0 || part.length > t.length - in_page) return false;
+  file_.begin_use(t.use);
+  const bool held = t.frame->tag.load(std::memory_order_seq_cst) == t.tag &&
+                    cache_.kind().holds(t.state, t.length, {in_page, part.length});
+  if constexpr (!std::is_same_v<Target, NoBytes>) {
+    if (held) Driver::copy_out(t.bytes, {in_page, part.length}, target);
+  }
+  file_.end_use();
+  return held;
+}
+
+template <typename Driver>
+template <typename Target>
+inline Status CacheHandle<Driver>::read(Extent extent, Target target, int64_t* got) {
+  *got = 0;
+  if (extent.empty()) return {};
+  const Status status = within_memory([&] {
+    return reads_.calls_until_sample-- == 0 ? read_sampled(extent, target, got)
+                                            : read_cached(extent, target, got);
+  });
+  if (!status.ok()) *got = 0;
+  // What goes past the cache would not find there what was fetched ahead.
+  if (*got > 0 && !bypasses(extent.length) && !reads_.local.takes(extent.length)) {
+    const Status ahead = within_memory([&] { return look_ahead(extent); });
+    // A read of these bytes will meet the failure itself.
+    if (ahead.code == Code::no_memory) predictor_.reset();
+  }
+  statistics().read_bytes += *got;
+  return status;
+}
+
+template <typename Driver>
+template <typename Target>
+Status CacheHandle<Driver>::read_cached(Extent extent, Target target, int64_t* got) {
+  *got = extent.length;
+  if (read_translated(extent, target)) return {};
+  if (bypasses(extent.length)) return read_past(extent, target, got);
+  if ((stays_aside(reads_) && !cache_.any_held(file_, extent)) || bypasses_locally(reads_, extent))
+    return read_past(extent, target, got);
+  return read_pages(extent, target, got);
+}
+
+template <typename Driver>
+template <typename Target>
+Status CacheHandle<Driver>::read_pages(Extent extent, Target target, int64_t* got) {
+  const int64_t page_size = cache_.page_size();
+  const bool one_page = extent.offset / page_size == (extent.end() - 1) / page_size;
+  const bool same_page = continues_page(extent.offset);
+  if (one_page && cache_.read_resident(file_, extent, target, !same_page, &translation_)) {
+    *got = extent.length;
+    return {};
+  }
+  // Where nothing is known of what comes next, no more than what is asked for is fetched.
+  const bool whole_pages = predictor_ && predictor_->predicts();
+  Status status = within_memory(
+      [&] { return cache_.read(file_, extent, target, whole_pages, !same_page, got); });
+  if (status.code == Code::no_memory) {
+    no_page();
+    status = read_past(extent, target, got);
+  }
+  continues_page(extent.end() - 1);
+  return status;
+}
+
+template <typename Driver>
+Status CacheHandle<Driver>::look_ahead(Extent access) {
+  if (!predictor_) return {};
+  const std::span<const Extent> fetch = predictor_->access(access);
+  if (fetch.empty()) return {};
+  if (!rules_.deterministic) {
+    file_.fetch_in_background(fetch);
+    return {};
+  }
+  PageCursor pages(fetch, cache_.page_size());
+  while (cache_.prefetch(file_, pages)) {
+  }
+  return {};
+}
+
+// Beside accesses ------------------------------------------------------------------------------
+
+template <typename Driver>
+Status CacheHandle<Driver>::size(int64_t* bytes) {
+  const Status status = file_.storage_size(bytes);
+  if (status.ok()) *bytes = std::max(*bytes, file_.written_end());
+  return status;
+}
+
+template <typename Driver>
+Status CacheHandle<Driver>::commit() {
+  int64_t unstored = shared().unstored_end.load();
+  const Status status = within_memory([this] { return cache_.commit(file_, {0, INT64_MAX}); });
+  if (!status.ok()) return status;
+  // All bytes written through this handle are in storage, and its size counts them; so are those
+  // that closed handles had left before.
+  note_stored();
+  shared().unstored_end.compare_exchange_strong(unstored, 0);
+  return status;
+}
+
+template <typename Driver>
+void CacheHandle<Driver>::truncate(int64_t bytes) {
+  cache_.truncate(file_, bytes);
+  file_.truncate_ends(bytes);
+  if (shared().unstored_end.load() > bytes) shared().unstored_end.store(bytes);
+}
+
+template <typename Driver>
+Status CacheHandle<Driver>::begin_write_through() {
+  shared().write_through.fetch_add(1, std::memory_order_acq_rel);
+  const Status status = commit();
+  cache_.drop(file_, {0, INT64_MAX}, false);  // ends all translations too
+  return status;
+}
+
+template <typename Driver>
+void CacheHandle<Driver>::end_write_through() {
+  shared().write_through.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+}  // namespace forebay
+
+#include "engine/past_cache.h"
+//
+#include "engine/step_aside.h"

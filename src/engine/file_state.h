@@ -1,0 +1,23 @@
+// What all handles of an open file share: in memory of the node where several processes have it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace forebay {
+
+enum Aside : uint32_t { writes_aside = 1, reads_aside = 2 };
+
+struct FileState {
+  uint64_t id = 0;                   // PageKey::file; never used twice
+  std::atomic<uint32_t> handles{0};  // open handles
+  // One past the highest byte that handles now closed have written and storage may still lack.
+  std::atomic<int64_t> unstored_end{0};
+  // Accesses that go past the cache: a fill that overlaps one in time must not keep what it read.
+  std::atomic<uint32_t> direct_writers{0};
+  std::atomic<uint64_t> direct_writes{0};
+  std::atomic<uint32_t> write_through{0};  // handles that want every write committed at once
+  std::atomic<uint32_t> aside{0};          // kinds of calls the cache brings no gain for (Aside)
+};
+
+}  // namespace forebay

@@ -1,0 +1,66 @@
+// Accesses past the cache: coherent with it at any time. Settlemyer 4.1.1: requests that the cache
+// is not worth its while for go to storage, and cached pages are made to agree.
+#pragma once
+
+#include "engine/cache_handle.h"
+
+namespace forebay {
+
+// An access past the cache, as fills see it.
+template <typename Driver>
+class CacheHandle<Driver>::Past {
+ public:
+  explicit Past(OpenFile& file) : file_(file) {
+    file_.state().direct_writers.fetch_add(1, std::memory_order_seq_cst);
+    file_.note_past(true);
+  }
+  ~Past() {
+    file_.state().direct_writes.fetch_add(1, std::memory_order_seq_cst);
+    file_.note_past(false);
+    file_.state().direct_writers.fetch_sub(1, std::memory_order_seq_cst);
+  }
+  Past(const Past&) = delete;
+  Past& operator=(const Past&) = delete;
+
+ private:
+  OpenFile& file_;
+};
+
+template <typename Driver>
+template <typename Source>
+Status CacheHandle<Driver>::write_past(Extent extent, Source source, int64_t* storage_ns) {
+  count_call(&Statistics::bypass_calls, bypass_counted_);
+  statistics().bypass_bytes += extent.length;
+  statistics().bypass_written_bytes += extent.length;
+  const Past past(file_);
+  Status status;
+  // What was cached before this write must not be committed over it.
+  if (cache_.any_held(file_, extent)) status = cache_.commit(file_, extent);
+  if (status.ok())
+    status = file_.write_past(extent, source, cache_.may_be_dirty(), storage_ns);
+  if (cache_.any_held(file_, extent)) cache_.drop(file_, extent, false);
+  return status;
+}
+
+template <typename Driver>
+template <typename Target>
+Status CacheHandle<Driver>::read_past(Extent extent, Target target, int64_t* got,
+                                      int64_t* storage_ns) {
+  count_call(&Statistics::bypass_calls, bypass_counted_);
+  statistics().bypass_bytes += extent.length;
+  *got = 0;
+  Status status;
+  if (cache_.any_held(file_, extent)) status = cache_.commit(file_, extent);
+  if (!status.ok()) return status;
+  status = file_.read_past(extent, target, got, storage_ns);
+  if (!status.ok() || *got == extent.length) return status;
+  // A hole between storage's end and bytes that are still cached reads as zeros.
+  int64_t end;
+  status = size(&end);
+  const int64_t known = std::clamp<int64_t>(end - extent.offset, *got, extent.length);
+  Driver::zero(target + *got, known - *got);
+  *got = known;
+  return status;
+}
+
+}  // namespace forebay

@@ -1,0 +1,29 @@
+#include "engine/statistics.h"
+
+namespace forebay {
+
+void Statistics::add(const Statistics& other) {
+  write_calls += other.write_calls;
+  read_calls += other.read_calls;
+  write_bytes += other.write_bytes;
+  read_bytes += other.read_bytes;
+  hits += other.hits;
+  misses += other.misses;
+  evictions += other.evictions;
+  write_requests += other.write_requests;
+  read_requests += other.read_requests;
+  write_syscalls += other.write_syscalls;
+  read_syscalls += other.read_syscalls;
+  committed_bytes += other.committed_bytes;
+  fetched_bytes += other.fetched_bytes;
+  bypass_calls += other.bypass_calls;
+  bypass_bytes += other.bypass_bytes;
+  bypass_written_bytes += other.bypass_written_bytes;
+  aside_calls += other.aside_calls;
+  local_calls += other.local_calls;
+  no_page_calls += other.no_page_calls;
+  commit_ns += other.commit_ns;
+  io_ns += other.io_ns;
+}
+
+}  // namespace forebay

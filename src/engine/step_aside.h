@@ -1,0 +1,125 @@
+// Measures whether the cache is worth its while and goes past it where it is not. Going past it is
+// coherent at any time, so a verdict needs no agreement: it stands in the file's state, where every
+// handle of the node sees it at its next page. The driver tells the time.
+#pragma once
+
+#include "engine/cache_handle.h"
+
+namespace forebay {
+
+template <typename Driver>
+bool CacheHandle<Driver>::is_aside(const Direction& direction) const {
+  return (shared().aside.load(std::memory_order_relaxed) & direction.kind) != 0;
+}
+
+template <typename Driver>
+bool CacheHandle<Driver>::adapts(const Direction& direction, int64_t length) const {
+  return rules_.step_aside == SteppingAside::automatic && !rules_.deterministic &&
+         !bypasses(length) && !is_aside(direction);
+}
+
+// A sample past the cache is taken only where none of its bytes is held: elsewhere it would first
+// have to commit what the page has, and measure (and cause) that instead.
+template <typename Driver>
+bool CacheHandle<Driver>::samples_past(Direction& direction, Extent extent, uint32_t calls) {
+  return direction.gain.direct_sample_due(calls, extent.length * calls) &&
+         !cache_.any_held(file_, extent);
+}
+
+// Counts such a call.
+template <typename Driver>
+bool CacheHandle<Driver>::bypasses_locally(Direction& direction, Extent extent) {
+  if (direction.kind == writes_aside)
+    direction.local.note_write(extent.length);
+  else
+    direction.local.note_read();
+  if (!direction.local.takes(extent.length) || cache_.any_held(file_, extent)) return false;
+  if (!aside_counted_) ++statistics().local_calls;
+  count_call(&Statistics::aside_calls, aside_counted_);
+  return true;
+}
+
+// Times a call that goes through the cache or, at times, past it. Two looks at the clock cost as
+// much as a small call: of those one in so many is timed.
+template <typename Driver>
+template <typename PastCache, typename Cached>
+Status CacheHandle<Driver>::sample(Direction& direction, Extent extent, PastCache past_cache,
+                                   Cached cached) {
+  constexpr uint32_t small_calls_a_sample = 32;
+  constexpr int64_t small_call_bytes = 16 << 10;
+  constexpr uint32_t local_calls_a_sample = 8;  // of those believed to be quick
+  const bool local = !bypasses(extent.length) && bypasses_locally(direction, extent);
+  const uint32_t calls = local                              ? local_calls_a_sample
+                         : extent.length < small_call_bytes ? small_calls_a_sample
+                                                            : 1;
+  direction.calls_until_sample = calls - 1;
+  const bool measures = local || adapts(direction, extent.length);
+  const bool direct = local || (measures && samples_past(direction, extent, calls));
+  int64_t storage_ns = 0;
+  const int64_t before = Driver::now_ns();
+  const Status status = direct ? past_cache(&storage_ns) : cached();
+  const int64_t spent = Driver::now_ns() - before;
+  statistics().io_ns += spent * calls;
+  if (!measures || !status.ok()) return status;
+  if (local) {
+    direction.local.took(storage_ns, extent.length);
+  } else if (direct) {
+    direction.gain.direct(storage_ns, extent.length);
+    judge(direction);
+  } else {
+    direction.gain.cached(spent, extent.length);
+  }
+  return status;
+}
+
+template <typename Driver>
+template <typename Source>
+Status CacheHandle<Driver>::write_sampled(Extent extent, Source source) {
+  return sample(
+      writes_, extent, [&](int64_t* ns) { return write_past(extent, source, ns); },
+      [&] { return write_cached(extent, source); });
+}
+
+template <typename Driver>
+template <typename Target>
+Status CacheHandle<Driver>::read_sampled(Extent extent, Target target, int64_t* got) {
+  return sample(
+      reads_, extent, [&](int64_t* ns) { return read_past(extent, target, got, ns); },
+      [&] { return read_cached(extent, target, got); });
+}
+
+template <typename Driver>
+void CacheHandle<Driver>::judge(Direction& direction) {
+  // A read costs no commit.
+  const double commit = direction.kind == writes_aside ? commit_ns_per_byte() : 0;
+  if (direction.gain.judge(commit)) {
+    shared().aside.fetch_or(direction.kind, std::memory_order_relaxed);
+  }
+}
+
+template <typename Driver>
+bool CacheHandle<Driver>::stays_aside(Direction& direction) {
+  if (rules_.step_aside == SteppingAside::always) {
+    count_call(&Statistics::aside_calls, aside_counted_);
+    return true;
+  }
+  if (!is_aside(direction) || rules_.step_aside != SteppingAside::automatic) return false;
+  if (direction.gain.stay_aside()) {
+    count_call(&Statistics::aside_calls, aside_counted_);
+    return true;
+  }
+  shared().aside.fetch_and(~direction.kind, std::memory_order_relaxed);
+  return false;
+}
+
+// What this handle's commits cost, and those of earlier handles on the same device; negative while
+// too little is known.
+template <typename Driver>
+double CacheHandle<Driver>::commit_ns_per_byte() const {
+  constexpr int64_t enough_bytes = 1 << 20;
+  const CommitCost cost = file_.commit_cost();
+  if (cost.bytes < enough_bytes) return -1;
+  return static_cast<double>(cost.ns) / static_cast<double>(cost.bytes);
+}
+
+}  // namespace forebay

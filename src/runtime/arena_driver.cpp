@@ -1,0 +1,177 @@
+#include "runtime/arena_driver.h"
+
+#include <algorithm>
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "runtime/memory_groups.h"
+#include "runtime/own_change.h"
+#include "runtime/process.h"
+
+namespace forebay::runtime {
+
+// Ends and accesses past the cache ---------------------------------------------------------------
+
+int64_t ArenaFile::written_end() const {
+  const Registry& registry = *parts_.registry;
+  int64_t end = parts_.entry->unstored_end.load(std::memory_order_acquire);
+  const uint32_t seats = registry.seats_in_use.load(std::memory_order_acquire);
+  for (uint32_t s = 0; s < seats; ++s) {
+    const Seat& seat = registry.seats[s];
+    if (seat.file.load(std::memory_order_acquire) != parts_.slot) continue;
+    end = std::max(end, seat.end.load(std::memory_order_acquire));
+  }
+  return end;
+}
+
+void ArenaFile::truncate_ends(int64_t bytes) const {
+  Registry& registry = *parts_.registry;
+  const uint32_t seats = registry.seats_in_use.load(std::memory_order_acquire);
+  for (uint32_t s = 0; s < seats; ++s) {
+    Seat& seat = registry.seats[s];
+    if (seat.file.load(std::memory_order_acquire) != parts_.slot) continue;
+    if (seat.end.load() > bytes) seat.end.store(bytes);
+  }
+}
+
+Status ArenaFile::write_past(Extent extent, const std::byte* memory, bool may_be_dirty,
+                             int64_t* storage_ns) const {
+  const Segment segment{const_cast<std::byte*>(memory), extent.length};
+  const Request request{extent.offset, {&segment, 1}};
+  StorageCounters counters;
+  const int64_t before = storage_ns == nullptr ? 0 : now_ns();
+  std::optional<NotedWrite> noted;
+  if (parts_.registry->recoverable)
+    // A local file's times are by the clock that this write is noted by: nothing is to be asked.
+    noted.emplace(*parts_.entry, parts_.job, *parts_.storage, !parts_.local && may_be_dirty);
+  const Status status = parts_.storage->write({&request, 1}, counters);
+  if (storage_ns != nullptr) *storage_ns = now_ns() - before;
+  parts_.statistics->write_requests += counters.requests;
+  parts_.statistics->write_syscalls += counters.syscalls;
+  return status;
+}
+
+Status ArenaFile::read_past(Extent extent, std::byte* memory, int64_t* got,
+                            int64_t* storage_ns) const {
+  const Segment segment{memory, extent.length};
+  const Request request{extent.offset, {&segment, 1}};
+  StorageCounters counters;
+  const int64_t before = storage_ns == nullptr ? 0 : now_ns();
+  const Status status = parts_.storage->read({&request, 1}, {got, 1}, counters);
+  if (storage_ns != nullptr) *storage_ns = now_ns() - before;
+  parts_.statistics->read_requests += counters.requests;
+  parts_.statistics->read_syscalls += counters.syscalls;
+  return status;
+}
+
+// Shards and frames ------------------------------------------------------------------------------
+
+ArenaDriver::ArenaDriver(CacheArena& arena, uint32_t number, Registry& registry, Registry* job,
+                         uint32_t process, Callbacks callbacks)
+    : arena_(arena),
+      number_(number),
+      registry_(registry),
+      job_(job),
+      process_(process),
+      callbacks_(std::move(callbacks)),
+      populated_(std::make_unique<std::atomic<bool>[]>(arena.frames())) {}
+
+void ArenaDriver::init_shards() {
+  for (uint32_t s = 0; s < arena_.shards(); ++s) {
+    auto* shard = new (arena_.driver_shard(s)) DriverShard;
+    shard->lock.init();
+  }
+}
+
+bool ArenaDriver::alive(uint32_t process) const {
+  return runtime::alive(registry_.processes[process].id);
+}
+
+void ArenaDriver::drain(FrameIndex frame) const {
+  const uint64_t word = use_word(frame);
+  const uint32_t seats = registry_.seats_in_use.load(std::memory_order_acquire);
+  for (uint32_t s = 0; s < seats; ++s) {
+    Seat& seat = registry_.seats[s];
+    Backoff backoff;
+    while (seat.busy.load(std::memory_order_seq_cst) == word) {
+      // A process that died in mid-copy left nothing published: its seat is given back.
+      if (backoff.pause() && !alive(seat.process)) {
+        uint64_t expected = word;
+        seat.busy.compare_exchange_strong(expected, 0);
+      }
+    }
+  }
+}
+
+bool ArenaDriver::reserve(FrameIndex first, uint32_t frames) {
+  callbacks_.before_growth();
+  const ArenaLayout& layout = arena_.layout();
+  const auto page = static_cast<std::size_t>(arena_.page_size());
+  const std::size_t states = layout.page_state_stride;
+  return MemoryGroups::mine().have_room_for(static_cast<int64_t>((page + states) * frames)) &&
+         segment_->reserve(layout.frames + sizeof(Frame) * first, sizeof(Frame) * frames) &&
+         segment_->reserve(layout.data + page * first, page * frames) &&
+         segment_->reserve(layout.page_states + states * first, states * frames);
+}
+
+// Mapping a page at once costs a seventh of faulting its memory in bit by bit.
+void ArenaDriver::populate(FrameIndex frame) {
+  if (populated_[frame].exchange(true, std::memory_order_relaxed)) return;
+  const ArenaLayout& layout = arena_.layout();
+  const auto page = static_cast<std::size_t>(arena_.page_size());
+  segment_->populate(layout.data + page * frame, page);
+  segment_->populate(layout.page_states + layout.page_state_stride * frame,
+                     layout.page_state_stride);
+}
+
+// Storage ----------------------------------------------------------------------------------------
+
+struct ArenaDriver::Requests {
+  Requests(const ArenaDriver& driver, const IoPlan& plan, const Staging* staging) {
+    segments.reserve(plan.parts().size());
+    for (const IoPlan::Part& part : plan.parts())
+      segments.push_back({driver.memory_of(part, staging), part.length});
+    list.reserve(plan.runs().size());
+    for (const IoPlan::Run& run : plan.runs())
+      list.push_back({run.extent.offset, {segments.data() + run.first_part, run.parts}});
+  }
+  std::vector<Segment> segments;
+  std::vector<Request> list;
+};
+
+ArenaDriver::Target ArenaDriver::target(const ArenaFile& file, uint32_t file_slot,
+                                        uint64_t file_id) const {
+  Storage* const storage = file_id == file.state().id && file.writable()
+                               ? file.storage()
+                               : callbacks_.find_storage(file_slot, file_id);
+  return {&registry_.files[file_slot], storage};
+}
+
+Status ArenaDriver::write(const Target& target, const IoPlan& plan, Statistics& statistics) const {
+  const Requests requests(*this, plan, nullptr);
+  StorageCounters counters;
+  const WorkClock clock;
+  Status status;
+  {
+    std::optional<NotedWrite> noted;
+    if (registry_.recoverable) noted.emplace(*target.entry, job_, *target.storage, true);
+    status = target.storage->write(requests.list, counters);
+  }
+  statistics.commit_ns += clock.cost_ns();
+  statistics.write_requests += counters.requests;
+  statistics.write_syscalls += counters.syscalls;
+  return status;
+}
+
+Status ArenaDriver::read(const ArenaFile& file, const IoPlan& plan, const Staging& staging,
+                         std::span<int64_t> transferred) const {
+  const Requests requests(*this, plan, &staging);
+  StorageCounters counters;
+  const Status status = file.storage()->read(requests.list, transferred, counters);
+  file.statistics().read_requests += counters.requests;
+  file.statistics().read_syscalls += counters.syscalls;
+  return status;
+}
+
+}  // namespace forebay::runtime

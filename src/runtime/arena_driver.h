@@ -1,0 +1,220 @@
+// Carries out the engine's plans on a node's shared memory and real storage: locks shards, moves
+// bytes, reads, writes and waits, on the thread that asks.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "engine/cache_arena.h"
+#include "engine/driver.h"
+#include "runtime/clock.h"
+#include "runtime/lock.h"
+#include "runtime/registry.h"
+#include "runtime/shared_segment.h"
+#include "storage/storage.h"
+
+namespace forebay::runtime {
+
+// What a handle has done by a helper thread, and what only its owner knows.
+class HandleServices {
+ public:
+  // Commits frames of the file until `target` of the cache are dirty.
+  virtual void commit_in_background(uint32_t target) = 0;
+  virtual void fetch_in_background(std::span<const Extent> extents) = 0;
+  // Of the handle's commits, and of earlier handles' on the same device.
+  virtual CommitCost commit_cost() const = 0;
+  virtual void tell_of_memory() = 0;  // there is none for pages
+
+ protected:
+  ~HandleServices() = default;
+};
+
+// A file as one handle of this process has it open, or as the node commits it for the dead.
+class ArenaFile {
+ public:
+  struct Parts {
+    FileEntry* entry = nullptr;
+    uint32_t slot = 0;              // of the entry
+    Seat* seat = nullptr;           // null: no handle; it neither reads nor writes
+    uint32_t seat_number = 0;
+    Storage* storage = nullptr;     // null: only pages are forgotten
+    bool readable = false;          // through this storage
+    bool writable = false;
+    bool local = false;             // storage is of this node
+    int64_t commit_size_bytes = 0;
+    Registry* registry = nullptr;
+    Registry* job = nullptr;        // as for ChangeNotes
+    HandleServices* services = nullptr;
+    Statistics* statistics = nullptr;
+  };
+
+  ArenaFile() = default;
+  explicit ArenaFile(const Parts& parts) : parts_(parts) {}
+  // The same for work in the background, counted elsewhere.
+  ArenaFile counted_in(Statistics& statistics) const {
+    ArenaFile other = *this;
+    other.parts_.statistics = &statistics;
+    return other;
+  }
+  void set_commit_size(int64_t bytes) { parts_.commit_size_bytes = bytes; }
+
+  FileState& state() const { return *parts_.entry; }
+  FileEntry& entry() const { return *parts_.entry; }
+  Storage* storage() const { return parts_.storage; }
+  Statistics& statistics() const { return *parts_.statistics; }
+  uint32_t slot() const { return parts_.slot; }
+  uint32_t number() const { return parts_.seat_number; }
+  bool readable() const { return parts_.readable; }
+  bool writable() const { return parts_.writable; }
+  int64_t commit_size_bytes() const { return parts_.commit_size_bytes; }
+
+  void begin_use(uint64_t word) const {
+    parts_.seat->busy.store(word, std::memory_order_seq_cst);
+  }
+  void end_use() const { parts_.seat->busy.store(0, std::memory_order_release); }
+  void note_past(bool past) const {
+    parts_.seat->direct.store(past ? 1 : 0,
+                              past ? std::memory_order_release : std::memory_order_relaxed);
+  }
+
+  void raise_end(int64_t end) const {
+    if (parts_.seat->end.load(std::memory_order_relaxed) < end)
+      parts_.seat->end.store(end, std::memory_order_release);
+  }
+  void forget_end() const { parts_.seat->end.store(0, std::memory_order_release); }
+  int64_t written_end() const;
+  void truncate_ends(int64_t bytes) const;
+
+  Status storage_size(int64_t* bytes) const { return parts_.storage->size(bytes); }
+  // `may_be_dirty`: the cache may have bytes that storage lacks.
+  Status write_past(Extent extent, const std::byte* memory, bool may_be_dirty,
+                    int64_t* storage_ns) const;
+  Status read_past(Extent extent, std::byte* memory, int64_t* got, int64_t* storage_ns) const;
+
+  void commit_in_background(uint32_t target) const {
+    parts_.services->commit_in_background(target);
+  }
+  void fetch_in_background(std::span<const Extent> extents) const {
+    parts_.services->fetch_in_background(extents);
+  }
+  CommitCost commit_cost() const { return parts_.services->commit_cost(); }
+  void tell_of_memory() const { parts_.services->tell_of_memory(); }
+
+ private:
+  Parts parts_;
+};
+
+class ArenaDriver {
+ public:
+  using PageBytes = std::byte*;
+  using OpenFile = ArenaFile;
+
+  struct Callbacks {
+    // Finds a file's storage for commits of pages that this process has not written itself; nullptr
+    // where it may not write that file.
+    std::function<Storage*(uint32_t file_slot, uint64_t file_id)> find_storage;
+    std::function<void()> before_growth;  // there are about to be more pages
+  };
+
+  struct Target {
+    FileEntry* entry = nullptr;
+    Storage* storage = nullptr;
+    explicit operator bool() const { return storage != nullptr; }
+  };
+
+  class Staging {
+   public:
+    Staging(const ArenaDriver& driver, uint32_t pages)
+        : page_size_(driver.arena_.page_size()),
+          bytes_(pages == 0 ? nullptr
+                            : std::make_unique_for_overwrite<std::byte[]>(
+                                  static_cast<std::size_t>(page_size_) * pages)) {}
+    std::byte* page(uint32_t number) const { return bytes_.get() + page_size_ * number; }
+
+   private:
+    int64_t page_size_;
+    std::unique_ptr<std::byte[]> bytes_;
+  };
+
+  // `number`: the arena's, among its registry's; `process`: this process's number in the registry;
+  // `job`: as for ChangeNotes.
+  ArenaDriver(CacheArena& arena, uint32_t number, Registry& registry, Registry* job,
+              uint32_t process, Callbacks callbacks);
+  static constexpr std::size_t shard_bytes();
+  void init_shards();  // once, by the process that makes the arena
+  void use(SharedSegment& segment) { segment_ = &segment; }
+
+  bool lock(uint32_t shard) { return of(shard).lock.lock(); }
+  void unlock(uint32_t shard) { of(shard).lock.unlock(); }
+  uint32_t events(uint32_t shard) { return of(shard).event.now(); }
+  bool wait(uint32_t shard, uint32_t seen) { return of(shard).event.wait(seen); }
+  void signal(uint32_t shard) { of(shard).event.signal(); }
+
+  uint32_t process() const { return process_; }
+  bool alive(uint32_t process) const;
+  void drain(FrameIndex frame) const;
+  uint64_t use_word(FrameIndex frame) const {
+    return (static_cast<uint64_t>(number_) << 32) | (frame + 1ull);
+  }
+
+  bool reserve(FrameIndex first, uint32_t frames);
+  void populate(FrameIndex frame);
+  std::byte* page_bytes(FrameIndex frame) const { return arena_.page_data(frame); }
+  static void copy_in(std::byte* page, Extent region, const std::byte* from) {
+    std::memcpy(page + region.offset, from, static_cast<std::size_t>(region.length));
+  }
+  static void copy_out(const std::byte* page, Extent region, std::byte* to) {
+    std::memcpy(to, page + region.offset, static_cast<std::size_t>(region.length));
+  }
+  static void zero(std::byte* memory, int64_t length) {
+    std::memset(memory, 0, static_cast<std::size_t>(length));
+  }
+  void copy_staged(const Staging& staging, uint32_t number, FrameIndex frame, Extent region) const {
+    copy_in(page_bytes(frame), region, staging.page(number) + region.offset);
+  }
+  void zero(const Staging& staging, const IoPlan::Part& part) const {
+    zero(memory_of(part, &staging), part.length);
+  }
+
+  Target target(const ArenaFile& file, uint32_t file_slot, uint64_t file_id) const;
+  Status write(const Target& target, const IoPlan& plan, Statistics& statistics) const;
+  Status read(const ArenaFile& file, const IoPlan& plan, const Staging& staging,
+              std::span<int64_t> transferred) const;
+
+  static int64_t now_ns() { return runtime::now_ns(); }
+
+ private:
+  struct DriverShard {
+    SharedMutex lock;
+    SharedEvent event;  // some frame's I/O ended
+  };
+  // A plan as storage takes it.
+  struct Requests;
+
+  DriverShard& of(uint32_t shard) const {
+    return *reinterpret_cast<DriverShard*>(arena_.driver_shard(shard));
+  }
+  std::byte* memory_of(const IoPlan::Part& part, const Staging* staging) const {
+    std::byte* const page =
+        part.staged == IoPlan::in_frame ? page_bytes(part.frame) : staging->page(part.staged);
+    return page + part.in_page;
+  }
+
+  CacheArena& arena_;
+  uint32_t number_;
+  Registry& registry_;
+  Registry* job_;
+  uint32_t process_;
+  Callbacks callbacks_;
+  SharedSegment* segment_ = nullptr;
+  std::unique_ptr<std::atomic<bool>[]> populated_;  // by frame: mapped into this process
+};
+
+constexpr std::size_t ArenaDriver::shard_bytes() { return sizeof(DriverShard); }
+
+}  // namespace forebay::runtime

@@ -1,0 +1,20 @@
+#include "runtime/handle_rules.h"
+
+namespace forebay::runtime {
+
+HandleRules rules_of(const Options& options) {
+  constexpr SteppingAside stepping_aside[] = {SteppingAside::automatic, SteppingAside::never,
+                                              SteppingAside::always};
+  HandleRules rules;
+  rules.bypass_bytes = options.bypass_bytes;
+  rules.read_ahead_bytes = options.read_ahead_bytes;
+  rules.local_bypass_bytes = options.local_bypass_bytes;
+  rules.dirty_bound = options.dirty_bound;
+  rules.write_behind = options.write_behind;
+  rules.deterministic = options.deterministic;
+  rules.step_aside = stepping_aside[static_cast<int>(options.step_aside)];
+  rules.predictor = find_predictor(options.predictor);
+  return rules;
+}
+
+}  // namespace forebay::runtime

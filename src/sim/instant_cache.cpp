@@ -1,0 +1,133 @@
+#include "sim/instant_cache.h"
+
+#include <algorithm>
+#include <deque>
+#include <vector>
+
+#include "sim/instant_driver.h"
+
+namespace forebay::sim {
+namespace {
+
+constexpr Extent everything{0, INT64_MAX};
+
+}  // namespace
+
+struct InstantCache::Parts {
+  struct Handle {
+    Handle(Cache<InstantDriver>& cache, const InstantFile& opened, const HandleRules& rules,
+           bool reads)
+        : file(opened), accesses(cache, file, rules, reads, false) {
+      file.file->opened.push_back(&file);
+    }
+    InstantFile file;
+    CacheHandle<InstantDriver> accesses;
+  };
+
+  explicit Parts(const CacheSettings& given)
+      : settings(given),
+        arena(settings.shape, 0),
+        memory(arena.layout().data),
+        driver(files),
+        cache(arena, driver) {
+    settings.handles.deterministic = true;
+    settings.handles.step_aside = SteppingAside::never;
+    arena.create(memory.base());
+  }
+
+  // The slot of a file that is open, or one for it.
+  uint32_t slot_of(uint64_t number) {
+    const auto known = std::ranges::find_if(files, [number](const SimulatedFile& file) {
+      return file.handles > 0 && file.number == number;
+    });
+    if (known != files.end()) return static_cast<uint32_t>(known - files.begin());
+    auto free = std::ranges::find_if(files, [](const auto& file) { return file.handles == 0; });
+    if (free == files.end()) {
+      files.emplace_back();
+      free = files.end() - 1;
+    }
+    const auto slot = static_cast<uint32_t>(free - files.begin());
+    free->number = number;
+    free->id = generation++ * files_at_once + slot;
+    free->stored_bytes = 0;
+    free->unstored_end = 0;
+    return slot;
+  }
+
+  CacheSettings settings;
+  CacheArena arena;
+  LazyMemory memory;
+  std::deque<SimulatedFile> files;  // by slot; free: no handles
+  InstantDriver driver;
+  Cache<InstantDriver> cache;
+  uint64_t generation = 1;
+  std::vector<std::unique_ptr<Handle>> handles;
+  Statistics statistics;
+};
+
+InstantCache::InstantCache(const CacheSettings& settings)
+    : parts_(std::make_unique<Parts>(settings)) {}
+InstantCache::~InstantCache() = default;
+
+InstantCache::HandleIndex InstantCache::open(uint64_t file, bool reads, int64_t bytes) {
+  const uint32_t slot = parts_->slot_of(file);
+  SimulatedFile& simulated = parts_->files[slot];
+  InstantFile opened;
+  opened.file = &simulated;
+  opened.file_slot = slot;
+  opened.commit_size = parts_->settings.commit_size_bytes;
+  opened.counted = &parts_->statistics;
+  if (std::max(simulated.stored_bytes, opened.written_end()) < bytes)
+    simulated.stored_bytes = bytes;
+  parts_->handles.push_back(
+      std::make_unique<Parts::Handle>(parts_->cache, opened, parts_->settings.handles, reads));
+  if (++simulated.handles > 1) parts_->cache.drop(opened, everything, false);
+  return static_cast<HandleIndex>(parts_->handles.size() - 1);
+}
+
+void InstantCache::close(HandleIndex handle, bool discard) {
+  const std::unique_ptr<Parts::Handle> leaving = std::move(parts_->handles[handle]);
+  SimulatedFile& file = *leaving->file.file;
+  if (discard) {
+    file.unstored_end = std::max(file.unstored_end.load(), leaving->file.end);
+  } else {
+    static_cast<void>(leaving->accesses.commit());  // instant storage takes everything
+  }
+  if (file.handles == 1) parts_->cache.drop(leaving->file, everything, true);
+  --file.handles;
+  std::erase(file.opened, &leaving->file);
+}
+
+void InstantCache::write(HandleIndex handle, Extent extent) {
+  CacheHandle<InstantDriver>& accesses = parts_->handles[handle]->accesses;
+  accesses.begin_call(&Statistics::write_calls);
+  static_cast<void>(accesses.write(extent, NoBytes{}));
+}
+
+int64_t InstantCache::read(HandleIndex handle, Extent extent) {
+  CacheHandle<InstantDriver>& accesses = parts_->handles[handle]->accesses;
+  accesses.begin_call(&Statistics::read_calls);
+  int64_t got = 0;
+  static_cast<void>(accesses.read(extent, NoBytes{}, &got));
+  return got;
+}
+
+void InstantCache::commit(HandleIndex handle) {
+  static_cast<void>(parts_->handles[handle]->accesses.commit());
+}
+
+void InstantCache::drop_clean(HandleIndex handle) {
+  parts_->cache.drop(parts_->handles[handle]->file, everything, false);
+}
+
+void InstantCache::truncate(HandleIndex handle, int64_t bytes) {
+  parts_->handles[handle]->accesses.truncate(bytes);
+}
+
+void InstantCache::resize(HandleIndex handle, int64_t bytes) {
+  parts_->handles[handle]->file.file->stored_bytes = bytes;
+}
+
+const Statistics& InstantCache::statistics() const { return parts_->statistics; }
+
+}  // namespace forebay::sim
