@@ -58,7 +58,8 @@ class Cache final : private FrameStates {
   }
   // False: no frame has bytes that storage lacks.
   bool may_be_dirty() const {
-    return arena_.header().dirty_frames.load() != 0 || arena_.header().committing_frames.load() != 0;
+    return arena_.header().dirty_frames.load() != 0 ||
+           arena_.header().committing_frames.load() != 0;
   }
 
   // The page that holds `part` (which lies within one page), resident and open for translations,
@@ -161,12 +162,15 @@ class Cache final : private FrameStates {
               int64_t* got);
   std::vector<Fetch> plan_fetches(const std::vector<Claim>& claims, Extent wanted,
                                   bool whole_pages);
-  Status fetch(OpenFile& file, const std::vector<Claim>& claims,
-               typename Driver::Staging& staging, std::vector<Fetch>& fetches);
+  Status fetch(OpenFile& file, const std::vector<Claim>& claims, typename Driver::Staging& staging,
+               std::vector<Fetch>& fetches);
   Status zero_holes(OpenFile& file, const std::vector<Claim>& claims,
                     typename Driver::Staging& staging, std::vector<Fetch>& fetches, int64_t* end);
   void install(const Claim& claim, const Fetch& fetched, typename Driver::Staging& staging);
 
+  static bool commits(const Frame& frame) {
+    return frame.io == FrameIo::committing || frame.io == FrameIo::recommitting;
+  }
   bool meets(const Frame& frame, uint64_t file, Extent range) const;
   bool any_frame(uint64_t file, Extent range);
   std::vector<FrameIndex> frames_of(uint64_t file, Extent range, Which which);

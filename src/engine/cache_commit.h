@@ -24,9 +24,7 @@ std::vector<FrameIndex> Cache<Driver>::frames_of(uint64_t file, Extent range, Wh
     for (FrameIndex f = shard.first_frame; f < shard.first_frame + shard.usable; ++f) {
       const Frame& frame = this->frame(f);
       if (!meets(frame, file, range)) continue;
-      if (which != Which::all && frame.dirty_hint.load() == 0 && frame.io != FrameIo::committing) {
-        continue;
-      }
+      if (which != Which::all && frame.dirty_hint.load() == 0 && !commits(frame)) continue;
       if (which == Which::full && !kind().holds(state(f), page_size(), whole_page())) continue;
       found.emplace_back(frame.key.page, f);
     }
@@ -94,7 +92,7 @@ Status Cache<Driver>::commit_frames(OpenFile& file, std::vector<FrameIndex> fram
       plan.sort();  // a rank that began in the middle of the file has gone on at its start
       const Status status = driver_.write(target, plan, file.statistics());
       if (status.ok()) file.statistics().committed_bytes += plan.bytes();
-      claimed.end(status.ok());
+      claimed.end(status.ok(), later);
       if (!status.ok() && result.ok()) result = status;
     }
     if (!wait || later.empty() || !result.ok()) break;

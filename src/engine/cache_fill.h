@@ -181,8 +181,8 @@ Status Cache<Driver>::fill(OpenFile& file, Filling& filling, Extent wanted, Targ
   const uint64_t direct_writes = shared.direct_writes.load(std::memory_order_seq_cst);
   bool keep = shared.direct_writers.load(std::memory_order_seq_cst) == 0;
   for (const Claim& claim : claims) driver_.populate(claim.frame);
-  const auto staged = std::count_if(claims.begin(), claims.end(),
-                                    [](const Claim& claim) { return !claim.fresh; });
+  const auto staged =
+      std::count_if(claims.begin(), claims.end(), [](const Claim& claim) { return !claim.fresh; });
   typename Driver::Staging staging(driver_, static_cast<uint32_t>(staged));
   std::vector<Fetch> fetches = plan_fetches(claims, wanted, whole_pages);
   Status status = fetch(file, claims, staging, fetches);

@@ -107,8 +107,14 @@ class Cache<Driver>::Filling {
 template <typename Driver>
 class Cache<Driver>::Committing {
  public:
-  Committing(Cache& cache, std::size_t most) : cache_(cache) { frames_.reserve(most); }
-  ~Committing() { end(false); }
+  Committing(Cache& cache, std::size_t most) : cache_(cache) {
+    frames_.reserve(most);
+    again_.reserve(most);  // giving back needs no memory
+  }
+  ~Committing() {
+    again_.clear();
+    end(false, again_);
+  }
   Committing(const Committing&) = delete;
   Committing& operator=(const Committing&) = delete;
 
@@ -128,10 +134,12 @@ class Cache<Driver>::Committing {
     cache_.arena_.header().committing_frames.fetch_sub(1);
     frames_.pop_back();
   }
-  void end(bool stored) {
+  // Adds the frames that must be committed once more to `again`.
+  void end(bool stored, std::vector<FrameIndex>& again) {
     for (; !frames_.empty(); frames_.pop_back()) {
       const FrameIndex f = frames_.back();
       Locked lock(cache_, cache_.shard_number(f));
+      if (cache_.frame(f).io == FrameIo::recommitting) again.push_back(f);
       cache_.kind().settle(cache_.state(f), cache_.page_size(), stored);
       if (!stored) cache_.note_dirty(cache_.frame(f));
       cache_.frame(f).io = FrameIo::idle;
@@ -143,6 +151,7 @@ class Cache<Driver>::Committing {
  private:
   Cache& cache_;
   std::vector<FrameIndex> frames_;
+  std::vector<FrameIndex> again_;
 };
 
 }  // namespace forebay

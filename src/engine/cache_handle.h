@@ -133,7 +133,7 @@ class CacheHandle {
   bool reads_data_;
   bool local_;
   Translation<Driver> translation_;
-  int64_t last_page_ = -1;  // of the last access: the policy counts a run on one page once
+  int64_t last_page_ = -1;       // of the last access: the policy counts a run on one page once
   bool bypass_counted_ = false;  // of the call under way
   bool aside_counted_ = false;
   bool no_page_counted_ = false;
@@ -174,8 +174,7 @@ template <typename Driver>
 void CacheHandle<Driver>::make_predictor() {
   const int64_t window = read_ahead_window(rules_.read_ahead_bytes, cache_.capacity_bytes());
   predictor_.reset();
-  if (reads_data_ && window > 0)
-    predictor_ = rules_.predictor->make(window, cache_.page_size());
+  if (reads_data_ && window > 0) predictor_ = rules_.predictor->make(window, cache_.page_size());
 }
 
 template <typename Driver>
@@ -291,8 +290,7 @@ Status CacheHandle<Driver>::write_behind() {
   const DirtyBound bound(rules_.dirty_bound, cache_.frames());
   const uint32_t dirty = cache_.dirty_frames();
   if (dirty <= bound.begin()) return {};
-  if (dirty > bound.most() || rules_.deterministic)
-    return cache_.commit_some(file_, bound.begin());
+  if (dirty > bound.most() || rules_.deterministic) return cache_.commit_some(file_, bound.begin());
   file_.commit_in_background(bound.background());
   return {};
 }

@@ -10,7 +10,7 @@ namespace forebay {
 template <typename Driver>
 void Cache<Driver>::repair_frame(FrameIndex index) {
   Frame& f = frame(index);
-  if (f.io == FrameIo::committing) arena_.header().committing_frames.fetch_sub(1);
+  if (commits(f)) arena_.header().committing_frames.fetch_sub(1);
   f.io = FrameIo::idle;
   kind().repair(state(index), page_size());
   const bool dirty = kind().any_dirty(state(index), page_size());
@@ -23,7 +23,7 @@ void Cache<Driver>::repair_frame(FrameIndex index) {
 
 // For the process that gets the shard's lock after its owner died with it. The owner may have been
 // within the state of any page, even of one that a living process commits: the bytes in flight
-// there become dirty and are committed once more.
+// there become dirty, and the process commits them once more before it calls them stored.
 template <typename Driver>
 void Cache<Driver>::repair_shard(uint32_t number) {
   arena_.shard(number).rebuild();
@@ -36,6 +36,7 @@ void Cache<Driver>::repair_shard(uint32_t number) {
     } else if (!kind().lock_free()) {
       kind().repair(state(f), page_size());
       if (kind().any_dirty(state(f), page_size())) note_dirty(frame);
+      if (commits(frame)) frame.io = FrameIo::recommitting;
     }
   }
 }

@@ -23,8 +23,9 @@ namespace forebay {
 
 enum class FrameIo : uint32_t {
   idle,
-  committing,  // dirty regions are on their way to storage; readers and writers go on
-  filling,     // storage is being read for it; where the tag is odd nobody else may touch it
+  committing,    // dirty regions are on their way to storage; readers and writers go on
+  recommitting,  // likewise, but a repair made them dirty again: they must be taken once more
+  filling,       // storage is being read for it; where the tag is odd nobody else may touch it
 };
 
 // What a shard needs of a frame.

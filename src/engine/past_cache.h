@@ -36,8 +36,7 @@ Status CacheHandle<Driver>::write_past(Extent extent, Source source, int64_t* st
   Status status;
   // What was cached before this write must not be committed over it.
   if (cache_.any_held(file_, extent)) status = cache_.commit(file_, extent);
-  if (status.ok())
-    status = file_.write_past(extent, source, cache_.may_be_dirty(), storage_ns);
+  if (status.ok()) status = file_.write_past(extent, source, cache_.may_be_dirty(), storage_ns);
   if (cache_.any_held(file_, extent)) cache_.drop(file_, extent, false);
   return status;
 }

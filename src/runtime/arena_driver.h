@@ -39,16 +39,16 @@ class ArenaFile {
  public:
   struct Parts {
     FileEntry* entry = nullptr;
-    uint32_t slot = 0;              // of the entry
-    Seat* seat = nullptr;           // null: no handle; it neither reads nor writes
+    uint32_t slot = 0;     // of the entry
+    Seat* seat = nullptr;  // null: no handle; it neither reads nor writes
     uint32_t seat_number = 0;
-    Storage* storage = nullptr;     // null: only pages are forgotten
-    bool readable = false;          // through this storage
+    Storage* storage = nullptr;  // null: only pages are forgotten
+    bool readable = false;       // through this storage
     bool writable = false;
-    bool local = false;             // storage is of this node
+    bool local = false;  // storage is of this node
     int64_t commit_size_bytes = 0;
     Registry* registry = nullptr;
-    Registry* job = nullptr;        // as for ChangeNotes
+    Registry* job = nullptr;  // as for ChangeNotes
     HandleServices* services = nullptr;
     Statistics* statistics = nullptr;
   };
@@ -73,9 +73,7 @@ class ArenaFile {
   bool writable() const { return parts_.writable; }
   int64_t commit_size_bytes() const { return parts_.commit_size_bytes; }
 
-  void begin_use(uint64_t word) const {
-    parts_.seat->busy.store(word, std::memory_order_seq_cst);
-  }
+  void begin_use(uint64_t word) const { parts_.seat->busy.store(word, std::memory_order_seq_cst); }
   void end_use() const { parts_.seat->busy.store(0, std::memory_order_release); }
   void note_past(bool past) const {
     parts_.seat->direct.store(past ? 1 : 0,

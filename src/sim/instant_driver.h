@@ -1,5 +1,5 @@
-// The driver of an instant cache: carries out every plan at once, in one thread. Storage is a number
-// for each file, its size.
+// The driver of an instant cache: carries out every plan at once, in one thread. Storage is a
+// number for each file, its size.
 #pragma once
 
 #include <sys/mman.h>
@@ -18,8 +18,8 @@ namespace forebay::sim {
 struct InstantFile;
 
 struct SimulatedFile : FileState {
-  uint64_t number = 0;                // the caller's
-  int64_t stored_bytes = 0;           // storage's size of the file
+  uint64_t number = 0;               // the caller's
+  int64_t stored_bytes = 0;          // storage's size of the file
   std::vector<InstantFile*> opened;  // by the handles that have it open
 };
 

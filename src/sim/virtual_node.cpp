@@ -1,0 +1,232 @@
+#include "sim/virtual_node.h"
+
+#include <numeric>
+#include <utility>
+
+namespace forebay::sim {
+namespace {
+
+// As the runtime's waits, which look for the dead now and then.
+constexpr int64_t lock_wait_ns = 1'000'000;
+constexpr int64_t event_wait_ns = 100'000'000;
+constexpr int64_t drain_wait_ns = 1'000;
+
+}  // namespace
+
+// Files ----------------------------------------------------------------------------------------
+
+FileState& VirtualFile::state() const { return node_->file(); }
+
+void VirtualFile::begin_use(uint64_t word) const {
+  seat_->busy = word;
+  Fibers::current()->step();
+}
+
+void VirtualFile::end_use() const {
+  Fibers::current()->step();
+  seat_->busy = 0;
+}
+
+int64_t VirtualFile::written_end() const {
+  int64_t end = node_->file().unstored_end.load();
+  for (const VirtualSeat& seat : node_->seats()) {
+    if (seat.taken) end = std::max(end, seat.end);
+  }
+  return end;
+}
+
+void VirtualFile::truncate_ends(int64_t bytes) const {
+  for (VirtualSeat& seat : node_->seats()) seat.end = std::min(seat.end, bytes);
+}
+
+Status VirtualFile::storage_size(int64_t* bytes) const {
+  return node_->file().storage->size(bytes);
+}
+
+Status VirtualFile::write_past(Extent extent, const std::byte* bytes, bool,
+                               int64_t* storage_ns) const {
+  const int64_t before = VirtualDriver::now_ns();
+  const Status status = node_->file().storage->write(
+      extent.offset, {bytes, static_cast<std::size_t>(extent.length)});
+  if (storage_ns != nullptr) *storage_ns = VirtualDriver::now_ns() - before;
+  ++statistics_->write_requests;
+  return status;
+}
+
+Status VirtualFile::read_past(Extent extent, std::byte* bytes, int64_t* got,
+                              int64_t* storage_ns) const {
+  const int64_t before = VirtualDriver::now_ns();
+  const Status status = node_->file().storage->read(
+      extent.offset, {bytes, static_cast<std::size_t>(extent.length)}, got);
+  if (storage_ns != nullptr) *storage_ns = VirtualDriver::now_ns() - before;
+  ++statistics_->read_requests;
+  return status;
+}
+
+// The driver -----------------------------------------------------------------------------------
+
+bool VirtualDriver::lock(uint32_t number) {
+  Fibers& fibers = *Fibers::current();
+  fibers.step();
+  Shard& shard = shards_[number];
+  while (shard.held) {
+    if (!alive(shard.owner)) {
+      shard.owner = process();
+      return true;
+    }
+    fibers.wait(shard.for_lock, lock_wait_ns);
+  }
+  shard.held = true;
+  shard.owner = process();
+  return false;
+}
+
+void VirtualDriver::unlock(uint32_t number) {
+  Fibers& fibers = *Fibers::current();
+  fibers.step();  // the owner may die here, too
+  Shard& shard = shards_[number];
+  shard.held = false;
+  fibers.wake(shard.for_lock);
+}
+
+bool VirtualDriver::wait(uint32_t number, uint32_t seen) {
+  Shard& shard = shards_[number];
+  if (shard.events == seen) Fibers::current()->wait(shard.for_event, event_wait_ns);
+  return shard.events != seen;
+}
+
+void VirtualDriver::signal(uint32_t number) {
+  ++shards_[number].events;
+  Fibers::current()->wake(shards_[number].for_event);
+}
+
+void VirtualDriver::drain(FrameIndex frame) {
+  Fibers& fibers = *Fibers::current();
+  fibers.step();
+  const uint64_t word = use_word(frame);
+  for (VirtualSeat& seat : node_.seats()) {
+    while (seat.busy == word) {
+      if (alive(seat.process))
+        fibers.sleep(drain_wait_ns);
+      else
+        seat.busy = 0;
+    }
+  }
+}
+
+bool VirtualDriver::reserve(FrameIndex, uint32_t frames) const {
+  if (node_.frames_given_ + frames > node_.most_frames_) return false;
+  node_.frames_given_ += frames;
+  return true;
+}
+
+std::byte* VirtualDriver::page_bytes(FrameIndex frame) const {
+  return node_.arena_.page_data(frame);
+}
+
+int64_t VirtualDriver::page_size() const { return node_.arena_.page_size(); }
+
+void VirtualDriver::move(std::byte* to, const std::byte* from, int64_t length) {
+  Fibers& fibers = *Fibers::current();
+  const auto half = static_cast<std::size_t>(length / 2);
+  fibers.step();
+  std::memcpy(to, from, half);
+  fibers.step();
+  std::memcpy(to + half, from + half, static_cast<std::size_t>(length) - half);
+  fibers.step();
+}
+
+VirtualDriver::Target VirtualDriver::target(const VirtualFile&, uint32_t, uint64_t) const {
+  return node_.file_.storage;
+}
+
+// All requests of the list are attempted; the first failure is returned.
+Status VirtualDriver::write(Target storage, const IoPlan& plan, Statistics& statistics) const {
+  const int64_t before = now_ns();
+  Status result;
+  for (const IoPlan::Run& run : plan.runs()) {
+    int64_t offset = run.extent.offset;
+    for (uint32_t i = 0; i < run.parts; ++i) {
+      const IoPlan::Part& part = plan.parts()[run.first_part + i];
+      const Status status = storage->write(
+          offset, {memory_of(part, nullptr), static_cast<std::size_t>(part.length)});
+      if (!status.ok() && result.ok()) result = status;
+      if (!status.ok()) break;
+      offset += part.length;
+    }
+  }
+  statistics.write_requests += std::ssize(plan.runs());
+  statistics.commit_ns += now_ns() - before;
+  return result;
+}
+
+Status VirtualDriver::read(const VirtualFile& file, const IoPlan& plan, Staging& staging,
+                           std::span<int64_t> transferred) const {
+  Status result;
+  for (std::size_t r = 0; r < plan.runs().size(); ++r) {
+    const IoPlan::Run& run = plan.runs()[r];
+    int64_t offset = run.extent.offset;
+    transferred[r] = 0;
+    for (uint32_t i = 0; i < run.parts; ++i) {
+      const IoPlan::Part& part = plan.parts()[run.first_part + i];
+      int64_t got = 0;
+      const Status status = node_.file_.storage->read(
+          offset, {memory_of(part, &staging), static_cast<std::size_t>(part.length)}, &got);
+      if (!status.ok() && result.ok()) result = status;
+      if (status.ok()) transferred[r] += got;
+      if (!status.ok() || got < part.length) break;
+      offset += part.length;
+    }
+  }
+  file.statistics().read_requests += std::ssize(plan.runs());
+  return result;
+}
+
+// The node -------------------------------------------------------------------------------------
+
+VirtualNode::VirtualNode(Fibers& fibers, const CacheShape& shape, VirtualStorage& storage,
+                         uint32_t most_frames)
+    : fibers_(fibers),
+      arena_(shape, 0),
+      memory_(arena_.layout().total + alignof(Frame)),
+      most_frames_(most_frames),
+      driver_(*this, arena_.shards()),
+      cache_(arena_, driver_) {
+  void* base = memory_.data();
+  std::size_t room = memory_.size();
+  arena_.create(static_cast<std::byte*>(
+      std::align(alignof(Frame), arena_.layout().total, base, room)));
+  file_.id = files_at_once;
+  file_.storage = &storage;
+}
+
+VirtualSeat& VirtualNode::take_seat(uint32_t process) {
+  VirtualSeat& seat = seats_.emplace_back();
+  seat.process = process;
+  seat.taken = true;
+  ++file_.handles;
+  return seat;
+}
+
+Status VirtualNode::reap(uint32_t process) {
+  cache_.end_io_of(process);
+  Status result;
+  for (VirtualSeat& seat : seats_) {
+    if (!seat.taken || seat.process != process) continue;
+    seat.busy = 0;
+    if (std::exchange(seat.past, false)) --file_.direct_writers;
+    Statistics statistics;
+    VirtualSeat none;
+    VirtualFile left(*this, none, 0, statistics, 4 << 20);
+    const Status status = cache_.commit(left, {0, INT64_MAX});
+    if (!status.ok()) {
+      result = status;
+      continue;
+    }
+    seat.taken = false;
+    --file_.handles;
+  }
+  return result;
+}
+
+}  // namespace forebay::sim

@@ -1,0 +1,211 @@
+// A node in virtual time: processes whose fibers use one cache, with real bytes. The engine's third
+// driver: where the runtime's waits for a lock, a copy, storage or another process, this one lets
+// other fibers run.
+//
+// A process is a group of fibers, and its number the group's. Group 0 is the node's own (who takes
+// the place of the dead).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/cache_handle.h"
+#include "sim/fibers.h"
+
+namespace forebay::sim {
+
+// Where a file's bytes live in virtual time. Members may wait.
+class VirtualStorage {
+ public:
+  virtual ~VirtualStorage() = default;
+  virtual Status write(int64_t offset, std::span<const std::byte> bytes) = 0;
+  // *got: the bytes that the file has of these.
+  virtual Status read(int64_t offset, std::span<std::byte> bytes, int64_t* got) = 0;
+  virtual Status size(int64_t* bytes) = 0;
+};
+
+class VirtualNode;
+
+// One open handle, as other processes of the node see it.
+struct VirtualSeat {
+  uint64_t busy = 0;
+  int64_t end = 0;  // one past the highest byte written and not known to be in storage
+  uint32_t process = 0;
+  bool taken = false;
+  bool past = false;  // within an access past the cache
+};
+
+struct VirtualSharedFile : FileState {
+  VirtualStorage* storage = nullptr;
+};
+
+// What a handle has done in the background.
+class VirtualHelper {
+ public:
+  virtual ~VirtualHelper() = default;
+  virtual void commit(uint32_t target) = 0;
+  virtual void fetch(std::span<const Extent> extents) = 0;
+};
+
+// A file as one handle has it open.
+class VirtualFile {
+ public:
+  VirtualFile(VirtualNode& node, VirtualSeat& seat, uint32_t number, Statistics& statistics,
+              int64_t commit_size_bytes)
+      : node_(&node),
+        seat_(&seat),
+        number_(number),
+        statistics_(&statistics),
+        commit_size_bytes_(commit_size_bytes) {}
+  void use_helper(VirtualHelper& helper) { helper_ = &helper; }
+
+  FileState& state() const;
+  Statistics& statistics() const { return *statistics_; }
+  uint32_t slot() const { return 0; }
+  uint32_t number() const { return number_; }
+  bool readable() const { return true; }
+  int64_t commit_size_bytes() const { return commit_size_bytes_; }
+  VirtualSeat& seat() const { return *seat_; }
+
+  void begin_use(uint64_t word) const;
+  void end_use() const;
+  void note_past(bool past) const { seat_->past = past; }
+  void raise_end(int64_t end) const { seat_->end = std::max(seat_->end, end); }
+  void forget_end() const { seat_->end = 0; }
+  int64_t written_end() const;
+  void truncate_ends(int64_t bytes) const;
+
+  Status storage_size(int64_t* bytes) const;
+  Status write_past(Extent extent, const std::byte* bytes, bool, int64_t* storage_ns) const;
+  Status read_past(Extent extent, std::byte* bytes, int64_t* got, int64_t* storage_ns) const;
+  void commit_in_background(uint32_t target) const {
+    if (helper_ != nullptr) helper_->commit(target);
+  }
+  void fetch_in_background(std::span<const Extent> extents) const {
+    if (helper_ != nullptr) helper_->fetch(extents);
+  }
+  CommitCost commit_cost() const {
+    return {statistics_->commit_ns, statistics_->committed_bytes};
+  }
+  void tell_of_memory() const {}
+
+ private:
+  VirtualNode* node_;
+  VirtualSeat* seat_;
+  uint32_t number_;
+  Statistics* statistics_;
+  int64_t commit_size_bytes_;
+  VirtualHelper* helper_ = nullptr;
+};
+
+class VirtualDriver {
+ public:
+  using PageBytes = std::byte*;
+  using OpenFile = VirtualFile;
+  using Target = VirtualStorage*;
+  class Staging {
+   public:
+    Staging(const VirtualDriver& driver, uint32_t pages)
+        : page_size_(driver.page_size()),
+          bytes_(static_cast<std::size_t>(page_size_) * pages) {}
+    std::byte* page(uint32_t number) { return bytes_.data() + page_size_ * number; }
+
+   private:
+    int64_t page_size_;
+    std::vector<std::byte> bytes_;
+  };
+
+  VirtualDriver(VirtualNode& node, uint32_t shards) : node_(node), shards_(shards) {}
+
+  bool lock(uint32_t shard);
+  void unlock(uint32_t shard);
+  uint32_t events(uint32_t shard) const { return shards_[shard].events; }
+  bool wait(uint32_t shard, uint32_t seen);
+  void signal(uint32_t shard);
+  uint32_t process() const { return Fibers::current()->group(); }
+  bool alive(uint32_t process) const { return !Fibers::current()->is_dead(process); }
+  void drain(FrameIndex frame);
+  uint64_t use_word(FrameIndex frame) const { return frame + 1; }
+
+  bool reserve(FrameIndex first, uint32_t frames) const;
+  void populate(FrameIndex) const { Fibers::current()->step(); }
+  std::byte* page_bytes(FrameIndex frame) const;
+  // Bytes move in two parts, between which others run.
+  static void copy_in(std::byte* page, Extent region, const std::byte* from) {
+    move(page + region.offset, from, region.length);
+  }
+  static void copy_out(const std::byte* page, Extent region, std::byte* to) {
+    move(to, page + region.offset, region.length);
+  }
+  static void zero(std::byte* memory, int64_t length) {
+    std::memset(memory, 0, static_cast<std::size_t>(length));
+  }
+  void copy_staged(Staging& staging, uint32_t number, FrameIndex frame, Extent region) const {
+    copy_in(page_bytes(frame), region, staging.page(number) + region.offset);
+  }
+  void zero(Staging& staging, const IoPlan::Part& part) const {
+    zero(memory_of(part, &staging), part.length);
+  }
+
+  Target target(const VirtualFile& file, uint32_t file_slot, uint64_t file_id) const;
+  Status write(Target storage, const IoPlan& plan, Statistics& statistics) const;
+  Status read(const VirtualFile& file, const IoPlan& plan, Staging& staging,
+              std::span<int64_t> transferred) const;
+  static int64_t now_ns() { return Fibers::current()->now_ns(); }
+
+  int64_t page_size() const;
+
+ private:
+  struct Shard {
+    bool held = false;
+    uint32_t owner = 0;
+    uint32_t events = 0;
+    Fibers::Queue for_lock, for_event;
+  };
+  static void move(std::byte* to, const std::byte* from, int64_t length);
+  std::byte* memory_of(const IoPlan::Part& part, Staging* staging) const {
+    std::byte* const page =
+        part.staged == IoPlan::in_frame ? page_bytes(part.frame) : staging->page(part.staged);
+    return page + part.in_page;
+  }
+
+  VirtualNode& node_;
+  std::vector<Shard> shards_;
+};
+
+class VirtualNode {
+ public:
+  // One file, in `storage`. No more than `most_frames` frames get memory.
+  VirtualNode(Fibers& fibers, const CacheShape& shape, VirtualStorage& storage,
+              uint32_t most_frames);
+
+  Cache<VirtualDriver>& cache() { return cache_; }
+  CacheArena& arena() { return arena_; }
+  VirtualSharedFile& file() { return file_; }
+  Fibers& fibers() { return fibers_; }
+  std::deque<VirtualSeat>& seats() { return seats_; }
+  VirtualSeat& take_seat(uint32_t process);
+
+  // Takes the place of a process that has died: ends its I/O, gives back its seats, commits what it
+  // left. Storage's failure, if it fails; then to be called again.
+  Status reap(uint32_t process);
+
+ private:
+  friend class VirtualDriver;
+  Fibers& fibers_;
+  CacheArena arena_;
+  std::vector<std::byte> memory_;
+  uint32_t most_frames_;
+  uint32_t frames_given_ = 0;
+  VirtualDriver driver_;
+  Cache<VirtualDriver> cache_;
+  VirtualSharedFile file_;
+  std::deque<VirtualSeat> seats_;
+};
+
+}  // namespace forebay::sim

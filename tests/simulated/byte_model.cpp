@@ -1,0 +1,118 @@
+#include "simulated/byte_model.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace forebay::test {
+namespace {
+
+template <typename... Words>
+std::string text(const Words&... words) {
+  std::ostringstream out;
+  (out << ... << words);
+  return out.str();
+}
+
+}  // namespace
+
+ByteModel::ByteModel(std::vector<std::byte> first_bytes, int64_t most_bytes)
+    : bytes_(static_cast<std::size_t>(most_bytes)),
+      begun_end_(std::ssize(first_bytes)),
+      ended_end_(std::ssize(first_bytes)) {
+  for (std::size_t i = 0; i < first_bytes.size(); ++i)
+    bytes_[i].first = static_cast<uint8_t>(first_bytes[i]);
+}
+
+std::vector<std::byte> ByteModel::begin_write(Extent extent) {
+  std::vector<std::byte> values;
+  values.reserve(static_cast<std::size_t>(extent.length));
+  for (int64_t at = extent.offset; at < extent.end(); ++at) {
+    Byte& byte = bytes_[static_cast<std::size_t>(at)];
+    values.push_back(static_cast<std::byte>(byte.first + ++byte.begun));
+  }
+  begun_end_ = std::max(begun_end_, extent.end());
+  return values;
+}
+
+void ByteModel::end_write(Extent extent) {
+  for (int64_t at = extent.offset; at < extent.end(); ++at) {
+    Byte& byte = bytes_[static_cast<std::size_t>(at)];
+    byte.ended = byte.begun;
+  }
+  ended_end_ = std::max(ended_end_, extent.end());
+}
+
+void ByteModel::truncate(int64_t bytes) {
+  for (std::size_t at = static_cast<std::size_t>(bytes); at < bytes_.size(); ++at) {
+    Byte& byte = bytes_[at];
+    byte.ended = byte.in_storage = byte.begun;
+    byte.first = static_cast<uint8_t>(-byte.begun);
+  }
+  begun_end_ = ended_end_ = bytes;
+}
+
+ByteModel::Moment ByteModel::now(Extent extent) const {
+  Moment moment{extent, {}, ended_end_};
+  moment.ended.reserve(static_cast<std::size_t>(extent.length));
+  for (int64_t at = extent.offset; at < extent.end(); ++at)
+    moment.ended.push_back(bytes_[static_cast<std::size_t>(at)].ended);
+  return moment;
+}
+
+uint32_t ByteModel::write_of(const Byte& byte, uint32_t from, uint32_t to, std::byte value) {
+  const auto write = from + static_cast<uint8_t>(static_cast<uint8_t>(value) - byte.first - from);
+  return write <= to ? write : UINT32_MAX;
+}
+
+std::string ByteModel::describe(int64_t offset, std::byte found, uint32_t from, uint32_t to) const {
+  const Byte& byte = bytes_[static_cast<std::size_t>(offset)];
+  const auto write = static_cast<uint8_t>(static_cast<uint8_t>(found) - byte.first);
+  return text("byte ", offset, " is of write ", int{write}, " (modulo 256), not of one of ", from,
+              " to ", to);
+}
+
+std::string ByteModel::check_read(const Moment& moment, std::span<const std::byte> bytes) const {
+  const auto known = [&](int64_t end) {
+    return std::clamp<int64_t>(end - moment.extent.offset, 0, moment.extent.length);
+  };
+  if (std::ssize(bytes) < known(moment.end) || std::ssize(bytes) > known(begun_end_))
+    return text("a read at ", moment.extent.offset, " got ", bytes.size(), " bytes, not ",
+                known(moment.end), " to ", known(begun_end_));
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const int64_t at = moment.extent.offset + static_cast<int64_t>(i);
+    const Byte& byte = bytes_[static_cast<std::size_t>(at)];
+    if (write_of(byte, moment.ended[i], byte.begun, bytes[i]) == UINT32_MAX)
+      return "a read: " + describe(at, bytes[i], moment.ended[i], byte.begun);
+  }
+  return "";
+}
+
+std::string ByteModel::check_stored(int64_t offset, std::span<const std::byte> bytes) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const int64_t at = offset + static_cast<int64_t>(i);
+    Byte& byte = bytes_[static_cast<std::size_t>(at)];
+    const uint32_t write = write_of(byte, byte.in_storage, byte.begun, bytes[i]);
+    if (write == UINT32_MAX)
+      return "storage gets: " + describe(at, bytes[i], byte.in_storage, byte.begun);
+    byte.in_storage = write;
+  }
+  return "";
+}
+
+std::string ByteModel::check_storage(const Moment& moment,
+                                     std::span<const std::byte> stored) const {
+  const int64_t end = std::min(moment.end, moment.extent.end());
+  for (int64_t at = moment.extent.offset; at < end; ++at) {
+    const Byte& byte = bytes_[static_cast<std::size_t>(at)];
+    const auto i = static_cast<std::size_t>(at - moment.extent.offset);
+    const std::byte value =
+        at < std::ssize(stored) ? stored[static_cast<std::size_t>(at)] : std::byte{0};
+    if (moment.ended[i] > 0 && at >= std::ssize(stored))
+      return text("storage ends at ", stored.size(), " and lacks byte ", at);
+    if (write_of(byte, moment.ended[i], byte.begun, value) == UINT32_MAX)
+      return "storage: " + describe(at, value, moment.ended[i], byte.begun);
+  }
+  return "";
+}
+
+}  // namespace forebay::test

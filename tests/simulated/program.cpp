@@ -1,0 +1,197 @@
+#include "simulated/program.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace forebay::test {
+namespace {
+
+using sim::SeededRandom;
+
+template <typename Choices>
+auto one_of(SeededRandom& random, const Choices& choices) {
+  return *(std::begin(choices) + random.below(std::ssize(choices)));
+}
+
+Settings random_settings(SeededRandom& random) {
+  constexpr int64_t page_sizes[] = {512, 512, 1024, 4096, 576};
+  constexpr int64_t granules[] = {1, 3, 64, 300, 1000, 6000, 20000};
+  Settings s;
+  s.ranks = 1 + static_cast<uint32_t>(random.below(4));
+  s.cache.page_kind = one_of(random, page_kinds());
+  s.cache.policy = &policies()[static_cast<std::size_t>(random.below(std::ssize(policies())))];
+  s.cache.page_size = one_of(random, page_sizes);
+  s.cache.capacity_bytes = s.cache.page_size * (1 + random.below(24));
+  s.cache.shards = random.below(4);
+  s.most_frames = random.one_in(8) ? static_cast<uint32_t>(random.below(4)) : UINT32_MAX / 2;
+  s.handles.bypass_bytes = s.cache.page_size / 2 + random.below(8000);
+  s.handles.read_ahead_bytes = random.one_in(3) ? 0 : random.below(32 << 10);
+  s.handles.dirty_bound = static_cast<double>(random.below(101)) / 100;
+  s.handles.write_behind = !random.one_in(4);
+  s.local = random.one_in(4);
+  s.handles.local_bypass_bytes = random.below(s.cache.page_size);
+  s.handles.step_aside = s.local || random.one_in(3) ? SteppingAside::automatic
+                                                     : SteppingAside::never;
+  s.handles.predictor = &predictors()[static_cast<std::size_t>(random.below(std::ssize(predictors())))];
+  s.commit_size_bytes = 1 + random.below(16 << 10);
+  s.file_bytes = 4000 + random.below(36000);
+  s.first_bytes = random.one_in(3) ? 0 : random.below(s.file_bytes);
+  s.granule = one_of(random, granules);
+  s.fails_one_in = random.one_in(2) ? 0 : 5 + random.below(60);
+  s.steps_a_switch = 1 + random.below(4);
+  return s;
+}
+
+// Bytes that the rank writes: within one granule of its own.
+Extent own_extent(const Settings& s, uint32_t rank, SeededRandom& random) {
+  if (s.ranks == 1) {
+    const int64_t offset = random.below(s.file_bytes);
+    const int64_t most = random.one_in(10) ? s.file_bytes : 1500;
+    return {offset, std::min(1 + random.below(most), s.file_bytes - offset)};
+  }
+  const int64_t granules = (s.file_bytes + s.granule - 1) / s.granule;
+  const int64_t own = (granules - rank + s.ranks - 1) / s.ranks;
+  if (own <= 0) return {};
+  const int64_t begin = (random.below(own) * s.ranks + rank) * s.granule;
+  const int64_t length = std::min(s.granule, s.file_bytes - begin);
+  if (random.one_in(2)) return {begin, length};
+  const int64_t skip = random.below(length);
+  return {begin + skip, 1 + random.below(length - skip)};
+}
+
+Operation random_operation(const Settings& s, SeededRandom& random) {
+  using Kind = Operation::Kind;
+  Operation op{Kind::write, static_cast<uint32_t>(random.below(s.ranks)), {}, 1, 0};
+  const int64_t dice = random.below(100);
+  if (dice < 2) {
+    op.kind = Kind::drop_clean;
+  } else if (dice < 7) {
+    op.kind = Kind::commit;
+  } else if (dice < 9) {
+    op.kind = random.one_in(2) ? Kind::write_through : Kind::write_back;
+  } else if (dice < 55) {
+    op.extent = own_extent(s, op.rank, random);
+    if (s.ranks > 1) {
+      op.stride = s.granule * s.ranks;
+      op.pieces = 1 + static_cast<int>(random.below(random.one_in(3) ? 12 : 2));
+    }
+  } else {
+    op.kind = Kind::read;
+    const int64_t offset = random.below(s.file_bytes);
+    const int64_t most = random.one_in(10) ? 12000 : 1500;
+    op.extent = {offset, std::min(1 + random.below(most), s.file_bytes - offset)};
+    op.stride = op.extent.length + random.below(3000);
+    op.pieces = 1 + static_cast<int>(random.below(random.one_in(3) ? 8 : 1));
+  }
+  while (op.pieces > 1 && op.extent.end() + (op.pieces - 1) * op.stride > s.file_bytes) --op.pieces;
+  return op;
+}
+
+// All ways to leave out one part of the program, large parts first.
+std::vector<Program> smaller(const Program& program) {
+  std::vector<Program> all;
+  for (std::size_t r = 0; r < program.rounds.size(); ++r) {
+    Program less = program;
+    less.rounds.erase(less.rounds.begin() + static_cast<std::ptrdiff_t>(r));
+    all.push_back(std::move(less));
+  }
+  for (std::size_t r = 0; r < program.rounds.size(); ++r) {
+    const std::size_t count = program.rounds[r].operations.size();
+    for (std::size_t part = count; part >= 1; part /= 2) {
+      for (std::size_t begin = 0; begin < count; begin += part) {
+        Program less = program;
+        auto& operations = less.rounds[r].operations;
+        const auto first = operations.begin() + static_cast<std::ptrdiff_t>(begin);
+        operations.erase(first, first + static_cast<std::ptrdiff_t>(std::min(part, count - begin)));
+        all.push_back(std::move(less));
+      }
+    }
+    if (program.rounds[r].truncate_to >= 0) {
+      all.push_back(program);
+      all.back().rounds[r].truncate_to = -1;
+    }
+    if (program.rounds[r].dies >= 0) {
+      all.push_back(program);
+      all.back().rounds[r].dies = -1;
+    }
+  }
+  if (program.settings.fails_one_in != 0) {
+    all.push_back(program);
+    all.back().settings.fails_one_in = 0;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::size_t Program::operations() const {
+  std::size_t sum = 0;
+  for (const Round& round : rounds) sum += round.operations.size();
+  return sum;
+}
+
+Program random_program(uint64_t seed, int operations) {
+  SeededRandom random(seed);
+  Program program{random_settings(random), {}};
+  const Settings& s = program.settings;
+  uint32_t alive = s.ranks;
+  while (operations > 0) {
+    Round round;
+    for (int64_t left = 1 + random.below(60); left > 0 && operations > 0; --left, --operations) {
+      const Operation op = random_operation(s, random);
+      if (op.kind == Operation::Kind::write && op.extent.empty()) continue;
+      round.operations.push_back(op);
+    }
+    if (random.one_in(4)) round.truncate_to = random.below(s.file_bytes);
+    if (alive > 1 && random.one_in(3)) {
+      round.dies = static_cast<int>(random.below(s.ranks));
+      round.dies_after_steps = 1 + random.below(random.one_in(2) ? 100 : 3000);
+      --alive;
+    }
+    program.rounds.push_back(std::move(round));
+  }
+  return program;
+}
+
+std::string describe(const Program& program) {
+  constexpr const char* kinds[] = {"write", "read", "commit", "drop clean", "write through",
+                                   "write back"};
+  const Settings& s = program.settings;
+  std::ostringstream out;
+  out << s.ranks << " ranks, " << s.cache.page_kind->name() << " pages of " << s.cache.page_size
+      << " bytes, " << s.cache.capacity_bytes << " bytes in " << s.cache.shards
+      << " shards, policy " << s.cache.policy->name << ", file of " << s.first_bytes << " to "
+      << s.file_bytes << " bytes, granule " << s.granule << ", bypass " << s.handles.bypass_bytes
+      << ", dirty bound " << s.handles.dirty_bound << ", read ahead " << s.handles.read_ahead_bytes
+      << ", commit size " << s.commit_size_bytes << (s.local ? ", local storage" : ", storage")
+      << " fails one in " << s.fails_one_in << "\n";
+  for (const Round& round : program.rounds) {
+    for (const Operation& op : round.operations) {
+      out << "  rank " << op.rank << " " << kinds[static_cast<int>(op.kind)] << " "
+          << op.extent.offset << "+" << op.extent.length;
+      if (op.pieces > 1) out << ", " << op.pieces << " times, " << op.stride << " apart";
+      out << "\n";
+    }
+    if (round.dies >= 0)
+      out << "  rank " << round.dies << " dies after " << round.dies_after_steps << " steps\n";
+    out << "  all wait for each other\n";
+    if (round.truncate_to >= 0) out << "  truncate to " << round.truncate_to << "\n";
+  }
+  return out.str();
+}
+
+Program shrink(Program program, uint64_t seed, int runs) {
+  for (bool smaller_fails = true; smaller_fails && runs > 0;) {
+    smaller_fails = false;
+    for (Program& less : smaller(program)) {
+      if (runs-- <= 0) break;
+      if (run(less, seed).failure.empty()) continue;
+      program = std::move(less);
+      smaller_fails = true;
+      break;
+    }
+  }
+  return program;
+}
+
+}  // namespace forebay::test

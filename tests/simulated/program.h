@@ -1,0 +1,68 @@
+// Random programs of the processes of a node, from a seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "extent/extent.h"
+#include "sim/virtual_node.h"
+
+namespace forebay::test {
+
+struct Settings {
+  CacheShape cache;
+  HandleRules handles;
+  int64_t commit_size_bytes = 0;
+  uint32_t most_frames = 0;  // that get memory
+  uint32_t ranks = 0;
+  int64_t file_bytes = 0;   // no access goes beyond
+  int64_t first_bytes = 0;  // that the file has to begin with
+  int64_t granule = 0;      // bytes in a row that one rank writes
+  int64_t fails_one_in = 0;  // of storage's requests; 0: none fails
+  int64_t steps_a_switch = 1;
+  bool local = false;  // storage is believed to be of the node
+};
+
+struct Operation {
+  enum class Kind : uint8_t { write, read, commit, drop_clean, write_through, write_back };
+  Kind kind;
+  uint32_t rank;   // from 0
+  Extent extent;   // write: bytes of the rank's own; read: any
+  int pieces = 1;  // of the extent's length, `stride` apart; they belong to one call
+  int64_t stride = 0;
+};
+
+// A part of a program: the ranks carry out their operations, then wait for each other.
+struct Round {
+  std::vector<Operation> operations;  // each rank's in order
+  int64_t truncate_to = -1;           // afterwards; negative: not
+  int dies = -1;                      // the rank that dies meanwhile; negative: none
+  int64_t dies_after_steps = 0;
+};
+
+struct Program {
+  Settings settings;
+  std::vector<Round> rounds;
+  std::size_t operations() const;
+};
+
+Program random_program(uint64_t seed, int operations);
+std::string describe(const Program& program);
+
+struct Outcome {
+  std::string failure;  // "": nothing was wrong
+  uint64_t digest = 0;  // of the run: two runs with equal digests were the same
+  int64_t accesses = 0;
+  uint64_t steps = 0;
+  int64_t deaths = 0;
+  Statistics statistics;
+};
+
+// Runs the program; `seed` chooses who goes on, how long storage takes and what fails.
+Outcome run(const Program& program, uint64_t seed);
+
+// The smallest program found, with at most `runs` runs, that still fails with this seed.
+Program shrink(Program program, uint64_t seed, int runs);
+
+}  // namespace forebay::test
