@@ -50,8 +50,9 @@ struct Classes {
 
 Classes classify(const Pattern& pattern, Operations operations, int64_t page_bytes);
 
-// Of all that one process did. Spatial and temporal class are those of nearly all accesses (19 in
-// 20); where no class has so many, `random` if most follow no pattern, else `combination`.
+// The classes of everything that one process did. The spatial and the temporal class are those of
+// nearly all accesses (19 of 20). If no class has so many, the spatial class is `random` if most
+// accesses follow no pattern, otherwise `combination`.
 Classes classify(const Signature& signature, Operations operations, int64_t page_bytes);
 
 std::string_view name_of(Direction direction);
