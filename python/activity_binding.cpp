@@ -1,5 +1,5 @@
-// forebay._core: when files were read and written. A binding only; forebay.analysis says what is
-// here for users.
+// forebay._core: when files were read and written. Only a binding; forebay.analysis documents its
+// use.
 #include "activity_binding.h"
 
 #include <nanobind/stl/pair.h>

@@ -1,5 +1,5 @@
-// forebay._core: conflicting accesses of a trace. A binding only; forebay.analysis says what is
-// here for users.
+// forebay._core: conflicting accesses of a trace. Only a binding; forebay.analysis documents its
+// use.
 #include "conflict_binding.h"
 
 #include <nanobind/ndarray.h>

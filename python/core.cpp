@@ -1,5 +1,5 @@
-// forebay._core: the tables of the runtime for Python (and traces: trace_binding.cpp). A binding
-// only; the meaning of everything here stands in the headers it includes.
+// forebay._core: the tables of the runtime (traces: trace_binding.cpp). Only a binding; the headers
+// that it includes say what everything means.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>

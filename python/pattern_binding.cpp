@@ -1,5 +1,5 @@
-// forebay._core: signatures of a trace's accesses. A binding only; forebay.signatures says what is
-// here for users.
+// forebay._core: signatures of a trace's accesses. Only a binding; forebay.signatures documents its
+// use.
 #include "pattern_binding.h"
 
 #include <nanobind/ndarray.h>
@@ -48,7 +48,7 @@ uint64_t add(Streams& streams, const Column<uint32_t>& process, const Column<uin
   return streams.add(columns);
 }
 
-// (name, whether it writes) of each routine, by number.
+// The operations, by number, from pairs of a routine's name and whether it writes.
 std::vector<pattern::Operation> operations_of(
     const std::vector<std::pair<std::string, bool>>& routines) {
   std::vector<pattern::Operation> operations;

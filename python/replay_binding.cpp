@@ -1,5 +1,5 @@
-// forebay._core: what the runtime's caches count, from traces of it. A binding only; the meaning of
-// everything here stands in the headers it includes.
+// forebay._core: the counts of the runtime's caches, replayed from traces of them. Only a binding;
+// the headers that it includes say what everything means.
 #include "replay_binding.h"
 
 #include <nanobind/stl/map.h>

@@ -1,5 +1,5 @@
-// forebay._core: the block-cache simulator. A binding only; the meaning of everything here stands
-// in the headers it includes.
+// forebay._core: the block-cache simulator. Only a binding; the headers that it includes say what
+// everything means.
 #include "sim_binding.h"
 
 #include <nanobind/ndarray.h>

@@ -1,5 +1,5 @@
-// forebay._core: sums over a trace's accesses. A binding only; forebay.sums says what is here for
-// users.
+// forebay._core: sums over a trace's accesses. Only a binding; forebay.analysis.sums documents its
+// use.
 #include "sums_binding.h"
 
 #include <nanobind/ndarray.h>

@@ -1,4 +1,4 @@
-// forebay._core: reading traces. A binding only; forebay.trace says what is here for users.
+// forebay._core: reading traces. Only a binding; forebay.trace documents its use.
 #include "trace_binding.h"
 
 #include <nanobind/ndarray.h>
@@ -41,7 +41,7 @@ using trace::Views;
 template <typename Value>
 using Array = nb::ndarray<nb::numpy, const Value, nb::ndim<1>>;
 
-// Arrays that show the table's own memory and keep it alive.
+// Arrays over the table's own memory. They keep the table alive.
 nb::dict columns_of(nb::pointer_and_handle<trace::Table> table) {
   nb::dict columns;
   table.p->for_each_column([&]<typename Value>(const char* name, std::vector<Value>& column) {
@@ -90,7 +90,8 @@ Views decoded(const std::vector<nb::bytes>& all) {
   return views;
 }
 
-// As forebay.trace.View has them.
+// The members of forebay.trace.View: origin, extent, data bytes of a copy, whether it is
+// contiguous.
 using Facts = std::tuple<int64_t, int64_t, int64_t, bool>;
 
 std::vector<Facts> facts_of(const Views& views) {

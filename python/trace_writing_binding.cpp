@@ -1,4 +1,4 @@
-// forebay._core: trace files of made-up processes. A binding only.
+// forebay._core: writing trace files of processes that never ran. Only a binding.
 #include "trace_writing_binding.h"
 
 #include <nanobind/ndarray.h>
