@@ -159,7 +159,7 @@ class Report:
     bytes: int
     figures: list[Figure]
     requests: dict[str, dict[str, int]]  # side -> "write", "read", "syscalls" of one repetition
-    aside_calls: int  # calls that Forebay left to the library because caching did not pay
+    aside_calls: int  # calls that Forebay left to storage because caching did not pay
 
     def figure(self, name: str, first_file: bool = False) -> Figure:
         return next(f for f in self.figures if (f.name, f.first_file) == (name, first_file))
