@@ -46,9 +46,8 @@ def turns_before(count: int, index: int, records: int) -> int:
 
 
 def violations(file: Path, prefix: Path, layout: Layout, cached: bool = True) -> list[str]:
-    """Records that break the contract: a record whose write returned is in the file; each byte is
-    an old one or one that was issued. Also ranks whose file was cached, if `cached` is false, or
-    the other way round."""
+    """Records that break the contract (a record whose write returned is in the file; each byte is
+    an old one or one that was issued), and ranks whose file was not `cached` as stated."""
     data = file.read_bytes() if file.exists() else b""
     found = []
     for rank in range(layout.ranks):
