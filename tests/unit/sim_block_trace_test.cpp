@@ -107,6 +107,25 @@ TEST(BlockTraces, WhatIsWrongIsSaidWithItsPlace) {
             "order?");
 }
 
+TEST(BlockTraces, ATraceThatHasEndedOrIsWrongTakesNoMoreBytes) {
+  BlockReader ended(BlockFormat::text, plenty);
+  EXPECT_EQ(ended.feed("7\n"), "");
+  EXPECT_EQ(ended.finish(), "");
+  EXPECT_EQ(ended.feed("8\n"), "the trace has ended");
+  EXPECT_EQ(ended.finish(), "the trace has ended");
+  EXPECT_EQ(ended.trace().keys.size(), 1U);
+  BlockReader wrong(BlockFormat::text, plenty);
+  EXPECT_EQ(wrong.feed("7\nx\n"), "line 2: 'x' is no block number");
+  EXPECT_EQ(wrong.feed("8\n"), "the trace has ended");
+  EXPECT_EQ(wrong.finish(), "the trace has ended");
+}
+
+TEST(BlockTraces, FormatsHaveNames) {
+  EXPECT_EQ(find_block_format("text"), BlockFormat::text);
+  EXPECT_EQ(find_block_format("oracleGeneral"), BlockFormat::oracle_general);
+  EXPECT_EQ(find_block_format("csv"), std::nullopt);
+}
+
 TEST(BlockTraces, MemoryIsBounded) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += std::to_string(i) + "\n";

@@ -55,6 +55,32 @@ TEST(Stream, EachCacheIsSimulatedByItself) {
   EXPECT_EQ(progress.done, 16'000U);
 }
 
+TEST(Stream, AccessesAndWhatWentPastACacheAreKept) {
+  Shown shown;
+  shown.keys = random_touches(1, 100, 20);
+  shown.ends = {60, 100};
+  shown.accesses = {50, 30};
+  shown.past_accesses = 4;
+  shown.past_bytes = 12'345;
+  const Stream stream(std::move(shown));
+  EXPECT_EQ(stream.accesses(), (std::vector<uint64_t>{50, 30}));
+  EXPECT_EQ(stream.past_accesses(), 4U);
+  EXPECT_EQ(stream.past_bytes(), 12'345U);
+  const Stream sample = stream.sampled(0, uint64_t{1} << 31);
+  EXPECT_TRUE(sample.accesses().empty());
+  EXPECT_EQ(sample.past_accesses(), 0U);
+  EXPECT_EQ(sample.past_bytes(), 0U);
+}
+
+TEST(Stream, KeysAloneAreTouchesOfOneCache) {
+  const Stream stream(std::vector<PageKey>{{1, 7}, {1, 8}, {1, 7}});
+  ASSERT_EQ(stream.caches(), 1U);
+  EXPECT_EQ(stream.touches(), 3U);
+  EXPECT_EQ(stream.pages(), 2U);
+  EXPECT_EQ(stream.accesses(), (std::vector<uint64_t>{3}));
+  EXPECT_EQ(Stream(std::vector<PageKey>{}).caches(), 1U);
+}
+
 TEST(Stream, ASampleHasAllTouchesOfItsPagesAndTogetherTheyAreTheWhole) {
   Shown shown;
   shown.keys = random_touches(1, 20000, 3000);
