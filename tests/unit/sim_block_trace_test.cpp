@@ -1,4 +1,4 @@
-// Block traces: what is read of sound ones, what is said of others, and that no bytes do harm.
+// Block traces: valid ones are read, errors of others are named, and no bytes do harm.
 #include <gtest/gtest.h>
 #include <zstd.h>
 

@@ -1,4 +1,4 @@
-// What several caches are shown, and samples of it, against the block cache.
+// Streams for several caches, and samples of them, compared with the block cache.
 #include <gtest/gtest.h>
 
 #include <algorithm>
