@@ -6,8 +6,8 @@
 #   gluster.sh down DIR    unmounts, stops every process it started (by id), removes DIR
 #
 # Files are sharded over the bricks, and the client caches nothing (direct-io-mode, no client-side
-# performance translators), so every request goes over the network. The exception: if a file is opened
-# while the descriptor that created it is still open, reads come from the kernel's page cache.
+# performance translators), so every request goes over the network. The exception: if a file is
+# opened while the descriptor that created it is still open, reads come from the kernel's page cache.
 # GLUSTER_RATE=1gbit limits the bandwidth of the volume's network (tc tbf).
 #
 # Needs root, and Debian's glusterfs-server, glusterfs-client, iproute2.
