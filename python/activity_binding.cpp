@@ -59,7 +59,7 @@ void bind_activity(nb::module_& module) {
           },
           "other"_a)
       .def("stretches", stretches, "pause_ns"_a,
-           "File, whether it was written, start, end, accesses and bytes of each, by start.")
+           "Stretches by start: file, whether it was written, start, end, accesses and bytes.")
       .def_prop_ro(
           "left_out",
           [](const Activity& activity) {

@@ -18,7 +18,7 @@ using runtime::RecordedRun;
 using sim::ReplayedCache;
 
 void bind_replay(nb::module_& module) {
-  nb::class_<ReplayedCache>(module, "ReplayedCache", "What one cache counted.")
+  nb::class_<ReplayedCache>(module, "ReplayedCache", "The counts of one cache.")
       .def_ro("name", &ReplayedCache::name)
       .def_ro("processes", &ReplayedCache::processes)
       .def_ro("steps", &ReplayedCache::steps)
@@ -29,7 +29,7 @@ void bind_replay(nb::module_& module) {
                    [](const ReplayedCache& c) { return c.counts.committed_bytes; })
       .def_prop_ro("fetched_bytes", [](const ReplayedCache& c) { return c.counts.fetched_bytes; })
       .def_prop_ro("bypass_bytes", [](const ReplayedCache& c) { return c.counts.bypass_bytes; });
-  nb::class_<RecordedRun>(module, "RecordedRun", "A run whose caches were traced.")
+  nb::class_<RecordedRun>(module, "RecordedRun", "A run whose caches were traced, for replay.")
       .def(nb::init<std::shared_ptr<const runtime::TraceReader>>(), "reader"_a,
            nb::call_guard<nb::gil_scoped_release>())
       .def("options", &RecordedRun::options)

@@ -41,7 +41,7 @@ std::vector<int64_t> min_block_hits(const Column<uint64_t>& ids,
 }  // namespace
 
 void bind_sim(nb::module_& module) {
-  nb::class_<BlockCounts>(module, "BlockCounts", "What a cache of blocks counted.")
+  nb::class_<BlockCounts>(module, "BlockCounts", "The counts of a cache of blocks.")
       .def_ro("hits", &BlockCounts::hits)
       .def_ro("misses", &BlockCounts::misses)
       .def_ro("evictions", &BlockCounts::evictions)

@@ -129,7 +129,7 @@ std::pair<trace::Table, std::vector<BadBlock>> next_batch(AccessStream& stream, 
 
 void bind_rows(nb::module_& module) {
   nb::class_<trace::Process>(module, "TraceProcess",
-                             "One process of a trace (src/trace/job.h, as all that follow).")
+                             "One process of a trace (src/trace/job.h, like the next classes).")
       .def_prop_ro("source", [](const trace::Process& p) { return bytes_of(p.source); })
       .def_prop_ro("host", [](const trace::Process& p) { return bytes_of(p.host); })
       .def_ro("rank", &trace::Process::rank)
@@ -158,7 +158,7 @@ void bind_rows(nb::module_& module) {
   nb::class_<TraceProblem>(module, "TraceProblem", "What is wrong with a trace file.")
       .def_ro("file", &TraceProblem::file)
       .def_ro("text", &TraceProblem::text);
-  nb::class_<BadBlock>(module, "BadBlock", "A block that makes no sense.")
+  nb::class_<BadBlock>(module, "BadBlock", "A block whose contents are wrong.")
       .def_ro("process", &BadBlock::process)
       .def_ro("block", &BadBlock::block)
       .def_ro("accesses", &BadBlock::accesses)
@@ -174,7 +174,7 @@ void bind_trace(nb::module_& module) {
       .def("__len__", &trace::Table::size)
       .def("columns", columns_of,
            nb::sig("def columns(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"),
-           "Every column, as a read-only array that shows the table's memory.");
+           "Every column, as a read-only array over the table's memory.");
   nb::class_<Runs>(module, "Extents", "Offset and length of each run of an access.")
       .def("__iter__",
            [](nb::handle_t<Runs> self) { return nb::typed<nb::object, Runs>(nb::borrow(self)); })
@@ -183,13 +183,15 @@ void bind_trace(nb::module_& module) {
       .def(
           "__init__",
           [](Views* self, const std::vector<nb::bytes>& all) { new (self) Views(decoded(all)); },
-          "encoded"_a, "ValueError: some are no views.")
+          "encoded"_a, "Decodes views. ValueError: some are not views.")
       .def("__len__", [](const Views& views) { return views.tilings.size(); })
-      .def("encoded", encoded, "As bytes, as trace files have them, each.")
-      .def("facts", facts_of,
-           "Origin, bytes of a copy and of data in it, and whether it is one run, of each.")
+      .def("encoded", encoded, "The bytes of each view, as in trace files.")
+      .def(
+          "facts", facts_of,
+          "For each view: its origin, the bytes of a copy, the data bytes in it, and whether it is "
+          "contiguous.")
       .def("extents", extents_of, "view"_a, "position"_a, "data_bytes"_a,
-           "The runs of so many data bytes of a view.");
+           "The runs of `data_bytes` data bytes of a view from `position` on.");
   nb::class_<TraceReader>(module, "TraceReader", "The trace files of a job.")
       .def(nb::new_([](const std::vector<nb::bytes>& names) {
              const std::vector<std::string> paths = texts_of(names);
@@ -212,7 +214,7 @@ void bind_trace(nb::module_& module) {
              uint32_t end) { new (self) AccessStream(std::move(reader), first, end); },
           "reader"_a, "first_process"_a = 0, "end_process"_a = std::numeric_limits<uint32_t>::max())
       .def("next", next_batch, "count"_a,
-           "At least so many accesses (0: all) while there are, and the bad blocks met.");
+           "At least `count` accesses (0: all), or those that are left, and the bad blocks found.");
   nb::list operations;
   for (const std::string_view name : trace::operation_names) operations.append(nb::cast(name));
   module.attr("operations") = nb::tuple(operations);
