@@ -64,7 +64,7 @@ class BlockReader final {
   BlockReader(const BlockReader&) = delete;
   BlockReader& operator=(const BlockReader&) = delete;
 
-  // As those of BlockParser. A trace that has ended, or that is wrong, takes no more bytes.
+  // Like those of BlockParser. After the end, or after an error, both report "the trace has ended".
   std::string feed(std::string_view bytes);
   std::string finish();
   BlockTrace& trace() { return trace_; }

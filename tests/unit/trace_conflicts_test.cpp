@@ -311,7 +311,7 @@ TEST(TraceConflicts, PartsPutTogetherAreTheWhole) {
         FileAccess of_part = part.access_of(process, true, offset, end, 10 * i);
         FileAccess of_whole = whole.access_of(process, true, offset, end, 10 * i);
         bool in_part = true, in_whole = true;
-        // As a caller adds an access of several runs.
+        // Adds the runs of an access like a caller does.
         for (int64_t run = 1 + below(3); run > 0; --run) {
           in_part = in_part && part.finder.access(of_part);
           in_whole = in_whole && whole.finder.access(of_whole);

@@ -28,9 +28,9 @@ class LoopReport:
 
     loop: str
     calls: int
-    """Of all ranks, opens and closes among them."""
+    """Calls of all ranks, opens and closes included."""
     bytes_per_call: dict[str, float]
-    """Of the whole trace; the largest of the launches."""
+    """Bytes of the whole trace per call; the largest of all launches."""
     finalize_ms: dict[str, float]
     """Milliseconds of MPI_Finalize on the slowest rank, the least of all launches; `plain`: without
     Forebay."""

@@ -24,9 +24,9 @@ _ROUTINES = (
 )
 _OPEN, _SET_VIEW, _CLOSE, _WRITE, _READ = range(len(_ROUTINES))
 _MOST_BYTES = (1 << 63) - 1
-"""Of a file."""
+"""The largest size of a file."""
 _MOST_CALLS = 1 << 22
-"""Per process."""
+"""The largest number of calls per process."""
 _CALL_NS = 1_000_000
 _RANK_NS = 1_000
 

@@ -134,9 +134,9 @@ class Job:
     seconds: float
     incomplete: tuple[str, ...]
     names: Mapping[int, str]
-    """By record id."""
+    """Names of records, by record id."""
     stripes: Mapping[int, Stripes]
-    """By record id."""
+    """Stripes of files, by record id."""
 
 
 def files_of(tables: Mapping[str, Records]) -> list[int]:
