@@ -10,7 +10,7 @@
 //     holds() reads the dirty word before the valid word. So a byte that moves from dirty to valid
 //     is seen in at least one of the two.
 //   * take_dirty() clears a dirty bit before its caller reads the byte; publish() sets the bit
-//     after its caller wrote the byte. So a byte written after it was read is dirty again.
+//     after its caller wrote the byte. So a byte newer than what was read is always dirty.
 //   * settle() (when bytes were not stored) and repair() set dirty bits before they clear the same
 //     in-flight bits. So at every instruction a byte that storage lacks is in one of the two
 //     arrays, and these two are right even when their writer dies.
