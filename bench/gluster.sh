@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# A GlusterFS volume of four bricks on this machine, in a network namespace of its own, to bench on:
+# A GlusterFS volume of four bricks on this machine, in its own network namespace, for benchmarks:
 #
 #   gluster.sh up DIR      starts it with its state in DIR (made) and mounts it at DIR/mnt
-#   gluster.sh status DIR  says what runs
+#   gluster.sh status DIR  shows its mount and its processes
 #   gluster.sh down DIR    unmounts, stops every process it started (by id), removes DIR
 #
-# The mount is honest: files are sharded over the bricks, the client caches nothing (direct-io-mode
-# and no client-side performance translators), so every request travels, but for reads through what is
-# opened while the descriptor that created the file is still open: the kernel's page cache has those.
+# Files are sharded over the bricks, and the client caches nothing (direct-io-mode, no client-side
+# performance translators), so every request goes over the network. The exception: if a file is
+# opened while the descriptor that created it is still open, reads come from the kernel's page cache.
 # GLUSTER_RATE=1gbit limits the bandwidth of the volume's network (tc tbf).
 #
 # Needs root, and Debian's glusterfs-server, glusterfs-client, iproute2.
@@ -81,7 +81,7 @@ status() {
   fi
 }
 
-# Every process in the namespace was started by `up`; nothing else can be in it.
+# `up` started every process in the namespace; no other process can be in it.
 down() {
   trap - ERR
   if mountpoint -q "$state/mnt"; then umount "$state/mnt" || umount -l "$state/mnt"; fi
@@ -97,7 +97,7 @@ down() {
   echo "down"
 }
 
-# The bricks' sockets lie outside the state directory and outlive their bricks.
+# The bricks' sockets are outside of the state directory, and outlive their bricks.
 brick_sockets() {
   local pid
   for pid in $(ip netns pids "$name"); do

@@ -1,6 +1,6 @@
-// What the runtime alone costs, without MPI: processes write interleaved 300-byte records into one
-// file, write them again, read them back and commit. Prints processor time a call and elapsed time,
-// the best and the median of several repetitions. Options come from FOREBAY_* as always.
+// The cost of the runtime alone, without MPI: processes write interleaved 300-byte records into one
+// file, write them again, read them back and commit. Prints processor time per call, and elapsed
+// time, the best and the median of several repetitions. Options come from FOREBAY_* as usual.
 //
 //   interleaved_writes PROCESSES RECORDS FILE [REPETITIONS]
 #include <pthread.h>
@@ -37,7 +37,7 @@ double seconds(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// What the processes share: a barrier, and each one's measurements of a repetition.
+// Shared by the processes: a barrier, and each one's measurements of a repetition.
 struct Shared {
   pthread_barrier_t barrier;
   double cpu[phases][most_processes];

@@ -1,5 +1,5 @@
-// What walking a view costs: nanoseconds a run, to place a cursor, and to map an offset back, with
-// the memory that the layout takes. Best of several repetitions.
+// The cost of walking a view: nanoseconds per run, to place a cursor, and to map an offset back;
+// and the memory of the layout. Best of several repetitions.
 //
 //   layout_walk [REPETITIONS]
 #include <algorithm>
@@ -43,7 +43,7 @@ std::vector<int64_t> irregular_lengths(int64_t count) {
   return lengths;
 }
 
-// `lengths` elements of `bytes` in each dimension, at the origin of an array of `sizes` elements.
+// A subarray of `lengths` elements of `bytes`, at the origin of an array of `sizes` elements.
 LayoutRef subarray(const std::vector<int64_t>& sizes, const std::vector<int64_t>& lengths,
                    int64_t bytes) {
   LayoutRef layout = Layout::block(bytes);
@@ -84,7 +84,7 @@ std::vector<Case> cases() {
   };
 }
 
-volatile int64_t sink;  // keeps what is measured from being optimised away
+volatile int64_t sink;  // keeps the compiler from removing what is measured
 
 template <typename Work>
 double best_ns(int repetitions, int64_t units, const Work& work) {

@@ -1,5 +1,5 @@
-// What the operations of a page kind cost: one line a kind, nanoseconds an operation, the best of
-// several repetitions.
+// The cost of the operations of page kinds: one line per kind, nanoseconds per operation, the best
+// of several repetitions.
 //
 //   page_publish [PAGE_BYTES]
 #include <algorithm>
@@ -37,7 +37,7 @@ class Page {
     regions_.reserve(static_cast<std::size_t>(size));
   }
 
-  // Every `every`-th record of the page, in order.
+  // Publishes every `every`-th record of the page, in order.
   void publish_records(int64_t every = 1) {
     for (int64_t i = 0; i < records(); i += every) {
       kind_.publish(state_.data(), size_, {i * record_bytes, record_bytes});
@@ -69,7 +69,7 @@ class Page {
 
 using Work = void (*)(Page&);
 
-// Best time of `work`, each time on a page as `prepare` makes it from an empty one.
+// The best time of `work`, each time on an empty page changed by `prepare`.
 double best(const PageKind& kind, int64_t size, Work prepare, Work work) {
   Page page(kind, size);
   double least = 1e18;
@@ -78,7 +78,7 @@ double best(const PageKind& kind, int64_t size, Work prepare, Work work) {
     prepare(page);
     least = std::min(least, nanoseconds([&] { work(page); }));
   }
-  // What was looked at counts for nothing, but must be looked at.
+  // The result does not depend on what was read, but the compiler must not see that.
   return page.held() < 0 ? 0 : least;
 }
 

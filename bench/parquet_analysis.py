@@ -1,10 +1,10 @@
-"""What analyzing a converted trace costs: million accesses a second, best of several runs, for a
+"""The cost of analyzing a converted trace: million accesses per second, best of several runs, for a
 strided loop with irregular times, a nested loop and random offsets, by four processes each.
 
     python bench/parquet_analysis.py [MILLION_ACCESSES]        (Forebay installed with `arrow`)
 
-Tells wall time with one thread and with one a core, and processor time, which other work on the
-machine disturbs less.
+Prints wall time with one thread and with one per core, and processor time, which other work on the
+machine affects less.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Generated:
     def batches(
         self, rows: int, processes: range | None, columns: Sequence[str]
     ) -> Iterator[Columns]:
-        del columns  # all of them
+        del columns  # all columns are made
         for process in processes or range(PROCESSES):
             made = self._columns(process)
             for begin in range(0, self._each, rows):

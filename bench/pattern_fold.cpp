@@ -1,5 +1,5 @@
-// What folding accesses from memory into a signature costs: millions of accesses a second on one
-// core, the best of several repetitions, and how large the signature is.
+// The cost of folding accesses from memory into a signature: millions of accesses per second on one
+// core, the best of several repetitions, and the size of the signature.
 //
 //   pattern_fold [MILLION_ACCESSES]
 #include <algorithm>
@@ -27,7 +27,7 @@ struct Record {
   int64_t end_ns;
 };
 
-// Irregular times, as a program has them.
+// Accesses at irregular times, as of a program.
 class Trace {
  public:
   explicit Trace(std::size_t accesses) : limit_(accesses) { records_.reserve(accesses); }
@@ -50,7 +50,7 @@ class Trace {
 void strided(Trace& trace) {
   for (int64_t i = 0; !trace.full(); ++i) trace.add(i * 16384, 4096);
 }
-// Five accesses of unlike size and step in turn.
+// Repeats five accesses of unlike sizes and steps.
 void body(Trace& trace) {
   for (int64_t i = 0; !trace.full(); ++i) {
     trace.add(0, 64);

@@ -1,11 +1,11 @@
-"""How many requests a second of processor time the policies take, beside libCacheSim's, in turn on
-the same trace: Zipf 0.99 over a million ids, a cache of 100,000 blocks.
+"""Requests per second of processor time of the policies and of libCacheSim's, in turn, on the same
+trace: Zipf 0.99 over a million ids, a cache of 100,000 blocks.
 
     python bench/policies.py [MILLION_REQUESTS]          (10 by default; libcachesim installed)
 
-Forebay is shown the ids from memory; libCacheSim reads them from a file of its own format, mapped
-into memory. Both must find the same hits. Tells the best of several runs each, and what each
-policy keeps for a block (with the table that finds it).
+Forebay reads the ids from memory; libCacheSim reads them from a file of its own format, mapped into
+memory. Both must find the same hits. Prints the best of several runs each, and each policy's memory
+per block (with the table that finds it).
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Measures every workload on this machine and writes docs/results.md.
 
-Each run is a `forebay bench`: plain and Forebay in turn on the same directory. What was measured is
-kept in docs/results.json, from which the page is made; a run replaces its earlier result there, so
-parts can be measured at different times (--only), or those that an older version of the code was
-measured for (--stale).
+Each run is a `forebay bench`: plain and Forebay in turn in the same directory. The results are kept
+in docs/results.json, from which the page is made. A run replaces its earlier result there. So parts
+can be measured at different times (--only), and also only the results of older code (--stale).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "docs" / "results.json"
 PAGE = ROOT / "docs" / "results.md"
 GLUSTER = ROOT / "bench" / "gluster.sh"
-# Not what only reads traces, simulates, declares options, or brings the interposer into a process.
+# Without code that only reads traces, simulates, declares options, or loads the interposer.
 MEASURED = [
     f"src/{folder}"
     for folder in (
@@ -70,14 +69,15 @@ file again."""
 
 @dataclass(frozen=True)
 class Case:
-    """One line of the plan: a workload on a place, and what it must reach.
+    """One line of the plan: a workload in a place, and its targets.
 
-    Places are "local", "gluster", and "safety": local, what recovery costs.
+    Places are "local", "gluster", and "safety" (local; the cost of recovery).
 
-    `targets` maps a figure to its least speed-up, "first file" to the least of any figure there;
-    "times computation" to the most that reading may take of the computation alone; "requests" to
-    the least factor between the sides' write requests; "ns/call" to the most processor time of a
-    call; "us/open" to the most microseconds that an open and its close may take longer than plain.
+    `targets` maps a figure to its least speed-up. "first file": the least speed-up of any figure in
+    the first file. "times computation": the longest time of reading, as a multiple of the
+    computation alone. "requests": the least ratio of the sides' write requests. "ns/call": the most
+    processor time of a call. "us/open": the most microseconds by which an open and its close may
+    take longer than plain.
     """
 
     place: str
@@ -89,9 +89,10 @@ class Case:
 
     @property
     def rounds(self) -> int:
-        """Files of a launch.
+        """Files per launch.
 
-        On a disk single files scatter widely; plain small writes to GlusterFS take a minute a file.
+        On a disk the times of single files vary widely; plain small writes to GlusterFS take a
+        minute per file.
         """
         if self.place != "gluster":
             return 6
@@ -105,8 +106,8 @@ class Case:
 
 
 def plan() -> list[Case]:
-    """Every case, in the order of the page."""
-    cached = {"step_aside": "never"}  # a call's cost is asked of cached calls alone
+    """All cases, in the order of the page."""
+    cached = {"step_aside": "never"}  # the cost of a call is that of cached calls only
     cases = [
         Case("local", "small", 2, {"write": 2.5, "read": 2.0, "first file": 0.95}, {}),
         Case("local", "small", 4, {"write": 2.0, "first file": 0.95}, {}),
@@ -175,12 +176,12 @@ def git(*words: str) -> str:
 
 
 def version() -> str:
-    """The commit that is measured, with a + where the code was changed after it."""
+    """The commit that is measured; + means that the code was changed after it."""
     return git("rev-parse", "--short=8", "HEAD") + ("+" if git("diff", "HEAD", "--", "src") else "")
 
 
 def is_stale(entry: dict[str, Any]) -> bool:
-    """Whether the code that an access passes has changed since the entry was measured."""
+    """Whether the code on the path of an access has changed since the entry was measured."""
     measured = entry.get("version", "")
     known = measured and not measured.endswith("+")
     return not known or bool(git("diff", "--stat", measured, "HEAD", "--", *MEASURED))
@@ -188,7 +189,7 @@ def is_stale(entry: dict[str, Any]) -> bool:
 
 @contextmanager
 def gluster_volume() -> Iterator[Path]:
-    """A GlusterFS volume for as long as it is measured on."""
+    """A GlusterFS volume that exists while it is used."""
     with tempfile.TemporaryDirectory(prefix="forebay-gluster-", dir="/var/tmp") as folder:
         state = Path(folder) / "volume"
         subprocess.run([str(GLUSTER), "up", str(state)], check=True, stdout=sys.stderr)
@@ -199,7 +200,7 @@ def gluster_volume() -> Iterator[Path]:
 
 
 def machine() -> str:
-    """What the figures were taken on, without names or paths."""
+    """The machine of the measurement, without names or paths."""
     cpu = next(
         (
             line.split(":", 1)[1].strip()
@@ -214,7 +215,7 @@ def machine() -> str:
 
 
 def rows(case: Case, entry: dict[str, Any]) -> Iterator[list[str]]:
-    """The table rows of one result: a figure each, its target, and whether it was reached."""
+    """The table rows of one result: each figure, its target, and whether it was reached."""
     for figure in entry["figures"]:
         if figure["name"] == "compute":
             continue
@@ -281,7 +282,7 @@ def verdict(reached: bool) -> str:
 
 
 def write_page(results: dict[str, dict[str, dict[str, Any]]], note: str) -> None:
-    """Makes the page from all results there are; `note` tells under what conditions."""
+    """Makes the page from all results. `note` describes the conditions."""
     dates = [entry["date"] for entries in results.values() for entry in entries.values()]
     lines = [
         "# Results",
@@ -333,7 +334,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
 
-    # Ended from outside, what was started must be stopped all the same.
+    # When ended from outside, this must still stop what it started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     data: dict[str, Any] = {"note": "", "results": {}}
     if DATA.exists():
@@ -364,7 +365,7 @@ def measure_all(
     arguments: argparse.Namespace,
     data: dict[str, Any],
 ) -> None:
-    """Measures cases and keeps each result as soon as there is one."""
+    """Measures cases, and saves each result at once."""
     for case in cases:
         for mpi in mpis:
             print(f"{case.key}, {mpi.family} {mpi.version}", file=sys.stderr)
@@ -375,7 +376,7 @@ def measure_all(
 
 
 def any_stale(entries: dict[str, dict[str, Any]], mpis: list[Mpi]) -> bool:
-    """Whether a case has to be measured again, by MPI family."""
+    """Whether a case must be measured again, for any MPI."""
     return any(mpi.family not in entries or is_stale(entries[mpi.family]) for mpi in mpis)
 
 
@@ -387,7 +388,7 @@ def summary(entry: dict[str, Any]) -> str:
 
 
 def all_mpis() -> list[Mpi]:
-    """One of each family that is installed."""
+    """One installed MPI of each family."""
     found = []
     for family in ("mpich", "openmpi"):
         try:

@@ -1,5 +1,5 @@
-# Keeps the debug information of a target apart, as FOREBAY_DEBUG_FILES/<file>.debug, which debuggers
-# find by the name and checksum that the target keeps.
+# Puts the debug information of a target into a file of its own, FOREBAY_DEBUG_FILES/<file>.debug.
+# The target contains the name and checksum of that file, by which debuggers find it.
 function(forebay_keep_debug_file target)
   if(NOT FOREBAY_DEBUG_FILES)
     return()

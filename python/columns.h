@@ -1,4 +1,4 @@
-// What Python hands in: columns of a table of accesses, without copying, and checks of the rest.
+// Arguments from Python: columns of a table of accesses, used without a copy, and checks.
 #pragma once
 
 #include <nanobind/ndarray.h>
@@ -13,7 +13,7 @@ template <typename Value>
 using Column =
     nanobind::ndarray<const Value, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 
-// Numbers of any shape that are added to.
+// An array of any shape whose numbers are added to.
 template <typename Value>
 using Sums = nanobind::ndarray<Value, nanobind::c_contig, nanobind::device::cpu>;
 
@@ -26,7 +26,7 @@ std::span<Value> span_of(const Sums<Value>& sums) {
   return {sums.data(), sums.size()};
 }
 
-// Raises ValueError, which says `otherwise`, unless it holds.
+// Raises ValueError with the text `otherwise` unless `holds`.
 inline void expect(bool holds, const char* otherwise) {
   if (!holds) throw nanobind::value_error(otherwise);
 }
@@ -35,7 +35,7 @@ inline void expect_page(int64_t page_bytes) {
   expect(page_bytes > 0, "a page has at least one byte");
 }
 
-// The columns' common length; raises ValueError if they have none.
+// The common length of the columns. Raises ValueError if their lengths differ.
 template <typename First, typename... Others>
 std::size_t rows_of(const First& first, const Others&... others) {
   const std::size_t rows = first.shape(0);

@@ -1,5 +1,5 @@
-// forebay._core: conflicting accesses of a trace. A binding only; forebay.analysis says what is
-// here for users.
+// forebay._core: conflicting accesses of a trace. Only a binding; forebay.analysis documents its
+// use.
 #include "conflict_binding.h"
 
 #include <nanobind/ndarray.h>
@@ -82,7 +82,8 @@ void bind_conflicts(nb::module_& module) {
       .def_ro("sets", &Sharing::sets)
       .def_ro("bytes", &Sharing::bytes)
       .def_ro("left_out", &Sharing::left_out);
-  nb::class_<Conflicts>(module, "Conflicts", "The conflicts of a file, by what keeps them apart.")
+  nb::class_<Conflicts>(module, "Conflicts",
+                        "The conflicts of a file, by what separates the accesses.")
       .def_ro("counts", &Conflicts::counts)
       .def_ro("bytes", &Conflicts::bytes)
       .def_ro("examples", &Conflicts::examples)
@@ -94,9 +95,10 @@ void bind_conflicts(nb::module_& module) {
       .def("add", add, "views"_a.none(), "file"_a, "process"_a, "thread"_a, "opened"_a,
            "operation"_a, "offset"_a, "end"_a, "contiguous"_a, "view"_a, "position"_a,
            "transferred"_a, "start_ns"_a, "end_ns"_a, "completed_ns"_a)
-      .def("merge", merge, "other"_a, "Takes what was added to another.")
+      .def("merge", merge, "other"_a,
+           "Takes over what was added to another; the threads must differ.")
       .def("finish", &JobConflicts::finish, nb::call_guard<nb::gil_scoped_release>(),
-           "File and conflicts, of each.")
+           "The number of each file, and its conflicts.")
       .def("__getstate__",
            [](const JobConflicts& job) {
              return written_by([&](trace::ByteWriter& writer) { job.write(writer); });

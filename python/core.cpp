@@ -1,5 +1,5 @@
-// forebay._core: the tables of the runtime for Python (and traces: trace_binding.cpp). A binding
-// only; the meaning of everything here stands in the headers it includes.
+// forebay._core: the tables of the runtime (traces: trace_binding.cpp). Only a binding; the headers
+// that it includes say what everything means.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -112,13 +112,14 @@ NB_MODULE(_core, module) {
   module.attr("caches_apart_warning") = forebay::caches_apart_warning;
 
   using forebay::OptionSpec;
-  nb::class_<OptionSpec>(module, "Option", "What is declared of an option (src/options/options.h).")
+  nb::class_<OptionSpec>(module, "Option", "The declaration of an option (src/options/options.h).")
       .def_prop_ro("name", [](const OptionSpec& o) { return o.name; })
       .def_prop_ro("type", [](const OptionSpec& o) { return name_of(o.type); })
       .def_prop_ro(
           "fallback", [](const OptionSpec& o) { return o.fallback; },
           "The default, as a user would write it.")
-      .def_prop_ro("choices", &OptionSpec::choice_list, "Accepted values of a choice, else empty.")
+      .def_prop_ro("choices", &OptionSpec::choice_list,
+                   "The accepted values; empty if the option is not a choice.")
       .def_prop_ro("meaning", [](const OptionSpec& o) { return o.meaning; })
       .def_prop_ro("per_file", &OptionSpec::per_file, "Whether MPI_Info may give it for one file.")
       .def_prop_ro("changeable", &OptionSpec::changeable, "Whether it may change on an open file.");
@@ -140,15 +141,15 @@ NB_MODULE(_core, module) {
   using forebay::runtime::LeftFile;
   nb::class_<LeftFile>(module, "LeftFile", "A file that lacked bytes of a killed job.")
       .def_prop_ro("path", [](const LeftFile& f) { return bytes_of(f.path); })
-      .def_ro("bytes", &LeftFile::bytes, "How many it lacked.")
-      .def_ro("problem", &LeftFile::problem, "Why it lacks them still, or empty.");
+      .def_ro("bytes", &LeftFile::bytes, "The number of bytes it lacked.")
+      .def_ro("problem", &LeftFile::problem, "Why it still lacks them, or empty.");
   nb::class_<LeftCache>(module, "LeftCache", "A cache that processes left on this node.")
       .def_prop_ro("registry", [](const LeftCache& c) { return bytes_of(c.registry); })
       .def_prop_ro(
-          "job", [](const LeftCache& c) { return bytes_of(c.job); }, "Its name.")
-      .def_ro("in_use", &LeftCache::in_use, "Its processes live; nothing was done.")
-      .def_ro("cared_for", &LeftCache::cared_for, "A committer or recovery is at work on it.")
-      .def_ro("problem", &LeftCache::problem, "Why it could not be looked at, or empty.")
+          "job", [](const LeftCache& c) { return bytes_of(c.job); }, "The name of the job.")
+      .def_ro("in_use", &LeftCache::in_use, "Processes of the job live, so nothing was done.")
+      .def_ro("cared_for", &LeftCache::cared_for, "A committer or a recovery is working on it.")
+      .def_ro("problem", &LeftCache::problem, "Why it could not be examined, or empty.")
       .def_ro("files", &LeftCache::files);
   module.def(
       "recover",
@@ -159,7 +160,7 @@ NB_MODULE(_core, module) {
         return forebay::runtime::recover(settings);
       },
       nb::arg("arena_dir"), nb::arg("job"), nb::arg("commit"), nb::arg("force"),
-      "Commits (or only lists) what killed processes of this user left on this node.");
+      "Commits (or only lists) the bytes that killed processes of this user left on this node.");
   module.def(
       "discard",
       [](const nb::bytes& arena_dir, const std::vector<std::pair<nb::bytes, nb::bytes>>& chosen) {
@@ -171,24 +172,23 @@ NB_MODULE(_core, module) {
         return forebay::runtime::discard(folder, pairs);
       },
       nb::arg("arena_dir"), nb::arg("chosen"),
-      "Drops what was left, by registry and path; a path of no bytes stands for all of a cache.");
+      "Drops bytes of files, given by registry and path. An empty path stands for a whole cache.");
   module.def("mistakes", mistakes, nb::arg("options"),
-             "What is wrong with the names and values of options, a line each.");
+             "What is wrong with the names and values of these options, one line each.");
+  module.def("misfit", misfit, nb::arg("options"),
+             "The sizes, given or default, that contradict each other, as a sentence; or None.");
   module.def(
-      "misfit", misfit, nb::arg("options"),
-      "Which sizes of these options, and the others' defaults, contradict each other, or None.");
-  module.def("environment_mistakes", environment_mistakes,
-             "What is wrong with the options in the environment, a line each, as a job is told.");
-  module.def(
-      "memory_limit", memory_limit,
-      "Bytes that the control groups of this process let it use, or None: there is no limit.");
+      "environment_mistakes", environment_mistakes,
+      "What is wrong with the options in the environment, one line each, as a job reports it.");
+  module.def("memory_limit", memory_limit,
+             "Bytes that the control groups of this process allow; None: no limit.");
   module.def(
       "is_local", [](int descriptor) { return forebay::SystemCalls::real().local(descriptor); },
       nb::arg("descriptor"), "Whether the open file is on a file system of this machine alone.");
   module.def("nearest", nearest, nb::arg("text"), nb::arg("candidates"),
-             "The candidate that may have been meant, or an empty string.");
+             "The candidate that was probably meant, or an empty string.");
   module.def("parse_bytes", forebay::parse_bytes, nb::arg("text"),
-             "A number of bytes, as 16MiB; None where it is none.");
+             "The bytes of a text such as 16MiB; None: it is no number of bytes.");
   forebay::bind_trace(module);
   forebay::bind_pattern(module);
   forebay::bind_conflicts(module);

@@ -1,5 +1,5 @@
-// forebay._core: signatures of a trace's accesses. A binding only; forebay.signatures says what is
-// here for users.
+// forebay._core: signatures of a trace's accesses. Only a binding; forebay.signatures documents its
+// use.
 #include "pattern_binding.h"
 
 #include <nanobind/ndarray.h>
@@ -48,7 +48,7 @@ uint64_t add(Streams& streams, const Column<uint32_t>& process, const Column<uin
   return streams.add(columns);
 }
 
-// (name, whether it writes) of each routine, by number.
+// The operations, by number, from pairs of a routine's name and whether it writes.
 std::vector<pattern::Operation> operations_of(
     const std::vector<std::pair<std::string, bool>>& routines) {
   std::vector<pattern::Operation> operations;
@@ -112,13 +112,14 @@ void bind_global(nb::module_& module) {
                                                  : pattern::notation(p.own_starts);
                    })
       .def_prop_ro(
-          "accesses", [](const GlobalPattern& p) { return p.pattern.accesses(); }, "Of one rank.")
+          "accesses", [](const GlobalPattern& p) { return p.pattern.accesses(); },
+          "Accesses of one rank.")
       .def_prop_ro("spatial", [](const GlobalPattern& p) { return name_of(p.spatial); })
       .def_ro("dimension", &GlobalPattern::dimension)
       .def_ro("overlapping", &GlobalPattern::overlapping)
       .def_ro("start_ns", &GlobalPattern::start_ns)
       .def_ro("end_ns", &GlobalPattern::end_ns);
-  nb::class_<GlobalSignature>(module, "GlobalSignature", "What the ranks did to one file together.")
+  nb::class_<GlobalSignature>(module, "GlobalSignature", "What all ranks did to one file.")
       .def_ro("processes", &GlobalSignature::processes)
       .def_prop_ro("ranks", [](const GlobalSignature& s) { return pattern::notation(s.ranks); })
       .def_ro("patterns", &GlobalSignature::patterns)
@@ -128,7 +129,7 @@ void bind_global(nb::module_& module) {
       .def_ro("lost", &GlobalSignature::lost)
       .def(
           "message", [](const GlobalSignature& s) { return message_of(s); },
-          "The message GlobalSignature, as plain values, but for the file.")
+          "The message GlobalSignature as plain values, without the file.")
       .def(
           "lines",
           [](const GlobalSignature& s, const Routines& routines, int64_t page_bytes,
@@ -173,14 +174,14 @@ void bind_pattern(nb::module_& module) {
            })
       .def(
           "message", [](const Signature& s) { return message_of(s); },
-          "The message LocalSignature, as plain values, but for rank, thread and file.")
+          "The message LocalSignature as plain values, without rank, thread and file.")
       .def("expand", expanded, "Routine, offset and size of each access, in order.")
       .def(
           "trace_signature",
           [](const Signature& s, const std::string& file, const Routines& routines) {
             return trace_signature(s, file, operations_of(routines));
           },
-          "file"_a, "routines"_a, "In Yin's notation, a line a part.")
+          "file"_a, "routines"_a, "In Yin's notation, one line per part.")
       .def(
           "pattern_signature",
           [](const Signature& s, const Routines& routines, int64_t page_bytes) {
@@ -199,7 +200,7 @@ void bind_pattern(nb::module_& module) {
       .def(nb::init<>())
       .def("add", add, "process"_a, "thread"_a, "file"_a, "routine"_a, "operation"_a, "offset"_a,
            "size"_a, "start_ns"_a, "end_ns"_a, "folded"_a,
-           "Adds the reads and writes among a batch's accesses; how many have no known place.")
+           "Adds the reads and writes of a batch. Returns how many of them have no known place.")
       .def(
           "finish",
           [](Streams& streams) {

@@ -1,5 +1,5 @@
-// forebay._core: what the runtime's caches count, from traces of it. A binding only; the meaning of
-// everything here stands in the headers it includes.
+// forebay._core: the counts of the runtime's caches, replayed from traces of them. Only a binding;
+// the headers that it includes say what everything means.
 #include "replay_binding.h"
 
 #include <nanobind/stl/map.h>
@@ -18,7 +18,7 @@ using runtime::RecordedRun;
 using sim::ReplayedCache;
 
 void bind_replay(nb::module_& module) {
-  nb::class_<ReplayedCache>(module, "ReplayedCache", "What one cache counted.")
+  nb::class_<ReplayedCache>(module, "ReplayedCache", "The counts of one cache.")
       .def_ro("name", &ReplayedCache::name)
       .def_ro("processes", &ReplayedCache::processes)
       .def_ro("steps", &ReplayedCache::steps)
@@ -31,7 +31,7 @@ void bind_replay(nb::module_& module) {
                    [](const ReplayedCache& c) { return c.statistics.fetched_bytes; })
       .def_prop_ro("bypass_bytes",
                    [](const ReplayedCache& c) { return c.statistics.bypass_bytes; });
-  nb::class_<RecordedRun>(module, "RecordedRun", "A run whose caches were traced.")
+  nb::class_<RecordedRun>(module, "RecordedRun", "A run whose caches were traced, for replay.")
       .def(nb::init<std::shared_ptr<const runtime::TraceReader>>(), "reader"_a,
            nb::call_guard<nb::gil_scoped_release>())
       .def("options", &RecordedRun::options)

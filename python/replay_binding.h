@@ -1,4 +1,4 @@
-// forebay._core: what the runtime's caches count, from traces of it.
+// forebay._core: the counts of the runtime's caches, replayed from traces of them.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// The messages of src/pattern/signature.proto as plain values of Python.
+// The messages of src/pattern/signature.proto as Python dictionaries.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,7 +8,7 @@
 
 namespace forebay {
 
-// By name.
+// Values by the name of their field.
 using Values = nanobind::typed<nanobind::dict, nanobind::str, nanobind::any>;
 
 Values message_of(const pattern::Signature& signature);

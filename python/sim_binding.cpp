@@ -1,5 +1,5 @@
-// forebay._core: the block-cache simulator. A binding only; the meaning of everything here stands
-// in the headers it includes.
+// forebay._core: the block-cache simulator. Only a binding; the headers that it includes say what
+// everything means.
 #include "sim_binding.h"
 
 #include <nanobind/ndarray.h>
@@ -41,7 +41,7 @@ std::vector<int64_t> min_block_hits(const Column<uint64_t>& ids,
 }  // namespace
 
 void bind_sim(nb::module_& module) {
-  nb::class_<BlockCounts>(module, "BlockCounts", "What a cache of blocks counted.")
+  nb::class_<BlockCounts>(module, "BlockCounts", "The counts of a cache of blocks.")
       .def_ro("hits", &BlockCounts::hits)
       .def_ro("misses", &BlockCounts::misses)
       .def_ro("evictions", &BlockCounts::evictions)

@@ -1,5 +1,5 @@
-// forebay._core: sums over a trace's accesses. A binding only; forebay.sums says what is here for
-// users.
+// forebay._core: sums over a trace's accesses. Only a binding; forebay.analysis.sums documents its
+// use.
 #include "sums_binding.h"
 
 #include <nanobind/ndarray.h>
@@ -55,12 +55,12 @@ void add(const Column<int32_t>& file, const Column<uint32_t>& process,
 }  // namespace
 
 void bind_sums(nb::module_& module) {
-  module.def("add_sums", add, "file"_a, "process"_a, "operation"_a, "collective"_a, "folded"_a,
-             "offset"_a, "end"_a, "requested"_a, "transferred"_a, "start_ns"_a, "end_ns"_a,
-             "calls"_a, "in_collective"_a, "undeclared"_a, "asked"_a, "moved"_a, "ns"_a, "sizes"_a,
-             "size_ns"_a, "ends"_a, "unplaced"_a, "process_ns"_a, "users"_a, "first_last_ns"_a,
-             "steps"_a, "orders"_a,
-             "Adds a batch to the tables that follow its columns. IndexError: it does not fit.");
+  module.def(
+      "add_sums", add, "file"_a, "process"_a, "operation"_a, "collective"_a, "folded"_a, "offset"_a,
+      "end"_a, "requested"_a, "transferred"_a, "start_ns"_a, "end_ns"_a, "calls"_a,
+      "in_collective"_a, "undeclared"_a, "asked"_a, "moved"_a, "ns"_a, "sizes"_a, "size_ns"_a,
+      "ends"_a, "unplaced"_a, "process_ns"_a, "users"_a, "first_last_ns"_a, "steps"_a, "orders"_a,
+      "Adds a batch, given by its columns, to the tables after them. IndexError: it does not fit.");
 }
 
 }  // namespace forebay

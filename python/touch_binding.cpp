@@ -1,17 +1,19 @@
-// forebay._core: traces as touches of pages, and caches that are shown them. A binding only;
-// forebay.simulation says what is here for users.
+// forebay._core: traces as touches of pages, and simulations of caches with these touches. Only a
+// binding; forebay.simulation documents its use.
 #include "touch_binding.h"
 
-#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <memory>
+#include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "bytes.h"
 #include "columns.h"
 #include "engine/rules.h"
 #include "policy/policy.h"
@@ -34,28 +36,12 @@ namespace forebay {
 namespace {
 
 using sim::AccessLog;
-using sim::BlockFormat;
+using sim::BlockReader;
 using sim::JobLog;
 using sim::Progress;
+using sim::Stream;
 
-// What caches are shown, and what went past them.
-struct Touches {
-  sim::Stream stream;
-  uint64_t past_accesses = 0;
-  uint64_t past_bytes = 0;
-  std::vector<uint64_t> accesses;  // to each cache, with those past it
-};
-
-std::shared_ptr<Touches> touches_of(sim::Shown shown) {
-  auto touches = std::make_shared<Touches>();
-  touches->past_accesses = shown.past_accesses;
-  touches->past_bytes = shown.past_bytes;
-  touches->accesses = std::move(shown.accesses);
-  touches->stream = sim::Stream(std::move(shown));
-  return touches;
-}
-
-// `opens`: process, file and ranks of each.
+// `opens`: process, file and number of ranks of each open.
 JobLog make_job_log(const Views& views,
                     const std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>& opens,
                     uint64_t accesses, uint64_t most_bytes) {
@@ -84,9 +70,9 @@ bool add_accesses(JobLog& job, const Column<uint32_t>& process, const Column<int
   return job.add(columns);
 }
 
-std::shared_ptr<Touches> original(const AccessLog& log, int64_t page_bytes, uint64_t most,
-                                  std::vector<uint32_t> cache_of, std::vector<int64_t> least_past,
-                                  Progress& progress) {
+std::optional<Stream> original(const AccessLog& log, int64_t page_bytes, uint64_t most,
+                               std::vector<uint32_t> cache_of, std::vector<int64_t> least_past,
+                               Progress& progress) {
   expect_page(page_bytes);
   expect(!least_past.empty(), "there is at least one cache");
   expect(cache_of.empty() || cache_of.size() >= log.processes(), "a process has no cache");
@@ -94,13 +80,13 @@ std::shared_ptr<Touches> original(const AccessLog& log, int64_t page_bytes, uint
   sim::Shown shown;
   const nb::gil_scoped_release release;
   const sim::Caches caches{std::move(cache_of), std::move(least_past)};
-  if (!sim::original_touches(log, page_bytes, caches, most, shown, progress)) return nullptr;
-  return touches_of(std::move(shown));
+  if (!sim::original_touches(log, page_bytes, caches, most, shown, progress)) return std::nullopt;
+  return Stream(std::move(shown));
 }
 
-std::shared_ptr<Touches> aggregated(const AccessLog& log, int64_t page_bytes, uint64_t most,
-                                    uint32_t aggregators, int64_t buffer_bytes, int64_t window_ns,
-                                    int64_t least_past, Progress& progress) {
+std::optional<Stream> aggregated(const AccessLog& log, int64_t page_bytes, uint64_t most,
+                                 uint32_t aggregators, int64_t buffer_bytes, int64_t window_ns,
+                                 int64_t least_past, Progress& progress) {
   expect_page(page_bytes);
   expect(aggregators > 0, "there is at least one aggregator");
   expect(buffer_bytes > 0, "a collective buffer has at least one byte");
@@ -108,99 +94,65 @@ std::shared_ptr<Touches> aggregated(const AccessLog& log, int64_t page_bytes, ui
   const nb::gil_scoped_release release;
   if (!sim::aggregated_touches(log, page_bytes, least_past, {aggregators, buffer_bytes, window_ns},
                                most, shown, progress))
-    return nullptr;
-  return touches_of(std::move(shown));
+    return std::nullopt;
+  return Stream(std::move(shown));
 }
 
-std::vector<std::size_t> pages_of(const Touches& touches) {
+std::vector<std::size_t> pages_of(const Stream& stream) {
   std::vector<std::size_t> pages;
-  for (std::size_t c = 0; c < touches.stream.caches(); ++c)
-    pages.push_back(touches.stream.cache(c).pages());
+  for (std::size_t c = 0; c < stream.caches(); ++c) pages.push_back(stream.cache(c).pages());
   return pages;
 }
 
-std::shared_ptr<Touches> sampled(const Touches& touches, uint64_t low, uint64_t high) {
-  auto sample = std::make_shared<Touches>();
-  sample->stream = touches.stream.sampled(low, high);
-  return sample;
-}
-
-// Hits, misses and evictions of caches of so many frames.
-std::tuple<int64_t, int64_t, int64_t> simulate(const Touches& touches, const std::string& name,
+// Hits, misses and evictions of all caches together; `frames`: per cache.
+std::tuple<int64_t, int64_t, int64_t> simulate(const Stream& stream, const std::string& name,
                                                const std::vector<uint32_t>& frames,
                                                Progress& progress) {
   const PolicySpec* const policy = find_policy(name);
   expect(policy != nullptr || name == "min", "there is no such policy");
-  expect(frames.size() == touches.stream.caches(), "each cache has its frames");
-  expect(touches.stream.touches() <= sim::most_touches, "these are too many touches");
+  expect(frames.size() == stream.caches(), "each cache has its frames");
+  expect(stream.touches() <= sim::most_touches, "these are too many touches");
   const nb::gil_scoped_release release;
   const sim::CacheCounts counts = policy == nullptr
-                                      ? sim::simulate_min(touches.stream, frames, progress)
-                                      : sim::simulate(touches.stream, *policy, frames, progress);
+                                      ? sim::simulate_min(stream, frames, progress)
+                                      : sim::simulate(stream, *policy, frames, progress);
   return {counts.hits, counts.misses, counts.evictions};
 }
 
-class BlockFile {
- public:
-  BlockFile(const std::string& format, uint64_t most_bytes)
-      : reader_(format_named(format), most_bytes) {}
-
-  void feed(nb::bytes bytes) {
-    expect(!finished_, "the trace has ended");
-    const std::string_view view(bytes.c_str(), bytes.size());
-    std::string wrong;
-    {
-      const nb::gil_scoped_release release;
-      wrong = reader_.feed(view);
-    }
-    finished_ = !wrong.empty();
-    if (!wrong.empty()) throw nb::value_error(wrong.c_str());
-  }
-  void finish() {
-    expect(!std::exchange(finished_, true), "the trace has ended");
-    std::string wrong;
-    {
-      const nb::gil_scoped_release release;
-      wrong = reader_.finish();
-    }
-    if (!wrong.empty()) throw nb::value_error(wrong.c_str());
-  }
-  std::size_t ids() { return reader_.trace().keys.size(); }
-  std::shared_ptr<Touches> touches() {
+void feed(BlockReader& reader, const nb::bytes& bytes) {
+  std::string wrong;
+  {
     const nb::gil_scoped_release release;
-    sim::Shown shown;
-    shown.keys = std::move(reader_.trace().keys);
-    shown.ends = {shown.keys.size()};
-    shown.accesses = {shown.keys.size()};
-    return touches_of(std::move(shown));
+    wrong = reader.feed({bytes.c_str(), bytes.size()});
   }
-  AccessLog& log() { return reader_.trace().log; }
-  nb::typed<nb::list, nb::bytes> files() {
-    nb::typed<nb::list, nb::bytes> names;
-    for (const std::string& name : reader_.trace().files)
-      names.append(nb::bytes(name.data(), name.size()));
-    return names;
-  }
+  if (!wrong.empty()) throw nb::value_error(wrong.c_str());
+}
 
- private:
-  static BlockFormat format_named(const std::string& name) {
-    expect(name == "text" || name == "oracleGeneral", "a block trace is text or oracleGeneral");
-    return name == "text" ? BlockFormat::text : BlockFormat::oracle_general;
+void finish(BlockReader& reader) {
+  std::string wrong;
+  {
+    const nb::gil_scoped_release release;
+    wrong = reader.finish();
   }
+  if (!wrong.empty()) throw nb::value_error(wrong.c_str());
+}
 
-  sim::BlockReader reader_;
-  bool finished_ = false;  // or failed
-};
+std::vector<nb::bytes> files_of(BlockReader& reader) {
+  std::vector<nb::bytes> names;
+  for (const std::string& name : reader.trace().files) names.push_back(bytes_of(name));
+  return names;
+}
 
 }  // namespace
 
 void bind_touches(nb::module_& module) {
   module.attr("touch_bytes") = sim::touch_bytes;
-  nb::class_<AccessLog>(module, "AccessLog", "Data accesses that a simulator is fed with.")
+  nb::class_<AccessLog>(module, "AccessLog", "The data accesses of a job, for simulators.")
       .def("__len__", [](const AccessLog& log) { return log.accesses().size(); })
       .def_prop_ro("processes", &AccessLog::processes)
       .def_prop_ro("has_collective", &AccessLog::has_collective)
-      .def_prop_ro("backward", &AccessLog::backward, "Left out: their views go backwards.");
+      .def_prop_ro("backward", &AccessLog::backward,
+                   "Accesses that were left out because their view goes backwards.");
   nb::class_<JobLog>(module, "JobLog", "Makes an AccessLog of a job's trace.")
       .def(
           "__init__",
@@ -210,42 +162,62 @@ void bind_touches(nb::module_& module) {
             new (self) JobLog(make_job_log(views, opens, accesses, most_bytes));
           },
           "views"_a, "opens"_a, "accesses"_a, "most_bytes"_a,
-          "For up to so many accesses of a trace, with process, file and ranks of each open.")
+          "`opens`: process, file and number of ranks of each. `accesses`: how many are expected.")
       .def("add", add_accesses, "process"_a, "file"_a, "open"_a, "routine"_a, "operation"_a,
            "collective"_a, "offset"_a, "end"_a, "contiguous"_a, "view"_a, "position"_a,
-           "requested"_a, "start_ns"_a, "False: there is no room for so many.")
+           "requested"_a, "start_ns"_a,
+           "Adds the reads and writes. False: they need more memory than allowed.")
       .def(
           "finish", [](JobLog& job) { job.log().sort(); }, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("log", &JobLog::log, nb::rv_policy::reference_internal)
-      .def_prop_ro("unplaced", &JobLog::unplaced, "Left out: no place or no time is known.");
-  nb::class_<BlockFile>(module, "BlockFile", "Reads a block trace.")
-      .def(nb::init<const std::string&, uint64_t>(), "format"_a, "most_bytes"_a)
-      .def("feed", &BlockFile::feed, "bytes"_a, "Raises ValueError: what is wrong, and where.")
-      .def("finish", &BlockFile::finish)
-      .def_prop_ro("ids", &BlockFile::ids, "How many block ids were read.")
-      .def("touches", &BlockFile::touches, "The touches of these; once.")
-      .def_prop_ro("log", &BlockFile::log, nb::rv_policy::reference_internal)
-      .def_prop_ro("files", &BlockFile::files);
-  nb::class_<Progress>(module, "Progress", "How far work in another thread has come.")
+      .def_prop_ro("unplaced", &JobLog::unplaced,
+                   "Accesses that were left out because their place or time is unknown.");
+  nb::class_<BlockReader>(module, "BlockReader", "Reads a block trace (src/sim/block_trace.h).")
+      .def(
+          "__init__",
+          [](BlockReader* self, const std::string& name, uint64_t most_bytes) {
+            const auto format = sim::find_block_format(name);
+            expect(format.has_value(), "a block trace is text or oracleGeneral");
+            new (self) BlockReader(*format, most_bytes);
+          },
+          "format"_a, "most_bytes"_a)
+      .def("feed", feed, "bytes"_a, "Raises ValueError: what is wrong, and where.")
+      .def("finish", finish, "Raises ValueError as `feed`.")
+      .def_prop_ro(
+          "ids", [](BlockReader& reader) { return reader.trace().keys.size(); },
+          "How many block ids were read and not yet taken by `touches`.")
+      .def(
+          "touches", [](BlockReader& reader) { return Stream(std::move(reader.trace().keys)); },
+          nb::call_guard<nb::gil_scoped_release>(), "Takes the block ids, as touches of one cache.")
+      .def_prop_ro(
+          "log", [](BlockReader& reader) -> AccessLog& { return reader.trace().log; },
+          nb::rv_policy::reference_internal, "Accesses to bytes; empty for a trace of block ids.")
+      .def_prop_ro("files", files_of, "Names of the files in `log`, by number.");
+  nb::class_<Progress>(module, "Progress", "The progress of work in another thread.")
       .def(nb::init<>())
       .def_prop_ro("done", [](const Progress& progress) { return progress.done.load(); });
-  nb::class_<Touches>(module, "Touches", "What caches are shown.")
-      .def("__len__", [](const Touches& touches) { return touches.stream.touches(); })
-      .def_prop_ro("pages", pages_of, "How many different ones are shown to each cache.")
-      .def_ro("accesses", &Touches::accesses, "To each cache, with those past it.")
-      .def_ro("past_accesses", &Touches::past_accesses, "That went past a cache.")
-      .def_ro("past_bytes", &Touches::past_bytes)
-      .def("sampled", sampled, "low"_a, "high"_a, nb::call_guard<nb::gil_scoped_release>(),
+  nb::class_<Stream>(module, "Touches", "The touches that caches are shown (src/sim/stream.h).")
+      .def("__len__", &Stream::touches)
+      .def_prop_ro("pages", pages_of, "How many different pages each cache is shown.")
+      .def_prop_ro("accesses", &Stream::accesses,
+                   "Accesses to each cache, those that went past it included.")
+      .def_prop_ro("past_accesses", &Stream::past_accesses,
+                   "Accesses that went past a cache, wholly or in part.")
+      .def_prop_ro("past_bytes", &Stream::past_bytes, "Bytes that went past a cache.")
+      .def("sampled", &Stream::sampled, "low"_a, "high"_a, nb::call_guard<nb::gil_scoped_release>(),
            "The touches of pages whose marks, of 32 bits, are in [low, high).")
       .def("simulate", simulate, "policy"_a, "frames"_a, "progress"_a,
-           "Hits, misses and evictions of caches of so many frames; also by `min`, Belady's.");
+           "Hits, misses and evictions of caches with these numbers of frames. `min`: Belady's "
+           "MIN.");
   module.def("least_past", least_past, "bypass_bytes"_a, "capacity_bytes"_a,
-             "So long accesses go past a cache of the runtime.");
+             "Accesses of at least so many bytes go past a cache of the runtime.");
   module.def("original_touches", original, "log"_a, "page_bytes"_a, "most"_a, "cache_of"_a,
-             "least_past"_a, "progress"_a, "None: they are more than `most`.");
-  module.def("aggregated_touches", aggregated, "log"_a, "page_bytes"_a, "most"_a, "aggregators"_a,
-             "buffer_bytes"_a, "window_ns"_a, "least_past"_a, "progress"_a,
-             "None: they are more than `most`.");
+             "least_past"_a, "progress"_a,
+             "The touches of the processes' own accesses. None: they are more than `most`.");
+  module.def(
+      "aggregated_touches", aggregated, "log"_a, "page_bytes"_a, "most"_a, "aggregators"_a,
+      "buffer_bytes"_a, "window_ns"_a, "least_past"_a, "progress"_a,
+      "The touches of aggregators (src/sim/aggregation.h). None: they are more than `most`.");
 }
 
 }  // namespace forebay

@@ -4,7 +4,8 @@
 
 namespace forebay {
 
-// Adds traces as touches of pages, and their simulation, to forebay._core.
+// Adds the conversion of traces to touches of pages, and the simulation of caches, to
+// forebay._core.
 void bind_touches(nanobind::module_& module);
 
 }  // namespace forebay

@@ -1,4 +1,4 @@
-// forebay._core: reading traces. A binding only; forebay.trace says what is here for users.
+// forebay._core: reading traces. Only a binding; forebay.trace documents its use.
 #include "trace_binding.h"
 
 #include <nanobind/ndarray.h>
@@ -41,7 +41,7 @@ using trace::Views;
 template <typename Value>
 using Array = nb::ndarray<nb::numpy, const Value, nb::ndim<1>>;
 
-// Arrays that show the table's own memory and keep it alive.
+// Arrays over the table's own memory. They keep the table alive.
 nb::dict columns_of(nb::pointer_and_handle<trace::Table> table) {
   nb::dict columns;
   table.p->for_each_column([&]<typename Value>(const char* name, std::vector<Value>& column) {
@@ -90,7 +90,8 @@ Views decoded(const std::vector<nb::bytes>& all) {
   return views;
 }
 
-// As forebay.trace.View has them.
+// The members of forebay.trace.View: origin, extent, data bytes of a copy, whether it is
+// contiguous.
 using Facts = std::tuple<int64_t, int64_t, int64_t, bool>;
 
 std::vector<Facts> facts_of(const Views& views) {
@@ -128,7 +129,7 @@ std::pair<trace::Table, std::vector<BadBlock>> next_batch(AccessStream& stream, 
 
 void bind_rows(nb::module_& module) {
   nb::class_<trace::Process>(module, "TraceProcess",
-                             "One process of a trace (src/trace/job.h, as all that follow).")
+                             "One process of a trace (src/trace/job.h, like the next classes).")
       .def_prop_ro("source", [](const trace::Process& p) { return bytes_of(p.source); })
       .def_prop_ro("host", [](const trace::Process& p) { return bytes_of(p.host); })
       .def_ro("rank", &trace::Process::rank)
@@ -157,7 +158,7 @@ void bind_rows(nb::module_& module) {
   nb::class_<TraceProblem>(module, "TraceProblem", "What is wrong with a trace file.")
       .def_ro("file", &TraceProblem::file)
       .def_ro("text", &TraceProblem::text);
-  nb::class_<BadBlock>(module, "BadBlock", "A block that makes no sense.")
+  nb::class_<BadBlock>(module, "BadBlock", "A block whose contents are wrong.")
       .def_ro("process", &BadBlock::process)
       .def_ro("block", &BadBlock::block)
       .def_ro("accesses", &BadBlock::accesses)
@@ -173,7 +174,7 @@ void bind_trace(nb::module_& module) {
       .def("__len__", &trace::Table::size)
       .def("columns", columns_of,
            nb::sig("def columns(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"),
-           "Every column, as a read-only array that shows the table's memory.");
+           "Every column, as a read-only array over the table's memory.");
   nb::class_<Runs>(module, "Extents", "Offset and length of each run of an access.")
       .def("__iter__",
            [](nb::handle_t<Runs> self) { return nb::typed<nb::object, Runs>(nb::borrow(self)); })
@@ -182,13 +183,15 @@ void bind_trace(nb::module_& module) {
       .def(
           "__init__",
           [](Views* self, const std::vector<nb::bytes>& all) { new (self) Views(decoded(all)); },
-          "encoded"_a, "ValueError: some are no views.")
+          "encoded"_a, "Decodes views. ValueError: some are not views.")
       .def("__len__", [](const Views& views) { return views.tilings.size(); })
-      .def("encoded", encoded, "As bytes, as trace files have them, each.")
-      .def("facts", facts_of,
-           "Origin, bytes of a copy and of data in it, and whether it is one run, of each.")
+      .def("encoded", encoded, "The bytes of each view, as in trace files.")
+      .def(
+          "facts", facts_of,
+          "For each view: its origin, the bytes of a copy, the data bytes in it, and whether it is "
+          "contiguous.")
       .def("extents", extents_of, "view"_a, "position"_a, "data_bytes"_a,
-           "The runs of so many data bytes of a view.");
+           "The runs of `data_bytes` data bytes of a view from `position` on.");
   nb::class_<TraceReader>(module, "TraceReader", "The trace files of a job.")
       .def(nb::new_([](const std::vector<nb::bytes>& names) {
              const std::vector<std::string> paths = texts_of(names);
@@ -211,7 +214,7 @@ void bind_trace(nb::module_& module) {
              uint32_t end) { new (self) AccessStream(std::move(reader), first, end); },
           "reader"_a, "first_process"_a = 0, "end_process"_a = std::numeric_limits<uint32_t>::max())
       .def("next", next_batch, "count"_a,
-           "At least so many accesses (0: all) while there are, and the bad blocks met.");
+           "At least `count` accesses (0: all), or those that are left, and the bad blocks found.");
   nb::list operations;
   for (const std::string_view name : trace::operation_names) operations.append(nb::cast(name));
   module.attr("operations") = nb::tuple(operations);

@@ -1,4 +1,4 @@
-// forebay._core: trace files of made-up processes. A binding only.
+// forebay._core: writing trace files of processes that never ran. Only a binding.
 #include "trace_writing_binding.h"
 
 #include <nanobind/ndarray.h>
@@ -51,12 +51,12 @@ void bind_trace_writing(nb::module_& module) {
       .def(nb::init<const trace::ProcessInfo&>(), "process"_a)
       .def("file", add_file, "number"_a, "ranks"_a, "amode"_a, "path"_a)
       .def("view", add_view, "number"_a, "origin"_a, "extent"_a, "count"_a, "stride"_a, "block"_a,
-           "`count` blocks of `block` bytes, `stride` apart, of every `extent` bytes.")
+           "`count` blocks of `block` bytes at steps of `stride`, in every `extent` bytes.")
       .def("accesses", add_accesses, "routine"_a, "file"_a, "view"_a, "position"_a, "size"_a,
-           "start_ns"_a, "end_ns"_a, "Calls in their order.")
+           "start_ns"_a, "end_ns"_a, "Adds calls in their order.")
       .def(
           "finish", [](Writer& writer) { return bytes_of(writer.finish()); },
-          "The bytes of the file.");
+          "Ends the file and returns its bytes.");
 }
 
 }  // namespace forebay

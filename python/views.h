@@ -1,4 +1,4 @@
-// The views of a job, as Python hands them around.
+// The views of a job, as an object of Python.
 #pragma once
 
 #include "trace/views.h"

@@ -1,9 +1,9 @@
-"""Configures and builds one variant of the project in build/<variant>: gcc, clang, asan, tsan or
-fuzz; wheel packs what gcc built.
+"""Configures and builds one variant of the project in build/<variant>.
 
 gcc builds everything as the Python package does, tests included, and installs the package. wheel
-leaves the package in build/wheel. clang builds the libraries and the tests once more; asan and tsan
-the MPI-free ones with sanitizers, asan the Python package, too; fuzz the fuzzers of parsers.
+leaves the package in build/wheel. clang builds the libraries and the tests a second time. asan and
+tsan build the MPI-free libraries with sanitizers, asan also the Python package. fuzz builds the
+fuzzers of parsers.
 """
 
 import os
@@ -40,7 +40,7 @@ VARIANTS = {
 
 
 def build_package(command: tuple[str, ...]) -> None:
-    """Builds in build/gcc through pip, so that nothing is compiled once more for the package."""
+    """Builds in build/gcc through pip, so that the package needs no second compilation."""
     definitions = {"FOREBAY_TESTS": "ON", "FOREBAY_WARNINGS_AS_ERRORS": "ON"}
     definitions |= dict(definition[2:].split("=", 1) for definition in INTERPOSERS)
     settings = ["--config-settings", f"build-dir={ROOT / 'build' / 'gcc'}"]
@@ -60,8 +60,8 @@ def build_tree(folder: Path, definitions: tuple[str, ...]) -> None:
 
 
 def lay_out_package(folder: Path) -> None:
-    """Puts the sources of the package beside the compiled module, in `folder`/package, and what a
-    Python of no sanitizer preloads for it."""
+    """Puts the package's sources beside the compiled module, in `folder`/package, and the libraries
+    that a Python without sanitizer must preload for it."""
     package = folder / "package"
     shutil.rmtree(package, ignore_errors=True)
     (package / "forebay").mkdir(parents=True)

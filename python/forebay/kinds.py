@@ -1,4 +1,5 @@
-"""Sentences for arguments of a wrong type, in place of what would fail far inside."""
+"""Checks of arguments: they raise one clear sentence, where otherwise an error would come from deep
+inside."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Any
 
 from forebay import _core
 
-# By the name of a wanted type: what makes one, and how it is called.
+# By the name of a type: what makes a value of it, and the name of that function.
 _MADE_BY = {
     "Trace": ("what forebay.open_trace returns", "forebay.open_trace"),
     "Analysis": ("what forebay.analyze returns", "forebay.analyze"),
@@ -15,7 +16,7 @@ _MADE_BY = {
 
 
 def check_kind(given: Any, kind: type, function: str, parameter: str) -> None:
-    """Raises TypeError unless it is of that type, one of Trace and Analysis."""
+    """Raises TypeError unless `given` is a `kind`, which is Trace or Analysis."""
     if isinstance(given, kind):
         return
     wanted, maker = _MADE_BY[kind.__name__]
@@ -29,7 +30,7 @@ def check_kind(given: Any, kind: type, function: str, parameter: str) -> None:
 
 
 def check_path(given: Any, function: str, parameter: str) -> None:
-    """Raises TypeError unless it is the path of a file or directory."""
+    """Raises TypeError unless `given` is the path of a file or directory."""
     if isinstance(given, str | os.PathLike):
         return
     advice = "; its path is in .path" if hasattr(given, "path") else ""
@@ -37,7 +38,7 @@ def check_path(given: Any, function: str, parameter: str) -> None:
 
 
 def check_number(given: Any, function: str, parameter: str, least: int = 1) -> None:
-    """Raises TypeError unless it is a whole number, ValueError where it is too small."""
+    """Raises TypeError unless `given` is a whole number, ValueError if it is less than `least`."""
     if isinstance(given, bool) or not hasattr(given, "__index__"):
         raise TypeError(f"forebay.{function}: {parameter} is a whole number, not {_named(given)}")
     if given < least:
@@ -45,7 +46,7 @@ def check_number(given: Any, function: str, parameter: str, least: int = 1) -> N
 
 
 def check_size(given: Any, function: str) -> None:
-    """Raises TypeError unless it is a whole number of bytes."""
+    """Raises TypeError unless `given` is a whole number of bytes."""
     if hasattr(given, "__index__") and not isinstance(given, bool):
         return
     advice = ""
@@ -57,7 +58,7 @@ def check_size(given: Any, function: str) -> None:
 
 
 def check_names(given: Any, function: str, parameter: str) -> None:
-    """Raises TypeError for one word in place of several."""
+    """Raises TypeError if `given` is one word; several are wanted."""
     if isinstance(given, str):
         raise TypeError(
             f"forebay.{function}: {parameter} are several; write {parameter}=[{given!r}]"

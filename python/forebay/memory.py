@@ -1,4 +1,4 @@
-"""Memory of this machine."""
+"""The memory of this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def available_bytes() -> int:
-    """Memory that can be taken without hurting others."""
+    """Bytes of memory that can be used without swapping (MemAvailable of /proc/meminfo)."""
     for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024

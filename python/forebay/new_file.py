@@ -1,4 +1,4 @@
-"""Files that commands write for their users."""
+"""Output files of commands."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from forebay.text import one_line
 
 
 def check_output(output: Path, trace: Path, force: bool) -> None:
-    """Raises click.UsageError for a file that is not to be written: it exists and `force` was not
-    given, it is no regular file, or it belongs to the trace that it is made from."""
+    """Raises click.UsageError if `output` must not be written: it exists without `force`, it is no
+    regular file, or it belongs to the trace it is made from."""
     try:
         status = output.stat()
     except OSError:
-        return  # absent; or else writing says why not
+        return  # it does not exist; otherwise writing gives the reason
     name = one_line(str(output))
     if not stat.S_ISREG(status.st_mode):
         raise click.UsageError(f"-o {name}: it is no regular file")
@@ -34,7 +34,7 @@ def check_output(output: Path, trace: Path, force: bool) -> None:
 
 @contextmanager
 def new_file(output: Path, force: bool) -> Iterator[IO[bytes]]:
-    """A file that appears under its name once it is whole, and not at all otherwise."""
+    """A new file that gets its name once it is complete. After an error there is no file."""
     unfinished = output.with_name(f".forebay-{os.getpid()}.unfinished")
     with unfinished.open("xb") as file:
         try:
@@ -49,7 +49,7 @@ def new_file(output: Path, force: bool) -> Iterator[IO[bytes]]:
 
 
 def _rename_to_unused(unfinished: Path, output: Path) -> None:
-    """Renames without replacing a file that was made meanwhile, where links can be made."""
+    """Renames without replacing a file made meanwhile, if the file system has links."""
     try:
         os.link(unfinished, output)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""Results as people see them: the same sentences and tables in a terminal and in a notebook."""
+"""Shows results as the same sentences and tables in a terminal and in a notebook."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ _CELL = "padding: 0.1em 0.7em 0.1em 0; border: 0; white-space: pre; background: 
 
 @singledispatch
 def parts_of(result: Any) -> Iterator[Part]:
-    """What is shown of a result. A package's module `text` registers this for its results."""
+    """The parts shown of a result. The module `text` of a package registers this for its
+    results."""
     raise TypeError(f"{type(result).__name__} is no result")
 
 
 def write(parts: Iterable[Part], console: Console) -> None:
-    """Prints; sentences are left for the terminal to break."""
+    """Prints the parts. The terminal breaks long sentences."""
     for part in parts:
         console.print(part, soft_wrap=isinstance(part, str))
 
 
 class Shown:
-    """A result that notebooks show as the command line prints it."""
+    """A result that a notebook shows as the command line prints it."""
 
     __slots__ = ()
 
@@ -40,7 +41,7 @@ class Shown:
 
 
 def as_html(parts: Iterable[Part]) -> str:
-    """An element that is moved sideways where its tables are wider than the page."""
+    """An HTML element that scrolls sideways if a table is wider than the page."""
     shown = (_table(part) if isinstance(part, Table) else _sentence(part) for part in parts)
     return f'<div style="overflow-x: auto; line-height: 1.4">{"".join(shown)}</div>'
 
@@ -76,7 +77,7 @@ def _side(justify: str) -> str:
 
 
 def _text(markup: str) -> str:
-    """Markup as HTML."""
+    """Rich's markup as HTML."""
     text = Text.from_markup(markup)
     shown = []
     for piece in text.divide(sorted({at for span in text.spans for at in (span.start, span.end)})):

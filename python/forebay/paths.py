@@ -1,4 +1,4 @@
-"""Where the package keeps its shared libraries."""
+"""The place of the package's shared libraries."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 
 def library_directory() -> Path:
-    """The directory of the preload and the interposers, below the installed package.
+    """The directory of the preload and the interposers, within the installed package.
 
-    In an editable install the compiled module lies with them, apart from the sources.
+    In an editable install it is apart from the Python sources, together with the compiled module.
     """
     from forebay import _core
 

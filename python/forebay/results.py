@@ -1,4 +1,4 @@
-"""Several results of one kind, as a list and as a table."""
+"""Several results of one kind: a list, and a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ R = TypeVar("R", bound=_Result)
 
 
 class Results(Shown, list[R]):
-    """A list of results; as a table it has a row for each and the columns of their `to_json()`."""
+    """A list of results. As a table it has a row per result, with the columns of their
+    `to_json()`."""
 
     __slots__ = ()
 
@@ -28,13 +29,13 @@ class Results(Shown, list[R]):
         return [one.to_json() for one in self]
 
     def to_arrow(self) -> pyarrow.Table:
-        """Raises ImportError without pyarrow."""
+        """The results as an Arrow table. Raises ImportError without pyarrow."""
         import pyarrow as pa
 
         return pa.Table.from_pylist(self.to_json())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Raises ImportError without pandas."""
+        """The results as a data frame. Raises ImportError without pandas."""
         import pandas as pd
 
         return pd.DataFrame(self.to_json())

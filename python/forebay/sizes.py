@@ -1,4 +1,4 @@
-"""Sizes in bytes as a person writes and reads them."""
+"""Sizes in bytes as people write and read them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from forebay import _core
 
 
 def parse_size(text: str) -> int:
-    """Of 4096, 64KiB or 1.5GiB, as options of the cache are written. Raises ValueError."""
+    """The bytes of a text such as 4096, 64KiB or 1.5GiB, as in options of the cache. Raises
+    ValueError."""
     size = _core.parse_bytes(text)
     if size is None or size < 1:
         raise ValueError(f"'{text}' is no size; write it as 4096, 64KiB or 1.5GiB")
@@ -16,7 +17,7 @@ def parse_size(text: str) -> int:
 
 
 def shown_size(size: int) -> str:
-    """As exactly as a person wants it: 64 MiB, 1.5 KiB, 500."""
+    """The size in a readable unit, rounded to four digits: 64 MiB, 1.5 KiB, 500."""
     for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
         if size >= 1 << power:
             return f"{size / (1 << power):.4g} {unit}"
@@ -24,7 +25,7 @@ def shown_size(size: int) -> str:
 
 
 def size_option(text: str) -> int:
-    """The type of an option."""
+    """The type of a command's option that is a size."""
     try:
         return parse_size(text)
     except ValueError as error:

@@ -1,7 +1,7 @@
-// forebay-committer REGISTRY [REPORT]: looks after the processes of a job on this node. What they
-// leave dirty when they are killed is committed; when the last has gone, so is the cache. Started
-// by the first of them, detached from it; ends by itself. REPORT is a file that gets a line for
-// each file that was saved.
+// forebay-committer REGISTRY [REPORT]: takes the place of a job's killed processes on this node. It
+// commits the dirty bytes of killed processes, and removes the cache after the last process. The
+// first process starts it, detached; it ends by itself. REPORT is a file that receives a line per
+// saved file.
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -21,7 +21,7 @@ using forebay::runtime::Node;
 using forebay::runtime::ProcessEntry;
 using forebay::runtime::Registry;
 
-constexpr int look_again_ms = 200;  // for processes that have joined
+constexpr int look_again_ms = 200;  // interval of looking for processes that joined
 constexpr int watch_attempts = 25;
 
 void report(const char* path, const std::vector<Node::Saved>& files) {
@@ -35,7 +35,7 @@ void report(const char* path, const std::vector<Node::Saved>& files) {
   std::fclose(file);
 }
 
-// Descriptors by which the deaths of living processes are seen, by number in the registry.
+// Descriptors that signal the deaths of living processes, by the process's index in the registry.
 class Watch {
  public:
   void update(const Registry& registry) {
@@ -88,13 +88,14 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: forebay-committer REGISTRY [REPORT]\n");
     return 2;
   }
-  // A job's end is told to whole sessions and process groups; this process ends by its own rule.
+  // A launcher sends these signals to whole sessions and process groups at the end of a job. The
+  // committer ignores them and ends by its own rule.
   for (const int ignored : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE})
     signal(ignored, SIG_IGN);
   forebay::Status status;
   const std::unique_ptr<Node> node = Node::adopt(argv[1], &status);
   if (node == nullptr) return status.ok() ? 0 : 1;
-  // A recovery may be looking at it; another committer stays.
+  // A recovery may hold the cache for a moment; another committer holds it until its end.
   for (int attempt = 0; !node->watch(); ++attempt) {
     if (attempt == watch_attempts) return 0;
     poll(nullptr, 0, look_again_ms);

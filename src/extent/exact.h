@@ -1,4 +1,4 @@
-// 64-bit arithmetic on numbers that users chose: remembers whether any result left 64 bits.
+// 64-bit arithmetic on numbers that users chose. Remembers whether any result exceeded 64 bits.
 #pragma once
 
 #include <cstdint>

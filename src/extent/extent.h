@@ -1,5 +1,4 @@
-// A contiguous byte range of a file, the unit in which the core talks about accesses.
-// DESIGN vocabulary: extent = offset and length.
+// An extent: a contiguous byte range of a file. The core describes accesses by extents.
 #pragma once
 
 #include <algorithm>

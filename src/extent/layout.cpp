@@ -1,5 +1,5 @@
-// Layouts: the builders, which bring what they are given into normal form (layout.h), and the
-// inverse map of a monotone layout. Walking is in tiling.cpp.
+// The builders of layouts, which bring their arguments into normal form (layout.h), and the inverse
+// map of a monotone layout. Walking is in tiling.cpp.
 #include "extent/layout.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ bool all_equal(const std::vector<int64_t>& values) {
   return std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
 }
 
-// Of at least two values.
+// `values` has at least two elements.
 bool equally_spaced(const std::vector<int64_t>& values) {
   Exact exact;
   const int64_t spacing = exact.subtract(values[1], values[0]);
@@ -30,8 +30,9 @@ bool equally_spaced(const std::vector<int64_t>& values) {
   return exact.ok();
 }
 
-// Index of the last number that is not above `limit` (ascending; the first is not above it). Lists
-// mostly grow evenly: a few guesses by interpolation touch less memory than halving does.
+// Index of the last number that is at most `limit`. The numbers ascend, and the first is at most
+// `limit`. Lists mostly grow evenly, so a few guesses by interpolation touch less memory than
+// bisection.
 int64_t last_at_or_below(const std::vector<int64_t>& ascending, int64_t limit) {
   constexpr int guesses = 6;
   constexpr std::size_t near = 16;
@@ -54,7 +55,7 @@ int64_t last_at_or_below(const std::vector<int64_t>& ascending, int64_t limit) {
 
 }  // namespace
 
-// What a list node is made of; `weights` are bytes or copies an entry (see Kind).
+// The parts of a list node. `weights` are bytes or copies per entry (see Kind).
 struct Layout::Parts {
   std::vector<int64_t> displacements;
   std::vector<int64_t> weights;
@@ -101,7 +102,7 @@ LayoutRef Layout::repeat(int64_t count, int64_t stride_bytes, LayoutRef child) {
     const int64_t bytes = exact.multiply(count, child->size());
     return exact.ok() ? block(bytes) : nullptr;
   }
-  // Rows that continue each other's spacing are one longer row.
+  // Rows that continue each other's spacing become one longer row.
   if (child->kind_ == Kind::repeat && reaches(0, child->count_, child->stride_, stride_bytes)) {
     const int64_t total = exact.multiply(count, child->count_);
     return exact.ok() ? repeat(total, child->stride_, child->child_) : nullptr;
@@ -165,7 +166,7 @@ LayoutRef Layout::indexed(std::vector<int64_t> displacements, std::vector<int64_
     return exact.ok() ? runs(std::move(displacements), std::move(counts)) : nullptr;
   }
 
-  // Entries that continue the spacing of the one before join it.
+  // An entry that continues the spacing of the one before joins it.
   std::size_t kept = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
@@ -238,7 +239,7 @@ LayoutRef Layout::structure(std::vector<int64_t> displacements, std::vector<Layo
               {std::move(displacements), std::move(sizes), 0, nullptr, std::move(children)});
 }
 
-// A list node, moved so that its first entry stands at 0.
+// Makes a list node, shifted so that its first entry is at 0.
 LayoutRef Layout::list(Kind kind, Parts parts) {
   const std::shared_ptr<Layout> node(new Layout(kind));
   const int64_t first = parts.displacements[0];
@@ -298,7 +299,7 @@ int64_t Layout::data_below(int64_t offset) const {
   for (;;) {
     if (offset <= node->lower_) return below;
     if (offset >= node->upper_) return below + node->size_;
-    int64_t copies = 0;  // whole copies of the child passed
+    int64_t copies = 0;  // whole copies of the child below the offset
     switch (node->kind_) {
       case Kind::block:
         return below + offset;

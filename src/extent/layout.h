@@ -1,6 +1,6 @@
-// A flattened data type: where its data bytes lie, kept as a small tree and walked lazily.
-// The same structure serves file types (tiled over the file by a view) and memory types.
-// A vector of ten million blocks is one node; an indexed type costs its own description.
+// A flattened data type: the places of its data bytes, kept as a small tree and walked lazily. File
+// types (which a view tiles over the file) and memory types use the same structure. A vector of ten
+// million blocks is one node; an indexed type takes as much memory as its description.
 //
 // Source: MPI 4.1, sections 5.1 (type maps) and 14.3 (file views). MPI-free: src/mpiio decodes
 // MPI data types into Layouts.
@@ -21,7 +21,7 @@ using LayoutRef = std::shared_ptr<const Layout>;
 // Immutable once built. Offsets are relative to the type's origin (MPI's displacement 0) and may be
 // negative. Order is type-map order, which for memory types need not be ascending.
 //
-// Normal form, kept by the builders (walking relies on it):
+// Normal form, which the builders ensure and walking relies on:
 //   - no part is empty; a layout without data is block(0);
 //   - every node but a shift has its first data byte at displacement 0, and a shift stands only at
 //     the root, so a node's base is the offset of its first byte;
@@ -30,8 +30,8 @@ using LayoutRef = std::shared_ptr<const Layout>;
 //   - repeats and lists have at least two parts, so a walk's work is constant a run, amortised.
 class Layout {
  public:
-  // The builders. Each returns nullptr when the arguments are no type (a negative count or length,
-  // lists of different lengths, a null child) or when sizes or bounds leave 64 bits.
+  // The builders. They return nullptr if the arguments describe no type (a negative count or
+  // length, lists of different lengths, a null child), or if sizes or bounds exceed 64 bits.
 
   // One contiguous run at displacement 0.
   static LayoutRef block(int64_t bytes);
@@ -47,14 +47,14 @@ class Layout {
   int64_t size() const { return size_; }         // data bytes
   int64_t true_lower() const { return lower_; }  // lowest byte holding data (0 if none)
   int64_t true_upper() const { return upper_; }  // one past the highest byte (0 if none)
-  int64_t first() const { return shift_; }       // offset of data byte 0
+  int64_t first() const { return shift_; }       // offset of the first data byte
   // All data lies in one run, in order.
   bool contiguous() const { return body().kind_ == Kind::block; }
-  // Extents never go backwards nor overlap (what a file view needs).
+  // Whether extents never go backwards and never overlap, as a file view needs.
   bool monotone() const { return monotone_; }
   // Number of data bytes at offsets below `offset`. Monotone layouts only.
   int64_t data_below(int64_t offset) const;
-  // Memory that this tree takes; a part that several parents share counts in each.
+  // Memory of this tree in bytes. A part with several parents counts once per parent.
   int64_t description_bytes() const { return description_bytes_; }
 
  private:
@@ -89,7 +89,7 @@ class Layout {
 
   Kind kind_;
   bool monotone_ = true;
-  int32_t levels_ = 0;  // frames that a walk needs
+  int32_t levels_ = 0;  // frames that walking this layout needs
   int64_t size_ = 0;
   int64_t lower_ = 0;
   int64_t upper_ = 0;
@@ -99,7 +99,7 @@ class Layout {
   int64_t description_bytes_ = 0;
   LayoutRef child_;
   std::vector<int64_t> displacements_;
-  std::vector<int64_t> before_;  // prefix sums, one more than entries; empty: count_ in each entry
+  std::vector<int64_t> before_;  // prefix sums, one more than entries; empty: each entry has count_
   std::vector<LayoutRef> children_;
 };
 
@@ -109,23 +109,23 @@ class Layout {
 struct Tiling {
   LayoutRef layout;
   int64_t origin = 0;        // bytes
-  int64_t extent_bytes = 0;  // of one copy; may be anything, also less than the true extent
+  int64_t extent_bytes = 0;  // of one copy; any value, also less than the true extent
 
-  // Data position p lies at offset_of(0) + p for every p.
+  // Whether data position p is at offset_of(0) + p for every p.
   bool contiguous() const;
-  // Offsets never go backwards nor repeat, over all copies.
+  // Whether offsets never go backwards and never repeat, over all copies.
   bool monotone() const;
-  // Offset of data byte `position` (any position >= 0; layout->size() > 0); the largest int64 when
-  // it lies beyond 64 bits. An access is addressable when that of its last byte is.
+  // Offset of data byte `position` (position >= 0, layout->size() > 0); the largest int64 if it
+  // exceeds 64 bits. An access can be addressed if its last byte can.
   int64_t offset_of(int64_t position) const;
-  // Number of data bytes at offsets below `offset` (monotone tilings only): the inverse map, used
-  // for SEEK_END.
+  // Number of data bytes at offsets below `offset` (monotone tilings only). This is the inverse of
+  // offset_of, used for SEEK_END.
   int64_t data_below(int64_t offset) const;
 };
 
-// Walks a tiling from a data position; yields maximal runs (touching neighbours merged). Constant
-// memory, amortised constant work a run, O(depth * log width) to start anywhere. The tiling's
-// layout must outlive the cursor. Offsets beyond 64 bits wrap.
+// Walks a tiling from a data position on and yields maximal runs (touching neighbours are merged).
+// Takes constant memory, amortised constant work per run, and O(depth * log width) work to start
+// anywhere. The tiling's layout must outlive the cursor. Offsets beyond 64 bits wrap around.
 class Cursor {
  public:
   Cursor(const Tiling& tiling, int64_t position);
@@ -134,7 +134,7 @@ class Cursor {
 
   // The next run, at most max_bytes long; never empty for max_bytes > 0 and a non-empty layout.
   Extent next(int64_t max_bytes) {
-    // Blocks of one sequence do not touch: no need to look at the neighbour.
+    // Blocks of one sequence do not touch, so the next block need not be examined.
     if (more_ > 0 && run_left_ <= max_bytes) {
       const Extent run{static_cast<int64_t>(run_offset_), run_left_};
       step();
@@ -148,15 +148,15 @@ class Cursor {
   int64_t offset() const { return static_cast<int64_t>(run_offset_); }
 
  private:
-  // Where the walk stands in one node. Blocks, repeats of blocks and runs need none: they are the
-  // current sequence.
+  // The position of the walk in one node. Blocks, repeats of blocks and runs need no frame: they
+  // are the current sequence.
   struct Frame {
     const Layout* node;
     uint64_t base;  // repeat: start of the current copy; others: start of the node
     int64_t entry;  // copy of a repeat; entry of a list
     int64_t copy;   // indexed: copy within the entry
   };
-  static constexpr int32_t inline_frames = 16;  // deeper nesting takes its stack from the heap
+  static constexpr int32_t inline_frames = 16;  // deeper nesting takes its frames from the heap
 
   Extent next_merged(int64_t max_bytes);
   void advance();
@@ -183,16 +183,16 @@ class Cursor {
     }
   }
 
-  // The sequence being walked: what is left of its current block, then `more_` blocks that do not
-  // touch, strided (displacement_ is null) or those of a runs node. Offsets are unsigned so that
-  // stepping past the last run wraps instead of overflowing.
+  // The sequence being walked: the rest of its current block, then `more_` blocks that do not
+  // touch. They are strided (displacement_ is null) or those of a runs node. Offsets are unsigned,
+  // so that a step past the last run wraps instead of overflowing.
   uint64_t run_offset_ = 0;
   int64_t run_left_ = 0;
   int64_t more_ = 0;
-  int64_t block_ = 0;                      // bytes of each block, unless before_ says
+  int64_t block_ = 0;                      // bytes of each block, if before_ is null
   uint64_t gap_ = 0;                       // strided: from a block's end to the next one
-  const int64_t* displacement_ = nullptr;  // runs: of the current block, from base_
-  const int64_t* before_ = nullptr;        // runs of several lengths: bytes before the block
+  const int64_t* displacement_ = nullptr;  // runs: displacement of the current block from base_
+  const int64_t* before_ = nullptr;  // runs of several lengths: data bytes before the current block
   uint64_t base_ = 0;
   int64_t position_;
 

@@ -1,5 +1,5 @@
-// One status value from end to end: a code, the system's errno where there is one, and where it
-// happened. Values, never exceptions; nothing in the core prints or aborts.
+// The one status value of the whole code: a code, the system's errno if there is one, and the file
+// offset that failed. Errors are values; the core never throws, prints or aborts.
 #pragma once
 
 #include <cerrno>
@@ -12,7 +12,7 @@ namespace forebay {
 
 enum class Code : uint8_t {
   ok,
-  io,         // storage failed (EIO and whatever has no class of its own)
+  io,         // storage failed: EIO, and errors without a code of their own
   no_space,   // ENOSPC, EFBIG
   quota,      // EDQUOT
   no_memory,  // memory, shared memory or descriptors refused
@@ -24,16 +24,16 @@ enum class Code : uint8_t {
 
 struct [[nodiscard]] Status {
   Code code = Code::ok;
-  int system_error = 0;  // errno, 0 where none
-  int64_t offset = -1;   // file offset that failed, -1 where none
+  int system_error = 0;  // errno; 0: none
+  int64_t offset = -1;   // file offset that failed; -1: none
 
   bool ok() const { return code == Code::ok; }
   static Status success() { return {}; }
   static Status from_errno(int error, int64_t offset = -1);
 };
 
-// What `act` returns (success if nothing); memory refused within it (std::bad_alloc) is a failure
-// like any other.
+// Returns what `act` returns, or success if it returns nothing. If memory is refused within it
+// (std::bad_alloc), returns that as a failure.
 template <typename Act>
 Status within_memory(Act act) {
   try {
@@ -51,7 +51,7 @@ Status within_memory(Act act) {
 // The sentence for a code, without file or offset ("no space left on the storage").
 const char* describe(Code code);
 
-// What went wrong, in the system's words where it has some; "" for success.
+// What went wrong, in the system's words if there are any; "" for success.
 std::string cause(const Status& status);
 
 }  // namespace forebay

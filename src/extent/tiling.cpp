@@ -1,5 +1,5 @@
-// Walking a tiled layout. A cursor is an odometer over the tree: one frame for every node with
-// several parts on the way to the current strided sequence of blocks; below it all is arithmetic.
+// Walking a tiled layout. A cursor works like an odometer over the tree: it has one frame per node
+// with several parts, down to the current strided sequence of blocks, which needs only arithmetic.
 #include <algorithm>
 #include <limits>
 
@@ -15,7 +15,7 @@ uint64_t offset_by(uint64_t base, int64_t index, int64_t stride) {
   return base + static_cast<uint64_t>(index) * static_cast<uint64_t>(stride);
 }
 
-// Whole copies before data position `position`; the common case needs no division.
+// Whole copies before data position `position`. The common case needs no division.
 int64_t copies_before(int64_t position, int64_t size) {
   return position < size ? 0 : position / size;
 }
@@ -43,7 +43,7 @@ int64_t Tiling::data_below(int64_t offset) const {
   Exact exact;
   const int64_t first = exact.add(origin, layout->true_lower());
   if (layout->size() == 0 || !exact.ok() || offset <= first) return 0;
-  // Unsigned: the distance may be twice as far as a signed number reaches.
+  // Unsigned: the distance may be twice the largest signed number.
   const uint64_t distance = static_cast<uint64_t>(offset) - static_cast<uint64_t>(first);
   const auto extent = static_cast<uint64_t>(extent_bytes);
   const auto within = static_cast<int64_t>(distance % extent);
@@ -68,7 +68,8 @@ Cursor::Cursor(const Tiling& tiling, int64_t position)
     set_strided(offset_by(origin, position, 1), endless, 1, 0);
     return;
   }
-  // A tiled block is one endless sequence, as is a tiled repeat of blocks that keeps its spacing.
+  // A tiled block is one endless sequence, and so is a tiled repeat of blocks that keeps its
+  // spacing.
   const bool keeps_spacing = root.kind_ == Layout::Kind::repeat && root.child_->is_block() &&
                              tile_extent_ == offset_by(0, root.count_, root.stride_);
   if (root.is_block() || keeps_spacing) {
@@ -89,13 +90,13 @@ Cursor::Cursor(const Tiling& tiling, int64_t position)
   descend(root, tile_base_, position - copy * root.size());
 }
 
-// Takes the rest of the current block and, while they touch it, the blocks that follow.
+// Takes the rest of the current block, and the blocks after it while they touch.
 Extent Cursor::next_merged(int64_t max_bytes) {
   const uint64_t begin = run_offset_;
   int64_t length = 0;
   while (length < max_bytes && run_offset_ == begin + static_cast<uint64_t>(length)) {
     const int64_t taken = std::min(run_left_, max_bytes - length);
-    if (taken == 0) break;  // a layout without data
+    if (taken == 0) break;  // the layout has no data
     length += taken;
     run_left_ -= taken;
     run_offset_ += static_cast<uint64_t>(taken);
@@ -105,7 +106,7 @@ Extent Cursor::next_merged(int64_t max_bytes) {
   return {static_cast<int64_t>(begin), length};
 }
 
-// The current block is used up: goes to the next one in type-map order.
+// Goes to the next block in type-map order, after the current one was used up.
 void Cursor::advance() {
   if (more_ > 0) return step();
   for (; top_ != frames_; --top_) {
@@ -132,7 +133,7 @@ void Cursor::advance() {
   descend(*root_, tile_base_);
 }
 
-// Stands at the first byte of a node whose first byte lies at `base`.
+// Goes to the first byte of a node; that byte is at `base`.
 void Cursor::descend(const Layout& node, uint64_t base) {
   const Layout* current = &node;
   for (; current->kind_ == Layout::Kind::repeat && !current->child_->is_block();
@@ -145,7 +146,7 @@ void Cursor::descend(const Layout& node, uint64_t base) {
   enter_entry(push(*current, base, 0));
 }
 
-// Stands at the first byte of the entry that a list's frame names.
+// Goes to the first byte of the list entry that `frame` names.
 void Cursor::enter_entry(Frame& frame) {
   const Layout& node = *frame.node;
   const uint64_t base = frame.base + static_cast<uint64_t>(node.displacements_[frame.entry]);
@@ -156,12 +157,12 @@ void Cursor::enter_entry(Frame& frame) {
   descend(child, base);
 }
 
-// Stands at data byte `position` of the node.
+// Goes to data byte `position` of the node.
 void Cursor::descend(const Layout& node, uint64_t base, int64_t position) {
   const Layout* current = &node;
   for (;;) {
     switch (current->kind_) {
-      case Layout::Kind::shift:  // stands only at the root
+      case Layout::Kind::shift:  // only the root is a shift
         return;
       case Layout::Kind::block:
         set_strided(base, current->size_, 1, 0);

@@ -14,7 +14,7 @@ std::string lowered(std::string_view text) {
   return lower;
 }
 
-// The optimal string alignment distance, by its rows.
+// The optimal string alignment distance, computed row by row.
 std::size_t changes_between(std::string_view from, std::string_view to) {
   std::vector<std::size_t> before, last(to.size() + 1), row(to.size() + 1);
   for (std::size_t j = 0; j <= to.size(); ++j) last[j] = j;

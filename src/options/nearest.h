@@ -1,4 +1,4 @@
-// The name that somebody may have meant who wrote another one.
+// Finds the name that the user of a misspelt name may have meant.
 #pragma once
 
 #include <span>
@@ -7,9 +7,9 @@
 
 namespace forebay {
 
-// The candidate that takes the fewest changes of a letter (one replaced, left out or added, or two
-// neighbours swapped; capitals count as small letters) to come to from `text`: the first of those.
-// "" where all take more than one change for three letters.
+// The first of the candidates nearest to `text`, by the number of changed letters (one replaced,
+// left out or added, or two neighbours swapped; upper and lower case count as equal). "" if all
+// candidates need more than one change per three letters.
 std::string nearest_name(std::string_view text, std::span<const std::string> candidates);
 
 }  // namespace forebay

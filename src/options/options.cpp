@@ -32,8 +32,8 @@ using Member = std::variant<bool Options::*, int64_t Options::*, double Options:
                             std::string Options::*, Scope Options::*, Consistency Options::*,
                             StepAside Options::*, trace::Times Options::*>;
 
-// What is written down for an option. Its default is the member's initialiser in options.h; the
-// choices of an enumeration stand in the order of its values.
+// The declaration of one option. Its default is the member's initialiser in options.h. The choices
+// of an enumeration are in the order of its values.
 struct Declaration {
   const char* name;
   OptionType type;
@@ -41,12 +41,12 @@ struct Declaration {
   std::string choices;
   Settable settable;
   const char* meaning;
-  int64_t minimum = 0;  // of bytes and counts
+  int64_t minimum = 0;  // for bytes and counts
   int64_t maximum = std::numeric_limits<int64_t>::max();
   int64_t step = 1;
 };
 
-// Variables of the same prefix that are no options, so that they are not taken for misspelt ones.
+// Variables with the prefix FOREBAY_ that are no options; they are not reported as misspelt.
 const std::vector<std::string>& other_variables() {
   static const auto& names = *new std::vector<std::string>{
       // `forebay run` and the preload.
@@ -56,13 +56,13 @@ const std::vector<std::string>& other_variables() {
       // The project's own tests.
       "FOREBAY_EMULATOR", "FOREBAY_FUZZ_EXAMPLES", "FOREBAY_LIB_DIR", "FOREBAY_SINGLE_STEP",
       "FOREBAY_TEST_LAYOUTS", "FOREBAY_TEST_SEED", "FOREBAY_TEST_TYPES",
-      // What environment modules set for what they load.
+      // Set by environment modules for the software that they load.
       "FOREBAY_BASE", "FOREBAY_DIR", "FOREBAY_HOME", "FOREBAY_PREFIX", "FOREBAY_ROOT",
       "FOREBAY_VERSION"};
   return names;
 }
 
-// "a|b|c" of a table whose entries have a name.
+// The names of a table's entries, as "a|b|c".
 template <typename Table, typename Name>
 std::string names(const Table& table, Name name) {
   std::string joined;
@@ -171,7 +171,7 @@ std::string number_text(Number value) {
   return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
 }
 
-// The longest unit that divides `value`: 65536 is "64KiB", 1000 is "1000".
+// `value` in the largest unit that divides it: 65536 is "64KiB", 1000 is "1000".
 std::string bytes_text(int64_t value) {
   constexpr struct {
     int64_t bytes;
@@ -200,7 +200,7 @@ std::optional<std::size_t> choice_index(const Declaration& declaration, std::str
   return static_cast<std::size_t>(found - choices.begin());
 }
 
-// parse: one overload for each type of member; false when `text` is no value of the option.
+// One overload per type of member. False: `text` is no value of the option.
 
 bool parse(const Declaration&, std::string_view text, bool& value) {
   const std::string word = lower(text);
@@ -246,7 +246,7 @@ bool parse(const Declaration& declaration, std::string_view text, Enum& value) {
   return index.has_value();
 }
 
-// value_text: the inverse of parse.
+// The inverse of parse.
 
 std::string value_text(const Declaration&, bool value) { return value ? "true" : "false"; }
 std::string value_text(const Declaration& declaration, int64_t value) {
@@ -293,7 +293,7 @@ std::string accepted(const Declaration& declaration) {
   return "";
 }
 
-// The declarations with the specifications drawn from them; the texts live as long as the process.
+// The declarations, and the specifications made from them. The texts live as long as the process.
 struct Table {
   std::vector<Declaration> declarations = declare_options();
   std::deque<std::string> defaults;
@@ -321,7 +321,7 @@ const Table& table() {
   return the_table;
 }
 
-// Of "name=value" lines; a line without a value is a name.
+// Settings from "name=value" lines. A line without `=` has an empty value.
 std::vector<Given> given_in_lines(std::string_view lines) {
   std::vector<Given> given;
   for (const std::string_view line : split(lines, '\n')) {
@@ -431,7 +431,7 @@ std::optional<int64_t> parse_bytes(std::string_view text) {
   const std::size_t power = unit.empty() ? 0 : units.find(unit[0]) + 1;
   if (!unit.empty() && power == 0) return std::nullopt;
 
-  // Integers keep all their digits, which a double would not.
+  // Integers keep all their digits; a double would not.
   const int64_t factor = int64_t{1} << (10 * power);
   if (const auto whole = parse_number<int64_t>(text.substr(0, digits))) {
     if (*whole > std::numeric_limits<int64_t>::max() / factor) return std::nullopt;

@@ -2,11 +2,11 @@
 // MPI_Info ("forebay_page_size"), the environment ("FOREBAY_PAGE_SIZE"), the TOML file, `forebay
 // hints` and the documentation all come from this table (options.cpp).
 //
-// Strength: MPI_Info over environment over TOML file over default. The TOML file is read by
-// `forebay run`, which hands its values on in FOREBAY_CONFIG ("name=value" lines).
+// Precedence: MPI_Info over environment over TOML file over default. `forebay run` reads the TOML
+// file and passes its values on in FOREBAY_CONFIG ("name=value" lines).
 //
-// What a source gives and is no option, no value, or not to be had there is a Mistake: it changes
-// nothing, and whoever asked for the options says it to the user.
+// Something given that is no option, no value of its option, or not accepted from its source is a
+// Mistake. It changes nothing, and the caller reports it to the user.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,12 @@ namespace forebay {
 enum class OptionType : uint8_t { boolean, bytes, count, fraction, choice, text };
 std::string_view name_of(OptionType type);
 
-// The latest that an option may be given; what may be given late may be given early, too.
+// The latest time at which an option may be given. It may also be given earlier.
 enum class Settable : uint8_t {
-  at_start,  // it holds for the whole process and is no hint
+  at_start,  // holds for the whole process; no hint
   at_open,   // in the MPI_Info of MPI_File_open
-  any_time,  // in that of MPI_File_set_info and MPI_File_set_view: it may change on an open file
+  any_time,  // also in the MPI_Info of MPI_File_set_info and MPI_File_set_view: it may change on an
+             // open file
 };
 
 struct OptionSpec {
@@ -38,21 +39,22 @@ struct OptionSpec {
   const char* choices;   // "process|node" for OptionType::choice, else ""
   const char* meaning;   // one sentence
   Settable settable;
-  bool per_file() const { return settable != Settable::at_start; }  // it is a hint
+  bool per_file() const { return settable != Settable::at_start; }  // whether it is a hint
   bool changeable() const { return settable == Settable::any_time; }
   std::vector<std::string_view> choice_list() const;
 };
 
 std::span<const OptionSpec> option_table();
 
-// What programs must not rely on where the ranks of a file have caches apart.
+// What programs must not rely on if the ranks of a file have separate caches.
 extern const char* const caches_apart_warning;
 
 enum class Scope : uint8_t { process, node };
 enum class Consistency : uint8_t { posix, mpi };
 enum class StepAside : uint8_t { automatic, never, always };
 
-// The parsed values. One per file handle; a process-wide one holds what is not per file.
+// The parsed values: one set per file handle, and one per process for the options that are not per
+// file.
 struct Options {
   bool enable = true;  // false: everything passes through to the MPI library
   Scope scope = Scope::node;
@@ -62,26 +64,26 @@ struct Options {
   std::string predictor = "signature";  // a name from predictors()
   std::string storage = "posix";        // a name from storages()
   int64_t page_size_bytes = 64 << 10;
-  int64_t cache_size_bytes = 64 << 20;   // per process; a node's cache is this times its ranks
-  int64_t bypass_bytes = 1 << 20;        // contiguous accesses at least this long bypass
+  int64_t cache_size_bytes = 64 << 20;  // per process; the cache of a node has this times its ranks
+  int64_t bypass_bytes = 1 << 20;  // contiguous accesses of at least so many bytes bypass the cache
   int64_t local_bypass_bytes = 8 << 10;  // on a local file system, with StepAside::automatic
   int64_t read_ahead_bytes = 4 << 20;    // 0: off
   int64_t commit_size_bytes = 4 << 20;   // largest single request handed to storage
-  double dirty_bound = 0.5;              // of the cache; write-behind begins at half of it
+  double dirty_bound = 0.5;              // fraction of the cache; write-behind begins at half of it
   bool write_behind = true;
   StepAside step_aside = StepAside::automatic;
   int64_t shards = 0;  // 0: chosen from the capacity
   bool deterministic = false;
   bool stats = false;
-  std::string stats_json;   // file, "" for none
-  std::string arena_dir;    // "" for /dev/shm
-  bool recoverable = true;  // what killed ranks leave can be committed
-  bool committer = true;    // start the process that saves what killed ranks leave
-  std::string trace;        // folder for the trace, "" for none
+  std::string stats_json;   // name of a file; "": none
+  std::string arena_dir;    // "": /dev/shm
+  bool recoverable = true;  // the bytes of killed ranks can be committed
+  bool committer = true;    // start the process that commits the bytes of killed ranks
+  std::string trace;        // folder for the trace; "": none
   trace::Times trace_times = trace::Times::exact;
   int64_t trace_limit_bytes = int64_t{1} << 30;  // of a process's file; then times are folded
-  std::string node;             // names the node; "" for the real one (tests use it)
-  int64_t local_processes = 1;  // of the job on this node, once known; not a user's option
+  std::string node;             // name of the node; "": the real one (tests set it)
+  int64_t local_processes = 1;  // ranks of the job on this node, once known; no option
   std::string job;              // the job's secret, set by `forebay run`
 };
 
@@ -94,41 +96,40 @@ enum class Notation : uint8_t {
 
 std::string written(const OptionSpec& spec, Notation notation);
 
-// What a source says: a name in its notation, and a value.
+// One setting of a source: a name in the source's notation, and a value.
 struct Given {
   std::string name;
   std::string value;
 };
 
-// What a user gave, as it may stand within a line of text.
+// Text of a user, made safe to print within a line.
 std::string printable(std::string_view text);
 
-// Something given that is not as it should be.
+// A setting that is not accepted.
 struct Mistake {
   std::string what;     // "page_size=3000 is not accepted"
   std::string instead;  // "64KiB is used"
   std::string right;    // "give 512 to 16MiB in steps of 64, for example 64KiB"
   std::string line() const;
-  std::string refusal() const;  // where nothing is used instead
+  std::string refusal() const;  // when nothing is used instead
 };
 using Complain = std::function<void(const Mistake&)>;
 
-// Applies what is given over `options`, the last of a name last. `when`: options that would have to
-// be given earlier keep their values, and that is a mistake unless they have these values anyway.
+// Applies settings to `options`; of several with one name the last holds. `when`: an option that
+// had to be given earlier keeps its value, and its setting is a mistake unless it gives that value.
 void apply_options(Options& options, std::span<const Given> given, Notation notation, Settable when,
                    const Complain& complain);
 
-// Makes sizes fit each other that do not: a page that is larger than the cache becomes as large as
-// the cache allows.
+// Makes sizes consistent: a page larger than the cache becomes as large as the cache allows.
 void fit_sizes(Options& options, Notation notation, const Complain& complain);
 
-// Those of `changed` that may change on an open file, over `options`.
+// Copies the options that may change on an open file from `changed` to `options`.
 void take_changeable(Options& options, const Options& changed);
 
-// The value of one option as text that apply_options would accept.
+// The value of one option as text that apply_options accepts.
 std::string option_text(const Options& options, const OptionSpec& spec);
 
-// Defaults, then FOREBAY_CONFIG, then FOREBAY_<NAME> (MPI_Info is applied by the caller).
+// Defaults, then FOREBAY_CONFIG, then FOREBAY_<NAME>. (The caller applies an MPI_Info.)
 Options options_from_environment(const Complain& complain);
 
 // "64KiB", "1M", "4096", "1.5 GiB": bytes. K, M, G, T (with or without iB or B) are powers of 1024.

@@ -1,8 +1,8 @@
-// Delta page (Settlemyer 4.1.2): filled from storage before a partial write, so that a resident
-// page is whole; written back as differences, that is, its dirty regions only. Where the twin page
-// of the original (after TreadMarks) finds the differences by comparing bytes, the dirty mask knows
-// them, costs three eighths of a twin and keeps unchanged but written bytes in one contiguous
-// region.
+// Delta page (Settlemyer 4.1.2). It is filled from storage before a partial write, so a resident
+// page is complete, and only its dirty regions are written back. Settlemyer finds the differences
+// by comparing the page with a twin, a copy of the original (after TreadMarks). Here the dirty mask
+// records them: the masks take three eighths of a twin's memory, and bytes written without a change
+// do not divide a region.
 #pragma once
 
 #include "page/mask.h"

@@ -12,8 +12,8 @@ using Word = uint64_t;
 constexpr int64_t word_bits = 64;
 constexpr Word full = ~Word{0};
 
-// The part of a region that lies in one word, and the region cut into a first, some full and a
-// last word. `last` is the index of the word that holds the region's last byte.
+// A region as bits of words: a first word, full words, and a last word, which holds the region's
+// last byte.
 struct Span {
   int64_t first;
   int64_t last;
@@ -36,9 +36,8 @@ Word* valid_words(void* state, int64_t page_size) {
   return static_cast<Word*>(state) + page_size / word_bits;
 }
 
-// Read and written under the shard's lock only, so its accesses need not be atomic. A store to it
-// and one to `dirty` keep their order because those to `dirty` are releases, or acquire and
-// release.
+// Read and written only under the shard's lock, so not atomic. Stores to it and to `dirty` keep
+// their order, because those to `dirty` are release, or acquire-release, operations.
 Word* in_flight_words(void* state, int64_t page_size) {
   return static_cast<Word*>(state) + 2 * (page_size / word_bits);
 }
@@ -53,13 +52,13 @@ void store(Word& word, Word value, std::memory_order order) {
   std::atomic_ref<Word>(word).store(value, order);
 }
 
-// Sets dirty bits, a run within one word. Bytes of the mask that the run covers as a whole are
-// simply stored, as nobody ever needs a dirty bit kept clear, and plain stores let the writer go on
-// while a neighbour has the cache line. (Storing a part of a word that others change as a whole is
-// beyond the language, but what the processors do, x86 and Arm alike.) Otherwise the writer shares
-// a byte, and one atomic operation sets the bits even if they are set already: looking first would
-// let the look overtake the copy of the data, and a take_dirty() in between would clear the bits
-// and miss it.
+// Sets a run of dirty bits within one word. Bytes of the mask that the run covers completely are
+// simply stored: nobody needs one of their bits kept clear, and with plain stores the writer need
+// not wait for the cache line while a neighbour has it. (The language does not define a store to
+// part of a word that others change as a whole, but x86 and Arm processors do what is expected.)
+// Otherwise the byte is shared, and one atomic operation sets the bits even if they are set
+// already: a test first could overtake the copy of the data, and a take_dirty() in between would
+// clear the bits without the data.
 void mark(Word& word, Word bits) {
   const int begin = std::countr_zero(bits);
   const int end = word_bits - std::countl_zero(bits);
@@ -74,7 +73,7 @@ void mark(Word& word, Word bits) {
   }
 }
 
-// Reads the bit arrays in the order that makes a move from dirty to valid invisible.
+// Reads the bit arrays in an order in which a move from dirty to valid is never missed.
 struct View {
   const Word* dirty;
   const Word* valid;
@@ -87,11 +86,11 @@ struct View {
   }
 };
 
-// Words of one cache line, looked at together.
+// Words per cache line, examined together.
 constexpr int64_t group = 8;
 
-// Calls visit(index, word, count) for all words of a page's dirty mask that are not zero; count is
-// more than one only for full words in a row.
+// Calls visit(index, word, count) for all words of a page's dirty mask that are not zero. `count`
+// exceeds one only for consecutive full words.
 template <typename Visit>
 void each_non_zero(const Word* dirty, int64_t page_size, Visit visit) {
   const int64_t words = page_size / word_bits;
@@ -116,12 +115,12 @@ void each_non_zero(const Word* dirty, int64_t page_size, Visit visit) {
   }
 }
 
-// Collects set bits, word by word in ascending order, as maximal regions.
+// Collects set bits as maximal regions, word by word in ascending order.
 class Collector {
  public:
   explicit Collector(Regions& out) : out_(out) {}
 
-  // `count` words as `bits`, from `word` on; count is more than one only for full words.
+  // Adds `count` words of value `bits` from `word` on. `count` exceeds one only for full words.
   void add(int64_t word, Word bits, int64_t count = 1) {
     const int64_t base = word * word_bits;
     if (bits == full) return extend(base, count * word_bits);
@@ -130,12 +129,12 @@ class Collector {
       bits >>= skipped;
       const int length = std::countr_one(bits);
       extend(base + position + skipped, length);
-      bits >>= length;  // length < 64, as the word is not full
+      bits >>= length;  // less than 64, because the word is not full
       position += skipped + length;
     }
   }
 
-  // After the last word.
+  // Called after the last word.
   void close() {
     if (!run_.empty()) out_.push_back(run_);
   }
@@ -217,7 +216,8 @@ void MaskPage::take_dirty(void* state, int64_t page_size, Regions& out) const {
   Collector collector(out);
   each_non_zero(dirty, page_size, [&](int64_t word, Word bits, int64_t count) {
     collector.add(word, bits, count);
-    // Only what was seen is cleared; where all bits were seen, none can be added meanwhile.
+    // Clears only the bits that were seen. If all bits of a word were set, none can be added
+    // meanwhile.
     if (bits == full) {
       for (int64_t i = word; i < word + count; ++i) {
         in_flight[i] = full;
@@ -232,8 +232,8 @@ void MaskPage::take_dirty(void* state, int64_t page_size, Regions& out) const {
     std::atomic_ref<Word>(dirty[word]).fetch_and(~bits, std::memory_order_acq_rel);
   });
   collector.close();
-  // The bits are clear before the caller reads the data: a publish() of the same bits that came in
-  // between left its data before it, so either the caller reads them or the bits are set again.
+  // The bits are clear before the caller reads the data. If a publish() of the same bits came
+  // before that, its data is in place and the caller reads it; otherwise the bits are set again.
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
@@ -262,8 +262,8 @@ void MaskPage::unsaved(const void* state, int64_t page_size, Regions& out) const
   collector.close();
 }
 
-// Of the bits that a death can leave half changed, only valid ones may mislead: those of a page
-// that was being reset.
+// A death can leave dirty, valid and in-flight bits half changed. Only valid bits may then be
+// wrong, those of a page that was being reset; they are dropped.
 void MaskPage::repair(void* state, int64_t page_size) const {
   settle(state, page_size, false);
   drop_clean(state, page_size);

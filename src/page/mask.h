@@ -1,19 +1,19 @@
-// Progressive page with a mask (Settlemyer 5.2.1): three bit arrays, one bit a byte each. `dirty`
-// comes first, `valid` after it, `in flight` last.
+// Progressive page with a mask (Settlemyer 5.2.1): three bit arrays with one bit per byte, in the
+// order `dirty`, `valid`, `in flight`.
 //
 // Invariants
 //   * A byte holds data when its valid OR its dirty bit is set; bytes in flight are valid.
-//   * publish() touches `dirty` only, without a lock, and only sets bits. Everything else that
-//     changes a page runs under the shard's lock, so `valid` and `in flight` have one writer at a
-//     time. A byte published while it is in flight has both bits set.
-//   * take_dirty() sets a word's in-flight and valid bits before it clears the same dirty bits, and
-//     holds() reads the dirty word before the valid word: a byte that moves from dirty to valid is
-//     never seen in neither.
-//   * take_dirty() clears a dirty bit before its caller reads the byte, and publish() sets it after
-//     its caller wrote the byte. Whichever came last, a byte newer than what was read stays dirty.
-//   * settle() that gives bytes back, and repair(), set dirty bits before they clear the same
+//   * publish() only sets bits of `dirty`, without a lock. All other members that change a page
+//     hold the shard's lock, so `valid` and `in flight` have one writer at a time. A byte published
+//     while it is in flight has both bits set.
+//   * take_dirty() sets a word's in-flight and valid bits before it clears the dirty bits, and
+//     holds() reads the dirty word before the valid word. So a byte that moves from dirty to valid
+//     is seen in at least one of the two.
+//   * take_dirty() clears a dirty bit before its caller reads the byte; publish() sets the bit
+//     after its caller wrote the byte. So a byte newer than what was read is always dirty.
+//   * settle() (when bytes were not stored) and repair() set dirty bits before they clear the same
 //     in-flight bits. So at every instruction a byte that storage lacks is in one of the two
-//     arrays, and those two are right even when their writer dies.
+//     arrays, and these two are right even when their writer dies.
 #pragma once
 
 #include "page/page_kind.h"

@@ -1,4 +1,4 @@
-// The table of page kinds. Options, hints, simulators, tests and documentation take theirs from it.
+// The table of page kinds. Options, hints, simulators, tests and documentation use it.
 #include "page/delta.h"
 #include "page/mask.h"
 #include "page/page_kind.h"

@@ -6,7 +6,7 @@
 namespace forebay {
 namespace {
 
-// Two bits a byte of the page; a mask takes three.
+// The tree takes a quarter of the page's size: two bits per byte. A mask takes three.
 constexpr int64_t state_share = 4;
 constexpr int64_t fewest_nodes = 16;
 
@@ -28,14 +28,14 @@ RegionTree::RegionTree(void* state, int64_t page_size)
       capacity_(node_count(page_size)) {}
 
 void RegionTree::clear() {
-  // From here on no node counts, whatever the memory held.
+  // With no used node, no node counts, whatever the memory held.
   std::atomic_ref<uint32_t>(header_->used).store(0, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   *header_ = {none, none, 0, {}};
 }
 
 bool RegionTree::paint_dirty(Extent region) {
-  // No region adds more than two.
+  // A region adds at most two.
   if (unsaved_count() + 2 > largest_unsaved() &&
       unsaved_count() + growth(region) > largest_unsaved()) {
     return false;
@@ -48,7 +48,8 @@ bool RegionTree::paint_dirty(Extent region) {
 void RegionTree::fill(Extent region) {
   uint32_t gaps = 0;
   each_gap(region, [&gaps](Extent) { ++gaps; });
-  // What is forgotten here within `region` was in place before and is filled again below.
+  // Regions within `region` that are forgotten here were in place before; they are filled again
+  // below.
   if (room() < gaps) forget_clean();
   each_gap(region, [this](Extent gap) {
     paint({static_cast<uint32_t>(gap.offset), static_cast<uint32_t>(gap.end()), State::clean});
@@ -121,8 +122,8 @@ void RegionTree::unsaved(std::vector<Extent>& out) const {
   if (last != out.end()) out.erase(last + 1, out.end());
 }
 
-// Each merged region is stored in the node that begins it before the nodes that it covers are
-// emptied, so a death in here changes nothing of what is unsaved.
+// Stores each merged region in the node that begins it, before it empties the nodes that the region
+// covers. So a death in here does not change which bytes are unsaved.
 void RegionTree::repair() {
   std::vector<Index> order;
   for (Index at = 0; at < header_->used; ++at) {
@@ -177,7 +178,8 @@ Extent RegionTree::first_gap(Extent within) const {
   return {begin, stop - begin};
 }
 
-// Cuts the region out of what is there and puts it in, merged with neighbours of the same state.
+// Cuts `painted` out of the regions it overlaps, and inserts it, merged with neighbours of the same
+// state.
 void RegionTree::paint(Region painted) {
   if (extend_in_place(painted)) return;
   Index below = none;
@@ -187,7 +189,7 @@ void RegionTree::paint(Region painted) {
   split(covered, painted.end, covered, above);
 
   Region united = painted;
-  Region rest{};  // what a cut region leaves on the right
+  Region rest{};  // right part of a region that is cut
   const auto absorb_or_cut = [&](const Region& other) {
     if (other.state == painted.state) {
       united.begin = std::min(united.begin, other.begin);
@@ -207,7 +209,7 @@ void RegionTree::paint(Region painted) {
 
   const Index node = take(united);
   const Index cut = rest.empty() ? none : take(rest);
-  // Only now may the old regions go.
+  // Now that the new regions are stored, the old ones may go.
   if (!left.empty()) {
     if (left.state == painted.state) {
       Index removed = none;
@@ -226,7 +228,7 @@ void RegionTree::paint(Region painted) {
   header_->root = merge(merge(below, node), merge(cut, above));
 }
 
-// The common case of records that follow each other: only the end of one region moves.
+// The common case of successive records: only the end of one region moves.
 bool RegionTree::extend_in_place(Region painted) {
   const Index at = last_from(painted.begin);
   if (at == none) return false;
@@ -239,8 +241,8 @@ bool RegionTree::extend_in_place(Region painted) {
   return true;
 }
 
-// How many regions dirty or in flight more there may be when `region` gets dirty: none where it
-// joins a dirty one, two where it splits one in flight.
+// The largest number of additional regions, dirty or in flight, when `region` becomes dirty: none
+// if it joins a dirty region, two if it splits one in flight.
 uint32_t RegionTree::growth(Extent region) const {
   uint32_t more = 1;
   visit({region.offset - 1, region.length + 2}, [&](const Region& other) {
@@ -260,7 +262,7 @@ RegionTree::Index RegionTree::take(Region region) {
     write(nodes_[at].region, pack(region));
   } else {
     at = header_->used;
-    write(nodes_[at].region, pack(region));  // before the node counts
+    write(nodes_[at].region, pack(region));  // before the node counts as used
     header_->used = at + 1;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
@@ -297,7 +299,7 @@ void RegionTree::release_all(Index at) {
   release_all(node.right);
 }
 
-// `below` gets the regions that begin before `begin`, `rest` the others.
+// `below` receives the regions that begin before `begin`, `rest` the others.
 void RegionTree::split(Index at, uint32_t begin, Index& below, Index& rest) {
   if (at == none) {
     below = none;
@@ -352,8 +354,8 @@ RegionTree::Index RegionTree::first_after(uint32_t begin) const {
   return found;
 }
 
-// A one-to-one scramble (odd multipliers, shifts of the high half into the low one), so that no two
-// nodes have the same priority.
+// A one-to-one scramble (odd multipliers, shifts of the high half into the low one): no two nodes
+// have the same priority.
 uint32_t RegionTree::priority_of(Index index) {
   uint32_t x = (index + 1) * 0x9e3779b1u;
   x ^= x >> 16;

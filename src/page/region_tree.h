@@ -8,10 +8,10 @@
 //     takes no memory and the same operations always give the same tree.
 //   * At most largest_unsaved() regions are dirty or in flight. All of them and the clean regions
 //     that can lie between them fit into the nodes, so filling a page never fails.
-//   * At every instruction the dirty and in-flight regions of the nodes [0, used), linked or not,
-//     cover together the bytes that storage lacks: a node's region is one word, a new region is
-//     stored before the old ones are cut or erased, and a node that is given up is empty. The links
-//     and counts may be torn by a death; repair() makes them anew.
+//   * At every instruction, the dirty and in-flight regions of the nodes [0, used), linked or not,
+//     together cover the bytes that storage lacks. For this, a node's region is one word, a new
+//     region is stored before old ones are cut or erased, and a freed node is empty. A death may
+//     leave the links and counts inconsistent; repair() computes them again.
 #pragma once
 
 #include <atomic>
@@ -41,26 +41,27 @@ class RegionTree {
 
   void clear();
 
-  // Makes every byte of `region` dirty. False: no room, nothing changed. Clean regions elsewhere
-  // are forgotten before room runs out.
+  // Makes every byte of `region` dirty. False: no room, and nothing changed. Before room runs out,
+  // clean regions elsewhere are forgotten.
   bool paint_dirty(Extent region);
-  // Makes the bytes of `region` that are in no region clean.
+  // Makes the bytes of `region` that no region contains clean.
   void fill(Extent region);
 
-  // All regions of one state get the other one.
+  // Changes the state of all regions in state `from` to `to`.
   void convert(State from, State to);
   void forget_clean();
   void truncate(uint32_t length);
 
-  // Appends the bytes dirty or in flight as they stand in the nodes, merged and ascending; needs
-  // neither links nor counts.
+  // Appends the bytes dirty or in flight, merged and ascending. Reads the nodes only, neither links
+  // nor counts.
   void unsaved(std::vector<Extent>& out) const;
-  // Makes the tree anew, of those bytes, dirty.
+  // Builds the tree again from these bytes, which become dirty.
   void repair();
 
-  // The first maximal run of bytes in no region within `within`; empty, at its end, when none.
+  // The first maximal run of bytes within `within` that no region contains. If there is none, an
+  // empty extent at the end of `within`.
   Extent first_gap(Extent within) const;
-  // Calls visitor(Extent) for every such run, in ascending order; it may fill the run it is given.
+  // Calls visitor(Extent) for every such run, in ascending order. The visitor may fill the run.
   template <typename Visitor>
   void each_gap(Extent within, Visitor visitor) const {
     for (Extent gap = first_gap(within); !gap.empty();
@@ -83,8 +84,8 @@ class RegionTree {
   struct Header {
     Index root;
     Index free;                // first of the list of freed nodes, linked by `left`
-    uint32_t used;             // nodes at and beyond this index were never taken
-    uint32_t regions[states];  // in the tree, by state
+    uint32_t used;             // nodes from this index on were never used
+    uint32_t regions[states];  // in the tree, per state
   };
   struct Node {
     uint64_t region;  // packed; 0: empty
@@ -102,7 +103,7 @@ class RegionTree {
     return {static_cast<uint32_t>(packed & offset_bits),
             static_cast<uint32_t>(packed >> 31 & offset_bits), static_cast<State>(packed >> 62)};
   }
-  // One store, which stays where it stands between the others.
+  // One store that the compiler keeps in order with the stores before and after it.
   static void write(uint64_t& word, uint64_t value) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     std::atomic_ref<uint64_t>(word).store(value, std::memory_order_relaxed);
@@ -121,7 +122,7 @@ class RegionTree {
     if (here.end < within.end()) visit(nodes_[at].right, within, visitor);
   }
 
-  // Keeps the nodes whose regions keep(region) accepts, frees the others; returns the new root.
+  // Keeps the nodes whose regions keep(region) accepts and frees the others. Returns the new root.
   template <typename Keep>
   Index filter(Index at, Keep keep) {
     if (at == none) return none;
@@ -136,23 +137,23 @@ class RegionTree {
     return at;
   }
 
-  // A publish that splits a region takes two nodes more before it gives one up.
+  // A publish that splits a region takes two new nodes before it frees one.
   uint32_t largest_unsaved() const { return (capacity_ - 3) / 2; }
   uint32_t& count(State state) const { return header_->regions[static_cast<uint32_t>(state)]; }
   uint32_t unsaved_count() const { return count(State::dirty) + count(State::in_flight); }
   uint32_t room() const { return capacity_ - count(State::clean) - unsaved_count(); }
   Index take(Region region);
   void set(Index at, Region region);
-  void erase(Index at);    // the region, not the node
-  void release(Index at);  // both
+  void erase(Index at);    // empties the region, keeps the node
+  void release(Index at);  // empties the region and frees the node
   void release_all(Index at);
 
   void split(Index at, uint32_t begin, Index& below, Index& rest);
   Index merge(Index below, Index above);
   Index leftmost(Index at) const;
   Index rightmost(Index at) const;
-  Index last_from(uint32_t begin) const;    // the last region that begins at or before
-  Index first_after(uint32_t begin) const;  // the first region that begins after
+  Index last_from(uint32_t begin) const;    // the last region that begins at or before `begin`
+  Index first_after(uint32_t begin) const;  // the first region that begins after `begin`
 
   void paint(Region region);
   bool extend_in_place(Region region);

@@ -1,5 +1,5 @@
-// Progressive page with a region tree (Settlemyer 5.2.2): takes memory and time by the number of
-// regions instead of by the number of bytes. Not lock-free: writers hold the shard's lock.
+// Progressive page with a region tree (Settlemyer 5.2.2). Memory and time depend on the number of
+// regions, not of bytes. Not lock-free: writers hold the shard's lock.
 #pragma once
 
 #include "page/page_kind.h"

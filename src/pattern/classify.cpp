@@ -13,8 +13,8 @@ namespace {
 
 constexpr double nearly_all = 0.95;
 
-// Calls `visit(access, loops)` for each access of a body, with the number of loops of the body
-// around it. Its step for the loop that has the body is steps[loops].
+// Calls `visit(access, loops)` for each access of a body; `loops` is the number of loops around it
+// within the body. The access's step for the loop that owns the body is steps[loops].
 template <typename Visit>
 void visit_accesses(const std::vector<Pattern>& body, const Visit& visit, std::size_t loops = 0) {
   for (const Pattern& part : body) {
@@ -76,7 +76,7 @@ Space space_of(const Pattern& pattern) {
   const bool combined = parts.front().spatial == Spatial::combination ||
                         !moves_as_one(pattern, step) || (!one_block && !is_even(pattern, distance));
   if (combined) return {Spatial::combination, space.dimension + 1, space.backward};
-  if (distance != 0 && !one_block) {  // the parts of the body are a level of steps themselves
+  if (distance != 0 && !one_block) {  // the parts of the body form a level of steps themselves
     ++space.dimension;
     space.backward = space.backward || distance < 0;
     space.spatial = distance < 0 ? Spatial::negative_stride : Spatial::fixed_stride;
@@ -84,7 +84,7 @@ Space space_of(const Pattern& pattern) {
   } else {
     space.spatial = parts.front().spatial;
   }
-  if (step == 0) {  // a repetition, not a dimension
+  if (step == 0) {  // a repetition adds no dimension
     if (space.dimension == 0) space.spatial = Spatial::same_place;
     return space;
   }
@@ -97,7 +97,7 @@ Space space_of(const Pattern& pattern) {
   return space;
 }
 
-// Of sizes, as floating point numbers, which hold whatever a progression may lead to.
+// A range of sizes. Floating point numbers hold the result of any progression.
 struct Range {
   double least = std::numeric_limits<double>::infinity();
   double most = -std::numeric_limits<double>::infinity();
@@ -170,7 +170,7 @@ class Directions {
   bool writes_ = false;
 };
 
-// What the accesses outside of patterns have in common.
+// Properties common to the accesses outside of patterns.
 struct RawSummary {
   uint64_t accesses = 0;
   bool contiguous = true;
@@ -178,8 +178,8 @@ struct RawSummary {
 
 RawSummary summarise_raw(const Signature& signature, Range& sizes, Directions& directions) {
   RawSummary summary;
-  bool follows = false;  // a raw access
-  int64_t end = 0;       // of it
+  bool follows = false;  // the part before was raw, too
+  int64_t end = 0;       // end of the last raw access
   for (const Part& part : signature.parts) {
     if (part.kind != Part::Kind::raw) {
       follows = false;

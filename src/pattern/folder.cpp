@@ -8,9 +8,9 @@ namespace forebay::pattern {
 
 namespace {
 
-constexpr std::size_t blocks_in_a_loop = 3;  // of equal steps, before it is taken for one
+constexpr std::size_t blocks_in_a_loop = 3;  // with equal steps, that make a loop
 
-// Makes `first` the body's part of which `second` is the next iteration.
+// Makes `first` a part of a loop's body; `second` is the same part in the next iteration.
 void add_step(Pattern& first, const Pattern& second) {
   if (!first.is_loop()) {
     first.steps.push_back({minus(second.offset, first.offset), minus(second.size, first.size)});
@@ -48,7 +48,7 @@ void Folder::learn(const Access& access, int64_t start_ns, int64_t end_ns) {
   fold();
 }
 
-// What is left of a loop that was closed.
+// Adds what remains of a closed loop.
 void Folder::take(Pattern pattern, int64_t start_ns, int64_t end_ns) {
   const Pattern& first = pattern.first_access();
   const Access access{first.offset, first.size, first.operation};
@@ -65,7 +65,7 @@ void Folder::take(Pattern pattern, int64_t start_ns, int64_t end_ns) {
   follow(count, unknown_time);
 }
 
-// The last term is a loop of so many iterations, and may go on.
+// The last term is a loop of so many iterations; starts to predict its continuation.
 void Folder::follow(uint64_t iterations, int64_t last_start_ns) {
   follower_ = Follower(*terms_.back().loop, iterations, last_start_ns);
   following_ = true;
@@ -82,8 +82,8 @@ void Folder::push(Term&& term) {
   terms_.push_back(std::move(term));
 }
 
-// The last loop has ended: it becomes a term among others, what came of the iteration that was not
-// completed follows it. Terms grow fewer by every loop that is found here, so this comes to an end.
+// The last loop has ended and becomes a term like others. The accesses of its incomplete iteration
+// are added after it. This ends, because each loop found among them reduces the number of terms.
 void Folder::close() {
   following_ = false;
   ++generation_;
@@ -101,19 +101,20 @@ void Folder::close() {
   }
 }
 
-// Looks for three blocks at the end of the stack, the shortest first.
+// Looks for three blocks at the end of the stack, shortest first.
 void Folder::fold() {
   const std::size_t longest =
       std::min<std::size_t>(limits_.look_back, terms_.size() / blocks_in_a_loop);
   const uint64_t* const last = &offsets_.back();
   for (std::size_t length = 1; length <= longest; ++length) {
-    // The offsets of the last access of each block tell, nearly always.
+    // The offsets of the blocks' last accesses nearly always suffice to reject.
     if (2 * *(last - length) - *(last - 2 * length) != *last) continue;
     if (three_blocks(length)) return make_loop(length);
   }
 }
 
-// Whether a term, the one `distance` before it and the one before that are in progression, by keys.
+// Whether the keys and offsets of terms `last`, `last - distance` and `last - 2 * distance` are in
+// progression.
 bool Folder::progress(std::size_t last, std::size_t distance) const {
   const Key& c = keys_[last];
   const Key& b = keys_[last - distance];

@@ -1,14 +1,14 @@
-// Folds a stream of accesses of one process, file and kind into its signature, while they happen.
+// Folds the accesses of one process, file and kind into their signature while they happen.
 //
-// The last terms (accesses and closed loops) are kept on a stack. As soon as its end consists of
-// three blocks that follow each other evenly, they become one loop; from then on the accesses are
-// compared with what the loop predicts, which costs nothing more. The access that breaks the
-// prediction closes the loop; closed, it is a term like any other and may be one of three blocks in
-// its turn. docs/signatures.md has a picture. The idea of folding three blocks is that of nested
-// loop recognition (Ketterlin and Clauss, CGO 2008).
+// The most recent terms (accesses and closed loops) are on a stack. When the end of the stack
+// consists of three equal blocks at equal steps, these become one loop. From then on each access is
+// compared with the loop's prediction, which costs no more than comparing it with the access
+// before. An access that breaks the prediction closes the loop. A closed loop is a term like any
+// other, so it may become part of a block of a larger loop. docs/signatures.md has a picture.
+// Folding three blocks is the idea of nested loop recognition (Ketterlin and Clauss, CGO 2008).
 //
-// Work per access: constant, amortised (at most `look_back` comparisons where nothing is
-// predicted). Memory: the stack, of constant size, and the signature.
+// Work per access: constant, amortised (at most `look_back` comparisons without a prediction).
+// Memory: the stack, of constant size, and the signature.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace forebay::pattern {
 
 struct Limits {
   uint32_t look_back = 32;  // longest body of a loop, in terms
-  // Beyond these, raw accesses and patterns are lost, and counted as such.
+  // Raw accesses and patterns beyond these limits are lost, and counted as lost.
   uint64_t raw_bytes = uint64_t{16} << 20;
   uint64_t pattern_bytes = uint64_t{16} << 20;
 };
@@ -43,27 +43,26 @@ class Folder {
     learn(access, start_ns, end_ns);
   }
 
-  // The signature of all that was added. The folder is as new afterwards.
+  // Returns the signature of all added accesses. The folder is empty afterwards.
   Signature finish();
 
-  // The loop by which the accesses to come are predicted, nullptr if they are not, and a walk
-  // through them, without end. Both may be used until generation() changes, which happens when a
-  // prediction fails.
+  // The loop that predicts the next accesses, or nullptr; and a walk through those accesses,
+  // without end. Both are valid until generation() changes, which happens when a prediction fails.
   const Pattern* loop() const { return following_ ? terms_.back().loop.get() : nullptr; }
   Walk ahead() const { return following_ ? Walk(follower_) : Walk(); }
   uint64_t generation() const { return generation_; }
 
  private:
-  // An access or a loop. The loops of terms stay where they are while terms are moved.
+  // An access or a loop. A term's loop keeps its address when terms are moved.
   struct Term {
-    Access access;  // the first of a loop
+    Access access;  // the access; or the first access of the loop
     std::unique_ptr<Pattern> loop;
     int64_t start_ns;
     int64_t end_ns;
 
     Pattern pattern() &&;
   };
-  // Of a term, what comparisons need beside its offset.
+  // What comparing terms needs besides their offsets.
   struct Key {
     int64_t size;
     uint64_t structure;
@@ -86,13 +85,13 @@ class Folder {
   Part& append_part(Part::Kind kind, const Term& term);
 
   const Limits limits_;
-  const std::size_t window_;  // terms that three blocks may consist of
+  const std::size_t window_;  // largest number of terms in three blocks
   std::vector<Term> terms_;
-  std::vector<uint64_t> offsets_;  // of the terms, and
-  std::vector<Key> keys_;          // their keys
-  Follower follower_;              // of the last term's loop
+  std::vector<uint64_t> offsets_;  // offset of each term
+  std::vector<Key> keys_;          // key of each term
+  Follower follower_;              // follows the loop of the last term
   bool following_ = false;
-  int64_t end_ns_ = unknown_time;  // of the last access that was predicted
+  int64_t end_ns_ = unknown_time;  // of the last predicted access
   uint64_t generation_ = 0;
 
   Signature signature_;

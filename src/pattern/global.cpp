@@ -14,21 +14,21 @@ namespace forebay::pattern {
 
 namespace {
 
-constexpr std::size_t fewest_in_line = 3;  // ranks that show a rule
+constexpr std::size_t fewest_in_line = 3;  // ranks that establish a rule
 
 // One rank's occurrence of a pattern.
 struct Occurrence {
   uint32_t rank;
-  uint32_t thread;  // how manieth of the rank's signatures
+  uint32_t thread;  // index among the rank's signatures
   int64_t position;
-  uint64_t index;  // of its first access, in that signature
+  uint64_t index;  // of its first access within that signature
   int64_t start_ns;
   int64_t end_ns;
 };
 
 using Occurrences = std::span<const Occurrence>;
 
-// The rule of a pattern's ranks, if there is one for all: the smallest grid, or a line.
+// Finds one rule for a pattern in all ranks: a line, or the smallest grid.
 class Fit {
  public:
   explicit Fit(Occurrences ranks) : ranks_(ranks) {
@@ -39,7 +39,7 @@ class Fit {
     base_.rank_step = std::max(step, 1u);
   }
 
-  // How many of the ranks, from the first on, lie in a line.
+  // How many of the ranks, counted from the first, are in one line.
   std::size_t line() {
     if (ranks_.size() == 1) return 1;
     const auto distance = static_cast<int64_t>(index(1));
@@ -50,9 +50,9 @@ class Fit {
     return kept();
   }
 
-  // Whether all lie in a grid whose first row is the `width` ranks in line.
+  // Whether all ranks are in a grid whose first row is the first `width` ranks.
   bool grid(std::size_t width) {
-    // With fewer than two rows anything is a grid.
+    // Any ranks form a grid of fewer than two rows.
     if (width < 2 || ranks_.size() < 2 * width || index(width) != width) return false;
     base_.width = static_cast<uint32_t>(width);
     base_.row_step = minus(ranks_[width].position, base_.begin);
@@ -76,7 +76,7 @@ class Fit {
   Base base_;
 };
 
-// The longest run of ranks from the first on that has a rule worth its name.
+// The longest run of ranks from the first on that follows a rule.
 std::size_t fit(Occurrences ranks, Base& base) {
   Fit all(ranks);
   const std::size_t line = all.line();
@@ -84,7 +84,7 @@ std::size_t fit(Occurrences ranks, Base& base) {
     base = all.base();
     return ranks.size();
   }
-  // Every beginning of a line is one, so the longest is found by halving.
+  // Each beginning of a line is a line, so bisection finds the longest.
   std::size_t longest = 1;
   for (std::size_t beyond = ranks.size(); beyond - longest > 1;) {
     const std::size_t middle = longest + (beyond - longest) / 2;
@@ -97,14 +97,15 @@ std::size_t fit(Occurrences ranks, Base& base) {
   return longest;
 }
 
-// Where a signature begins. Threads are numbered as chance has it; by their beginnings those of
-// different ranks that do the same are the how manieth that they are.
+// Offset of a signature's first access. Thread numbers depend on chance. Sorting a rank's
+// signatures by their first offset gives the same index to threads of different ranks that do the
+// same.
 int64_t first_offset(const Signature& signature) {
   Access access;
   return Cursor(signature).next(access) ? access.offset : std::numeric_limits<int64_t>::max();
 }
 
-// Patterns of ranks by what they are.
+// Ranks' patterns, grouped by equal accesses.
 template <typename Members>
 class PatternGroups {
  public:
@@ -113,7 +114,7 @@ class PatternGroups {
     Members members;
   };
 
-  // The group of patterns with the same accesses, which takes over the times of this one.
+  // The group of patterns with the same accesses. Adds the times of `pattern` to the group's.
   Members& of(const Pattern& pattern) {
     auto [same, end] = known_.equal_range(pattern.structure());
     while (same != end && !groups_[same->second].pattern.same_accesses(pattern)) ++same;
@@ -133,10 +134,10 @@ class PatternGroups {
   std::unordered_multimap<uint64_t, std::size_t> known_;  // groups by structure
 };
 
-// Puts together what the ranks have in common.
+// Merges what the ranks have in common.
 class Merger {
  public:
-  // Those of one rank follow each other.
+  // Signatures of the same rank must be added one after the other.
   void add(const LocalSignature& local) {
     begin(local.rank);
     const Signature& signature = *local.signature;
@@ -181,25 +182,25 @@ class Merger {
   }
 
  private:
-  // Of a pattern: the ranks' first occurrences, their second ones ...
+  // The occurrences of a pattern: the first one of each rank, the second one of each rank ...
   struct Turns {
     std::vector<std::vector<Occurrence>> occurrences;
-    uint32_t rank = 0;  // that had the latest
+    uint32_t rank = 0;  // rank of the latest occurrence
     std::size_t of_rank = 0;
   };
-  // Ranks whose beginnings a rule tells.
+  // Ranks whose starts follow a rule.
   struct Ruled {
     Base base;
     Occurrences ranks;
   };
-  // Where a pattern begins: by rules of several ranks, and in ranks that stand alone.
+  // The starts of a pattern: several ranks with rules, and single ranks.
   struct Rules {
     std::vector<Ruled> ruled;
     std::vector<Occurrence> others;
 
     bool too_many() const { return ruled.size() > most_rules; }
   };
-  // An access that is in no pattern of its ranks.
+  // An access that is in no pattern within its ranks.
   struct RankedAccess {
     Pattern access;
     Base base;
@@ -207,8 +208,8 @@ class Merger {
     std::vector<Occurrence> occurrences;
   };
   using RunOfRanks = std::vector<RankedAccess>;
-  // Ranks; thread of the first; width, step and row step of where they begin, or, without a rule,
-  // how far from the first rank's beginning.
+  // The ranks; the thread of the first; and width, step and row step of the starts, or without a
+  // rule the distances from the first rank's start.
   using RankRule =
       std::tuple<std::vector<uint32_t>, uint32_t, uint32_t, int64_t, int64_t, std::vector<int64_t>>;
 
@@ -240,8 +241,8 @@ class Merger {
     turns.occurrences[turns.of_rank++].push_back(occurrence);
   }
 
-  // Of occurrences by rank, one each. Two ranks are in some line always, which shows nothing unless
-  // the job has no other.
+  // The rules of the occurrences, which are by rank, one of each. Two ranks always form a line,
+  // which proves nothing unless the job has only these two.
   Rules rules_of(Occurrences occurrences) const {
     Rules rules;
     while (!occurrences.empty()) {
@@ -279,7 +280,8 @@ class Merger {
     if (!rules.others.empty()) append_own(pattern, rules.others, true);
   }
 
-  // Ranks that stand alone are put together once it is known what else follows no pattern in them.
+  // Accesses of single ranks are joined once all other accesses without pattern of these ranks are
+  // known.
   void take_access(const Pattern& access, const Rules& rules) {
     if (rules.too_many()) {
       take_ranked({access, {}, false, all_ruled(rules)});
@@ -304,7 +306,8 @@ class Merger {
     runs_[std::move(rule)].push_back(std::move(ranked));
   }
 
-  // Accesses of the same ranks by the same rule, in the order in which the first rank made them.
+  // Appends accesses of the same ranks by the same rule, in the order in which the first rank made
+  // them.
   void append_run(RunOfRanks& run) {
     std::sort(run.begin(), run.end(), [](const RankedAccess& a, const RankedAccess& b) {
       return a.occurrences.front().index < b.occurrences.front().index;
@@ -322,7 +325,8 @@ class Merger {
     }
   }
 
-  // The accesses as one; the occurrences are the first's, and end with the last.
+  // Joins the accesses into one pattern. `occurrences` are those of the first access; their ends
+  // become those of the last.
   static Pattern joined(const RunOfRanks& run, std::vector<Occurrence>& occurrences) {
     Pattern pattern;
     pattern.count = 1;
@@ -343,7 +347,8 @@ class Merger {
     append(std::move(global), pattern, occurrences, true);
   }
 
-  // Ranks, or one, that no rule joins. `is_pattern`: what they did is one, wherever they began.
+  // Appends a pattern of one rank, or of ranks without a common rule. `is_pattern`: it is a pattern
+  // in each rank, wherever it starts.
   void append_own(const Pattern& pattern, Occurrences occurrences, bool is_pattern) {
     GlobalPattern global;
     if (occurrences.size() == 1) {
@@ -378,7 +383,7 @@ class Merger {
 
   PatternGroups<Turns> groups_;
   std::map<RankRule, RunOfRanks> runs_;
-  // What follows no pattern in a rank that stands alone, by the thread of the rank.
+  // Accesses without pattern of single ranks, by the rank's thread.
   std::map<uint32_t, PatternGroups<std::vector<Occurrence>>> lone_runs_;
   std::vector<uint32_t> ranks_;
   uint32_t thread_ = 0;

@@ -1,10 +1,10 @@
-// The global signature of one file (Yin III.B.3): what the processes of a job did together.
+// The global signature of a file (Yin III.B.3): what the processes of a job did together.
 //
-// Patterns of different ranks that differ only in where they begin become one. Their beginnings
-// follow a rule: even steps from rank to rank, or even steps along the rows and columns of a
-// process grid. Or each rank has a start of its own, and all of them are listed. Ranks are then
-// another dimension of the pattern, and its spatial class is that of the bytes of all ranks: what
-// is strided for each may be contiguous for the job (Yin, figure 4).
+// Patterns of different ranks that differ only in their start become one. The starts follow a rule:
+// equal steps from rank to rank, or equal steps along the rows and columns of a process grid. If
+// there is no such rule, the start of each rank is listed. The ranks are then one more dimension of
+// the pattern. Its spatial class is that of the bytes of all ranks: a pattern that is strided for
+// each rank may be contiguous for the job (Yin, figure 4).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace forebay::pattern {
 
-// A rank may have several, of its threads.
+// A rank may have several local signatures, one per thread.
 struct LocalSignature {
   uint32_t rank;
   const Signature* signature;
@@ -34,9 +34,9 @@ struct RankRange {
   bool operator==(const RankRange&) const = default;
 };
 
-// The rule by which the pattern of each rank begins. Its ranks are numbered i = (rank - first_rank)
-// / rank_step; i lies in row i / width and column i % width of a grid, or, if width is 0, in one
-// line:
+// The rule for the start of a pattern in each rank. Ranks are numbered i = (rank - first_rank) /
+// rank_step. With width 0 they are in one line; otherwise i is in row i / width and column i %
+// width of a grid. The start is
 //   begin + i * step            or            begin + (i % width) * step + (i / width) * row_step
 struct Base {
   uint32_t first_rank = 0;
@@ -51,19 +51,20 @@ struct Base {
 };
 
 struct GlobalPattern {
-  // Its first access at offset 0. A loop of one iteration is a run of accesses that follow no
-  // pattern within a rank; an access alone, one of such a run.
+  // Its first access is at offset 0. A loop of one iteration is a run of accesses that follow no
+  // pattern within a rank; a single access is such a run of length one.
   Pattern pattern;
-  Base base;                        // unless there are
-  std::vector<int64_t> own_starts;  // of each rank, in the order of `ranks`, that follow no rule
+  Base base;                        // used if there are no own_starts
+  std::vector<int64_t> own_starts;  // the start of each rank, in the order of `ranks`, if there is
+                                    // no rule
   std::vector<RankRange> ranks;
-  uint32_t processes = 0;  // how many ranks
+  uint32_t processes = 0;  // number of ranks
   int64_t start_ns = unknown_time;
   int64_t end_ns = unknown_time;
-  // Of all ranks together. Several levels of steps are `nested_strided`.
+  // Of the bytes of all ranks. Several levels of steps are `nested_strided`.
   Spatial spatial = Spatial::single;
   uint32_t dimension = 0;
-  bool overlapping = false;  // ranks touch the same bytes
+  bool overlapping = false;  // different ranks access the same bytes
 
   struct Start {
     uint32_t rank;
@@ -73,20 +74,20 @@ struct GlobalPattern {
 };
 
 struct GlobalSignature {
-  uint32_t processes = 0;               // that made accesses
-  std::vector<RankRange> ranks;         // which: they share the file
+  uint32_t processes = 0;               // that accessed the file
+  std::vector<RankRange> ranks;         // the ranks of these processes
   std::vector<GlobalPattern> patterns;  // by start
   uint64_t accesses = 0;
-  uint64_t covered = 0;   // of these, in `patterns` of at least three repetitions or ranks
-  uint64_t unmerged = 0;  // raw accesses of signatures with too many to look at one by one
+  uint64_t covered = 0;   // those in `patterns` with at least three repetitions or ranks
+  uint64_t unmerged = 0;  // raw accesses of local signatures with more than most_raw_accesses
   uint64_t lost = 0;
 };
 
-// A local signature with more raw accesses than this is taken for random, and these are only
+// If a local signature has more raw accesses than this, they are taken to be random and only
 // counted.
 inline constexpr uint64_t most_raw_accesses = 1024;
 
-// Where it takes more rules than this to tell where the ranks begin, each has a start of its own.
+// If describing the starts of the ranks takes more rules than this, each start is listed.
 inline constexpr std::size_t most_rules = 4;
 
 GlobalSignature merge(std::span<const LocalSignature> locals);
@@ -102,13 +103,14 @@ std::string notation(const std::vector<int64_t>& own_starts);
 // A line of a global signature.
 struct Line {
   std::string text;
-  uint64_t accesses = 0;  // of all ranks, that it stands for
+  uint64_t accesses = 0;  // of all ranks in this line
 };
 
-// {processes, <spatial, dimension>, [ranks], base, start, end, local pattern signature} of each
-// pattern, by start; times are seconds after `zero_ns`. Patterns of several ranks that follow no
-// rule and differ in sizes, steps or counts, but are of one direction and spatial class, are a line
-// together, which says what they have in common: of each rank the first, of each the second ...
+// One line per pattern, by start: {processes, <spatial, dimension>, [ranks], base, start, end,
+// local pattern signature}. Times are seconds after `zero_ns`. Patterns of single ranks that follow
+// no common rule share a line if they have the same direction and spatial class but differ in
+// sizes, steps or counts. One line then holds the first such pattern of each rank, the next line
+// the second, and so on.
 std::vector<Line> global_signature(const GlobalSignature& signature, Operations operations,
                                    int64_t page_bytes, int64_t zero_ns);
 

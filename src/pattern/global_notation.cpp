@@ -18,7 +18,7 @@ namespace forebay::pattern {
 
 namespace {
 
-constexpr std::size_t fewest_alike = 3;  // ranks, for a line of what they have in common
+constexpr std::size_t fewest_alike = 3;  // ranks that share a line
 
 std::string signed_number(int64_t number) {
   const auto bits = static_cast<uint64_t>(number);
@@ -33,7 +33,7 @@ std::string seconds(int64_t time_ns, int64_t zero_ns) {
   return text.data();
 }
 
-// One line, of a pattern or of several that are alike.
+// Writes one line, for one pattern or for several that are alike.
 class LineWriter {
  public:
   LineWriter(Operations operations, int64_t page_bytes, int64_t zero_ns)
@@ -51,7 +51,7 @@ class LineWriter {
             pattern.pattern.accesses() * pattern.processes};
   }
 
-  // Of patterns of different ranks.
+  // A line for patterns of different ranks.
   Line of(const std::vector<const GlobalPattern*>& alike) const {
     GlobalPattern common;
     std::vector<PlacedPattern> placed;
@@ -125,8 +125,8 @@ class LineWriter {
   int64_t zero_ns_;
 };
 
-// Patterns whose ranks no rule joins, by direction and spatial class: of each rank the first, of
-// each the second ...
+// Patterns without a common rule, by direction and spatial class: the first one of each rank, the
+// second one of each rank ...
 class AlikePatterns {
  public:
   void add(const GlobalPattern& pattern, const Classes& classes) {
@@ -142,7 +142,7 @@ class AlikePatterns {
     turns[turn].processes += pattern.processes;
   }
 
-  // Calls `visit(patterns)` for each turn with as many ranks as make a line worth its while.
+  // Calls `visit(patterns)` for each such group that has enough ranks for a line.
   template <typename Visit>
   void visit(const Visit& visit) const {
     for (const auto& [key, turns] : turns_) {
@@ -159,7 +159,7 @@ class AlikePatterns {
     uint64_t processes = 0;
   };
 
-  std::map<Key, std::map<uint32_t, std::size_t>> seen_;  // by rank, how many patterns it has had
+  std::map<Key, std::map<uint32_t, std::size_t>> seen_;  // number of patterns so far, by rank
   std::map<Key, std::vector<Turn>> turns_;
 };
 
@@ -209,7 +209,7 @@ std::vector<Line> global_signature(const GlobalSignature& signature, Operations 
     if (pattern.processes == 1 || !pattern.own_starts.empty())
       unruled.add(pattern, writer.classes_of(pattern));
   }
-  std::map<const GlobalPattern*, Line> of_first;  // of patterns that share a line
+  std::map<const GlobalPattern*, Line> of_first;  // lines of several patterns, by the first pattern
   std::set<const GlobalPattern*> others;
   unruled.visit([&](const std::vector<const GlobalPattern*>& alike) {
     of_first.emplace(alike.front(), writer.of(alike));

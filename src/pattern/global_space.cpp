@@ -8,11 +8,11 @@ namespace forebay::pattern {
 
 namespace {
 
-constexpr uint64_t most_extents = uint64_t{1} << 16;  // looked at one by one
+constexpr uint64_t most_extents = uint64_t{1} << 16;  // that are compared one by one
 
-// A level of steps of the bytes of all ranks.
+// One level of steps of the bytes of all ranks.
 struct Level {
-  uint64_t step;  // whichever its direction
+  uint64_t step;  // without its sign
   uint64_t count;
   bool of_ranks;
 };
@@ -21,7 +21,7 @@ uint64_t magnitude(int64_t value) {
   return value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
 }
 
-// The levels of a pattern in which everything moves together; false if it has none such.
+// The levels of a pattern in which all accesses move together. False: it has no such levels.
 bool levels_of(const Pattern& pattern, std::vector<Level>& levels, int64_t& block) {
   const Pattern* loop = &pattern;
   for (; loop->is_loop(); loop = &loop->body.front()) {
@@ -68,13 +68,14 @@ void add_rank_levels(const GlobalPattern& pattern, std::vector<Level>& levels) {
   levels.push_back({magnitude(base.row_step), pattern.processes / base.width, true});
 }
 
-// Sorted by step, a level either continues what the smaller ones cover, or leaves holes, or goes
-// over the same bytes. Returns false where it may do either.
+// Sorted by step, each level continues the bytes that smaller levels cover, leaves holes, or covers
+// the same bytes again. False: the levels do not tell which.
 bool classify_levels(std::vector<Level> levels, int64_t block, GlobalPattern& pattern) {
   std::sort(levels.begin(), levels.end(),
             [](const Level& a, const Level& b) { return a.step < b.step; });
-  uint64_t covered = static_cast<uint64_t>(block);  // from the first byte to the last
-  uint64_t continues_at = covered;                  // the step that keeps the distances even
+  // Distance from the first byte to one past the last.
+  uint64_t covered = static_cast<uint64_t>(block);
+  uint64_t continues_at = covered;  // the step that continues at even distances
   bool ranks_within = false;
   for (const Level& level : levels) {
     if (level.count < 2) continue;
@@ -97,7 +98,7 @@ bool classify_levels(std::vector<Level> levels, int64_t block, GlobalPattern& pa
   return true;
 }
 
-// By its extents, where there are few enough.
+// Classifies by the extents, if they are few enough.
 void classify_extents(GlobalPattern& pattern) {
   const Classes local = classify(pattern.pattern, {}, 1);
   const bool as_locally = pattern.processes == 1 || local.spatial == Spatial::random;
@@ -117,7 +118,7 @@ void classify_extents(GlobalPattern& pattern) {
   }
 }
 
-// Whether its ranks are levels of steps.
+// Whether the ranks are levels of steps.
 bool full(const GlobalPattern& pattern) {
   return pattern.own_starts.empty() && pattern.ranks.size() == 1 &&
          (pattern.base.width == 0 || pattern.processes % pattern.base.width == 0);

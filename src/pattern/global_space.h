@@ -1,4 +1,4 @@
-// The spatial class of what several ranks do: that of the bytes of all of them.
+// The spatial class of the accesses of several ranks together.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace forebay::pattern {
 
-// Sets `spatial`, `dimension` and `overlapping` of a pattern that has all else.
+// Sets `spatial`, `dimension` and `overlapping` of a pattern whose other members are set.
 void classify_globally(GlobalPattern& pattern);
 
-// A pattern of a rank at its place in the file.
+// A rank's pattern and its place in the file.
 struct PlacedPattern {
   const Pattern* pattern;
   uint32_t rank;
@@ -20,11 +20,11 @@ struct PlacedPattern {
 };
 
 struct Extents {
-  bool holes = false;        // between them
-  bool overlapping = false;  // those of different ranks
+  bool holes = false;        // there are holes between extents
+  bool overlapping = false;  // extents of different ranks overlap
 };
 
-// Looks at every extent; nullopt where there are too many.
+// Compares every extent; nullopt if there are too many.
 std::optional<Extents> look_at_extents(std::span<const PlacedPattern> placed);
 
 }  // namespace forebay::pattern

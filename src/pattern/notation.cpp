@@ -10,7 +10,7 @@ namespace {
 
 using Text = std::string;
 
-// A loop of one access that does not move is that access, repeated.
+// Whether a loop is one access, repeated at the same place.
 bool repeats_in_place(const Pattern& loop) {
   return loop.is_loop() && loop.body.size() == 1 && !loop.body[0].is_loop() &&
          loop.body[0].steps[0] == Step{};
@@ -58,7 +58,7 @@ class Writer {
     return body(pattern) + ", " + std::to_string(pattern.count);
   }
 
-  // Leaves out the steps of `inner` loops.
+  // Writes one access, without the steps of its `inner` innermost loops.
   Text access(const Pattern& pattern, std::size_t inner, uint64_t repetitions,
               const Intervals& around) const {
     Text strides;
@@ -120,7 +120,7 @@ Text trace_signature(const Signature& signature, const Part& part, std::string_v
   Text text = "{" + operations_of(found, operations) + ", " + Text(file) + ", ";
   text += std::to_string(part.position) + ", ";
   text += std::to_string(classify(pattern, operations, 1).dimension) + ", ";
-  // A loop around one loop that goes over the same places is the number of repetitions.
+  // If a loop around one loop repeats the same places, its count is the number of repetitions.
   const bool whole_again = pattern.body.size() == 1 && pattern.body[0].is_loop() && stays(pattern);
   Pattern once = whole_again ? pattern.body[0] : pattern;
   const std::array<uint64_t, 1> first_time{0};

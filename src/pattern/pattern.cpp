@@ -4,7 +4,7 @@ namespace forebay::pattern {
 
 namespace {
 
-constexpr double fixed_at_most = 0.1;  // deviation over mean
+constexpr double fixed_at_most = 0.1;  // largest deviation over mean of fixed intervals
 
 uint64_t mixed(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15u;

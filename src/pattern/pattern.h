@@ -1,15 +1,15 @@
-// What a run of accesses has in common: an access, or a loop around patterns, to any depth.
-// Yin III.B ("local I/O signature"), with the loops nested instead of listed.
+// A pattern: an access, or a loop around patterns, to any depth. Yin III.B ("local I/O signature"),
+// with loops nested instead of listed.
 //
-// In a loop everything moves evenly: in iteration i an access lies at offset + i * step. An access
-// within several loops has a step for each of them, so
+// A loop moves each of its accesses by equal steps: in iteration i an access is at offset + i *
+// step. An access within several loops has a step for each loop, so
 //
 //   for (i < 100) { read 16 at 512 * i;  for (j < 8) read 64 at 4096 + 65536 * i + 1024 * j; }
 //
 // is {count 100, body [{read, 16 at 0, steps [512]},
-//                      {count 8, body [{read, 64 at 4096, steps [1024, 65536]}]}]}.
+//                     {count 8, body [{read, 64 at 4096, steps [1024, 65536]}]}]}.
 //
-// Offsets and sizes are any 64-bit numbers; all arithmetic on them wraps, so none is refused.
+// Offsets and sizes are any 64-bit numbers. Arithmetic on them wraps around.
 #pragma once
 
 #include <algorithm>
@@ -35,12 +35,12 @@ inline int64_t times(int64_t a, uint64_t b) {
 struct Access {
   int64_t offset = 0;     // bytes from the start of the file
   int64_t size = 0;       // bytes
-  uint8_t operation = 0;  // number of the routine, as the caller counts them
+  uint8_t operation = 0;  // number of the routine, assigned by the caller
 
   bool operator==(const Access&) const = default;
 };
 
-// What an access changes by from one iteration of a loop to the next.
+// The change of an access from one iteration of a loop to the next.
 struct Step {
   int64_t offset = 0;
   int64_t size = 0;
@@ -48,12 +48,12 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-// Nanoseconds between the starts of one iteration and the next, over all runs of a loop.
+// Nanoseconds between the starts of successive iterations, over all runs of a loop.
 struct Intervals {
   uint64_t count = 0;
   int64_t least_ns = 0;
   int64_t most_ns = 0;
-  int64_t origin_ns = 0;  // the first one; sums are of differences from it, which stay small
+  int64_t origin_ns = 0;  // the first interval; the sums are of differences to it, which stay small
   double sum = 0;
   double sum_of_squares = 0;
 
@@ -73,13 +73,13 @@ struct Intervals {
 };
 
 struct Pattern {
-  // An access, in the first iteration of every loop around it.
+  // An access, as in the first iteration of every loop around it.
   int64_t offset = 0;
   int64_t size = 0;
   uint8_t operation = 0;
-  std::vector<Step> steps;  // of the loops around it, innermost first
+  std::vector<Step> steps;  // one per loop around it, innermost first
 
-  // A loop: `count` times its body, in order.
+  // A loop: its body, in order, `count` times.
   uint64_t count = 0;
   std::vector<Pattern> body;
   Intervals intervals;
@@ -88,26 +88,28 @@ struct Pattern {
   const Pattern& first_access() const { return is_loop() ? body.front().first_access() : *this; }
 
   uint64_t accesses() const;   // in all iterations
-  uint32_t depth() const;      // of the loops in it, 0 for an access
-  uint64_t structure() const;  // hash of all but offsets, sizes and times of the first iteration
+  uint32_t depth() const;      // of nested loops; 0 for an access
+  uint64_t structure() const;  // hash of everything but the offsets, sizes and times of the first
+                               // iteration
   std::size_t memory_bytes() const;
 
-  // The same accesses, whenever they are made.
+  // Whether the accesses are the same; times may differ.
   bool same_accesses(const Pattern& other) const;
 
-  void move(int64_t distance);  // every access by so many bytes
+  void move(int64_t distance);  // moves every access by `distance` bytes
   void forget_times();
-  void add_times(const Pattern& other);  // of equal structure
+  void add_times(const Pattern& other);  // `other` has the same structure
 
-  // Leaves only the loops within the pattern, those around it being in the iterations given,
+  // Keeps only the loops within the pattern. The loops around it are fixed at the given iterations,
   // innermost first.
   void bind(std::span<const uint64_t> iterations, std::size_t loops_within = 0);
 };
 
-// Whether c follows b as b follows a: equal structure, each access moved by an equal step.
+// Whether c follows b as b follows a: the structures are equal, and each access moves by equal
+// steps.
 bool in_progression(const Pattern& a, const Pattern& b, const Pattern& c);
 
-// Whether `longer` begins with what `loop` does: equal in all but the count.
+// Whether `longer` equals `loop` except for a larger or equal count.
 bool same_body(const Pattern& loop, const Pattern& longer);
 
 }  // namespace forebay::pattern

@@ -1,6 +1,6 @@
-// Accesses that follow no pattern, a few bytes each: a flag byte, where the access begins from the
-// end of the one before (signed varint), and size and operation where they differ from those of the
-// one before. Every run begins anew, from Access{}.
+// Accesses that follow no pattern, in a few bytes each: a flag byte; the distance from the end of
+// the access before (signed varint); size and operation if they differ from those of the access
+// before. In each run the first access is coded as if it followed Access{}.
 #pragma once
 
 #include "pattern/pattern.h"
@@ -8,12 +8,13 @@
 
 namespace forebay::pattern {
 
-// No run is longer, so that looking for one access in it stays cheap.
+// The longest run, in accesses. The limit keeps the search for one access cheap.
 inline constexpr uint64_t longest_raw_run = 256;
 
 void append_raw(trace::Bytes& raw, const Access& previous, const Access& access);
 
-// Reads the access at `next`, moves it on; `access` is the previous one before.
+// Reads the access at `next` and advances `next`. `access` holds the access before, and then the
+// one read.
 void read_raw(const trace::Bytes& raw, std::size_t& next, Access& access);
 
 }  // namespace forebay::pattern

@@ -23,7 +23,7 @@ Cursor::Cursor(const Signature& signature, uint64_t index) : signature_(&signatu
   if (index < end_) enter(index - signature.parts[part_].first);
 }
 
-// Goes to an access of the current part.
+// Goes to access `within` of the current part.
 void Cursor::enter(uint64_t within) {
   const Part& part = signature_->parts[part_];
   index_ = part.first + within;
@@ -47,7 +47,7 @@ void Cursor::enter(uint64_t within) {
 
 bool Cursor::next(Access& access) {
   while (index_ == end_) {
-    if (end_ == 0) {  // nothing entered yet
+    if (end_ == 0) {  // at the first call
       if (signature_->parts.empty()) return false;
     } else if (++part_ >= signature_->parts.size()) {
       part_ = signature_->parts.size();

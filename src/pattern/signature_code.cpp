@@ -28,7 +28,7 @@ void write(const Pattern& pattern, trace::ByteWriter& writer) {
   for (const Pattern& one : pattern.body) write(one, writer);
 }
 
-// How many things follow, each of a byte at least; 0 where there cannot be so many.
+// The number of elements that follow, each of at least a byte; 0 if there are not so many bytes.
 uint64_t count_in(trace::ByteReader& reader) {
   const uint64_t count = reader.varint();
   return count <= reader.left() ? count : 0;

@@ -1,5 +1,5 @@
-// Signatures as bytes, for those who hand them from one process to another: everything, intervals
-// too. What is kept in files is signature.proto's.
+// Signatures as bytes, complete with intervals, to pass them between processes. Files contain the
+// messages of signature.proto instead.
 #pragma once
 
 #include "pattern/signature.h"

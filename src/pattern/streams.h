@@ -1,5 +1,5 @@
-// The signatures of a job: one for each thread and file, folded side by side. Threads of a process
-// are streams of their own, as their accesses come in an order that means nothing.
+// The signatures of a job: one per thread and file. Each thread of a process is a stream of its
+// own, because the order of accesses of different threads means nothing.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace forebay::pattern {
 
 struct Stream {
   uint32_t process = 0;
-  uint32_t thread = 0;  // of the process
+  uint32_t thread = 0;  // within the process
   int32_t file = 0;
   Signature signature;
 };
@@ -35,7 +35,7 @@ class Streams {
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
 
-  // The folder of what a thread of `process` does to `file`. Quick where it is that of the call
+  // The folder of the accesses of one thread to one file. Fast if it is the folder of the call
   // before.
   Folder& of(uint32_t process, uint32_t thread, int32_t file) {
     const Key key{process, thread, file};
@@ -46,11 +46,11 @@ class Streams {
     return *latest_;
   }
 
-  // Adds the reads and writes among accesses, each thread's in their order; how many of these have
-  // no known place. Folded times are those of a block, and say nothing of an access.
+  // Adds the reads and writes among the accesses; those of one thread come in their order. Returns
+  // how many of them have no known place. A folded time is that of its block and counts as unknown.
   uint64_t add(const StreamColumns& columns);
 
-  // All signatures, by process, thread and file. There are no streams afterwards.
+  // Returns all signatures, by process, thread and file. There are no streams afterwards.
   std::vector<Stream> finish();
 
  private:

@@ -25,7 +25,7 @@ Walk::Walk(const Pattern& pattern, uint64_t iteration, End end) {
   if (iteration < frames_.back().count) descend();
 }
 
-// Where the walk is in the loop of a level. While the slots are a whole body, they know.
+// The position in the loop of a level. While the slots are a whole body, the slots hold it.
 Walk::Place Walk::place(std::size_t level) const {
   const Frame& frame = frames_[level];
   if (straight_ && level + 1 == frames_.size()) return {frame.count - rounds_left_, at_};
@@ -38,7 +38,7 @@ std::vector<uint64_t> Walk::iterations_down_to(std::size_t levels) const {
   return iterations;
 }
 
-// From an item of the innermost frame to its first access.
+// Descends from an item of the innermost frame to its first access.
 void Walk::descend() {
   for (;;) {
     const Frame& frame = frames_.back();
@@ -73,14 +73,14 @@ void Walk::load(std::size_t first, std::size_t count) {
       slot.offset = plus(slot.offset, times(step.offset, frame.iteration));
       slot.size = plus(slot.size, times(step.size, frame.iteration));
     }
-    if (i < at_) {  // had its turn in this iteration
+    if (i < at_) {  // passed in this iteration
       slot.offset = plus(slot.offset, slot.step.offset);
       slot.size = plus(slot.size, slot.step.size);
     }
   }
 }
 
-// The slots are used up.
+// All rounds through the slots are done.
 void Walk::leave() {
   if (straight_) frames_.pop_back();
   next_item();
@@ -107,7 +107,7 @@ void Walk::seek(uint64_t index) {
     for (const Pattern& part : frame.loop->body) each += part.accesses();
     frame.iteration = index / each;
     frame.item = 0;
-    if (frame.iteration >= frame.count) break;  // in the outermost loop only
+    if (frame.iteration >= frame.count) break;  // only the outermost loop gets here
     index %= each;
     for (; index >= frame.loop->body[frame.item].accesses(); ++frame.item) {
       index -= frame.loop->body[frame.item].accesses();
@@ -126,8 +126,8 @@ Follower::Follower(Pattern& loop, uint64_t iteration, int64_t previous_start_ns)
   frames_.front().started_ns = previous_start_ns;
 }
 
-// The next access is the first of an iteration of the innermost loop, and of those around it that
-// begin one with it.
+// The next access is the first in an iteration of the innermost loop, and of each loop around it
+// whose iteration begins with it.
 void Follower::begin_iterations(int64_t start_ns) {
   for (std::size_t level = frames_.size(); level-- > 0;) {
     const Place at = place(level);
@@ -142,7 +142,7 @@ void Follower::begin_iterations(int64_t start_ns) {
 }
 
 bool Follower::pass_loop(const Pattern& loop, int64_t start_ns) {
-  std::size_t level = frames_.size();  // of the outermost loop that begins here
+  std::size_t level = frames_.size();  // level of the outermost loop that begins here
   while (level > 1 && place(level - 1).iteration == 0 && place(level - 1).item == 0) --level;
   for (; level < frames_.size(); ++level) {
     const Pattern& expected = *frames_[level].loop;

@@ -1,5 +1,6 @@
-// Steps through the accesses of a pattern without unfolding it: a comparison and two additions an
-// access while a body of accesses repeats, a multiplication a loop level where that changes.
+// Steps through the accesses of a pattern without expanding it. Costs a comparison and two
+// additions per access within a repeated body of accesses, and a multiplication per loop level at
+// its end.
 #pragma once
 
 #include <limits>
@@ -15,8 +16,8 @@ class Walk {
   enum class End { at_count, never };
 
   Walk() = default;  // done
-  // Begins at the first access of an iteration of the pattern, which must outlive the walk
-  // unchanged but for its count and its times.
+  // Begins at the first access of an iteration of `pattern`. The pattern must outlive the walk;
+  // only its count and its times may change.
   explicit Walk(const Pattern& pattern, uint64_t iteration = 0, End end = End::at_count);
 
   bool done() const { return at_ == slots_.size(); }
@@ -30,19 +31,20 @@ class Walk {
     slot.size = plus(slot.size, slot.step.size);
     if (++at_ == slots_.size()) next_round();
   }
-  // Goes to the access of that number, counted from 0, or to the end; not back from there.
+  // Goes forward to the access with this index, counted from 0, or to the end.
   void seek(uint64_t index);
 
  protected:
-  // A loop that the walk is in; front() of the list is the outermost.
+  // A loop that the walk is in. The outermost loop is frames_.front().
   struct Frame {
     const Pattern* loop;
     uint64_t iteration;
     uint64_t count;
-    std::size_t item;                   // of the body
-    int64_t started_ns = unknown_time;  // this iteration
+    std::size_t item;                   // index in the body
+    int64_t started_ns = unknown_time;  // start of this iteration
   };
-  // The next access of each place in the body, where that consists of accesses only; else one.
+  // The next access of one place in the body. If the innermost body consists of accesses only,
+  // there is a slot per place, otherwise one slot.
   struct Slot {
     int64_t offset;
     int64_t size;
@@ -62,8 +64,8 @@ class Walk {
   std::vector<Frame> frames_;
   std::vector<Slot> slots_;
   std::size_t at_ = 0;
-  uint64_t rounds_left_ = 0;  // of the slots, with the current one
-  bool straight_ = false;  // the innermost body consists of accesses only, the slots are all of it
+  uint64_t rounds_left_ = 0;  // rounds through the slots, the current one included
+  bool straight_ = false;     // the innermost body consists of accesses only, and each has its slot
 
  private:
   void next_round() {
@@ -74,11 +76,11 @@ class Walk {
   void load(std::size_t first, std::size_t count);
 };
 
-// A walk through the iterations that a loop is predicted to have, while the accesses come in.
+// A walk through the predicted iterations of a loop, while the accesses happen.
 class Follower : public Walk {
  public:
   Follower() = default;
-  // The first access expected begins `iteration`; the one before began at `previous_start_ns`.
+  // The next expected access begins `iteration`; the iteration before began at `previous_start_ns`.
   Follower(Pattern& loop, uint64_t iteration, int64_t previous_start_ns);
 
   bool expects(const Access& access) const {
@@ -86,21 +88,22 @@ class Follower : public Walk {
     return slot.offset == access.offset && slot.size == access.size &&
            slot.operation == access.operation;
   }
-  // The access expected has come.
+  // The expected access has happened.
   void pass(int64_t start_ns) {
     if (at_ == 0) begin_round(start_ns);
     advance();
   }
-  // Passes all of a loop, if it is what comes next; it may be shorter than the one expected.
+  // Passes the accesses of a whole loop if they are the expected ones; `loop` may be shorter than
+  // the expected loop. Returns whether they are.
   bool pass_loop(const Pattern& loop, int64_t start_ns);
 
   uint64_t whole_iterations() const { return place(0).iteration; }
   int64_t iteration_start_ns() const { return frames_.front().started_ns; }
-  // What has come since the last whole iteration.
+  // The accesses since the last whole iteration.
   std::vector<Pattern> remainder() const;
 
  private:
-  // The slots begin a round: as a rule the next iteration of the innermost loop.
+  // A round through the slots begins: usually the next iteration of the innermost loop.
   void begin_round(int64_t start_ns) {
     Frame& frame = frames_.back();
     if (straight_ && rounds_left_ != frame.count && frame.started_ns != unknown_time &&
@@ -111,7 +114,7 @@ class Follower : public Walk {
     }
   }
   static void add_interval(Frame& frame, int64_t start_ns) {
-    // The constructor was given a loop that may be changed.
+    // The constructor's argument is not const, so the loop may be changed.
     const_cast<Pattern*>(frame.loop)->intervals.add(minus(start_ns, frame.started_ns));
     frame.started_ns = start_ns;
   }

@@ -68,8 +68,8 @@ ArcPolicy::List ArcPolicy::welcome(PageKey key) {
   return often;
 }
 
-// Makes room for a page that was no ghost: T1 and B1 have as many pages as there are frames at
-// most, all lists together twice as many.
+// Makes room for a page that was no ghost. T1 and B1 together have at most as many pages as there
+// are frames, all four lists at most twice as many.
 void ArcPolicy::limit_ghosts() {
   const uint32_t seen_once = state_->size[once] + ghosts_.size(once);
   const uint32_t seen_often = state_->size[often] + ghosts_.size(often);

@@ -1,6 +1,6 @@
-// Adaptive replacement (Megiddo and Modha, FAST 2003, figure 4): resident pages seen once lately
-// (T1) and more than once (T2), ghosts of each (B1, B2), and a target for the size of T1 that moves
-// towards the side whose ghosts come back.
+// Adaptive replacement (Megiddo and Modha, FAST 2003, figure 4). T1 has the resident pages accessed
+// once recently, T2 those accessed more than once; B1 and B2 have the ghosts of each. A target for
+// the size of T1 moves toward the list whose ghosts come back.
 #pragma once
 
 #include "policy/ghosts.h"
@@ -23,24 +23,24 @@ class ArcPolicy final : public Policy {
   FrameIndex victim(PageKey incoming, const Candidates& candidates) override;
 
  private:
-  enum List : uint8_t { once, often };  // T1, T2; of ghosts B1, B2
+  enum List : uint8_t { once, often };  // T1, T2; their ghosts: B1, B2
   struct State {
-    double target;  // size of T1, "p"
+    double target;  // target size of T1, "p"
     uint32_t size[2];
   };
 
   FrameIndex ring_of(List list) const { return frames_ + list; }
   void push(List list, FrameIndex frame);
   void unlink(FrameIndex frame);
-  // The target after `ghost` has come back.
+  // The target after `ghost` came back.
   double adapted(Ghosts::GhostIndex ghost) const;
-  // Adapts to the coming of a page and says where it belongs.
+  // Adapts the target to an incoming page. Returns the list that the page belongs to.
   List welcome(PageKey key);
   void limit_ghosts();
 
   uint32_t frames_;
   State* state_;
-  Links links_;  // frames, then the two rings, most recent first
+  Links links_;  // links of the frames and of the two rings, most recent first
   Ghosts ghosts_;
   uint8_t* list_of_;
 };

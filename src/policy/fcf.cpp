@@ -6,7 +6,8 @@
 namespace forebay {
 namespace {
 
-// So many of the frames are looked at, that what is in use stays; never more than the bound.
+// The share of the frames that victim() compares, so that pages in use stay; at most
+// most_looked_at.
 constexpr uint32_t share_looked_at = 4;
 constexpr uint32_t most_looked_at = 64;
 

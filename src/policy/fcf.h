@@ -1,7 +1,7 @@
-// Fastest commit first (Settlemyer 7.4.1): of the frames that were not used for the longest time,
-// the one whose page leaves most cheaply: a clean page at once, of dirty ones that which makes most
-// pages clean for a request. A driver that commits the neighbours of a victim with it makes them
-// the next victims.
+// Fastest commit first (Settlemyer 7.4.1). Among the frames unused for the longest time, the victim
+// is the one whose page is cheapest to commit: a clean page, otherwise the dirty page whose commit
+// makes the most pages clean per request. If a driver commits neighbours of a victim with it, these
+// become the next victims.
 #pragma once
 
 #include "policy/links.h"

@@ -1,4 +1,4 @@
-// First in, first out: frames by the arrival of their page; accesses change nothing.
+// First in, first out: frames by the arrival of their pages. Accesses change nothing.
 #pragma once
 
 #include "policy/links.h"

@@ -54,7 +54,8 @@ void Ghosts::add(uint32_t list, PageKey key) {
 
 void Ghosts::remove(GhostIndex ghost) {
   Entry& entry = entries_[ghost];
-  GhostIndex& first = bucket(entry.hash[0]);  // there are fewer buckets than 2^32
+  // Any half of the hash suffices: there are fewer than 2^32 buckets.
+  GhostIndex& first = bucket(entry.hash[0]);
   if (first == ghost) {
     first = entry.next();
   } else {

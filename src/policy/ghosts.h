@@ -1,9 +1,9 @@
-// Pages that have left, in lists by the order of their leaving. In the arena; a lookup is a hash,
-// everything takes constant time.
+// Ghosts, the keys of pages that were evicted, in lists by the time of eviction. They are in the
+// arena. A lookup takes one hash; every operation takes constant time.
 //
-// A ghost keeps its key's hash_of alone. That tells keys apart whose files are fewer than 2^20 and
-// whose pages fewer than 2^43; beyond, a page could be taken for another's ghost once in 2^64,
-// which is no error: a policy may take any page for one that has come back.
+// A ghost keeps only its key's hash_of. The hash distinguishes all keys if there are fewer than
+// 2^20 files and 2^43 pages per file. Otherwise a page is taken for another page's ghost once in
+// 2^64 cases. This is no error: a policy may take any page for a ghost.
 #pragma once
 
 #include "policy/links.h"
@@ -15,20 +15,20 @@ class Ghosts {
   using GhostIndex = uint32_t;
   static constexpr GhostIndex none = 0x7fffffffu;
 
-  // For at most `capacity` ghosts in one or two lists, aligned to 8.
+  // Memory for at most `capacity` ghosts in one or two lists, aligned to 8.
   static std::size_t state_bytes(uint32_t capacity, uint32_t lists);
   Ghosts(void* state, uint32_t capacity, uint32_t lists);
 
   void reset();
   GhostIndex find(PageKey key) const;
-  void prefetch(PageKey key) const { __builtin_prefetch(&bucket(hash_of(key))); }  // a find follows
+  void prefetch(PageKey key) const { __builtin_prefetch(&bucket(hash_of(key))); }  // before a find
   uint32_t list_of(GhostIndex ghost) const { return entries_[ghost].list(); }
   uint32_t size(uint32_t list) const { return sizes_[list]; }
   bool full() const { return head_->first_free == none; }
-  // `key` is no ghost, and the table is not full.
+  // `key` must be no ghost, and the table not full.
   void add(uint32_t list, PageKey key);
   void remove(GhostIndex ghost);
-  // Forgets the one of the list that left first; the list is not empty.
+  // Forgets the oldest ghost of the list, which must not be empty.
   void remove_oldest(uint32_t list) { remove(links_.back(ring_of(list))); }
 
  private:
@@ -38,7 +38,7 @@ class Ghosts {
   };
   struct Entry {
     uint32_t hash[2];
-    uint32_t link;  // the next in the bucket or the free list, and in the highest bit its list
+    uint32_t link;  // next in the bucket or the free list; the highest bit is the list
 
     bool is(uint64_t of_key) const {
       return hash[0] == static_cast<uint32_t>(of_key) &&

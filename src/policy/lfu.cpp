@@ -21,7 +21,7 @@ void LfuPolicy::reset() {
   state_->first_free = 0;
 }
 
-// There is a class to be had: the frame is in none.
+// There is a free class, because the frame is in none.
 void LfuPolicy::begin_class(FrameIndex frame, FrameIndex after, uint64_t accesses) {
   const ClassIndex c = state_->first_free;
   state_->first_free = classes_[c].first;

@@ -1,8 +1,9 @@
-// Least frequently used (Lu 3.4): frames by the number of accesses since their page came. Of those
-// with the fewest, the one that has had that number the longest goes.
+// Least frequently used (Lu 3.4): frames by the number of accesses since their page arrived. Among
+// the frames with the fewest accesses, the victim is the one that has had this number for the
+// longest time.
 //
-// All frames stand in one ring by that order. Those with one number of accesses are a class, a
-// stretch of the ring, whose ends are known: an access moves a frame to the end of the next class.
+// All frames are in one ring in this order. Frames with the same number of accesses form a class, a
+// stretch of the ring with known ends. An access moves a frame to the end of the next class.
 #pragma once
 
 #include "policy/links.h"
@@ -36,7 +37,7 @@ class LfuPolicy final : public Policy {
   };
 
   bool alone(const Class& of) const { return of.first == of.last; }
-  // The class of the frame has `accesses`; false for the ring's end.
+  // Whether the class of the frame has `accesses`; false for the ring itself.
   bool has(FrameIndex frame, uint64_t accesses) const {
     return frame != ring_ && classes_[class_of_[frame]].accesses == accesses;
   }

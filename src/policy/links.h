@@ -1,5 +1,5 @@
-// Doubly linked rings over indices, in the arena: each ring is closed by an index of its own, which
-// is in no other. An index that is in no ring links to itself.
+// Doubly linked rings over indices, in the arena. Each ring has an index of its own, which closes
+// the ring and is in no other. An index that is in no ring links to itself.
 #pragma once
 
 #include "policy/policy.h"
@@ -13,7 +13,7 @@ struct Link {
 
 class Links {
  public:
-  // For so many indices, and rings to hold them.
+  // Memory for so many indices and rings.
   static std::size_t state_bytes(uint32_t indices, uint32_t rings) {
     return (std::size_t{indices} + rings) * sizeof(Link);
   }
@@ -31,7 +31,7 @@ class Links {
 
   void prefetch(FrameIndex i) const { __builtin_prefetch(&links_[i]); }
 
-  // `i` is in no ring; `at` is in one, or closes it.
+  // `i` must be in no ring. `at` is in a ring, or closes it.
   void insert_after(FrameIndex at, FrameIndex i) const {
     const FrameIndex next = links_[at].next;
     links_[i] = {at, next};
@@ -52,7 +52,7 @@ class Links {
     push_front(ring, i);
   }
 
-  // The last of the ring that may be evicted; no_frame: none may.
+  // The last evictable frame of the ring, or no_frame.
   FrameIndex last_evictable(FrameIndex ring, const Candidates& candidates) const {
     for (FrameIndex i = back(ring); i != ring; i = before(i)) {
       if (candidates.evictable(i)) return i;

@@ -1,5 +1,4 @@
-// The table of replacement policies. Options, hints, simulators, tests and documentation take
-// theirs from it.
+// The table of replacement policies. Options, hints, simulators, tests and documentation use it.
 #include "policy/arc.h"
 #include "policy/fcf.h"
 #include "policy/fifo.h"

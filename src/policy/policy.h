@@ -1,5 +1,6 @@
-// Replacement policies: which frame of a shard is the next victim. One file per policy, one line
-// in policies(). Index-linked state in the arena, no allocation, constant time an operation.
+// Replacement policies: which frame of a shard is the next victim. There is one file per policy,
+// and one line in policies(). The state is in the arena, linked by index. Operations take constant
+// time and allocate nothing.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,8 @@ namespace forebay {
 using FrameIndex = uint32_t;
 inline constexpr FrameIndex no_frame = 0xffffffffu;
 
-// What a page is known by: file and page number. Policies remember keys of pages that have left
-// (ghosts), so the number of a file is not given to another file while the arena lives.
+// Identifies a page: file and page number. Policies remember the keys of evicted pages (ghosts), so
+// the number of a file is not given to another file while the arena lives.
 struct PageKey {
   uint64_t file = 0;
   int64_t page = 0;
@@ -31,13 +32,13 @@ inline uint64_t hash_of(PageKey key) {
   return mix(key.file * 0x9e3779b97f4a7c15ull + static_cast<uint64_t>(key.page));
 }
 
-// What a driver tells a policy of the frames it may choose from.
+// What a driver tells a policy about the frames.
 class Candidates {
  public:
-  // The frame may be given away now.
+  // Whether the frame may be evicted now.
   virtual bool evictable(FrameIndex frame) const = 0;
-  // What must be written before the frame can be given away, in requests_unit-ths of a request for
-  // each page that becomes clean with it; 0: nothing.
+  // The cost of evicting the frame: 0 if nothing must be written, otherwise the requests needed, in
+  // units of 1 / requests_unit, per page that they make clean.
   virtual uint32_t commit_cost(FrameIndex frame) const = 0;
   static constexpr uint32_t requests_unit = 64;
 
@@ -45,42 +46,43 @@ class Candidates {
   ~Candidates() = default;
 };
 
-// A view on one shard's policy state; made anew in each process that maps the arena, it keeps
-// nothing of its own. Callers hold the shard's lock.
+// A view of one shard's policy state. Each process that maps the arena makes its own view, which
+// stores nothing itself. Callers hold the shard's lock.
 //
-// What a driver calls, for an access to a page in
-//   a frame:      hit
-//   no frame:     insert, if a frame is free; else victim and replace
-// victim() may be asked again, for the same page or another, before anything is replaced: it may
-// age the state (move a clock's hand), but learns only from hit(), insert() and replace(). These
-// find by the key whether the page is a ghost that has come back.
+// At an access, the driver calls
+//   hit                  if the page is in a frame
+//   insert               if it is not, and a frame is free
+//   victim and replace   if it is not, and no frame is free
+// victim() may be called again, for the same or another page, before a frame is replaced. It may
+// age the state (move a clock's hand), but only hit(), insert() and replace() record accesses. They
+// find by the key whether the page is a ghost.
 class Policy {
  public:
   virtual ~Policy() = default;
-  virtual void reset() = 0;                                // no frame is resident, no key known
+  virtual void reset() = 0;  // afterwards no frame is resident and no key known
   virtual void hit(FrameIndex frame, PageKey key) = 0;     // access to a resident page
   virtual void insert(FrameIndex frame, PageKey key) = 0;  // a missed page came to a free frame
-  // The victim's page `old` left the cache, and the missed page `key` came in its place.
+  // The victim's page `old` was evicted, and the missed page `key` came in its place.
   virtual void replace(FrameIndex frame, PageKey old, PageKey key) = 0;
-  virtual void prefetch(FrameIndex) {}       // an access to the frame's page is likely to follow
-  virtual void prefetch_missing(PageKey) {}  // likewise, to a page in no frame
-  // A resident page left without being evicted (its file was dropped): it becomes no ghost.
+  virtual void prefetch(FrameIndex) {}       // an access to the frame's page will probably follow
+  virtual void prefetch_missing(PageKey) {}  // the same for a page in no frame
+  // A resident page left without eviction (its file was dropped). It becomes no ghost.
   virtual void remove(FrameIndex frame, PageKey key) = 0;
-  // The victim for `incoming`, among resident frames that are evictable; still resident until it is
-  // replaced. no_frame when there is none.
+  // The victim for `incoming`: an evictable resident frame, or no_frame. The frame stays resident
+  // until replace().
   virtual FrameIndex victim(PageKey incoming, const Candidates& candidates) = 0;
 };
 
 struct PolicySpec {
   const char* name;
   const char* meaning;
-  // Memory for the state, aligned to 8, with room for what is remembered beyond the frames.
+  // Memory for the state, aligned to 8, what is remembered of evicted pages included.
   std::size_t (*state_bytes)(uint32_t frames);
   // `state` is as reset() or another view left it.
   std::unique_ptr<Policy> (*attach)(void* state, uint32_t frames);
 };
 
-// Of a class with `state_bytes` and a constructor that takes what `attach` does.
+// The entry of a class with `state_bytes` and a constructor with the parameters of `attach`.
 template <typename P>
 constexpr PolicySpec policy_spec(const char* name, const char* meaning) {
   return {name, meaning, P::state_bytes,

@@ -48,7 +48,7 @@ void S3FifoPolicy::hit(FrameIndex frame, PageKey) {
   if (state_->chosen == frame) state_->chosen = no_frame;
 }
 
-// While nothing had to leave yet, what the small queue has no room for goes to the main one.
+// Until the first eviction, pages for which the small queue has no room go to the main queue.
 void S3FifoPolicy::insert(FrameIndex frame, PageKey key) {
   const Ghosts::GhostIndex ghost = ghosts_.find(key);
   if (ghost != Ghosts::none) ghosts_.remove(ghost);

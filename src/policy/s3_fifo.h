@@ -1,8 +1,9 @@
-// S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: SOSP 2023): three queues. A page comes to the small one,
-// a tenth of the frames; if it is accessed twice until it comes to that queue's end it moves on to
-// the main one, else it leaves and is a ghost for as long as 0.9 times as many pages leave after
-// it. A ghost that comes back goes to the main queue at once, where pages that were accessed go
-// round.
+// S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: SOSP 2023): a small and a main queue, and a queue of
+// ghosts. A new page goes to the small queue, a tenth of the frames. If it has been accessed twice
+// when it reaches the end of that queue, it moves to the main queue; otherwise it is evicted and
+// becomes a ghost. The number of ghosts is at most 0.9 times that of the frames; the oldest is
+// forgotten first. A ghost that comes back goes to the main queue at once. Accessed pages go round
+// in the main queue.
 #pragma once
 
 #include "policy/ghosts.h"
@@ -28,13 +29,13 @@ class S3FifoPolicy final : public Policy {
   enum Queue : uint8_t { small, main };
   struct State {
     uint32_t size[2];
-    FrameIndex chosen;  // the victim that was named last, until something becomes of it
+    FrameIndex chosen;  // the last victim named, until it is replaced or used
     uint8_t has_evicted;
     uint8_t padding[3];
   };
   struct Page {
     Queue queue;
-    uint8_t accesses;  // since it came to the queue, at most `most_accesses`
+    uint8_t accesses;  // since the page came to the queue, at most `most_accesses`
   };
 
   static uint32_t small_frames(uint32_t frames) { return frames < 20 ? 1 : frames / 10; }
@@ -49,7 +50,7 @@ class S3FifoPolicy final : public Policy {
 
   uint32_t frames_;
   State* state_;
-  Links links_;  // frames, then the two queues, newest first
+  Links links_;  // links of the frames and of the two queues, newest first
   Ghosts ghosts_;
   Page* pages_;
 };

@@ -33,7 +33,7 @@ void SievePolicy::remove(FrameIndex frame, PageKey) {
 }
 
 FrameIndex SievePolicy::victim(PageKey, const Candidates& candidates) {
-  // The first round may only clear the marks of what is evictable.
+  // The first round may only clear the marks of evictable frames.
   for (int rounds = 0; rounds < 3; ++rounds) {
     if (state_->hand == ring_) state_->hand = links_.back(ring_);
     for (; state_->hand != ring_; state_->hand = links_.before(state_->hand)) {

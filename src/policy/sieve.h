@@ -1,6 +1,6 @@
 // SIEVE (Zhang, Yang, Yue, Vigfusson, Rashmi: NSDI 2024): frames in order of arrival, and a hand
-// that goes from the oldest to the newest. Frames that were accessed since it last came by stay
-// where they are; the first that was not is the victim.
+// that moves from the oldest to the newest. The hand passes frames that were accessed since it last
+// came by; the first frame that was not is the victim.
 #pragma once
 
 #include "policy/links.h"
@@ -23,7 +23,7 @@ class SievePolicy final : public Policy {
 
  private:
   struct State {
-    FrameIndex hand;  // the ring itself: begins at the oldest
+    FrameIndex hand;  // the ring itself: start at the oldest frame
     uint32_t padding;
   };
 

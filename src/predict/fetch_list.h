@@ -1,4 +1,4 @@
-// Extents to be fetched.
+// The list of extents to be fetched.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@ namespace forebay {
 
 class FetchList {
  public:
-  // Extents with at most `join_bytes` between them become one that covers them; the page size is a
-  // good choice, as a page is fetched as a whole.
+  // Two extents with at most `join_bytes` between them become one that covers both. The page size
+  // is a good value, because pages are fetched whole.
   explicit FetchList(int64_t join_bytes) : join_bytes_(join_bytes) {}
 
-  // All of them, by offset: what lies side by side is fetched together, whenever it is asked for.
+  // All extents by offset. Neighbouring ones are joined, in whatever order they were added.
   std::span<const Extent> sorted() {
     if (extents_.size() > 1) {
       std::sort(extents_.begin(), extents_.end(),
@@ -33,32 +33,32 @@ class FetchList {
   }
   void clear() { extents_.clear(); }
 
-  // Predicted are any numbers; whether there are such bytes in any file.
+  // Whether a file may have these bytes. A prediction may be any number.
   static bool possible(Extent extent) {
     return extent.offset >= 0 && extent.length > 0 &&
            extent.length <= std::numeric_limits<int64_t>::max() - extent.offset;
   }
 
-  // Leaves out what is not possible.
+  // Adds `extent`, if it is possible.
   void add(Extent extent) {
     if (!possible(extent)) return;
     if (extents_.empty() || !join(extents_.back(), extent)) extents_.push_back(extent);
   }
 
-  // What fetching `extent` after `last` takes of a window: its bytes and the hole between them, or,
-  // where the hole is left out, up to a page that is fetched with it.
+  // How many bytes of the window it takes to fetch `extent` after `last`: the extent and the hole
+  // before it, or, if the hole is not fetched, the extent and up to a page that is fetched with it.
   int64_t cost_bytes(Extent last, Extent extent) const {
     return extent.length + std::min(distance(last, extent), join_bytes_);
   }
 
  private:
-  // The hole between them; 0 where they touch or overlap.
+  // The length of the hole between two extents; 0 if they touch or overlap.
   static int64_t distance(Extent a, Extent b) {
     if (a.offset > b.offset) std::swap(a, b);
     return std::max<int64_t>(b.offset - a.end(), 0);
   }
 
-  // Whether `into` covers both now.
+  // Extends `into` over `extent`, if they are near enough. Returns whether they were.
   bool join(Extent& into, Extent extent) const {
     if (distance(into, extent) > join_bytes_) return false;
     const int64_t begin = std::min(into.offset, extent.offset);

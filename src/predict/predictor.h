@@ -1,5 +1,5 @@
-// Read-ahead for one handle: told of each access, says what to fetch before it is asked for.
-// Pure: extents in, extents out.
+// Read-ahead for one handle. A predictor is told of each access and answers with the extents to
+// fetch before they are requested. It does no I/O.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ class Predictor {
   Predictor(const Predictor&) = delete;
   Predictor& operator=(const Predictor&) = delete;
 
-  // What to fetch now, by offset; good until the next access. Each byte that is predicted once more
-  // was either used or given up meanwhile; what is predicted may reach beyond the end of the file.
-  // `access` lies at or after byte 0 and is not empty.
+  // Takes an access, which is not empty and begins at byte 0 or later. Returns what to fetch now,
+  // by offset, valid until the next call. A byte is predicted again only after it was used or given
+  // up. A prediction may reach beyond the end of the file.
   virtual std::span<const Extent> access(Extent access) = 0;
 
-  // Whether it sees a rule that it goes by.
+  // Whether the predictor follows a rule at the moment.
   virtual bool predicts() const = 0;
 
  protected:
@@ -32,8 +32,8 @@ class Predictor {
 struct PredictorSpec {
   const char* name;
   const char* meaning;
-  // At most `largest_window_bytes` are fetched ahead of the last access (0: nothing ever), in
-  // extents as FetchList joins them.
+  // At most `largest_window_bytes` are fetched ahead of the last access (0: nothing at all).
+  // FetchList joins the extents by `join_bytes`.
   std::unique_ptr<Predictor> (*make)(int64_t largest_window_bytes, int64_t join_bytes);
 };
 

@@ -1,4 +1,4 @@
-// The table of predictors. Options, hints, simulators, tests and documentation take theirs from it.
+// The table of predictors. Options, hints, simulators, tests and documentation use it.
 #include "predict/predictor.h"
 #include "predict/sequential.h"
 #include "predict/signature.h"

@@ -25,7 +25,8 @@ void SequentialPredictor::Run::take(Extent access) {
 }
 
 bool SequentialPredictor::learn(Extent access) {
-  if (!started_ || access == last_) {  // the same bytes again say nothing about what is next
+  if (!started_ || access == last_) {  // reading the same bytes again tells nothing about the next
+                                       // ones
     const bool again = started_;
     started_ = true;
     last_ = access;
@@ -36,7 +37,7 @@ bool SequentialPredictor::learn(Extent access) {
     expected = row_step_holds_;
     used(run_.units_of(access));
   } else if (run_.accesses > 0 && run_.continued_by(access, last_)) {
-    if (complete_row()) {  // this run is longer than the ones before it
+    if (complete_row()) {  // this run is longer than the runs before it
       row_units_ = 0;
       window_.close();
     }
@@ -49,8 +50,8 @@ bool SequentialPredictor::learn(Extent access) {
   return expected;
 }
 
-// A row that begins where none was expected is taken for one all the same, if it begins anywhere
-// but where the run would have gone on: in an array of more dimensions every so many rows one does.
+// Takes a row that begins at an unexpected place for a row, too, unless the run would have
+// continued there. In arrays of more dimensions, every so many rows one begins elsewhere.
 bool SequentialPredictor::next_row(Extent access) {
   const int64_t step = access.offset - run_.start;
   const bool expected = step == row_step_;
@@ -59,12 +60,12 @@ bool SequentialPredictor::next_row(Extent access) {
   if (!expected) window_.close();
   row_step_holds_ = expected;
   run_.begin_at(access);
-  run_.accesses = previous_.accesses;  // its rule is known
+  run_.accesses = previous_.accesses;  // the rule is known from the row before
   return true;
 }
 
-// The rule of the current run does not hold any more. Whether that was to be expected: it begins
-// the third of equal rows.
+// Begins a run, because the access breaks the rule of the current one. Returns whether the access
+// was expected: it begins the third of three equal rows.
 bool SequentialPredictor::begin_run(Extent access) {
   window_.close();
   row_units_ = 0;
@@ -119,9 +120,9 @@ std::span<const Extent> SequentialPredictor::look_ahead() {
   return fetch_.sorted();
 }
 
-// Units index .. index + count - 1, counted from the beginning of the current run and going on in
-// the rows after it; all of them in one row. Sums wrap: what is predicted may be no possible
-// offset.
+// Adds units index .. index + count - 1, all of one row. Units are counted from the beginning of
+// the current run and continue in the rows after it. Sums wrap around: a predicted offset may be
+// impossible.
 void SequentialPredictor::add_units(int64_t index, int64_t count) {
   auto start = static_cast<uint64_t>(run_.start);
   if (row_units_ > 0) {

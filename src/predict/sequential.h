@@ -1,8 +1,9 @@
-// Recognises, with constant state and constant work an access:
+// Recognises three rules with constant state, and constant work per access:
 //   contiguous   each access begins where the last one ended, whatever the lengths
-//   strided      equal steps between equally long accesses, forward or backward
-//   nested       runs of these that are equally long and themselves equal steps apart (rows of an
-//                array block); where a run begins somewhere else, the rest of it is still predicted
+//   strided      accesses of one length at equal steps, forward or backward
+//   nested       equally long runs of one of these, at equal steps (rows of an array block); if a
+//   run
+//                begins at another place, the rest of that run is still predicted
 #pragma once
 
 #include <cstdint>
@@ -27,16 +28,16 @@ class SequentialPredictor final : public Predictor {
   bool predicts() const override { return window_.bytes() > 0; }
   int64_t window_bytes() const { return window_.bytes(); }
 
-  // The two halves of access(), for a predictor that leaves some to this one.
-  bool learn(Extent access);  // whether the access is what was to be expected
+  // The two halves of access(), for a predictor that uses this one for some accesses.
+  bool learn(Extent access);  // whether the access was expected
   std::span<const Extent> look_ahead();
-  void give_way() { window_.close(); }  // another one fetches ahead
+  void give_way() { window_.close(); }  // another predictor fetches ahead
 
  private:
-  // Accesses that follow each other by one rule. A unit is an access, or a byte if contiguous.
+  // Accesses that follow one rule. A unit is an access, or a byte if the run is contiguous.
   struct Run {
-    int64_t start = 0;        // offset of its first unit
-    int64_t units = 0;        // seen so far
+    int64_t start = 0;        // offset of the first unit
+    int64_t units = 0;        // units so far
     int64_t step = 0;         // bytes from unit to unit
     int64_t unit_length = 0;  // bytes
     int64_t accesses = 0;
@@ -60,9 +61,9 @@ class SequentialPredictor final : public Predictor {
   bool started_ = false;
   Extent last_;
   Run run_;                // the accesses since the rule changed
-  Run previous_;           // the confirmed run before it, no accesses if none
-  int64_t row_units_ = 0;  // units of every run when nested, else 0
-  int64_t row_step_ = 0;   // bytes from run to run
+  Run previous_;           // the confirmed run before run_; without accesses if there is none
+  int64_t row_units_ = 0;  // units of each run if nested, else 0
+  int64_t row_step_ = 0;   // bytes from the start of a run to the start of the next
   bool row_step_holds_ = false;
 
   Window window_;

@@ -5,9 +5,10 @@
 namespace forebay {
 namespace {
 
-constexpr uint64_t most_accesses_ahead = 4096;  // where they cost nothing, being the same bytes
+// Bounds a loop over the same bytes, whose accesses take nothing of the window.
+constexpr uint64_t most_accesses_ahead = 4096;
 
-// What is predicted is no more than the last few hundred terms; what they are part of is not kept.
+// Only the most recent terms are needed to predict. The signature itself is not kept.
 constexpr pattern::Limits limits{.look_back = 32, .raw_bytes = 0, .pattern_bytes = 0};
 
 }  // namespace
@@ -40,7 +41,7 @@ void SignaturePredictor::begin() {
   window_.close();
 }
 
-// The access that was predicted has come.
+// The predicted access has happened.
 void SignaturePredictor::pass(Extent access) {
   if (accesses_ahead_ == 0) return ahead_.advance();
   --accesses_ahead_;
@@ -54,7 +55,7 @@ std::span<const Extent> SignaturePredictor::look_ahead() {
   while (wanted > 0 && accesses_ahead_ < most_accesses_ahead) {
     const pattern::Access next = ahead_.access();
     const Extent extent{next.offset, next.size};
-    if (!FetchList::possible(extent)) break;  // the loop ends here, whatever its count
+    if (!FetchList::possible(extent)) break;  // the loop must end here, whatever its count
     const int64_t cost = fetch_.cost_bytes(last_ahead_, extent);
     fetch_.add(extent);
     window_.issued(cost);

@@ -1,9 +1,10 @@
-// Goes by the I/O signature of the reads (src/pattern), which is folded while they happen: loops in
-// loops to any depth, of accesses as unlike in place and size as the variables of a record are.
+// Predicts reads by their I/O signature (src/pattern), which is folded while they happen: nested
+// loops of any depth, whose accesses may have unlike places and sizes, like the variables of a
+// record.
 //
-// The signature leads from the first access on that a loop of it foresaw, or that showed the loop,
-// and the sequential predictor did not; until a prediction fails. Otherwise the sequential
-// predictor does, which needs fewer accesses to see less, and no equal sizes.
+// The signature leads once a loop of it expects an access (or an access completes a loop) that the
+// sequential predictor did not expect. It leads until a prediction fails. Otherwise the sequential
+// predictor leads: it recognises simple rules after fewer accesses, and needs no equal sizes.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +35,10 @@ class SignaturePredictor final : public Predictor {
   Extent last_;
   bool leads_ = false;
 
-  // While it leads:
-  pattern::Walk ahead_;          // where fetching goes on
-  Extent last_ahead_;            // what lies before it
-  uint64_t accesses_ahead_ = 0;  // between the last access and it
+  // Used while the signature leads.
+  pattern::Walk ahead_;          // the next access to fetch
+  Extent last_ahead_;            // the access before it
+  uint64_t accesses_ahead_ = 0;  // from the last access to it
   Window window_;
   FetchList fetch_;
 };

@@ -1,5 +1,5 @@
-// How far ahead of the last access is fetched, as in kernel read-ahead: little at first, twice as
-// much with every further fetch while the predictions come true, nothing once they do not.
+// How many bytes are fetched ahead of the last access, as in the kernel's read-ahead: few at first,
+// twice as many at each further fetch while the predictions are right, none once they are not.
 #pragma once
 
 #include <algorithm>
@@ -13,18 +13,17 @@ class Window {
  public:
   explicit Window(int64_t largest_bytes) : largest_bytes_(largest_bytes) {}
 
-  int64_t bytes() const { return bytes_; }  // 0 while it is closed
+  int64_t bytes() const { return bytes_; }  // 0: closed
   void close() { bytes_ = issued_bytes_ = 0; }
 
   int64_t issued_bytes() const { return issued_bytes_; }  // fetched beyond the last access
 
-  // So much of what was fetched has been asked for.
+  // So many of the fetched bytes were requested.
   void used(int64_t bytes) { issued_bytes_ = std::max<int64_t>(issued_bytes_ - bytes, 0); }
   void issued(int64_t bytes) { issued_bytes_ += bytes; }
 
-  // How much more to fetch now; nothing while more than half of the window lies ahead, since that
-  // is time enough for the next half to come before it is needed. `first_bytes`: where it is
-  // opened.
+  // How many more bytes to fetch now. None while more than half of the window is ahead: the other
+  // half then has enough time to arrive. `first_bytes`: size of the window when it opens.
   int64_t wanted(int64_t first_bytes) {
     if (bytes_ > 0 && issued_bytes_ > bytes_ / 2) return 0;
     bytes_ =

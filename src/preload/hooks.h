@@ -1,6 +1,6 @@
-// What the slots of dlopen and dlsym are pointed to. The hooks look after newly loaded objects and
-// then jump to the real function with the caller's return address in place: both functions act by
-// who calls them (run paths, RTLD_NEXT, namespaces), so they must not be called from here.
+// Functions to which the slots of dlopen and dlsym point. A hook handles newly loaded objects, then
+// jumps to the real function and leaves the caller's return address in place. The real functions
+// depend on their caller (run paths, RTLD_NEXT, namespaces), so a hook must not call them.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ void* forebay_dlsym_hook(void* handle, const char* name);
 extern uintptr_t forebay_real_dlopen;
 extern uintptr_t forebay_real_dlsym;
 
-// preload.cpp: called by the stubs. A result other than null is what dlsym returns.
+// preload.cpp: called by the stubs. If the result is not null, dlsym returns it.
 void forebay_before_dlopen();
 void* forebay_before_dlsym(void* handle, const char* name, const void* caller);
 }
 
 namespace forebay::preload {
 
-// The real functions to call from within: by way of their slots a program whose own linkage table
-// stands for dlsym would lead back into the hooks.
+// The real functions, for calls from this library. A call by name could lead back into the hooks,
+// if the program's own linkage table stands for dlsym.
 inline auto real_dlopen() {
   return reinterpret_cast<void* (*)(const char*, int)>(forebay_real_dlopen);
 }

@@ -1,5 +1,5 @@
-// MPI libraries are told apart by what they define and by their soname: tools such as Darshan
-// define MPI routines too, but are not called libmpi.
+// Recognises MPI libraries by the symbols they define and by their soname. Tools such as Darshan
+// define MPI routines, too, but are not named libmpi.
 #include "preload/libmpi.h"
 
 namespace forebay::preload {

@@ -1,5 +1,5 @@
-// Recognises the program's MPI library among the loaded objects, and names the interposer that was
-// built for its ABI.
+// Recognises the program's MPI library among the loaded objects, and gives the ABI of the
+// interposer for it.
 #pragma once
 
 #include <string_view>
@@ -8,11 +8,11 @@
 
 namespace forebay::preload {
 
-// "mpich", "mpiabi" or "openmpi"; empty when `object` is no MPI library that an interposer fits.
-// `forced` (FOREBAY_MPI), if it is one of the three, replaces the judgement of the ABI.
+// "mpich", "mpiabi" or "openmpi"; empty if `object` is no MPI library that an interposer serves. If
+// `forced` (FOREBAY_MPI) is one of the three, it replaces the detected ABI.
 std::string_view mpi_abi(const Object& object, std::string_view forced);
 
-// Part of an MPI library: what it imports from MPI is its own business and is left alone.
+// Whether `object` is part of an MPI library. Its calls of MPI routines are not rebound.
 bool is_mpi_plugin(const Object& object);
 
 }  // namespace forebay::preload

@@ -1,6 +1,7 @@
-// The lock has no interface of its own, and a mutex of ours would deadlock with it: a constructor
-// run by dlopen holds it when it comes to us, others come to us first. But dlsym holds it while it
-// asks an indirect function (STT_GNU_IFUNC) for its address; so the function is run from there.
+// The lock has no interface, and a mutex of this library would deadlock with it: a constructor run
+// by dlopen takes the lock first and the mutex second, other threads the other way round. But dlsym
+// holds the lock while it asks an indirect function (STT_GNU_IFUNC) for its address, so the
+// function runs there.
 #include "preload/loader_lock.h"
 
 #include "preload/hooks.h"
@@ -29,7 +30,7 @@ extern "C" {
 
 using Function = void();
 
-// Not static: only so do all compilers give it the name by which the attribute below finds it.
+// Not static: otherwise not every compiler gives it the name by which the attribute below finds it.
 Function* forebay_run_current_task() {
   if (Task* task = current_task) {
     current_task = nullptr;

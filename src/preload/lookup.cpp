@@ -1,5 +1,5 @@
-// dlsym itself can answer for ordinary handles only: RTLD_NEXT and RTLD_DEFAULT depend on its
-// caller, which would be us. Those two are answered from the order of loading.
+// dlsym can be asked about ordinary handles only. The results of RTLD_NEXT and RTLD_DEFAULT depend
+// on the caller, which would be this library; they are derived from the order of loading.
 #include "preload/lookup.h"
 
 #include <dlfcn.h>
@@ -23,7 +23,7 @@ bool finds_library(std::span<const Object> objects, const Bindings::Binding& bin
   return definer != nullptr && defined_symbol(*definer, binding.name) == binding.library;
 }
 
-// RTLD_NEXT: the objects after the caller's, within what was loaded together with it.
+// RTLD_NEXT: the objects after the caller's, among those loaded together with it.
 bool next_is_library(const Lookup& lookup, std::span<const Object> objects) {
   const std::size_t caller = position_of(objects, lookup.caller);
   if (caller == objects.size()) return false;
@@ -32,7 +32,7 @@ bool next_is_library(const Lookup& lookup, std::span<const Object> objects) {
   return finds_library(objects.subspan(caller + 1, scope_end - caller - 1), lookup.binding);
 }
 
-// RTLD_DEFAULT: the global scope, then what was loaded together with the caller.
+// RTLD_DEFAULT: the global scope, then the objects loaded together with the caller.
 bool default_is_library(const Lookup& lookup, std::span<const Object> objects) {
   if (void* found = real_dlsym()(RTLD_DEFAULT, lookup.binding.name))
     return reinterpret_cast<uintptr_t>(found) == lookup.binding.library;

@@ -21,7 +21,7 @@ constexpr uint32_t absolute_address = R_AARCH64_ABS64;
 #error "forebay_preload knows the relocations of x86-64 and AArch64 only"
 #endif
 
-// What is needed of a dynamic section before the pieces are put together.
+// The entries of a dynamic section that are needed.
 struct Dynamic {
   uintptr_t rela = 0, plt = 0;
   std::size_t rela_bytes = 0, relative_count = 0, plt_bytes = 0;
@@ -31,7 +31,7 @@ struct Dynamic {
 
 void read_dynamic(Object& object, const ElfW(Dyn) * entry) {
   Dynamic found;
-  // glibc has added the load address already, except where the section is read-only (the vDSO).
+  // glibc has already added the load address, except if the section is read-only (in the vDSO).
   const auto address = [&](const ElfW(Dyn) & dynamic) {
     const uintptr_t value = dynamic.d_un.d_ptr;
     return value < object.base ? object.base + value : value;
@@ -109,8 +109,8 @@ uintptr_t address_if(const Object& object, uint32_t index, const char* name) {
   return object.base + symbol.st_value;
 }
 
-// Header: buckets, first hashed symbol, Bloom filter words, Bloom shift; then the filter, the
-// buckets and one hash a symbol, whose lowest bit ends a chain.
+// The table has a header (buckets, first hashed symbol, words and shift of the Bloom filter), the
+// filter, the buckets, and one hash per symbol; the lowest bit of a hash ends a chain.
 uintptr_t find_by_gnu_hash(const Object& object, const char* name) {
   const uint32_t bucket_count = object.gnu_hash[0];
   const uint32_t first = object.gnu_hash[1];
@@ -169,7 +169,7 @@ Object describe_object(const dl_phdr_info& info) {
     } else if (header.p_type == PT_DYNAMIC) {
       dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);
     } else if (header.p_type == PT_GNU_RELRO) {
-      // The linker protects whole pages and leaves the one that the end cuts writable.
+      // The linker protects whole pages. A page that contains the end stays writable.
       const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
       object.read_only_begin = begin & ~(page - 1);
       object.read_only_end = end & ~(page - 1);

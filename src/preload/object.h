@@ -1,8 +1,8 @@
 // A loaded ELF object as the dynamic linker left it in memory: its symbols, and the slots through
-// which it calls others. Source: System V ABI (gABI chapter 5, psABI of x86-64 and AArch64) and the
-// GNU hash table.
+// which it calls other objects. Source: System V ABI (gABI chapter 5, psABI of x86-64 and AArch64)
+// and the GNU hash table.
 //
-// Nothing in src/preload may need the C++ run time library: it would come into every process.
+// Nothing in src/preload may need the C++ runtime library, because every process would load it.
 #pragma once
 
 #include <elf.h>
@@ -17,10 +17,10 @@ namespace forebay::preload {
 
 // A view; valid while the object stays loaded.
 struct Object {
-  uintptr_t base = 0;  // what is added to an address in the file
+  uintptr_t base = 0;  // difference between addresses in memory and in the file
   uintptr_t begin = 0, end = 0;
   uintptr_t read_only_begin = 0, read_only_end = 0;  // PT_GNU_RELRO: written only by relocation
-  const char* path = "";                             // as dl_iterate_phdr names it
+  const char* path = "";                             // as dl_iterate_phdr gives it
   std::string_view soname;
   const ElfW(Sym) * symbols = nullptr;
   const char* strings = nullptr;
@@ -36,22 +36,22 @@ struct Object {
 // Reads the program headers and the dynamic section of one object.
 Object describe_object(const dl_phdr_info& info);
 
-// Address of the symbol `name` that `object` defines and exports, 0 if none. Versions are ignored.
+// Address of the symbol `name`, if `object` defines and exports it; otherwise 0. Ignores versions.
 uintptr_t defined_symbol(const Object& object, const char* name);
 
 // A place in an object's data that holds the address of a symbol by name.
 struct Slot {
   uintptr_t* place;
   const char* name;
-  bool lazy;  // points into its own object's procedure linkage table until the first call
+  bool lazy;  // until the first call it points into its own object's procedure linkage table
 };
 
-// What relocation `relocation` of `object` is to the preload; place is nullptr for kinds that hold
-// no plain address of a function.
+// The slot of a relocation of `object`. Its place is nullptr if this kind of relocation holds no
+// plain address of a function.
 Slot slot_of(const Object& object, const ElfW(Rela) & relocation);
 
-// Stores `value`, also where relocation has made the page read-only (which it is again afterwards).
-// The caller holds the dynamic linker's lock, so that no other thread is still relocating the page.
+// Stores `value`, also in a page that relocation has made read-only (and makes it read-only again).
+// The caller must hold the dynamic linker's lock, so that no other thread is relocating the page.
 void write_slot(const Object& object, uintptr_t* place, uintptr_t value);
 
 }  // namespace forebay::preload

@@ -1,11 +1,10 @@
-// libforebay_preload.so, for LD_PRELOAD: brings the interposer of the right ABI into processes that
-// load an MPI library, now or later, and does nothing in all others. It defines no MPI symbol, so
-// nothing that asks whether a symbol exists gets another answer than without it; but for those of
-// forebay.h, which dlsym finds once the interposer is there.
+// libforebay_preload.so, for LD_PRELOAD: loads the interposer of the right ABI into processes that
+// load an MPI library, at the start or later, and does nothing in other processes. It defines no
+// MPI symbol, so the question whether a symbol exists has the same answer as without it. The
+// exceptions are the functions of forebay.h, which dlsym finds once the interposer is loaded.
 //
-// At start, and whenever the program calls dlopen or dlsym after objects were loaded, the new
-// objects are looked through: for the MPI library, and for slots to rebind. docs/decisions.md says
-// why this way was chosen.
+// At the start, and when the program calls dlopen or dlsym after objects were loaded, it searches
+// the new objects for the MPI library and for slots to rebind. docs/decisions.md gives the reasons.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
@@ -30,26 +29,27 @@
 namespace forebay::preload {
 namespace {
 
-// All but the atomic members is used under the dynamic linker's lock only.
+// Members that are not atomic are used under the dynamic linker's lock only.
 struct State {
-  void* self = nullptr;  // this library's handle; nullptr: switched off
+  void* self = nullptr;  // this library's handle; nullptr: Forebay does nothing here
   const char* self_path = "";
-  std::size_t startup_count = 0;  // objects that were there at the start; they never go
-  std::size_t scanned_count = 0;  // of the last snapshot
+  std::size_t startup_count = 0;  // objects loaded at the program's start; they are never unloaded
+  std::size_t scanned_count = 0;  // objects in the last snapshot
   unsigned long long seen_unloads = 0;
-  bool mpi_found = false;  // an interposer was chosen, whether or not it could be loaded
+  bool mpi_found = false;  // an interposer was chosen, even if it could not be loaded
   const char* libmpi_path = nullptr;
-  decltype(forebay_objects_loaded)* tell_of_objects = nullptr;  // the interposer's
+  decltype(forebay_objects_loaded)* tell_of_objects = nullptr;  // of the interposer
   Bindings bindings;
   std::atomic<unsigned long long> seen_loads = 0;
-  std::atomic<void*> interposer = nullptr;  // its handle, once it is attached
+  std::atomic<void*> interposer = nullptr;  // handle of the attached interposer
 } state;
 
 bool is_interposer(const Object& object) {
   return defined_symbol(object, "forebay_entry_points") != 0;
 }
 
-// Leaves word for `forebay run`, the first process of each kind; there may be none who listens.
+// Leaves a message for `forebay run`, if there is one. Only the first process with a message of
+// this name leaves it.
 void note(const char* name, const char* text) {
   const char* directory = std::getenv("FOREBAY_RUN_DIR");
   if (directory == nullptr || text == nullptr) return;
@@ -63,8 +63,8 @@ void note(const char* name, const char* text) {
 
 void note_failure(const char* reason) { note("unloadable", reason); }
 
-// What this process starts may be without us: its command line changes the variable that names us,
-// as one would with env (NAME=VALUE, -u NAME) or mpiexec (-genv NAME VALUE).
+// Notes that a process started by this one may lack Forebay: the command line changes the variable
+// with the preload, as with env (NAME=VALUE, -u NAME) or mpiexec (-genv NAME VALUE).
 void note_other_preload() {
   using std::string_view_literals::operator""sv;
   if (std::getenv("FOREBAY_RUN_DIR") == nullptr) return;
@@ -76,12 +76,12 @@ void note_other_preload() {
   const std::string_view line(words, length < 0 ? 0 : static_cast<std::size_t>(length));
   for (const std::string_view change :
        {"LD_PRELOAD="sv, "env\0LD_PRELOAD\0"sv, "-u\0LD_PRELOAD"sv}) {
-    if (line.find(change) != line.npos) note("ld_preload", words);  // the first word of it
+    if (line.find(change) != line.npos) note("ld_preload", words);  // the first word
   }
 }
 
-// The handle of the interposer for `abi`: the one the program was linked with, else the file beside
-// this library.
+// The handle of the interposer for `abi`: the one linked with the program, otherwise the file
+// beside this library.
 void* open_interposer(std::span<const Object> objects, std::string_view abi) {
   for (const Object& object : objects) {
     if (is_interposer(object)) return real_dlopen()(object.path, RTLD_NOLOAD | RTLD_LAZY);
@@ -102,11 +102,11 @@ Function* function_of(void* handle, const char* name) {
   return reinterpret_cast<Function*>(real_dlsym()(handle, name));
 }
 
-// Attaches the interposer for `libmpi` and learns what can be rebound. From here on the process
-// belongs to this ABI, even where that failed.
+// Attaches the interposer for `libmpi`, and finds out what can be rebound. From here on the process
+// keeps this ABI, even if attaching failed.
 void connect(const Object& libmpi, std::string_view abi, std::span<const Object> objects) {
   state.mpi_found = true;
-  // Keeps the library, whose addresses are now written down, from being unloaded.
+  // Prevents that the library is unloaded, since its addresses are in use now.
   void* library = real_dlopen()(libmpi.path, RTLD_NOLOAD | RTLD_LAZY);
   void* interposer = library != nullptr ? open_interposer(objects, abi) : nullptr;
   if (interposer == nullptr) return;
@@ -150,7 +150,7 @@ void rebind_from(std::size_t first, std::span<const Object> objects) {
   }
 }
 
-// Looks through what was loaded since the last time. Runs under the dynamic linker's lock.
+// Handles the objects loaded since the last call. Runs under the dynamic linker's lock.
 void scan(void*) {
   Snapshot snapshot;
   snapshot.take();
@@ -167,7 +167,8 @@ void scan(void*) {
   if (state.tell_of_objects != nullptr) state.tell_of_objects();
 }
 
-// What forebay.h declares. The interposer is loaded with local scope, where dlsym does not look.
+// Whether forebay.h declares `name`. The interposer is loaded with local scope, where dlsym finds
+// nothing.
 bool is_public(const char* name) {
   for (const char* one : {"forebay_get_statistics", "forebay_describe_hint", "forebay_abi"})
     if (std::strcmp(name, one) == 0) return true;
@@ -191,7 +192,7 @@ bool find_real_functions(std::span<const Object> objects) {
 }
 
 [[gnu::constructor]] void start() {
-  // A process with more rights than its user runs nobody else's code.
+  // A process with more rights than its user must not run the user's code.
   if (getauxval(AT_SECURE) != 0) return;
   const int error = errno;
   note("loaded", "");

@@ -20,7 +20,7 @@ int compare_name(const void* name, const void* binding) {
                      static_cast<const Bindings::Binding*>(binding)->name);
 }
 
-// What the slot's name is to be bound to, given what it is bound to by rights.
+// The present and the wanted target of a slot with this name.
 Bindings::Binding wanted(const char* name, const Bindings& bindings) {
   if (std::strcmp(name, "dlopen") == 0)
     return {name, forebay_real_dlopen, reinterpret_cast<uintptr_t>(&forebay_dlopen_hook)};

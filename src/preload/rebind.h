@@ -1,8 +1,8 @@
-// Points the slots by which a program calls MPI-IO at the interposer.
+// Lets the slots by which a program calls MPI-IO point to the interposer.
 //
-// A slot is changed when it holds, or at its first call would be given, the MPI library's own
-// routine. Whatever stands in front of the library (a profiling tool) stays in front: the program's
-// slots lead to it, and its own calls down to the library lead to the interposer.
+// A slot is changed if it holds the MPI library's own routine, or would receive it at its first
+// call. A profiling tool in front of the library stays in front: the program's slots lead to the
+// tool, and the tool's own calls lead to the interposer.
 #pragma once
 
 #include <atomic>
@@ -13,28 +13,29 @@
 
 namespace forebay::preload {
 
-// The entry points that both the interposer and the program's MPI library define. Connected by one
-// thread, once; searched by any.
+// The entry points that both the interposer and the program's MPI library define. One thread
+// connects them, once; any thread may search them.
 class Bindings {
  public:
-  // `libmpi` must stay loaded. False: no memory, or nothing in common; the table is then empty.
+  // `libmpi` must stay loaded. False: no memory, or no common entry points; the table is then
+  // empty.
   bool connect(const Object& libmpi, const void* entry_points, std::size_t count);
 
   struct Binding {
     const char* name;      // "MPI_File_open"
     uintptr_t library;     // the MPI library's routine
-    uintptr_t interposer;  // ours
+    uintptr_t interposer;  // Forebay's routine
   };
-  const Binding* find(const char* name) const;  // nullptr: not ours to offer
+  const Binding* find(const char* name) const;  // nullptr: no common entry point
 
  private:
-  // Sorted by name; lives as long as the process. Set last, so that other threads find all or none.
+  // Sorted by name; lives as long as the process. Stored last, so that other threads find either no
+  // entries or all.
   std::atomic<Binding*> bindings_ = nullptr;
   std::size_t count_ = 0;
 };
 
-// The object that a lookup of `name` among `objects`, in the order of loading, comes to first;
-// nullptr if none defines it.
+// The first of `objects`, in the order of loading, that defines `name`; nullptr: none does.
 const Object* first_definer(std::span<const Object> objects, const char* name);
 
 // Rebinds the MPI slots of `object`, one of `objects`, and its slots of dlopen and dlsym.

@@ -1,4 +1,4 @@
-// What is loaded at one moment.
+// The objects that are loaded at one moment.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace forebay::preload {
 
-// The loaded objects in the order of loading, and the dynamic linker's counters at that time. In
-// pages of its own: the program's malloc may itself call dlsym.
+// The loaded objects in the order of loading, and the dynamic linker's counters. They are in pages
+// of their own, because the program's malloc may call dlsym.
 struct Snapshot {
   Object* objects = nullptr;
   std::size_t count = 0, capacity = 0;
@@ -29,7 +29,7 @@ struct Snapshot {
   bool grow();
 };
 
-// How many objects were ever loaded: changes when dlopen has brought in another.
+// How many objects were loaded so far. The number changes when dlopen has loaded another one.
 unsigned long long loads_so_far();
 
 }  // namespace forebay::preload

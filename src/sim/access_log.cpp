@@ -7,10 +7,10 @@
 namespace forebay::sim {
 
 std::vector<uint32_t> shared_opens(std::span<const trace::Open> opens) {
-  // Of a process: how often it has opened this file with so many ranks.
+  // By process, file and number of ranks: how often the process has opened the file with so many.
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> times;
-  // Of a file, number of ranks and how-manieth open: how many processes were met, and the group
-  // that is being filled.
+  // By file, number of ranks and index of the open (j): the group being filled, and how many
+  // processes it has.
   struct Filling {
     uint32_t met = 0;
     uint32_t group = 0;

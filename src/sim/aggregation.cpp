@@ -23,7 +23,7 @@ struct Range {
   }
 };
 
-// From the first to the last byte that `access` asks for within [begin, end).
+// The bytes from the first to the last that `access` requests within [begin, end).
 Range asked_within(const AccessLog& log, const DataAccess& access, int64_t begin, int64_t end) {
   begin = std::max(begin, access.offset);
   end = std::min(end, access.end);
@@ -36,20 +36,20 @@ Range asked_within(const AccessLog& log, const DataAccess& access, int64_t begin
   return {tiling.offset_of(first), tiling.offset_of(last) + 1};
 }
 
-// The smallest multiple count of `part` that holds `whole`.
+// How many parts of size `part` hold `whole`.
 int64_t parts_of(int64_t whole, int64_t part) { return whole / part + (whole % part != 0 ? 1 : 0); }
 
-// What one aggregator does for one collective call.
+// The rounds of one aggregator in one collective call.
 class Domain {
  public:
   Domain(int64_t begin, int64_t end) : begin_(begin), end_(end) {}
 
-  // Widens what was asked for in the domain: of all accesses before any add_rounds().
+  // Extends the requested bytes of the domain by an access. Comes before any add_rounds().
   void add(const AccessLog& log, const DataAccess& access) {
     asked_.include(asked_within(log, access, begin_, end_));
   }
 
-  // Puts down which bytes of which rounds the access asks for. False: they are more than `most`.
+  // Records which bytes of which rounds the access requests. False: more than `most` rounds.
   bool add_rounds(const AccessLog& log, const DataAccess& access, int64_t buffer, uint64_t most) {
     Range asked = asked_within(log, access, begin_, end_);
     while (!asked.empty()) {
@@ -66,7 +66,7 @@ class Domain {
     return true;
   }
 
-  // Brings the rounds into order, each once.
+  // Sorts the rounds and unites those with the same number.
   void finish() {
     std::ranges::sort(rounds_, {}, &Round::number);
     std::size_t kept = 0;
@@ -104,7 +104,7 @@ class Aggregator {
     }
     if (!make_domains(members, ranks, region)) return false;
     const uint32_t file = log_.accesses()[members.front()].file;
-    // All aggregators' first rounds, then all second ones ...
+    // The first rounds of all aggregators, then the second rounds ...
     std::vector<std::size_t> next(domains_.size());
     for (bool more = true; more;) {
       more = false;
@@ -154,11 +154,11 @@ class Aggregator {
   const AccessLog& log_;
   const Aggregation& aggregation_;
   uint64_t most_;
-  std::vector<Domain> domains_;                       // of one call
+  std::vector<Domain> domains_;                       // of the current call
   std::unordered_map<uint64_t, int64_t> last_pages_;  // by file and aggregator
 };
 
-// Requests as they are found, access by access.
+// Collects requests, access by access.
 class Builder {
  public:
   explicit Builder(std::size_t accesses) { request_of_.reserve(accesses); }
@@ -167,7 +167,7 @@ class Builder {
     list_.push_back({0, 0, 0, ranks, collective});
     return list_.size() - 1;
   }
-  // The next access of the log belongs to `request`.
+  // Adds the next access of the log to `request`.
   void add(const DataAccess& access, std::size_t request) {
     list_[request].time_ns = access.start_ns;
     ++list_[request].count;
@@ -194,12 +194,13 @@ class Builder {
 
  private:
   std::vector<Request> list_;
-  std::vector<uint32_t> request_of_;  // each access of the log
+  std::vector<uint32_t> request_of_;  // per access of the log
 };
 
-// The calls that the trace marks as collective.
+// Requests of the calls that the trace marks as collective.
 Requests marked_requests(const AccessLog& log) {
-  using Call = std::tuple<uint32_t, uint32_t, uint16_t>;   // group, how-manieth, routine
+  // Group, index among the group's collective calls, routine.
+  using Call = std::tuple<uint32_t, uint32_t, uint16_t>;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> made;  // collective calls by group and handle
   std::map<Call, std::size_t> of_call;
   Builder requests(log.accesses().size());
@@ -219,7 +220,8 @@ Requests marked_requests(const AccessLog& log) {
   return requests.finish();
 }
 
-// What processes do within a window of time; each process once.
+// Unites accesses of different processes within a window of time; each process occurs once per
+// request.
 Requests united_requests(const AccessLog& log, int64_t window_ns) {
   constexpr int64_t latest = std::numeric_limits<int64_t>::max();
   constexpr std::size_t none = ~std::size_t{0};
@@ -229,7 +231,7 @@ Requests united_requests(const AccessLog& log, int64_t window_ns) {
     int64_t until_ns = 0;
   };
   std::map<Kind, Open> open;
-  std::map<std::pair<uint32_t, Kind>, std::size_t> taken;  // a process's last request of a kind
+  std::map<std::pair<uint32_t, Kind>, std::size_t> taken;  // latest request of a process, by kind
   Builder requests(log.accesses().size());
   for (const DataAccess& access : log.accesses()) {
     const Kind kind{access.file, access.writes};

@@ -1,17 +1,16 @@
-// What two-phase collective buffering hands down instead of the processes' own accesses (Thakur,
-// Gropp and Lusk, "Data Sieving and Collective I/O in ROMIO", 1999; ROMIO's default domains).
+// The accesses of two-phase collective buffering, which replace the processes' own (Thakur, Gropp
+// and Lusk, "Data Sieving and Collective I/O in ROMIO", 1999; ROMIO's default domains).
 //
-// The accesses of one collective call, united, go from the first byte that any process asked for to
-// the last. That region is divided evenly among the aggregators: their file domains. Each goes
-// through what was asked for in its domain, from the first byte to the last, in rounds of one
-// buffer, all aggregators at a time, and touches the pages of a round from the first byte that was
-// asked for in it to the last: holes in between are read, too (data sieving). A round in which
-// nothing was asked for is left out.
+// The accesses of one collective call are united: together they reach from the first to the last
+// byte that any process requests. This region is divided evenly among the aggregators, into file
+// domains. An aggregator goes through the requested part of its domain in rounds of one buffer; all
+// aggregators do a round at a time. In each round it touches the pages from the first to the last
+// requested byte, holes included (data sieving). Rounds without a requested byte are left out.
 //
-// One collective call: the k-th collective accesses to one collective open, of one routine, by each
-// of its ranks; it takes place when the last of them begins. Where a trace does not mark collective
-// calls at all, accesses of different processes to one file, all reads or all writes, that begin
-// within a window of time are taken for one. Independent accesses go down as they are.
+// A collective call consists of the k-th collective access of each rank of a collective open; these
+// accesses must be of one routine. It takes place when the last of them starts. If a trace does not
+// mark collective calls, accesses to one file by different processes that start within a window of
+// time are united instead, reads apart from writes. Independent accesses stay as they are.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +25,15 @@ namespace forebay::sim {
 struct Aggregation {
   uint32_t aggregators = 1;  // at most the ranks of the open
   int64_t buffer_bytes = 16 << 20;
-  // Where calls are not marked: from the first access united to the last; negative: none are.
+  // For traces without marks: the longest time between the first and the last start of united
+  // accesses; negative: nothing is united.
   int64_t window_ns = 0;
 };
 
-// What goes down together: accesses united, or one that is independent.
+// Accesses united into one request, or one independent access.
 struct Request {
   int64_t time_ns = 0;
-  uint32_t first = 0, count = 0;  // its members
+  uint32_t first = 0, count = 0;  // range of Requests::members
   uint32_t ranks = 1;
   bool collective = false;
 };
@@ -49,9 +49,9 @@ struct Requests {
 // The requests of a sorted log.
 Requests requests_of(const AccessLog& log, int64_t window_ns);
 
-// As one cache for all processes is shown them; pieces of `least_past` bytes and more go past it.
-// False: they are more touches than `most`, or one call has more rounds than that. Each access is
-// met twice; so is `progress` told of it.
+// The touches of one cache for all processes. Pieces of at least `least_past` bytes go past the
+// cache. False: there are more touches than `most`, or one call has more rounds than that.
+// `progress` counts each access twice.
 bool aggregated_touches(const AccessLog& log, int64_t page_bytes, int64_t least_past,
                         const Aggregation& aggregation, uint64_t most, Shown& shown,
                         Progress& progress);

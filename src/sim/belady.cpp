@@ -12,17 +12,18 @@ namespace {
 using Touch = uint32_t;  // index of a touch
 constexpr Touch never = std::numeric_limits<Touch>::max();
 
-// For every touch, the next one of the same page.
+// For each touch, the next touch of the same page.
 std::vector<Touch> next_touches(std::span<const uint32_t> touches, uint32_t pages) {
   std::vector<Touch> next(touches.size());
-  std::vector<Touch> first(pages, never);  // of each page, of the touches behind
+  // Next touch of each page, from the touches after the current one.
+  std::vector<Touch> first(pages, never);
   for (std::size_t i = touches.size(); i-- > 0;)
     next[i] = std::exchange(first[touches[i]], static_cast<Touch>(i));
   return next;
 }
 
-// The cached pages, the one that is touched again last on top. A page that is touched gets a new
-// entry; the old one, whose time has passed, is below everything that is still to come.
+// A heap of the cached pages; the page that is touched again last is on top. A touched page gets a
+// new entry. Its old entry is outdated and lies below all entries that are not.
 int64_t hits_of(const std::vector<Touch>& next, std::span<const uint32_t> page_of, uint32_t pages,
                 uint32_t frames, Progress& progress) {
   struct Entry {
@@ -51,7 +52,7 @@ int64_t hits_of(const std::vector<Touch>& next, std::span<const uint32_t> page_o
     }
     heap.push_back({next[i], page});
     std::push_heap(heap.begin(), heap.end());
-    if (heap.size() > 2 * std::size_t{frames} + 1024) {  // most entries are of the past
+    if (heap.size() > 2 * std::size_t{frames} + 1024) {  // most entries are outdated
       std::erase_if(heap, [i](const Entry& entry) { return entry.next <= i; });
       std::make_heap(heap.begin(), heap.end());
     }

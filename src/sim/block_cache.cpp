@@ -5,7 +5,7 @@
 namespace forebay::sim {
 namespace {
 
-// Touches ahead of the present one whose bucket and whose frame are fetched.
+// How many touches ahead of the current one the bucket and the frame are prefetched.
 constexpr std::size_t bucket_ahead = 24;
 constexpr std::size_t frame_ahead = 12;
 

@@ -4,14 +4,22 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 namespace forebay::sim {
 
 namespace {
 
 constexpr std::string_view zstd_magic = "\x28\xb5\x2f\xfd";
+constexpr std::string_view has_ended = "the trace has ended";
 
 }  // namespace
+
+std::optional<BlockFormat> find_block_format(std::string_view name) {
+  if (name == "text") return BlockFormat::text;
+  if (name == "oracleGeneral") return BlockFormat::oracle_general;
+  return std::nullopt;
+}
 
 BlockReader::BlockReader(BlockFormat format, uint64_t most_bytes)
     : trace_(most_bytes),
@@ -20,6 +28,17 @@ BlockReader::BlockReader(BlockFormat format, uint64_t most_bytes)
 BlockReader::~BlockReader() { ZSTD_freeDCtx(context_); }
 
 std::string BlockReader::feed(std::string_view bytes) {
+  if (ended_) return std::string(has_ended);
+  std::string wrong = take(bytes);
+  ended_ = !wrong.empty();
+  return wrong;
+}
+
+std::string BlockReader::finish() {
+  return std::exchange(ended_, true) ? std::string(has_ended) : end();
+}
+
+std::string BlockReader::take(std::string_view bytes) {
   if (begun_) return feed_plain(bytes);
   head_ += bytes;
   if (head_.size() < zstd_magic.size()) return "";
@@ -39,7 +58,7 @@ std::string BlockReader::feed_plain(std::string_view bytes) {
 std::string BlockReader::decompress(std::string_view bytes) {
   std::vector<char> plain(ZSTD_DStreamOutSize());
   ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
-  // A full output buffer says that there may be more to come, also when the input is used up.
+  // A full output buffer means that there may be more output, even if the input is used up.
   for (bool more = true; more;) {
     ZSTD_outBuffer out{plain.data(), plain.size(), 0};
     const std::size_t before = in.pos;
@@ -55,7 +74,7 @@ std::string BlockReader::decompress(std::string_view bytes) {
   return "";
 }
 
-std::string BlockReader::finish() {
+std::string BlockReader::end() {
   if (!begun_) {
     begun_ = true;
     if (std::string wrong = parser_->feed(head_); !wrong.empty()) return wrong;

@@ -1,4 +1,4 @@
-// The data accesses of a job's trace, made into an AccessLog batch by batch.
+// Makes an AccessLog of the data accesses in a job's trace, batch by batch.
 #pragma once
 
 #include <cstdint>
@@ -28,27 +28,29 @@ struct JobColumns {
 
 class JobLog {
  public:
-  // At most so many processes and opens.
+  // Largest number of processes, and of opens.
   static constexpr uint32_t most_numbers = 1 << 30;
 
-  // Expects `accesses`, and has room for `most_bytes` of them.
+  // `accesses`: how many are expected. `most_bytes`: memory for accesses.
   JobLog(const trace::Views& views, std::span<const trace::Open> opens, uint64_t accesses,
          uint64_t most_bytes);
 
-  // Takes in the reads and writes. False: there is no room for so many. Throws std::out_of_range
-  // where an access names a process or an open that there cannot be.
+  // Adds the reads and writes. False: they need more memory than allowed. Throws std::out_of_range
+  // if an access names a process or an open that cannot exist.
   bool add(const JobColumns& columns);
 
   AccessLog& log() { return log_; }
-  uint64_t unplaced() const { return unplaced_; }  // left out: no place or no time is known
+  // Accesses left out: their place or time is unknown.
+  uint64_t unplaced() const { return unplaced_; }
 
  private:
   bool has_open(int32_t open) const { return static_cast<std::size_t>(open) < groups_.size(); }
   uint32_t handle(const DataAccess& access, int32_t open);
 
   AccessLog log_;
-  std::vector<uint32_t> groups_;                               // of the opens
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> handles_;  // by process and file, without open
+  std::vector<uint32_t> groups_;  // number of each open's group
+  // By process and file, for accesses without open.
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> handles_;
   uint64_t unplaced_ = 0;
 };
 

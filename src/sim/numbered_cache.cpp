@@ -5,7 +5,7 @@
 namespace forebay::sim {
 namespace {
 
-// Touches ahead of the present one whose page's place and whose frame are fetched.
+// How many touches ahead of the current one frame_of_ and the frame's state are prefetched.
 constexpr std::size_t place_ahead = 24;
 constexpr std::size_t page_ahead = 12;
 

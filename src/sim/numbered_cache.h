@@ -1,6 +1,6 @@
-// The block cache for pages that were numbered before: the policies of the runtime, and an array in
-// the place of the shard's table. It has the hits and evictions of a BlockCache of one shard, some
-// times faster.
+// A block cache for pages that have numbers. It uses the policies of the runtime, and an array
+// instead of the shard's table. Its hits and evictions are those of a BlockCache of one shard; it
+// is several times as fast.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace forebay::sim {
 
 class NumberedCache final : private Candidates {
  public:
-  // For pages with numbers below `pages`. Without frames it holds no page.
+  // The pages have numbers below `pages`. Without frames the cache holds no page.
   NumberedCache(const PolicySpec& policy, uint32_t frames, uint32_t pages);
 
   void access(std::span<const uint32_t> touches);
@@ -32,10 +32,10 @@ class NumberedCache final : private Candidates {
 
   uint32_t frames_;
   uint32_t used_ = 0;
-  std::vector<uint64_t> state_;  // the policy's
+  std::vector<uint64_t> state_;  // of the policy
   std::unique_ptr<Policy> policy_;
-  std::vector<FrameIndex> frame_of_;  // of each page
-  std::vector<uint32_t> page_in_;     // of each frame in use
+  std::vector<FrameIndex> frame_of_;  // per page
+  std::vector<uint32_t> page_in_;     // per frame in use
   int64_t hits_ = 0;
   int64_t misses_ = 0;
   int64_t evictions_ = 0;

@@ -67,7 +67,7 @@ class OracleGeneralParser final : public BlockParser {
   }
 
   BlockTrace& trace_;
-  std::string part_;  // of a record
+  std::string part_;  // the incomplete record at the end of the bytes so far
   uint32_t time_ = 0;
 };
 

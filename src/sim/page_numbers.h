@@ -1,5 +1,5 @@
-// Pages by small numbers, in the order in which they are first touched. Where a cache finds a page
-// is then a place in an array, next to that of the page that was touched before it.
+// Numbers pages in the order of their first touch. A cache then finds a page at a place in an
+// array, next to the page that was touched first before it.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ class PageNumbers {
  public:
   PageNumbers();
 
-  // The page's number; a new one for a page that is not known.
+  // The page's number. A page without a number gets the next one.
   uint32_t of(PageKey key);
   uint32_t count() const { return count_; }
 
  private:
-  // Neighbouring pages lie together, so that a run of them takes one search.
+  // Neighbouring pages share a chunk, so a run of pages takes one search.
   static constexpr int chunk_log2 = 3;
   static constexpr uint32_t none = 0xffffffffu;
   struct Chunk {
-    PageKey key{};  // page: of the chunk
+    PageKey key{};  // its page member is the chunk's number
     uint32_t numbers[1 << chunk_log2];
   };
 
@@ -33,10 +33,10 @@ class PageNumbers {
   uint32_t count_ = 0;
   std::vector<Chunk> chunks_;
   std::vector<uint32_t> table_;  // indices of chunks, open addressing
-  std::size_t last_ = 0;         // the chunk that was asked for last
+  std::size_t last_ = 0;         // index of the latest chunk used
 };
 
-// The number of every touch's page; `pages`: how many there are.
+// The number of each touch's page. `pages` receives how many different pages there are.
 std::vector<uint32_t> numbers_of(std::span<const PageKey> touches, uint32_t* pages);
 
 }  // namespace forebay::sim

@@ -1,4 +1,4 @@
-// How far long work has come, for whoever waits for it in another thread.
+// The progress of long work, for another thread that waits for it.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 namespace forebay::sim {
 
 struct Progress {
-  static constexpr uint64_t step = 1 << 16;  // that work is reported by, roughly
+  static constexpr uint64_t step = 1 << 16;  // touches or accesses between two reports, roughly
 
   void add(uint64_t more) { done.fetch_add(more, std::memory_order_relaxed); }
   std::atomic<uint64_t> done{0};

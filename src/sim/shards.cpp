@@ -3,9 +3,10 @@
 namespace forebay::sim {
 namespace {
 
-// A roomy table is a fifth faster; with policies that keep much, ghosts say, it would take a block
-// beyond 64 bytes.
-constexpr std::size_t little_bytes = 16;  // of a policy, a block
+// Largest state of a policy, in bytes per block, for which the table has more buckets. More buckets
+// make it a fifth faster; with the state of a policy that keeps ghosts, a block would take more
+// than 64 bytes.
+constexpr std::size_t little_bytes = 16;
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// The engine's shards over frames of no memory, on the heap: what the simulated caches have in
-// common.
+// The engine's shards on the heap, over frames without memory for data. All simulated caches use
+// them.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace forebay::sim {
 
 class Shards {
  public:
-  // Of `shape`, frames and shards count. All frames are usable at once.
+  // Uses only the numbers of frames and shards in `shape`. All frames are usable at once.
   Shards(const PolicySpec& policy, const ArenaShape& shape);
 
   BasicShard<FrameSlot>& of(PageKey key) {
@@ -23,7 +23,7 @@ class Shards {
   BasicShard<FrameSlot>& holding(FrameIndex frame) { return shards_[frame / frames_per_shard_]; }
   PageKey key(FrameIndex frame) const { return slots_[frame].key; }
   uint32_t frames() const { return static_cast<uint32_t>(slots_.size()); }
-  // Memory that they take.
+  // Memory in bytes.
   std::size_t bytes() const;
 
  private:

@@ -11,7 +11,7 @@
 namespace forebay::sim {
 namespace {
 
-// Not the hash of the policies' tables.
+// Differs from the hash of the policies' tables.
 uint32_t mark_of(PageKey key) {
   return static_cast<uint32_t>(mix(hash_of(key) + 0x9e3779b97f4a7c15ull) >> 32);
 }
@@ -23,9 +23,21 @@ std::span<const T> part_of(const std::vector<T>& all, const std::vector<std::siz
   return std::span(all).subspan(begin, ends[number] - begin);
 }
 
+Shown shown_to_one_cache(std::vector<PageKey> keys) {
+  Shown shown;
+  shown.ends = {keys.size()};
+  shown.accesses = {keys.size()};
+  shown.keys = std::move(keys);
+  return shown;
+}
+
 }  // namespace
 
-Stream::Stream(Shown shown) : touch_ends_(std::move(shown.ends)) {
+Stream::Stream(Shown shown)
+    : touch_ends_(std::move(shown.ends)),
+      accesses_(std::move(shown.accesses)),
+      past_accesses_(shown.past_accesses),
+      past_bytes_(shown.past_bytes) {
   touches_.reserve(shown.keys.size());
   std::size_t begin = 0;
   for (const std::size_t end : touch_ends_) {
@@ -38,6 +50,8 @@ Stream::Stream(Shown shown) : touch_ends_(std::move(shown.ends)) {
     mark_ends_.push_back(marks_.size());
   }
 }
+
+Stream::Stream(std::vector<PageKey> keys) : Stream(shown_to_one_cache(std::move(keys))) {}
 
 Stream::Cache Stream::cache(std::size_t number) const {
   return {part_of(touches_, touch_ends_, number), part_of(marks_, mark_ends_, number)};
@@ -70,7 +84,7 @@ CacheCounts simulate(const Stream& stream, const PolicySpec& policy,
   CacheCounts sum;
   for (std::size_t c = 0; c < stream.caches(); ++c) {
     const Stream::Cache shown = stream.cache(c);
-    if (frames[c] >= shown.pages()) {  // nothing has to leave
+    if (frames[c] >= shown.pages()) {  // no page is ever evicted
       sum.hits += static_cast<int64_t>(shown.touches.size() - shown.pages());
       sum.misses += shown.pages();
       progress.add(shown.touches.size());

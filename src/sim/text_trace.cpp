@@ -16,7 +16,7 @@ constexpr std::size_t most_fields = 64;
 constexpr std::size_t most_files = 1 << 20;
 constexpr std::size_t most_name_bytes = 4096;
 constexpr uint32_t most_processes = 1 << 24;
-constexpr std::size_t shown_bytes = 40;  // of what is not understood
+constexpr std::size_t shown_bytes = 40;  // of a text that cannot be read
 constexpr double most_seconds = 9e9;
 
 enum Field : uint8_t { time, id, size, process, operation, offset, length, file, fields, ignored };
@@ -26,7 +26,7 @@ struct Named {
   Field field;
 };
 
-// What columns may be called.
+// The names that a column may have.
 constexpr std::array names = {
     Named{"time", time},        Named{"timestamp", time},
     Named{"start", time},       Named{"id", id},
@@ -49,7 +49,7 @@ std::string lower(std::string_view text) {
   return lowered;
 }
 
-// As it can stand in a message.
+// Makes `text` safe to print in a message.
 std::string quoted(std::string_view text) {
   std::string shown = "'";
   for (const char c : text.substr(0, shown_bytes)) shown += c >= ' ' && c <= '~' ? c : '?';
@@ -118,7 +118,8 @@ class TextParser final : public BlockParser {
     return has_[id] ? take_id(values_[id]) : take_access();
   }
 
-  // Divides a line by commas, else by blanks. Nothing is left of a comment or an empty line.
+  // Divides a line at commas, or at blanks if it has no comma. A comment or an empty line has no
+  // parts.
   std::string split(std::string_view line) {
     constexpr std::string_view blank = " \t";
     count_ = 0;
@@ -145,7 +146,7 @@ class TextParser final : public BlockParser {
     return "";
   }
 
-  // The first line tells what the columns are.
+  // Reads from the first line which columns there are.
   std::string begin(bool& named) {
     double number = 0;
     named = !parse(parts_[0], number);
@@ -249,7 +250,7 @@ class TextParser final : public BlockParser {
   }
 
   BlockTrace& trace_;
-  std::string part_;  // of a line
+  std::string part_;  // the incomplete line at the end of the bytes so far
   uint64_t line_ = 0;
   std::vector<Field> columns_;
   std::array<bool, fields> has_{};

@@ -8,7 +8,7 @@ namespace forebay::sim {
 
 namespace {
 
-// Runs that are walked within a page before the rest of it is skipped by a search.
+// After so many runs within one page, a search skips the other runs of the page.
 constexpr int runs_before_search = 16;
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Recorded accesses as touches of pages, in the order in which each cache sees them.
+// Converts recorded accesses to touches of pages, in the order in which each cache sees them.
 //
-// A page that consecutive touches of one handle meet again counts once: the extents of an access,
-// and the accesses that follow it, as long as they stay on the page. The runtime counts likewise.
-// What is long goes past the cache, contiguous piece by piece, by the runtime's rule; what stays on
-// the page of the touch before is served there however long it is.
+// Consecutive touches of one page by one handle count once: by the extents of an access, and by the
+// accesses that follow it on the same page. The runtime counts in the same way. Long contiguous
+// pieces go past the cache, by the runtime's rule. A piece on the page that its handle touched last
+// stays in the cache whatever its length.
 #pragma once
 
 #include <cstdint>
@@ -18,42 +18,43 @@
 
 namespace forebay::sim {
 
-// What a touch takes in memory.
+// Memory of one touch.
 inline constexpr std::size_t touch_bytes = sizeof(PageKey);
 
-// Who has which cache, and what goes past it.
+// Which process uses which cache, and which pieces go past it.
 struct Caches {
   static constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
-  std::vector<uint32_t> of_process;        // each process's cache; empty: all share the first
-  std::vector<int64_t> least_past{never};  // of each cache: so long pieces go past it
+  std::vector<uint32_t> of_process;        // cache of each process; empty: all share the first
+  std::vector<int64_t> least_past{never};  // per cache: pieces of at least so many bytes go past it
 };
 
-// What the caches are shown.
+// The touches that the caches are shown, cache by cache.
 struct Shown {
-  std::vector<PageKey> keys;       // cache by cache
-  std::vector<std::size_t> ends;   // of each cache's keys
-  std::vector<uint64_t> accesses;  // to each cache, with those past it
-  uint64_t past_accesses = 0;      // that went past a cache, wholly or in part
+  std::vector<PageKey> keys;       // keys of all caches, one cache after the other
+  std::vector<std::size_t> ends;   // end of each cache's keys
+  std::vector<uint64_t> accesses;  // accesses to each cache, those that went past it included
+  uint64_t past_accesses = 0;      // accesses that went past a cache, wholly or in part
   uint64_t past_bytes = 0;
 };
 
-// Counts touches, then keeps them, so that memory is taken once and for no more than there are.
+// Counts the touches first and keeps them in a second pass, so that exactly the memory needed is
+// taken.
 class TouchRecorder {
  public:
   TouchRecorder(int64_t page_bytes, uint64_t most, const Caches& caches);
 
-  // What follows belongs to one access, by this process.
+  // Begins an access by this process. The calls of touch() that follow belong to it.
   void begin(uint32_t process);
-  // Touches the pages of bytes [offset, end) of a file, but for the first where `last_page` (of who
-  // touches) is the same, or goes past the cache. False: these would be more touches than there may
-  // be.
+  // Touches the pages of bytes [offset, end) of a file, unless the piece goes past the cache.
+  // `last_page` is the page that the handle touched last; if the first page is the same, it is not
+  // touched again. False: there would be more than `most` touches.
   bool touch(uint32_t file, int64_t offset, int64_t end, int64_t* last_page);
-  // Whether what was touched last went past the cache.
+  // Whether the last piece went past the cache.
   bool went_past() const { return went_past_; }
-  // Whether a piece within a page may go past the cache.
+  // Whether a piece within one page may go past the cache.
   bool may_pass_within_page() const { return least_past_ <= page_bytes_; }
-  // From now on touches go to `shown`, as many as `counted` has met.
+  // From now on stores touches in `shown`, which gets room for the touches of `counted`.
   void keep(const TouchRecorder& counted, Shown* shown);
 
   int64_t page_bytes() const { return page_bytes_; }
@@ -65,24 +66,25 @@ class TouchRecorder {
   int64_t page_bytes_;
   uint64_t most_;
   uint64_t count_ = 0;
-  std::vector<std::size_t> counts_;  // of each cache; where keys are kept, the next one's place
-  uint32_t cache_ = 0;               // of the access under way
+  std::vector<std::size_t> counts_;  // touches per cache; while keys are kept, the place of the
+                                     // next key
+  uint32_t cache_ = 0;               // cache of the current access
   int64_t least_past_ = Caches::never;
   bool went_past_ = false;
-  bool counted_past_ = false;  // the access under way
+  bool counted_past_ = false;  // the current access is counted in past_accesses
   Shown* shown_ = nullptr;
 };
 
-// The extents of one access. False as TouchRecorder::touch.
+// Touches the pages of one access. False: as TouchRecorder::touch.
 bool touch_access(const AccessLog& log, const DataAccess& access, int64_t* last_page,
                   TouchRecorder& recorder);
 
-// Every process's own accesses, in the order of their starts. False: they are more than `most`.
-// Each access is met twice; so is `progress` told of it.
+// The touches of all processes' own accesses, by start. False: there are more than `most`.
+// `progress` counts each access twice.
 bool original_touches(const AccessLog& log, int64_t page_bytes, const Caches& caches, uint64_t most,
                       Shown& shown, Progress& progress);
 
-// Calls walk(recorder) to count and again to keep. False: walk() said so.
+// Calls walk(recorder) twice: to count and to keep. False: walk() returned false.
 template <typename Walk>
 bool record(int64_t page_bytes, const Caches& caches, uint64_t most, Shown& shown, Walk walk) {
   TouchRecorder counter(page_bytes, most, caches);

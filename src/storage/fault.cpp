@@ -7,7 +7,7 @@
 namespace forebay {
 namespace {
 
-// The beginning of the segments, as many bytes as allowed.
+// The first `bytes` bytes of the segments.
 std::vector<iovec> first_bytes(std::span<const iovec> segments, int64_t bytes) {
   std::vector<iovec> out;
   for (const iovec& segment : segments) {

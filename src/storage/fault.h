@@ -1,5 +1,5 @@
-// System calls that fail on request, to find out what a program makes of it: the Nth call of a kind
-// once or for ever, transfers cut short, a disk that is full.
+// System calls that fail on request, to test how a program handles it: the Nth call of a kind
+// (once, or from then on), shortened transfers, a full disk.
 #pragma once
 
 #include <array>
@@ -14,27 +14,27 @@ namespace forebay {
 enum class Call : uint8_t { open, close, pwritev, preadv, fsync, size };
 inline constexpr int call_kinds = 6;
 
-// Thread rule: any member from any thread. What is asked for last is added to what was asked
-// before.
+// Thread rule: any member from any thread. Requested faults add up.
 class FaultInjector final : public SystemCalls {
  public:
   explicit FaultInjector(SystemCalls& below = SystemCalls::real()) : below_(below) {}
 
   // The nth call from now (1: the next one) of this kind fails with `error` without any effect.
   void fail_once(Call call, int64_t nth, int error);
-  // So do all after it.
+  // The same for all calls after it.
   void fail_from(Call call, int64_t nth, int error);
   // No transfer moves more than this many bytes.
   void shorten(int64_t bytes);
-  // Nothing can be written at or beyond this file offset: ENOSPC, after a short write up to it.
+  // Nothing can be written at or beyond this file offset: a write is cut short there, then fails
+  // with ENOSPC.
   void fill_disk_at(int64_t offset);
-  // No faults from here on.
+  // Removes all faults.
   void heal();
 
-  int64_t calls(Call call) const;  // made so far, failed ones included
+  int64_t calls(Call call) const;  // so far, failed ones included
 
   int open(const char* path, int flags) override;
-  int close(int descriptor) override;  // a failing close closes all the same, as in Linux
+  int close(int descriptor) override;  // a failing close still closes, as in Linux
   ssize_t pwritev(int descriptor, const iovec* segments, int count, int64_t offset) override;
   ssize_t preadv(int descriptor, const iovec* segments, int count, int64_t offset) override;
   int fsync(int descriptor) override;
@@ -43,14 +43,14 @@ class FaultInjector final : public SystemCalls {
  private:
   struct Fault {
     Call call;
-    int64_t first;  // number of the first call that fails, counted from the injector's beginning
+    int64_t first;  // counted from the creation of the injector
     int64_t last;
     int error;
   };
   static constexpr int64_t unlimited = INT64_MAX;
 
   void add(Call call, int64_t nth, bool for_ever, int error);
-  bool fails(Call call);  // counts the call; if it fails, errno is set
+  bool fails(Call call);  // counts the call; sets errno if the call fails
   int64_t allowed(bool writing, int64_t offset) const;
 
   SystemCalls& below_;

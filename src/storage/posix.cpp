@@ -16,12 +16,12 @@
 namespace forebay {
 namespace {
 
-// Requests of a list are issued concurrently where there are several large ones, or where they have
-// lately taken so long that storage must have been waited for.
+// Requests of a list are issued concurrently if several are large, or if recent ones took so long
+// that they must have waited for storage.
 constexpr int64_t concurrent_from_bytes = 256 << 10;
 constexpr auto concurrent_from_each = std::chrono::microseconds(250);
-// With the caller, four requests are under way at a time: enough to overlap the round trips to a
-// few servers, and few enough not to crowd a node whose ranks all commit at once.
+// Together with the caller, four requests are in progress at a time: enough to overlap the round
+// trips to a few servers, and few enough not to overload a node whose ranks all commit at once.
 constexpr int helper_threads = 3;
 
 using Clock = std::chrono::steady_clock;
@@ -32,13 +32,13 @@ int64_t length_of(const Request& request) {
   return length;
 }
 
-// Walks a request's segments as vectors of at most IOV_MAX entries; segments that touch in memory
+// Walks a request's segments as vectors of at most IOV_MAX entries. Segments adjacent in memory
 // become one entry.
 class SegmentCursor {
  public:
   explicit SegmentCursor(std::span<const Segment> segments) : segments_(segments) {}
 
-  // Entries for what comes next; empty at the end of the request.
+  // The entries of the next transfer; empty at the end of the request.
   std::span<const iovec> vectors() {
     std::size_t count = 0;
     int64_t skipped = consumed_;
@@ -77,12 +77,12 @@ class SegmentCursor {
   }
 
   std::span<const Segment> segments_;
-  std::size_t first_ = 0;  // first segment not wholly transferred
-  int64_t consumed_ = 0;   // bytes of it that are
+  std::size_t first_ = 0;  // first segment that is not complete
+  int64_t consumed_ = 0;   // bytes transferred of that segment
   std::array<iovec, IOV_MAX> vectors_;
 };
 
-// What became of one request.
+// The result of one request.
 struct Outcome {
   Status status;
   int64_t transferred = 0;
@@ -127,7 +127,7 @@ class PosixStorage final : public Storage {
 
   SystemCalls& calls_;
   const int descriptor_;
-  std::atomic<Clock::duration> request_time_{};  // moving average, of those in lists
+  std::atomic<Clock::duration> request_time_{};  // moving average over requests in lists
   std::atomic<int> flush_error_{0};              // errno of the first fsync that failed
   Workers workers_{helper_threads};
 };
@@ -186,7 +186,7 @@ Outcome PosixStorage::put(const Request& request) {
     ++outcome.syscalls;
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
-      // No progress without a reason given must not become an endless loop.
+      // A write without progress and without an error must not become an endless loop.
       outcome.status = Status::from_errno(written < 0 ? errno : EIO, offset);
       return outcome;
     }
@@ -209,21 +209,21 @@ Outcome PosixStorage::get(const Request& request) {
       outcome.status = Status::from_errno(errno, offset);
       return outcome;
     }
-    if (count == 0) return outcome;  // only this, not a short read, says end of file
+    if (count == 0) return outcome;  // only this, not a short read, means end of file
     outcome.transferred += count;
     cursor.advance(count);
   }
   return outcome;
 }
 
-// Linux reports a failed write-back once per open descriptor and then says success, although the
-// bytes are lost: the failure is kept.
+// Linux reports a failed write-back once per open descriptor and then reports success, although the
+// bytes are lost. So the failure is kept.
 Status PosixStorage::flush() {
   int result = 0;
   do {
     result = calls_.fsync(descriptor_);
   } while (result != 0 && errno == EINTR);
-  if (result != 0 && errno != EINVAL) {  // EINVAL: the file has nothing that could be flushed
+  if (result != 0 && errno != EINVAL) {  // EINVAL: the file cannot be flushed
     int none = 0;
     flush_error_.compare_exchange_strong(none, errno);
   }

@@ -1,5 +1,5 @@
-// Storage "posix": a file reached by pwritev and preadv. Takes no lock of any kind (closing any
-// descriptor would drop the process's own) and never reads in order to write.
+// Storage "posix": a file accessed by pwritev and preadv. It takes no file locks (closing any
+// descriptor of the file would drop the program's own locks) and never reads in order to write.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace forebay {
 
-// Opens the file `path` names, which must exist. `calls` must outlive the storage.
+// Opens the existing file `path`. `calls` must outlive the storage.
 OpenedStorage open_posix_with(SystemCalls& calls, const std::string& path, bool readable,
                               bool writable);
 
-// The same with the operating system's own calls.
+// The same with the operating system's calls.
 OpenedStorage open_posix(const std::string& path, bool readable, bool writable);
 
 }  // namespace forebay

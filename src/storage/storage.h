@@ -1,5 +1,6 @@
-// Where committed bytes live. One file per storage, one line in storages(); behind this interface
-// stand the real file (posix), the MPI library's own file (mpi) and a fault-injecting variant.
+// Where committed bytes are stored. There is one file per storage, and one line in storages().
+// Implementations: the real file (posix), the MPI library's own file (mpi), and a fault-injecting
+// variant.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 
 namespace forebay {
 
-// One contiguous file extent and the memory segments that make it up, in order.
+// One contiguous file extent, and the memory segments whose bytes form it, in order.
 struct Segment {
   std::byte* memory;
   int64_t length;
@@ -34,19 +35,20 @@ struct StorageCounters {
 class Storage {
  public:
   virtual ~Storage() = default;
-  // Hands down a list of requests (ascending, disjoint), concurrently where that helps; returns
-  // when all are done. EINTR and short writes are continued. The first failure is returned, with
-  // its offset; the others are still attempted.
+  // Writes a list of requests (ascending, disjoint), concurrently if that helps, and returns when
+  // all are done. Continues after EINTR and short writes. Returns the first failure, with its
+  // offset; the other requests are still attempted.
   virtual Status write(std::span<const Request> requests, StorageCounters& counters) = 0;
-  // Reads requests; transferred[i] = bytes of request i that the file holds (short at end of file).
+  // Reads requests. transferred[i]: bytes of request i that the file has (fewer at the end of
+  // file).
   virtual Status read(std::span<const Request> requests, std::span<int64_t> transferred,
                       StorageCounters& counters) = 0;
   virtual Status size(int64_t* bytes) = 0;
-  // When the file was last written to, by the file system's clock, nanoseconds; 0: not to be had.
+  // When the file was last written to, by the file system's clock, in nanoseconds; 0: unknown.
   virtual int64_t modified_ns() { return 0; }
-  // Its calls are answered from this node's memory, by the kernel's cache of a local file system.
+  // Whether calls are served from this node's memory, by the kernel's cache of a local file system.
   virtual bool local() { return false; }
-  virtual Status flush() = 0;  // fsync; a failure is never retried into success
+  virtual Status flush() = 0;  // fsync; a failure is never hidden by a retry
 };
 
 struct OpenedStorage {
@@ -54,13 +56,13 @@ struct OpenedStorage {
   Status status;
 };
 
-// Opens a file's storage; `status` says why where there is none.
+// Opens a file's storage. Without a storage, `status` gives the reason.
 using StorageOpener = std::function<OpenedStorage(bool readable, bool writable)>;
 
 struct StorageSpec {
   const char* name;
   const char* meaning;
-  // nullptr where the storage needs the MPI library and is opened by src/mpiio.
+  // nullptr: the storage needs the MPI library, and src/mpiio opens it.
   OpenedStorage (*open)(const std::string& path, bool readable, bool writable);
 };
 

@@ -1,4 +1,4 @@
-// The table of storages. Options, tests and documentation take theirs from it.
+// The table of storages. Options, tests and documentation use it.
 #include "storage/posix.h"
 #include "storage/storage.h"
 

@@ -15,7 +15,7 @@ int SystemCalls::open(const char* path, int flags) { return ::open(path, flags);
 
 int SystemCalls::close(int descriptor) { return ::close(descriptor); }
 
-// One segment costs the kernel less without a list.
+// The calls without a list are cheaper for the kernel if there is one segment.
 ssize_t SystemCalls::pwritev(int descriptor, const iovec* segments, int count, int64_t offset) {
   if (count == 1) return ::pwrite(descriptor, segments->iov_base, segments->iov_len, offset);
   return ::pwritev(descriptor, segments, count, offset);

@@ -1,5 +1,5 @@
-// The system calls that storage makes, behind one interface: the operating system's own, or a
-// decorator that makes them fail (fault.h). Results and errno are as in POSIX.
+// The system calls of storage behind one interface: the operating system's own, or a decorator that
+// makes them fail (fault.h). Results and errno are as in POSIX.
 #pragma once
 
 #include <sys/types.h>
@@ -20,7 +20,8 @@ class SystemCalls {
   virtual int fsync(int descriptor);
   virtual int64_t size(int descriptor);         // fstat's st_size, or -1
   virtual int64_t modified_ns(int descriptor);  // fstat's st_mtim, or 0
-  virtual bool local(int descriptor);           // by fstatfs: a file system of this node's own
+  virtual bool local(int descriptor);  // by fstatfs: whether the file system belongs to this node
+                                       // alone
 
   static SystemCalls& real();
 };

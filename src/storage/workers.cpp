@@ -7,7 +7,7 @@ namespace forebay {
 
 Workers::~Workers() {
   if (forked()) {
-    // Destroying a condition variable waits for its waiters, and the child has none of them.
+    // Destroying a condition variable waits for its waiters, which the child does not have.
     static_cast<void>(changed_.release());
     return;
   }
@@ -20,7 +20,8 @@ Workers::~Workers() {
   for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
 }
 
-// A child has the locks as some thread of its parent left them; it touches none of them.
+// In a forked child the locks are as some thread of the parent left them, so the child touches none
+// of them.
 bool Workers::forked() const { return owner_ != 0 && owner_ != getpid(); }
 
 void Workers::run(std::size_t parts, const std::function<void(std::size_t)>& part) {

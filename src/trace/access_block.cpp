@@ -23,7 +23,7 @@ enum Stream : uint8_t {
   shortfalls,
   completions,
   sequences,
-  gap_symbols,  // with Times::histogram: both histograms
+  gap_symbols,  // with Times::histogram these hold both histograms
   gap_bits,
   duration_symbols,
   duration_bits,
@@ -35,8 +35,8 @@ constexpr std::size_t most_varint_bytes = 10;
 constexpr std::size_t symbols = 256;
 constexpr uint64_t completed_at_end = 0, completion_unknown = 1, completed_at = 2, told_apart = 3;
 
-// What the next access to a file is expected to be like. Sums wrap: any number can be predicted
-// from any other.
+// The state from which the next access to a file is predicted. Sums wrap around, so any number can
+// be predicted from any other.
 struct FileState {
   uint64_t position = 0;
   uint64_t stride = 0;
@@ -63,12 +63,13 @@ class FileStates {
   }
 
  private:
-  std::map<uint32_t, FileState> states_;  // a hash map's numbers could be chosen to collide
+  // Ordered: a file could choose numbers that collide in a hash map.
+  std::map<uint32_t, FileState> states_;
   uint32_t last_file_ = 0;
   FileState* last_ = nullptr;
 };
 
-// Times may run backwards where accesses were put together from several clocks.
+// Times may run backwards: the accesses may come from several clocks.
 struct TimeColumns {
   std::vector<uint64_t> gaps, durations;
   bool backwards = false;
@@ -124,7 +125,7 @@ bool counted(ByteReader& reader, uint32_t of, std::vector<uint64_t>& counts) {
   return reader.ok() && sum_of == of;
 }
 
-// Every number of a stream must have been used.
+// Decodes the numbers of a stream, all of which must be used.
 class Column {
  public:
   explicit Column(const Bytes& stream) : reader_(stream) {}

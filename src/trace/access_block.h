@@ -1,6 +1,6 @@
-// A block of accesses of one thread as bytes: by columns, each predicted from what came before,
-// coded and compressed by itself. Blocks know nothing of each other, so that any of them may be
-// missing. docs/trace-format.md describes the bytes.
+// Encodes and decodes one block: accesses of one thread, by columns. Each number is predicted from
+// the ones before it; each column is compressed by itself. Blocks are independent, so any of them
+// may be missing. docs/trace-format.md describes the bytes.
 #pragma once
 
 #include <memory>
@@ -17,9 +17,9 @@ namespace forebay::trace {
 
 inline constexpr uint32_t most_accesses = 1 << 16;  // in a block
 
-// What the times of a block's accesses are folded into.
+// The times of a block's accesses, as counts.
 struct TimeHistogram {
-  std::vector<uint64_t> gaps, durations;  // counts by Magnitude's symbol
+  std::vector<uint64_t> gaps, durations;  // number of times per symbol of Magnitude
 };
 
 class BlockEncoder {
@@ -29,13 +29,13 @@ class BlockEncoder {
   BlockEncoder(const BlockEncoder&) = delete;
   BlockEncoder& operator=(const BlockEncoder&) = delete;
 
-  // Appends at most most_accesses, in the order of their calls. False: there is no memory.
+  // Appends the accesses, at most most_accesses, in the order of their calls. False: no memory.
   bool encode(std::span<const Access> accesses, Times times, Bytes& bytes);
 
  private:
   bool add_stream(ByteView stream, Bytes& bytes);
   ZSTD_CCtx_s* context_;
-  Bytes packed_;  // of one stream
+  Bytes packed_;  // the stream being compressed
 };
 
 class BlockDecoder {
@@ -45,9 +45,9 @@ class BlockDecoder {
   BlockDecoder(const BlockDecoder&) = delete;
   BlockDecoder& operator=(const BlockDecoder&) = delete;
 
-  // Appends `count` accesses of a thread; "" or what is wrong with the bytes, and then nothing is
-  // appended. Accesses whose times were folded begin and end at the block's start; `folded` (may be
-  // null) gets their histogram.
+  // Appends `count` accesses of a thread. Returns "" or what is wrong with the bytes; then nothing
+  // is appended. Folded accesses begin and end at the start of the block; `folded` (may be nullptr)
+  // receives their histogram.
   std::string decode(ByteView bytes, uint32_t count, uint32_t thread, Accesses& accesses,
                      TimeHistogram* folded = nullptr);
 

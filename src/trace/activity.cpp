@@ -67,7 +67,7 @@ void Activity::make_room(int64_t first_ns, int64_t last_ns) {
   first_ns_ = std::min(first_ns_, first_ns);
   last_ns_ = std::max(last_ns_, last_ns);
   if (first_ns_ > last_ns_) return;
-  // Halved first: the difference of any two times may need more than 64 bits.
+  // Halves before it subtracts: the difference of two times may need more than 64 bits.
   while ((last_ns_ >> (shift_ + 1)) - (first_ns_ >> (shift_ + 1)) >= most_steps / 2) double_steps();
 }
 
@@ -137,7 +137,7 @@ std::vector<Stretch> Activity::stretches(int64_t pause_ns) const {
   const int64_t pause_steps = std::max<int64_t>(1, pause_ns >> shift_);
   for (const auto& [key, cells] : cells_) {
     uint64_t going_on = 0;
-    int64_t idle_since = 0;  // the step after the last with an access
+    int64_t idle_since = 0;  // one past the last step with an access
     Stretch* stretch = nullptr;
     for (const auto& [step, one] : cells) {
       if (stretch == nullptr || (going_on == 0 && step - idle_since >= pause_steps)) {

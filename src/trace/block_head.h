@@ -1,4 +1,4 @@
-// What begins a trace file, and what begins each of its blocks.
+// The head of a trace file, and the head of each block in it.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 namespace forebay::trace {
 
 enum class BlockKind : uint32_t {
-  process = 1,  // names and values: who recorded this
+  process = 1,  // names and values that describe the process
   file = 2,     // one open
   view = 3,     // one file view
   accesses = 4,
-  end = 5,  // the last: what was recorded in all, and what was lost
+  end = 5,  // the last block: numbers of recorded and of lost accesses
   completions = 6,
 };
 
@@ -25,14 +25,14 @@ inline constexpr std::size_t block_head_bytes = 32;
 
 struct BlockHead {
   BlockKind kind;
-  uint32_t number;  // of the block in its file, from 0
+  uint32_t number;  // of the block in its file, counted from 0
   uint32_t count;   // of accesses
   uint32_t thread;
   uint32_t payload_bytes;
   uint32_t payload_checksum;
 
   void write(Bytes& bytes) const;
-  // From block_head_bytes bytes. False: no such head stands there.
+  // Reads block_head_bytes bytes. False: they are no head of a block.
   bool read(ByteView bytes);
 };
 

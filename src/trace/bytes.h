@@ -1,5 +1,5 @@
-// Numbers as bytes: little-endian, and of variable length (LEB128). Reading never leaves the bytes
-// given; after the first that are missing or wrong every read returns 0 and ok() is false.
+// Numbers as bytes: little-endian, or of variable length (LEB128). A ByteReader never reads beyond
+// its bytes. After the first missing or wrong byte every read returns 0, and ok() is false.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ inline int64_t unzigzag(uint64_t value) {
   return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
 }
 
-// Both wrap: any number can be told from any other.
+// Both wrap around, so that any number can be predicted from any other.
 inline int64_t difference(uint64_t a, uint64_t b) { return static_cast<int64_t>(a - b); }
 inline uint64_t sum(uint64_t a, int64_t b) { return a + static_cast<uint64_t>(b); }
 
@@ -101,7 +101,7 @@ class ByteReader {
   bool ok_ = true;
 };
 
-// CRC-32C (Castagnoli), of bytes that continue those of `before`.
+// The CRC-32C (Castagnoli) of `bytes` after bytes whose CRC-32C is `before`.
 uint32_t crc32c(ByteView bytes, uint32_t before = 0);
 
 }  // namespace forebay::trace

@@ -12,10 +12,10 @@ namespace {
 constexpr uint32_t no_access = std::numeric_limits<uint32_t>::max();
 constexpr uint32_t never = std::numeric_limits<uint32_t>::max();
 constexpr std::size_t piece = 1 << 14;
-constexpr std::size_t most_examples = 8;         // of each separation
-constexpr std::size_t most_sharing_sets = 1024;  // of processes that share bytes
+constexpr std::size_t most_examples = 8;         // per separation
+constexpr std::size_t most_sharing_sets = 1024;  // sets of processes that share bytes
 
-// Times of damaged files may be anything.
+// Wraps around: times of damaged files may be anything.
 int64_t minus(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
@@ -45,7 +45,7 @@ void ConflictFinder::merge(ConflictFinder&& other) {
       if (kept || !one.continued) kept = access(one);
     }
   }
-  // What was cut is counted there, too.
+  // An access that was cut in the other finder is counted there, too.
   if (other.cut_ && !kept) --left_out_;
   if (kept) cut_ = other.cut_;
   left_out_ += other.left_out_;
@@ -177,7 +177,7 @@ Conflicts ConflictFinder::finish(const Order& order) {
   return found;
 }
 
-// Accesses to bytes that no other process touches conflict with none.
+// Keeps the accesses to shared bytes; other accesses conflict with none.
 void ConflictFinder::keep_shared(const std::vector<ByteRange>& ranges, const Order& order) {
   const auto shared = [&](const FileAccess& access) {
     const auto after =
@@ -206,8 +206,8 @@ void ConflictFinder::keep_shared(const std::vector<ByteRange>& ranges, const Ord
   }
 }
 
-// Goes through the accesses by their times, as far as these agree with what is known of their
-// order: none comes before one that it is known to follow.
+// Goes through the accesses by time. Order::place moves times, so that no access comes before one
+// that it is known to follow.
 void ConflictFinder::sweep(Conflicts& found) {
   std::stable_sort(accesses_.begin(), accesses_.end(), [](const Placed& a, const Placed& b) {
     return a.at.time_ns != b.at.time_ns ? a.at.time_ns < b.at.time_ns : a.at.rank < b.at.rank;
@@ -216,7 +216,8 @@ void ConflictFinder::sweep(Conflicts& found) {
   for (uint32_t i = 0; i < accesses_.size(); ++i) look(i, found);
 }
 
-// Where the stretch that begins at `at`, or after it, is; one that reaches over it is cut in two.
+// The stretch that begins at `at`, or the first one after it. Cuts a stretch that reaches across
+// `at` in two.
 ConflictFinder::Map::iterator ConflictFinder::cut(int64_t at) {
   auto after = touched_.lower_bound(at);
   if (after == touched_.begin()) return after;
@@ -246,7 +247,7 @@ void ConflictFinder::look(uint32_t number, Conflicts& found) {
   fill_hole(access.end);
 }
 
-// What the access meets in the stretch at `offset`, all of which it touches.
+// Compares the access with those to the stretch at `offset`, all of which it touches.
 void ConflictFinder::look(uint32_t number, int64_t offset, Touched& touched, Conflicts& found) {
   const bool writes = accesses_[number].access.writes;
   if (touched.write != no_access) conflict(touched.write, number, offset, touched.end, found);
@@ -267,7 +268,7 @@ void ConflictFinder::read_on(Touched& touched, uint32_t number) {
     touched.others = read_after_;
     return;
   }
-  if (touched.others.use_count() == 1) {  // nobody else's
+  if (touched.others.use_count() == 1) {  // no other stretch shares it
     add(*touched.others, number);
     return;
   }
@@ -278,8 +279,9 @@ void ConflictFinder::read_on(Touched& touched, uint32_t number) {
   read_after_ = std::move(others);
 }
 
-// What comes before this write need not be looked at any more: whoever comes after the write comes
-// after that, too. Nor need what was found in conflict with it: the bytes are not safe.
+// Forgets accesses before this write that need no more comparison: whatever follows the write also
+// follows the accesses that are known to precede it, and an access in conflict with the write has
+// been reported. Keeps accesses of the write's own process that are not known to precede it.
 void ConflictFinder::write_on(Touched& touched, uint32_t number) const {
   std::shared_ptr<Others> kept;
   const auto keep = [&](uint32_t other) {
@@ -316,11 +318,12 @@ void ConflictFinder::conflict(uint32_t first, uint32_t second, int64_t offset, i
   const Placed &one = accesses_[first], &other = accesses_[second];
   if (one.access.process == other.access.process) return;
   const Separation apart = separation(one, other);
-  // What was read before cannot change any more.
+  // A write that is known to follow a read cannot change what was read.
   if (!one.access.writes && apart >= Separation::order) return;
   const auto index = static_cast<std::size_t>(apart);
   found.bytes[index] += static_cast<uint64_t>(end - offset);
-  if (std::exchange(met_[first], second) == second) return;  // another stretch of theirs
+  // The pair was counted for another stretch.
+  if (std::exchange(met_[first], second) == second) return;
   const uint64_t before = found.counts[index]++;
   if (before < most_examples)
     found.examples.push_back({one.access, other.access, offset, end, apart});
@@ -350,8 +353,9 @@ const ConflictFinder::Handle* ConflictFinder::handle_of(const FileAccess& access
   return found == handles_.end() ? nullptr : &found->second;
 }
 
-// Whether the first's thread released the file after its access, and the second's acquired it
-// after that and before its own. The earliest of those and the latest of these tell.
+// Whether the first thread released the file after its access, and the second thread then acquired
+// it before its own access. It suffices to compare the earliest such release with the latest such
+// acquire.
 bool ConflictFinder::handed_over(const std::vector<uint32_t>& releases,
                                  const std::vector<uint32_t>& acquires, const Placed& first,
                                  const Placed& second) const {

@@ -1,8 +1,10 @@
-// Conflicting accesses of a file: of different processes, to the same bytes, one of them a write.
-// What the second one finds depends on what keeps them apart (MPI 4.1, section 14.6).
+// Conflicting accesses of a file: accesses of different processes to the same bytes, at least one
+// of them a write. What the second access finds in the file depends on what separates the two (MPI
+// 4.1, section 14.6).
 //
-// That is what the program makes sure of, as far as it was recorded (trace/order.h). Accesses that
-// only the times of this run keep apart may come in another order in the next.
+// The separation is what the program guarantees, as far as the trace recorded it (trace/order.h).
+// If only the times of this run separate two accesses, they may come in the other order in the next
+// run.
 #pragma once
 
 #include <array>
@@ -18,31 +20,32 @@
 
 namespace forebay::trace {
 
-// In the order of what they are worth.
+// What separates two accesses, from the weakest to the strongest.
 enum class Separation : uint8_t {
   none,    // they overlap in time, and nothing is known to order them
-  chance,  // the first had ended when the second began, and nothing is known to order them
-  order,   // the first comes before the second, whatever their times
-  synced,  // besides, the first's process synced or closed the file in between, and after that the
-           // second's synced or opened it, by the very opens that they access it by
-  reopened,  // the same by closing and opening
+  chance,  // the first ended before the second began, but nothing is known to order them
+  order,   // the first comes before the second in every run
+  // Besides, the first process synced or closed the file after its access, and after that the
+  // second process synced or opened it before its own, by the opens of these accesses.
+  synced,
+  reopened,  // the same by close and open
 };
 inline constexpr std::size_t separations = 5;
 
-// When all bytes of an access were moved.
+// When all bytes of an access had been moved.
 enum class Ending : uint8_t {
-  with_call,
-  later,    // its request was complete at end_ns
-  unknown,  // its request was never seen complete; end_ns is that of the call
+  with_call,  // when the call returned
+  later,      // at end_ns, when its request was complete
+  unknown,    // at an unknown time after end_ns, when the call returned
 };
 
 struct FileAccess {
   uint32_t process = 0;
-  uint32_t thread = 0;  // of the process
-  int32_t open = -1;    // by which it has the file
-  uint32_t moment = 0;  // of the thread (Order::moment)
+  uint32_t thread = 0;  // within the process
+  int32_t open = -1;    // number of the open used for the access
+  uint32_t moment = 0;  // within the thread (Order::moment)
   bool writes = false;
-  bool continued = false;  // another run of the access before
+  bool continued = false;  // another run of bytes of the access before
   Ending ending = Ending::with_call;
   int64_t offset = 0;
   int64_t end = 0;  // one past the last byte
@@ -50,7 +53,7 @@ struct FileAccess {
   int64_t end_ns = 0;
 };
 
-// What an open does that hands bytes over: a moment of its thread (Order::mark).
+// A sync, open or close of a file by one thread, as a moment of that thread (Order::mark).
 struct FileMoment {
   uint32_t process = 0;
   uint32_t thread = 0;
@@ -60,67 +63,68 @@ struct FileMoment {
 
 struct Conflict {
   FileAccess first, second;
-  int64_t offset = 0;  // of what both touch
+  int64_t offset = 0;  // of the bytes that both access
   int64_t end = 0;
   Separation separation = Separation::none;
 };
 
 struct Conflicts {
-  std::array<uint64_t, separations> counts{};  // of pairs
+  std::array<uint64_t, separations> counts{};  // pairs of accesses
   std::array<uint64_t, separations> bytes{};
   std::vector<Conflict> examples;  // the first few of each separation
-  uint64_t accesses_left_out = 0;  // for want of room
-  Sharing sharing;                 // of those that were not left out, reads too
+  uint64_t accesses_left_out = 0;  // because no room was left
+  Sharing sharing;                 // of all accesses that were not left out, reads included
 };
 
 class ConflictFinder {
  public:
-  // At most so many runs of bytes are kept, some 100 bytes each; then, as they come, accesses are
-  // left out.
+  // Keeps at most `most` runs of bytes, about 100 bytes of memory each. Later accesses are left
+  // out.
   explicit ConflictFinder(uint64_t most) : most_accesses_(most) {}
 
-  // False: it is left out. Further runs of the same access then need not be told.
+  // False: the access is left out, and its further runs need not be added.
   bool access(const FileAccess& access);
   void sync(const FileMoment& moment);
   void open(const FileMoment& moment);
   void close(const FileMoment& moment);
 
-  // Takes what was told to another, as if it had been told here.
+  // Takes over the accesses of another finder, as if they had been added here.
   void merge(ConflictFinder&& other);
 
-  // What was told as bytes, and back into a finder that was told nothing. False: they are none.
+  // Writes the finder's accesses as bytes; reads them into an empty finder. False: the bytes are no
+  // accesses.
   void write(ByteWriter& writer) const;
   bool read(ByteReader& reader);
 
-  // Of all that was told, by an order that is resolved. There is nothing afterwards.
+  // Finds the conflicts of all accesses. `order` must be resolved. The finder is empty afterwards.
   Conflicts finish(const Order& order);
 
  private:
-  // Of one open, used by one thread: what hands its writes over, and what lets it see those of
-  // others; moments, ascending.
+  // One open as used by one thread. The moments, ascending, at which it hands its writes over to
+  // other processes (closes, syncs), or begins to see theirs (opens, syncs).
   struct Handle {
     std::vector<uint32_t> closes, closes_and_syncs, opens, opens_and_syncs;
   };
   // By process, thread and open.
   using Handles = std::map<std::tuple<uint32_t, uint32_t, int32_t>, Handle>;
 
-  // An access that may conflict, and where it stands among the others.
+  // An access that may conflict, and its place in the order of all threads.
   struct Placed {
     FileAccess access;
     Order::Place at;
-    uint32_t ended;  // the last moment in which it may not have been complete
+    uint32_t ended;  // the last moment of its thread at which it may still be incomplete
   };
-  // Accesses by their numbers: of a thread one read and one write at most, those that end last.
+  // Numbers of accesses: per thread at most one read and one write, the ones that end last.
   struct Others {
     std::vector<uint32_t> accesses;  // by thread
-    bool writes = false;             // any of them
+    bool writes = false;             // at least one is a write
   };
-  // Bytes that the same accesses touched last.
+  // A stretch of bytes with the same latest accesses.
   struct Touched {
     int64_t end;
-    uint32_t write;  // or no_access
-    // Reads since then; and earlier accesses of the write's own process that nothing orders before
-    // it. Stretches that are touched alike share them.
+    uint32_t write;  // the latest write, or no_access
+    // The reads since then, and earlier accesses of the writing process that are not ordered before
+    // the write. Stretches with the same accesses share one list.
     std::shared_ptr<Others> others;
   };
   using Map = std::map<int64_t, Touched>;
@@ -141,18 +145,20 @@ class ConflictFinder {
   Map::iterator cut(int64_t at);
 
   uint64_t most_accesses_;
-  std::vector<std::vector<FileAccess>> told_;  // pieces, so that none is copied as they grow
+  // In pieces, so that nothing is copied when more is added.
+  std::vector<std::vector<FileAccess>> told_;
   uint64_t told_count_ = 0;
-  bool writes_ = false;  // some access
-  bool cut_ = false;     // the last that is kept has further runs that were left out
+  bool writes_ = false;  // at least one access writes
+  bool cut_ = false;     // the last kept access has further runs that were left out
   uint64_t left_out_ = 0;
   Handles handles_;
-  // While it finishes.
+  // Used only while finish() runs.
   const Order* order_ = nullptr;
-  std::vector<Placed> accesses_;  // of those told, those that may conflict
+  std::vector<Placed> accesses_;  // those accesses that may conflict
   Map touched_;
-  std::shared_ptr<Others> read_before_, read_after_;  // of the last stretch that was read
-  std::vector<uint32_t> met_;  // of each access, the last with which it was found in conflict
+  // List of the last stretch before and after a read was added to it.
+  std::shared_ptr<Others> read_before_, read_after_;
+  std::vector<uint32_t> met_;  // for each access, the last access found in conflict with it
 };
 
 }  // namespace forebay::trace

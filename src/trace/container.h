@@ -1,5 +1,5 @@
-// A trace file: a head, then blocks, each with its kind, length and checksums, so that a reader
-// finds every whole block of a file that was cut off or damaged. docs/trace-format.md describes the
+// A trace file: a head, then blocks. Each block has its kind, length and checksums, so a reader
+// finds every whole block of a file that is cut off or damaged. docs/trace-format.md describes the
 // bytes.
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace forebay::trace {
 
-// Appends to `bytes`; the caller writes them to a file.
+// Appends the parts of a trace file to `bytes`. The caller writes them to a file.
 class Container {
  public:
   static void begin(Bytes& bytes);
   void process(const ProcessInfo& info, Bytes& bytes);
   void file(const FileInfo& info, Bytes& bytes);
   void view(const ViewInfo& info, Bytes& bytes);
-  // False: there is no memory.
+  // False: no memory.
   bool accesses(std::span<const Access> accesses, uint32_t thread, Times times, Bytes& bytes);
   void completions(std::span<const Completion> completions, Bytes& bytes);
   void end(const Totals& totals, Bytes& bytes);
@@ -29,12 +29,12 @@ class Container {
   uint32_t blocks_ = 0;
 };
 
-// What a trace file holds, and what of it could not be read.
+// The contents of a trace file, and what could not be read of them.
 struct Content : Outline {
-  Accesses accesses;  // of all blocks; totals.accesses where there is no end: so many
+  Accesses accesses;  // of all blocks; without an end block, totals.accesses is their number
 };
 
-// Reads all that can be read. False: these are no bytes of a trace at all; problems says why.
+// Reads all blocks that can be read. False: the bytes are no trace at all; `problems` says why.
 bool read(ByteView bytes, Content& content);
 
 }  // namespace forebay::trace

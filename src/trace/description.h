@@ -1,4 +1,4 @@
-// What a trace file says besides its accesses.
+// The contents of a trace file other than accesses.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,28 @@
 
 namespace forebay::trace {
 
-// Names and values that describe the process: "rank", "host" and the like.
+// Names and values that describe a process: "rank", "host" and the like.
 using ProcessInfo = std::map<std::string, std::string>;
 
 // One open of a file by one process.
 struct FileInfo {
   uint32_t number = 0;
   int64_t amode = 0;
-  uint32_t ranks = 0;   // of the communicator
-  bool cached = false;  // went through the cache
+  uint32_t ranks = 0;   // number of ranks of the communicator
+  bool cached = false;  // whether the cache served it
   std::string path;
   bool operator==(const FileInfo&) const = default;
 };
 
-// A file view. Number 0 is never written: all bytes from the beginning of the file.
+// A file view. View 0 (all bytes from the beginning of the file) is never written.
 struct ViewInfo {
   uint32_t number = 0;
   Tiling tiling;
 };
 
 struct Totals {
-  uint64_t accesses = 0;  // calls seen
-  uint64_t lost = 0;      // of which no memory or no space was left for
+  uint64_t accesses = 0;  // calls seen, recorded or not
+  uint64_t lost = 0;      // those that were not recorded, for lack of memory or space
   bool operator==(const Totals&) const = default;
 };
 

@@ -7,9 +7,9 @@ namespace forebay::trace {
 
 namespace {
 
-constexpr uint32_t exact_below = 16;    // symbols that are the number
-constexpr uint32_t top_bits = 2;        // of a larger number, below its highest bit
-constexpr uint32_t first_exponent = 4;  // of exact_below
+constexpr uint32_t exact_below = 16;  // symbols below this are the number itself
+constexpr uint32_t top_bits = 2;  // bits of a larger number in its symbol, below the highest bit
+constexpr uint32_t first_exponent = 4;  // exponent of exact_below
 
 }  // namespace
 

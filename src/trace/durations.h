@@ -1,6 +1,6 @@
-// Numbers of any size whose order of magnitude repeats and whose low bits do not: times. Each is
-// cut into a symbol, which says its magnitude and compresses well, and the remaining low bits,
-// which do not and are packed as they are.
+// Codes numbers of any size, such as times, whose order of magnitude repeats and whose low bits do
+// not. Each number is divided into a symbol, its magnitude, which compresses well, and its low
+// bits, which do not compress and are packed unchanged.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace forebay::trace {
 
-// Symbols 0 to 15 are the numbers themselves. From there on four to each power of two.
+// Symbols 0 to 15 are the numbers themselves. Larger numbers have four symbols per power of two.
 struct Magnitude {
   uint8_t symbol;
-  uint8_t low_bits;  // how many remain
+  uint8_t low_bits;  // number of low bits that the symbol leaves out
 
   static Magnitude of(uint64_t value);
   static Magnitude of_symbol(uint8_t symbol);
-  uint64_t base() const;  // the least number with this symbol
+  uint64_t base() const;  // the smallest number with this symbol
 };
 
 class BitWriter {
@@ -34,13 +34,13 @@ class BitWriter {
 class BitReader {
  public:
   explicit BitReader(ByteView bytes) : bytes_(bytes) {}
-  uint64_t get(uint32_t bits);  // zeros beyond the end; then ok() is false
+  uint64_t get(uint32_t bits);  // zero bits beyond the end; then ok() is false
   bool ok() const { return ok_; }
 
  private:
   ByteView bytes_;
   std::size_t next_ = 0;
-  uint32_t used_ = 0;  // bits of the byte at next_
+  uint32_t used_ = 0;  // bits already read of the byte at next_
   bool ok_ = true;
 };
 

@@ -9,7 +9,7 @@ namespace forebay::trace {
 
 namespace {
 
-constexpr std::size_t most_routines = 256;  // of a process: an access has a byte for it
+constexpr std::size_t most_routines = 256;  // per process: an access holds its routine in one byte
 constexpr uint16_t unknown_routine = 0;
 
 int64_t number_in(const ProcessInfo& info, const std::string& name, int64_t otherwise) {
@@ -38,14 +38,14 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// Of two entries with the same number the later one holds.
+// Sorts by number. Of entries with the same number, the last one is looked up.
 template <typename Numbers>
 void sort(Numbers& numbers) {
   std::stable_sort(numbers.begin(), numbers.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
 }
 
-// Looks numbers up; neighbouring accesses mostly have the same.
+// Looks numbers up. Neighbouring accesses mostly have the same number.
 template <typename Numbers>
 class Lookup {
  public:
@@ -69,13 +69,13 @@ class Lookup {
   int32_t found_ = -1;
 };
 
-// Times of damaged or hostile files may be anything.
+// Wraps around: times of damaged or hostile files may be anything.
 int64_t moved(int64_t time_ns, int64_t by_ns) {
   return static_cast<int64_t>(sum(static_cast<uint64_t>(time_ns), by_ns));
 }
 
-// When the clocks were compared a second time, and what their offset had grown by until then. A
-// clock that has drifted by more than it has run is not believed.
+// Reads when the clocks were compared a second time, and how much their offset had grown by then.
+// Ignores a clock that drifted by more than the time it ran.
 void read_drift(const ProcessInfo& info, Process& process) {
   if (!info.contains("clock_offset_at_end_ns") || !info.contains("compared_monotonic_ns")) return;
   const auto since = [&](const char* name, int64_t before) {
@@ -89,8 +89,8 @@ void read_drift(const ProcessInfo& info, Process& process) {
   process.compared_ns = compared;
 }
 
-// A process's time, less what its clock has drifted by at that time: evenly from the first
-// comparison, about at its time zero, to the second.
+// A process's time, corrected by the growth of its clock's offset: evenly from the first comparison
+// (taken to be at time zero) to the second.
 int64_t without_drift(const Process& process, int64_t time_ns) {
   if (process.clock_drift_ns == 0) return time_ns;
   const double share = static_cast<double>(time_ns) / static_cast<double>(process.compared_ns);
@@ -98,7 +98,7 @@ int64_t without_drift(const Process& process, int64_t time_ns) {
   return moved(time_ns, std::llround(drift));
 }
 
-// nullptr: it was never told.
+// nullptr: the trace has no completion of this request.
 const Completion* completion_of(const std::vector<Completion>& completions, uint32_t request) {
   if (request == 0 || completions.empty()) return nullptr;
   const auto found = std::lower_bound(
@@ -107,7 +107,7 @@ const Completion* completion_of(const std::vector<Completion>& completions, uint
   return found != completions.end() && found->request == request ? &*found : nullptr;
 }
 
-// A view whose facts are not asked for anew with every access.
+// Finds places in a view. It asks for the view's properties once, not for each access.
 class PlaceFinder {
  public:
   explicit PlaceFinder(const Tiling& tiling)
@@ -237,7 +237,7 @@ void Job::append(uint32_t process, const AccessBlock& block, const Accesses& acc
   copy(table.requested, accesses.requested);
   copy(table.sequence, accesses.sequence);
   copy(table.position, accesses.position);
-  // From the process's time zero to the job's, which is that of the process that began first.
+  // Moves times from the process's time zero to the job's, that of the process that began first.
   const int64_t distance = of.zero_ns ? static_cast<int64_t>(static_cast<uint64_t>(*of.zero_ns) -
                                                              static_cast<uint64_t>(*zero_ns_))
                                       : of.clock_offset_ns;
@@ -255,7 +255,7 @@ void Job::append(uint32_t process, const AccessBlock& block, const Accesses& acc
 
   Lookup opens(numbering.opens), views(numbering.views);
   std::optional<PlaceFinder> finder;
-  int32_t found_in = -1;  // the finder's view
+  int32_t found_in = -1;  // view of `finder`
   for (std::size_t i = 0; i < count; ++i) {
     const int32_t open = opens.of(accesses.file[i]);
     table.open.push_back(open);

@@ -10,7 +10,8 @@ namespace forebay::trace {
 
 namespace {
 
-// By a cursor over the view itself: a copy of the view would cost an access of one run most.
+// Uses a cursor over the view itself: copying the view would be most of the cost of an access of
+// one run.
 void add_runs(ConflictFinder& finder, const Tiling& tiling, int64_t position, int64_t bytes,
               FileAccess access) {
   if (place_of(tiling, position, bytes).offset < 0) return;
@@ -54,7 +55,7 @@ void add_access(const ConflictColumns& columns, std::size_t row, const Views* vi
     add_runs(finder, *tiling, columns.position[row], columns.transferred[row], access);
 }
 
-// What was done to a file.
+// Adds an operation on a file.
 void add_row(const ConflictColumns& columns, std::size_t row, const Views* views, Order& order,
              ConflictFinder& finder) {
   const auto mark = [&] {

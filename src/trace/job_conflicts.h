@@ -1,5 +1,5 @@
-// The conflicts of all files of a job, from columns of its accesses: the order of its threads, and
-// a finder for each file.
+// The conflicts of all files of a job, from columns of its accesses. Keeps the order of the job's
+// threads, and one ConflictFinder per file.
 #pragma once
 
 #include <cstdint>
@@ -29,20 +29,21 @@ struct ConflictColumns {
 
 class JobConflicts {
  public:
-  // At most so many runs of bytes of a file are kept (ConflictFinder).
+  // Keeps at most `most_runs` runs of bytes per file (ConflictFinder).
   explicit JobConflicts(uint64_t most_runs) : most_runs_(most_runs) {}
 
-  // Takes in accesses, each thread's in their order. One of several runs is several, as far as
-  // `views` tell, which may be nullptr.
+  // Adds accesses; those of one thread come in their order. With `views`, an access through a view
+  // is added run by run; without (nullptr), such an access is one run.
   void add(const ConflictColumns& columns, const Views* views);
-  // Takes what was told to another, of other threads; nothing is left there.
+  // Takes over what was added to another; the threads must differ. The other is empty afterwards.
   void merge(JobConflicts&& other);
 
-  // What was told as bytes, and back into one that was told nothing. False: they are none.
+  // Writes what was added as bytes; reads it into an empty object. False: the bytes are no such
+  // thing.
   void write(ByteWriter& writer) const;
   bool read(ByteReader& reader);
 
-  // Of each file, by number, all that was told of it. There is nothing afterwards.
+  // The conflicts of each file, by the number of the file. Nothing is left afterwards.
   std::vector<std::pair<int32_t, Conflicts>> finish();
 
  private:
@@ -51,7 +52,7 @@ class JobConflicts {
   uint64_t most_runs_;
   Order order_;
   std::map<int32_t, ConflictFinder> finders_;
-  // The finder of the access before, whose file most accesses have, too.
+  // The finder of the access before: most accesses are to the same file.
   ConflictFinder* latest_ = nullptr;
   int32_t latest_file_ = -1;
 };

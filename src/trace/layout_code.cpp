@@ -9,7 +9,7 @@ using trace::ByteWriter;
 
 namespace {
 
-// Ascending numbers, mostly: each as its distance from the one before.
+// Writes numbers, mostly ascending, each as the difference to the one before.
 void write_list(const std::vector<int64_t>& list, ByteWriter& writer) {
   writer.varint(list.size());
   uint64_t before = 0;
@@ -23,7 +23,7 @@ std::vector<int64_t> read_list(ByteReader& reader) {
   const uint64_t size = reader.varint();
   std::vector<int64_t> list;
   uint64_t before = 0;
-  // A list that claims more than there are bytes is found out before memory is taken for it.
+  // Rejects a list that claims more entries than there are bytes, before memory is taken for it.
   if (size > reader.left()) return list;
   list.reserve(static_cast<std::size_t>(size));
   for (uint64_t i = 0; i < size && reader.ok(); ++i) {
@@ -84,7 +84,7 @@ LayoutRef LayoutCode::read(ByteReader& reader, int level) {
     case Layout::Kind::runs: {
       std::vector<int64_t> displacements = read_list(reader);
       std::vector<int64_t> lengths = read_list(reader);
-      // Blocks of single bytes, as many as each entry is long.
+      // Blocks of single bytes: each length is the number of bytes.
       return Layout::indexed(std::move(displacements), std::move(lengths), 1, Layout::block(1));
     }
     case Layout::Kind::indexed: {

@@ -1,4 +1,4 @@
-// Layouts and views as bytes: the tree as it stands, a node after the other.
+// Layouts and views as bytes: the nodes of the layout's tree, one after the other.
 #pragma once
 
 #include "extent/layout.h"
@@ -9,11 +9,11 @@ namespace forebay {
 class LayoutCode {
  public:
   static void write(const Layout& layout, trace::ByteWriter& writer);
-  // nullptr: the bytes describe no layout.
+  // nullptr: the bytes are no layout.
   static LayoutRef read(trace::ByteReader& reader, int level = 0);
 
   static void write(const Tiling& tiling, trace::ByteWriter& writer);
-  // Without a layout: the bytes describe none.
+  // A tiling without layout: the bytes are no view.
   static Tiling read_tiling(trace::ByteReader& reader);
 
  private:

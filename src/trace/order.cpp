@@ -75,7 +75,8 @@ bool Order::read(ByteReader& reader) {
   return reader.ok();
 }
 
-// Follows every thread through its events, each acquiring only once all have released.
+// Follows each thread through its events. A thread acquires from a collective once all that release
+// into it have done so.
 class Order::Resolution {
  public:
   explicit Resolution(Threads& threads) {
@@ -103,13 +104,13 @@ class Order::Resolution {
       walk_on(number);
       walk_on_ready();
     }
-    // Traces that lack records, or lie, may have threads wait for each other. These acquire what
-    // is there: less order is known then, never more.
+    // Threads of an incomplete or wrong trace may wait for each other. Then a thread acquires what
+    // has been released so far: some order is lost, but none is invented.
     while (!waiting_.empty()) {
       const uint32_t number = waiting_.back();
       waiting_.pop_back();
       Walk& walk = walks_[number];
-      if (!walk.waits) continue;  // no more
+      if (!walk.waits) continue;  // it has gone on meanwhile
       Meeting& meeting = meeting_of(walk.thread->events[walk.next]);
       meeting.closed = true;
       wake(meeting);
@@ -120,21 +121,21 @@ class Order::Resolution {
  private:
   struct Walk {
     Thread* thread = nullptr;
-    std::size_t next = 0;   // event
-    bool released = false;  // in it
-    bool joined = false;    // its clock is in what it acquires there
+    std::size_t next = 0;   // index of the next event
+    bool released = false;  // into that event's collective
+    bool joined = false;    // its clock is part of what that collective hands on
     bool waits = false;
     int64_t time_ns = INT64_MIN;
     std::shared_ptr<const Clock> clock;
   };
   struct Meeting {
-    uint64_t awaited = 0;    // that have not released yet
-    uint64_t acquirers = 0;  // that have not acquired yet
-    bool closed = false;     // nobody releases into it any more
+    uint64_t awaited = 0;    // threads that have yet to release
+    uint64_t acquirers = 0;  // threads that have yet to acquire
+    bool closed = false;     // later releases are ignored
     int64_t time_ns = INT64_MIN;
-    Clock joined;                         // of those that have released
-    std::shared_ptr<const Clock> latest;  // of theirs, that which was joined last
-    std::shared_ptr<const Clock> whole;   // what is acquired
+    Clock joined;                         // clock of the threads that have released
+    std::shared_ptr<const Clock> latest;  // the clock that was joined last
+    std::shared_ptr<const Clock> whole;   // the clock that threads acquire
     std::vector<uint32_t> waiting;
   };
 
@@ -162,7 +163,7 @@ class Order::Resolution {
     }
   }
 
-  // As far as it need not wait.
+  // Goes on until the thread must wait.
   void walk_on(uint32_t number) {
     Walk& walk = walks_[number];
     for (const std::vector<Event>& events = walk.thread->events; walk.next < events.size();) {
@@ -199,7 +200,7 @@ class Order::Resolution {
     wake(meeting);
   }
 
-  // False: it must wait.
+  // False: the thread must wait.
   bool acquire(uint32_t number, Meeting& meeting) {
     Walk& walk = walks_[number];
     if (meeting.awaited > 0 && !meeting.closed) {

@@ -12,11 +12,11 @@ namespace forebay::trace {
 namespace {
 
 constexpr std::size_t most_problems = 100;
-constexpr std::size_t most_ahead = 1 << 16;  // bytes looked through at a time
+constexpr std::size_t most_ahead = 1 << 16;  // bytes that a search reads at a time
 
 std::string place(uint64_t at) { return "at byte " + std::to_string(at) + ": "; }
 
-// Of a block, as BlockHead and AccessBlock describe it.
+// The place of a block, as BlockHead and AccessBlock describe it.
 std::string place(uint64_t at, uint32_t number, uint32_t accesses) {
   std::string name = place(at) + "block " + std::to_string(number);
   return accesses == 0 ? name : name + " of " + std::to_string(accesses) + " accesses";
@@ -77,7 +77,7 @@ class Walk {
   }
 
  private:
-  // Takes the block at `at`; where to go on.
+  // Reads the block at `at`. Returns where to continue.
   uint64_t block(uint64_t at) {
     BlockHead head;
     if (!read_head(at, head)) {
@@ -90,7 +90,8 @@ class Walk {
     if (cut || !read_payload(begin, head)) {
       outline_.complain(place(at, head.number, head.count) + (cut ? " is cut off" : " is damaged"));
       if (head.kind == BlockKind::accesses) outline_.damaged += std::min(head.count, most_accesses);
-      // Its length may be wrong, too; but a file is not made to be checked over and over again.
+      // The length in the head may be wrong, too, so the search goes on within the block. But it
+      // reads at most twice the file's size in vain.
       checked_in_vain_ += cut ? 0 : head.payload_bytes;
       const bool again = cut || checked_in_vain_ <= 2 * source_.size();
       return again ? next_magic(at + 1) : begin + head.payload_bytes;
@@ -112,7 +113,8 @@ class Walk {
     return source_.read(begin, payload_) && crc32c(payload_) == head.payload_checksum;
   }
 
-  // Where the next block's magic number is, or the end. Looks ever further ahead: it may be near.
+  // The place of the next block's magic number, or the end. The window grows, since the next block
+  // may be near.
   uint64_t next_magic(uint64_t from) {
     Bytes magic, window;
     ByteWriter(magic).u32(block_magic);
@@ -163,7 +165,7 @@ class Walk {
         return true;
       }
     }
-    return true;  // of a later version: not needed to understand the rest
+    return true;  // a kind of a later version, not needed to understand the rest
   }
 
   Source& source_;

@@ -12,7 +12,7 @@ struct Named {
   RoutineKind kind;
 };
 
-// Those that move no data.
+// Routines that move no data.
 constexpr std::array others = {
     Named{"open", {Operation::open, true}},        Named{"close", {Operation::close, true}},
     Named{"delete", {Operation::other, false}},    Named{"seek", {Operation::seek, false}},

@@ -1,4 +1,4 @@
-// What an MPI-IO routine does, told from its name (MPI 4.1, chapter 14).
+// What an MPI-IO routine does, by its name (MPI 4.1, chapter 14).
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace forebay::trace {
 
-// `step`: what was done to a cache within a call, recorded with the option `deterministic`; no
-// call of the program's. `release`, `acquire`, `exchange`: a collective of the program that moves
-// no data of files and orders its ranks (trace/order.h): this one gives, takes, or both.
+// `step`: a change of a cache, recorded within a call with the option `deterministic`; no call of
+// the program. `release`, `acquire`, `exchange`: a collective of the program that moves no file
+// data and orders ranks (trace/order.h). In it this rank releases, acquires, or does both.
 enum class Operation : uint8_t {
   other,
   read,
@@ -25,7 +25,7 @@ enum class Operation : uint8_t {
   exchange,
 };
 
-// Names of the operations, in their order.
+// Names of the operations, in the order of the enumeration.
 inline constexpr std::string_view operation_names[] = {
     "other", "read", "write", "open",    "close",   "seek",    "view",
     "sync",  "size", "step",  "release", "acquire", "exchange"};
@@ -39,7 +39,8 @@ struct RoutineKind {
   bool operator==(const RoutineKind&) const = default;
 };
 
-// Of MPI_File_write_at_all, as of File_write_at_all and write_at_all_c, in any case of letters.
+// The kind of MPI_File_write_at_all, also written File_write_at_all or write_at_all_c, in upper or
+// lower case.
 RoutineKind kind_of_routine(std::string_view name);
 
 }  // namespace forebay::trace

@@ -10,7 +10,7 @@ namespace {
 
 bool begins_first(const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; }
 
-// Ascending and apart.
+// Sorts the ranges and merges those that overlap or meet.
 void put_in_order(std::vector<ByteRange>& ranges) {
   if (!std::is_sorted(ranges.begin(), ranges.end(), begins_first))
     std::sort(ranges.begin(), ranges.end(), begins_first);
@@ -24,7 +24,8 @@ void put_in_order(std::vector<ByteRange>& ranges) {
   ranges.resize(kept);
 }
 
-// A number for a process that, added up over a set, tells it from others (splitmix64).
+// A pseudorandom number for a process (splitmix64). The sum over a set of processes identifies the
+// set.
 uint64_t scattered(uint64_t number) {
   number += 0x9e3779b97f4a7c15;
   number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9;
@@ -32,7 +33,7 @@ uint64_t scattered(uint64_t number) {
   return number ^ (number >> 31);
 }
 
-// Goes through the file from front to back.
+// Goes through the file by offset.
 class Sweep {
  public:
   Sweep(const std::map<uint32_t, std::vector<ByteRange>>& touched, std::size_t most_sets)
@@ -66,13 +67,13 @@ class Sweep {
   static constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
   struct Waiting {
-    int64_t at;  // where its next range begins
+    int64_t at;  // begin of the process's next range
     uint32_t process;
     const std::vector<ByteRange>* ranges;
     std::size_t next;
   };
   struct Active {
-    int64_t at;  // where its range ends
+    int64_t at;  // end of the process's range
     uint32_t process;
   };
   template <typename Entry>
@@ -126,9 +127,9 @@ class Sweep {
   }
 
   std::size_t most_sets_;
-  std::vector<Waiting> waiting_;  // heaps
-  std::vector<Active> active_;
-  uint64_t set_ = 0;  // sum over the active
+  std::vector<Waiting> waiting_;  // heap
+  std::vector<Active> active_;    // heap
+  uint64_t set_ = 0;              // sum of scattered() over the active processes
   std::unordered_map<uint64_t, std::size_t> numbers_;
   Sharing sharing_;
 };

@@ -9,7 +9,7 @@ namespace forebay::trace {
 
 namespace {
 
-// Sizes and times of damaged files may be anything.
+// Wraps around: sizes and times of damaged files may be anything.
 void add(int64_t& sum, int64_t number) {
   sum = static_cast<int64_t>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(number));
 }
@@ -36,7 +36,7 @@ bool add_sums(const SumColumns& columns, const SumTables& tables) {
     const auto took =
         static_cast<int64_t>(static_cast<uint64_t>(end) - static_cast<uint64_t>(start));
     if (start != no_time)
-      first_ns = std::min(first_ns, start);  // a block's, where times are folded
+      first_ns = std::min(first_ns, start);  // the start of its block, if times are folded
     if (timed) {
       add(tables.process_ns[process], took);
       last_ns = std::max(last_ns, end);

@@ -1,4 +1,4 @@
-// Accesses of a whole job by columns, with what their views, opens and clocks say worked in.
+// The accesses of a whole job by columns. Views, opens and clocks have been applied to them.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +7,22 @@
 
 namespace forebay::trace {
 
-// A time that nobody recorded.
+// An unknown time.
 inline constexpr int64_t no_time = std::numeric_limits<int64_t>::min();
 
 struct Table {
   std::vector<int32_t> rank;  // -1: unknown
   std::vector<uint32_t> process, thread;
-  std::vector<int32_t> file, open, view;  // indices into Job's; -1: unknown
-  std::vector<uint16_t> routine;          // index into Job's
+  std::vector<int32_t> file, open, view;  // indices into the lists of Job; -1: unknown
+  std::vector<uint16_t> routine;          // index into the list of Job
   std::vector<uint8_t> operation;
-  std::vector<int8_t> collective;           // 0 or 1; elsewhere -1 for unknown
+  std::vector<int8_t> collective;           // 0 or 1; -1: unknown (traces of other tools)
   std::vector<uint8_t> contiguous, folded;  // 0 or 1
-  // Of the first byte that was asked for, and of the one that follows the last. -1: it moves no
-  // data, or where is unknown.
+  // The first requested byte of the file, and one past the last. -1: the call moves no data, or its
+  // place is unknown.
   std::vector<int64_t> offset, end;
   std::vector<int64_t> requested, transferred;          // bytes
-  std::vector<int64_t> start_ns, end_ns, completed_ns;  // by rank 0's clock; or no_time
+  std::vector<int64_t> start_ns, end_ns, completed_ns;  // by the clock of rank 0's node; or no_time
   std::vector<uint64_t> sequence;
   std::vector<int64_t> position;
 
@@ -57,7 +57,7 @@ struct Table {
   }
 };
 
-// What an access takes in memory.
+// Memory of one access in a table.
 inline constexpr std::size_t table_bytes_per_access =
     6 * sizeof(int32_t) + sizeof(uint16_t) + 4 * sizeof(uint8_t) + 9 * sizeof(int64_t);
 

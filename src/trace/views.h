@@ -1,4 +1,4 @@
-// The file views of a job, by number, and the runs of bytes that an access has through one.
+// The file views of a job, by number, and the runs of bytes of an access through a view.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ struct Views {
   }
 };
 
-// The runs of `bytes` data bytes from `position` on, one after the other; none where the view has
-// no such bytes.
+// Iterates over the runs of `bytes` data bytes of a view from `position` on.
 class Runs {
  public:
   Runs(Tiling tiling, int64_t position, int64_t bytes);
 
+  // False: the view has no such bytes, and there are no runs.
   bool exist() const { return exist_; }
-  // False: that was the last.
+  // False: there are no more runs.
   bool next(Extent& run);
 
  private:

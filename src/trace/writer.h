@@ -1,4 +1,4 @@
-// The trace file of one process, made from columns of calls: for processes that never ran.
+// Writes the trace file of one process from columns of calls, for processes that never ran.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace forebay::trace {
 
-// Calls in their order, of one thread; each moved all the bytes that it asked for, by its end.
+// Calls of one thread in their order. Each moves all requested bytes before it returns.
 struct CallColumns {
   std::span<const uint8_t> routine;
   std::span<const uint32_t> file, view;
@@ -21,9 +21,9 @@ class Writer {
 
   void file(const FileInfo& file) { container_.file(file, bytes_); }
   void view(const ViewInfo& view) { container_.view(view, bytes_); }
-  // False: there is no memory.
+  // False: no memory.
   bool calls(const CallColumns& columns);
-  // Ends the file: its bytes.
+  // Ends the file and returns its bytes.
   const Bytes& finish();
 
  private:

@@ -1,4 +1,4 @@
-"""A `forebay run` inside the launcher for each rank: the ranks are one job all the same."""
+"""`forebay run` inside the launcher, around each rank: the ranks still form one job."""
 
 import json
 from pathlib import Path
@@ -11,8 +11,9 @@ SOURCES = Path(__file__).parent / "programs"
 FOREBAY = str(mpi.ROOT / ".venv-mpich" / "bin" / "forebay")
 RANKS = 4
 
-# Around each rank: names its node, then becomes `forebay run`, which finds what a launcher says of
-# ranks (inside), finds nothing of it and begins a job (own), or is given a job on some ranks only.
+# Runs around each rank: names the rank's node, then becomes `forebay run`. The modes: `forebay run`
+# finds the launcher's variables (inside), does not find them and begins a job (own), or some ranks
+# only are given a job.
 NODE = 'rank=${PMI_RANK:-$OMPI_COMM_WORLD_RANK}; export FOREBAY_NODE="node$((rank % NODES))"; '
 INSIDE = NODE + f'exec {FOREBAY} run -- "$@"'
 OWN = (
@@ -58,7 +59,7 @@ def plain(installation: mpi.Mpi, folder: Path, mode: str) -> forebay.Run:
 
 
 def write_calls(run: forebay.Run, name: str) -> int:
-    """Those that the cache served."""
+    """The write calls that the cache served."""
     assert run.statistics is not None
     counts = run.statistics["files"].get(f"./{name}", {})
     return int(counts.get("write_calls", 0))

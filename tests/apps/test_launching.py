@@ -1,4 +1,4 @@
-"""The ways to start a program with Forebay, and the company that it may find in a process."""
+"""The ways to start a program with Forebay, and other tools in the same process."""
 
 import shlex
 from collections.abc import Callable
@@ -43,7 +43,7 @@ FORMS = (outside, inside, shell_as_program, shell_around_launcher, abi_stated)
 
 
 def run_in(folder: Path, installation: mpi.Mpi, command: list[str]) -> forebay.Run:
-    """Runs a whole command line, launcher included, in the new `folder`."""
+    """Runs a whole command line, with its launcher, in the new `folder`."""
     folder.mkdir()
     outcome = mpi.run(command, installation.environment, folder)
     return forebay.Run(outcome, forebay.read_files(folder))

@@ -1,4 +1,5 @@
-"""mpi4py's own tests of files, of its source distribution: each ends as it does without Forebay."""
+"""mpi4py's own tests of files, from its source distribution: each ends as it does without
+Forebay."""
 
 import json
 import os
@@ -11,19 +12,19 @@ from harness import forebay, mpi
 
 DRIVER = Path(__file__).parent / "programs" / "mpi4py_tests.py"
 MODULES = ("test_io", "test_file")
-PATIENCE = 600  # seconds; with more ranks than cores MPICH's many collectives take their time
-FEWEST_TESTS = 80  # a rank runs more; fewer mean that the suite was not found
+PATIENCE = 600  # seconds: with more ranks than cores MPICH needs time for many collectives
+FEWEST_TESTS = 80  # a rank runs more tests; fewer mean that the suite was not found
 
 
 def unpacked_tests() -> Path:
-    """Where tests/environment.py unpacked the tests that belong to the installed mpi4py."""
+    """The folder where tests/environment.py unpacked the tests of the installed mpi4py."""
     return next((mpi.ROOT / "build" / "mpi4py-tests").glob("mpi4py-*")) / "test"
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 @pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda installation: installation.name)
 def test_mpi4py(installation: mpi.Mpi, ranks: int, tmp_path: Path) -> None:
-    # Thousands of small files with a sync each: a disk would take minutes.
+    # Makes thousands of small files, each with a sync; on a disk this would take minutes.
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as temporary:
         program = ["env", f"TMPDIR={temporary}", installation.python, str(DRIVER)]

@@ -1,6 +1,6 @@
-"""Real kinds of programs, plain and through Forebay: same exit, same output, same bytes.
+"""Programs of many kinds, plain and through Forebay: same exit code, same output, same bytes.
 
-Every program verifies what it reads by itself; its files are then compared between both runs.
+Each program verifies what it reads. The files of both runs are then compared.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,8 @@ def fortran(binding: int) -> Callable[[mpi.Mpi], list[str]]:
 
 @dataclass(frozen=True)
 class Program:
-    """A line of PROGRAMS: what is compiled how, for which MPIs, and its further arguments."""
+    """A line of PROGRAMS: a source, how and for which MPIs to compile it, and its further
+    arguments."""
 
     name: str
     source: str
@@ -47,7 +48,7 @@ class Program:
     arguments: tuple[str, ...] = ()
     ranks: tuple[int, ...] = (1, 2, 4)
     succeeds: bool = True
-    # Files that it writes past Forebay; None: no statistics tell.
+    # Files that the program writes past Forebay; None: there are no statistics.
     past: tuple[str, ...] | None = ()
 
 
@@ -65,10 +66,10 @@ PROGRAMS = (
     Program("mpi_f08", "fortran_io.F90", ON_DEBIAN, fortran(3)),
     Program("communicators", "communicators.c"),
     Program("forked-child", "forked_child.c"),
-    # Debian's MPICH cannot spawn. What a spawned rank may open as well passes Forebay by.
+    # Debian's MPICH cannot spawn. Files that a spawned rank may open go past Forebay.
     Program("spawn", "spawn.c", SPAWNING, ranks=(1, 2), past=("children", "merged")),
-    # Open MPI cannot begin a second session after the first; MPICH's MPI-IO refuses to work without
-    # MPI_Init, which must stay so. The program itself asks whether its file is cached.
+    # Open MPI cannot begin a second session; MPICH's MPI-IO refuses to work without MPI_Init, with
+    # and without Forebay. The program itself checks that its file is cached.
     Program("sessions", "sessions.c", ("openmpi",), arguments=("1",), past=None),
     Program(
         "sessions-refused",

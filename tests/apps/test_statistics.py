@@ -1,4 +1,4 @@
-"""What the statistics tell of each file, cached or not, and the line where nothing was cached."""
+"""The statistics of each file, cached or not, and the line that says that nothing was cached."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SOURCES = Path(__file__).parent / "programs"
 FOREBAY = str(mpi.ROOT / ".venv-mpich" / "bin" / "forebay")
 RANKS = 2
 MIB = 1 << 20
-# Names a node for each rank.
+# Puts each rank on a node of its own.
 NODES = 'export FOREBAY_NODE="node${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"; exec "$@"'
 
 every_wheel = pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda each: each.name)
@@ -41,7 +41,8 @@ def on_nodes(program: list[str]) -> list[str]:
 
 
 def told(file: dict[str, Any]) -> tuple[bool, int, dict[str, tuple[int, int]]]:
-    """Whether a file was cached, the calls that the cache served, and the others by reason."""
+    """Whether a file was cached, the number of calls that the cache served, and the others by
+    reason."""
     reasons = {why: (n["opens"], n["calls"]) for why, n in file["passed_through"].items()}
     return file["cached"], file["write_calls"], reasons
 
@@ -88,7 +89,7 @@ def test_the_memory_of_the_caches_at_its_highest(installation: mpi.Mpi, tmp_path
     statistics = tmp_path / "statistics.json"
     options = [f"--stats-json={statistics}", "-o", "step_aside=never"]
     run(installation, tmp_path / "run", options, uncached(installation))
-    # The view's 8 MiB are held at once, and the registry and another cache beside them.
+    # The memory contains the 8 MiB of the view, the registry, and another cache.
     assert 8 * MIB < json.loads(statistics.read_text())["memory_bytes"] < 64 * MIB
 
 
@@ -168,7 +169,7 @@ def test_worlds_that_were_spawned(installation: mpi.Mpi, tmp_path: Path) -> None
     program = [str(mpi.compile_program(installation, SOURCES / "spawn.c")), "."]
     run(installation, tmp_path / "run", [f"--stats-json={statistics}"], program)
     files = json.loads(statistics.read_text())["files"]
-    # The children, a job of their own, may have written it last.
+    # The children, a job of their own, may have been the last to write it.
     assert all(file["cached"] for name, file in files.items() if name != "./merged")
     if "./merged" in files:
         assert told(files["./merged"])[2].keys() == {"several_worlds"}
@@ -191,7 +192,7 @@ def test_a_job_that_changes_the_preload_is_told_so(dropping: list[str], tmp_path
     assert len(outcome.errors.splitlines()) == 1
     assert "changes LD_PRELOAD, which drops Forebay" in outcome.errors
     assert "statically" not in outcome.errors
-    # Done as it says.
+    # Follows the advice.
     advised = [*dropping, FOREBAY, "run", "--", records, ".", "together"]
     launched = mpi.launch_command(installation, RANKS, advised)
     outcome = mpi.run([FOREBAY, "run", "--", *launched], installation.environment, folder)

@@ -1,24 +1,24 @@
-// Writes small interleaved records until something ends it: a program to kill.
+// Writes small interleaved records until it is ended: a program to kill.
 //
 //   crash_writer FILE HISTORY RECORDS RECORD_BYTES [--end HOW --rank R --after N] [--sync-every N]
 //                [--signal NUMBER --handler WHEN --then WHAT] [--threads 1] [--reader 1]
 //
-// Record i of rank r lies at (i * ranks + r) * RECORD_BYTES and holds bytes that tell i, r and the
-// round; when all records are written the next round writes them again, until the end comes or,
-// without --after, after one round. HISTORY.<rank>, a mapped file, outlives this process:
-// [records issued, records whose write had returned, process id, whether Forebay caches the file],
-// as 64-bit numbers.
+// Record i of rank r is at (i * ranks + r) * RECORD_BYTES; its bytes depend on i, r and the round.
+// When all records are written, the next round writes them again, until the end comes or, without
+// --after, after one round. HISTORY.<rank>, a mapped file, outlives the process. It has 64-bit
+// numbers: records issued, records whose write returned, process id, whether Forebay caches the
+// file.
 //
 // HOW: kill (SIGKILL to itself), killall (to all ranks), _exit, exit (without finalize), abort
 // (MPI_Abort), segfault, term (SIGTERM to itself), signal (NUMBER to all ranks), exit-thread and
-// abort-thread (exit or MPI_Abort by a second thread), oom (takes memory, a gigabyte at most),
-// none (somebody else does it).
+// abort-thread (exit or MPI_Abort by a second thread), oom (takes memory, at most a gigabyte), none
+// (the test ends it).
 //
-// The program's own handler of signal NUMBER is set before or after MPI_Init, or after it by
-// SA_SIGINFO ("siginfo"). There it returns, calls exit, _exit or abort (MPI_Abort), or leaves by
-// longjmp; with "close" and "finalize" it sets a flag, and the main flow does that much in order.
-// --threads asks for MPI_THREAD_MULTIPLE. --reader opens the file once more, only to read, checks
-// every hundredth record through it, and leaves it open.
+// WHEN: the program sets its own handler of signal NUMBER before or after MPI_Init, or after it by
+// SA_SIGINFO ("siginfo"). WHAT: the handler returns, calls exit, _exit or abort (MPI_Abort), or
+// leaves by longjmp; with "close" and "finalize" it sets a flag, and the main program then does
+// this much in order. --threads requests MPI_THREAD_MULTIPLE. --reader opens the file a second
+// time, for reading only, checks every hundredth record through this handle, and leaves it open.
 #include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -36,8 +36,8 @@
 static int rank, ranks;
 static const char* then = "return";
 static sigjmp_buf main_flow;
-static volatile sig_atomic_t calling;  // within a call of MPI
-static volatile sig_atomic_t asked;    // by a signal, to come to an end
+static volatile sig_atomic_t calling;  // within an MPI call
+static volatile sig_atomic_t asked;    // a signal asked the program to end
 
 static void fail(const char* what, int code) {
   char text[MPI_MAX_ERROR_STRING] = "";
@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
     if (strcmp(argv[i], "--threads") == 0) threads = atoi(argv[i + 1]);
     if (strcmp(argv[i], "--reader") == 0) reads = atoi(argv[i + 1]);
   }
-  // Records that are written after what should have ended this process.
+  // Records written after the signal that should have ended this process.
   const int goes_on = strcmp(how, "signal") == 0 && strcmp(then, "return") == 0;
   const int64_t last_words = goes_on ? records : 50000000;
   if (strcmp(handler, "before") == 0) install_handler(number, 0);
@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
   unsigned char* record = malloc((size_t)bytes);
   int code = MPI_SUCCESS;
   if (sigsetjmp(main_flow, 1) != 0) {
-    if (calling) exit(3);  // after a call of MPI was left half-way there may be no other
+    if (calling) exit(3);  // after an interrupted MPI call no other MPI call is allowed
     asked = 1;
   }
   for (int64_t n = 0; !asked && (after < 0 ? n < records : 1); ++n) {

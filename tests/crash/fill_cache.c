@@ -1,5 +1,5 @@
 // Each rank writes its part of the file in small records, and prints the cache's size. Arguments:
-// the file, and MiB for a rank.
+// the file, and MiB per rank.
 #include <stdlib.h>
 
 #include "check.h"

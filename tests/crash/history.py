@@ -1,4 +1,4 @@
-"""What crash_writer said that it wrote, held against the file after a crash."""
+"""Compares the file after a crash with the writes that crash_writer recorded."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Layout:
-    """How many records of what size each of the ranks writes, over and over."""
+    """The number and size of each rank's records, which it writes repeatedly."""
 
     ranks: int
     records: int
     record_bytes: int
 
     def record(self, rank: int, index: int, turn: int) -> bytes:
-        """The bytes of record `index` of a rank when it is written for the `turn`th time."""
+        """The bytes of record `index` of a rank in the `turn`th round."""
         first = index * 7 + rank * 31 + turn * 13
         return bytes(1 + (first + b) % 251 for b in range(self.record_bytes))
 
@@ -26,7 +26,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class History:
-    """The counters of one rank."""
+    """The recorded counters of one rank."""
 
     issued: int
     returned: int
@@ -41,13 +41,13 @@ class History:
 
 
 def turns_before(count: int, index: int, records: int) -> int:
-    """How often record `index` was written by the first `count` writes."""
+    """How many of the first `count` writes wrote record `index`."""
     return (count - index - 1) // records + 1 if count > index else 0
 
 
 def violations(file: Path, prefix: Path, layout: Layout, cached: bool = True) -> list[str]:
-    """Every record that breaks the contract: what had returned is there; each byte is an old one or
-    one that was issued. And every rank whose records were, or were not, `cached`."""
+    """Records that break the contract (a record whose write returned is in the file; each byte is
+    an old one or one that was issued), and ranks whose file was not `cached` as stated."""
     data = file.read_bytes() if file.exists() else b""
     found = []
     for rank in range(layout.ranks):
@@ -65,7 +65,7 @@ def violations(file: Path, prefix: Path, layout: Layout, cached: bool = True) ->
             if got in legal:
                 continue
             if all(any(got[b] == one[b] for one in legal) for b in range(len(got))):
-                continue  # a write that was under way arrived in part
+                continue  # a write in progress arrived in part
             found.append(
                 f"rank {rank} record {index} at {begin}: {done} of {issued} turns returned"
             )

@@ -1,4 +1,4 @@
-"""Jobs of crash_writer: how they are started, and what they have on this node."""
+"""Jobs of crash_writer: starting them, and their remains on this node."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ WRITER = Path(__file__).resolve().parent / "crash_writer.c"
 MPIS = (mpi.WHEELS[0], mpi.WHEELS[2])
 RECOVERY_SECONDS = 60
 LAUNCH_SECONDS = 5
-NO_SERVER = 213  # Open MPI's code where the PMIx server did not start
+NO_SERVER = 213  # exit code of Open MPI's launcher if its PMIx server did not start
 
-# Roomy, and so small that something is always on its way to storage.
+# A large cache, and one so small that some bytes are always in flight.
 CACHES: tuple[Mapping[str, str], ...] = (
     {},
     {"FOREBAY_PAGE_SIZE": "4KiB", "FOREBAY_CACHE_SIZE": "64KiB"},
@@ -30,7 +30,7 @@ CACHES: tuple[Mapping[str, str], ...] = (
 
 
 def await_recovery(job: str) -> None:
-    """Returns when nothing is left of the job's caches."""
+    """Returns when nothing of the job's caches is left."""
     left = forebay.await_recovery(job, RECOVERY_SECONDS)
     assert not left, f"still there: {left}"
 
@@ -42,7 +42,7 @@ def command_of(
     settings: Mapping[str, str],
     arguments: list[str],
 ) -> list[str]:
-    """Starts crash_writer through Forebay on the layout's ranks."""
+    """The command that starts crash_writer through Forebay on the layout's ranks."""
     program = mpi.compile_program(installation, WRITER)
     words = [str(program), str(folder / "file"), str(folder / "history")]
     words += [str(layout.records), str(layout.record_bytes), *arguments]
@@ -61,9 +61,9 @@ def processes(prefix: Path, layout: history.Layout) -> list[int]:
 
 
 def start(command: list[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Starts a launcher in a session of its own, and lets nobody hear of it.
+    """Starts a launcher in a session of its own, so that its signals reach nobody else.
 
-    Again if it ends without having started anything, as Open MPI's does at times (mpi.run).
+    Repeats this if it ends before it has started anything, as Open MPI's sometimes does (mpi.run).
     """
     for _ in range(mpi.LAUNCHES):
         launcher = subprocess.Popen(
@@ -79,7 +79,8 @@ def start(command: list[str], environment: Mapping[str, str]) -> subprocess.Pope
 
 
 def _ended_early(launcher: subprocess.Popen[bytes]) -> bool:
-    """Waits for the launcher's first child; whether it ends without one for want of its server."""
+    """Waits for the launcher's first child. Returns whether the launcher ended before, because its
+    server did not start."""
     children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
     patience = time.monotonic() + LAUNCH_SECONDS
     while time.monotonic() < patience:
@@ -93,7 +94,7 @@ def _ended_early(launcher: subprocess.Popen[bytes]) -> bool:
 
 
 def end(launcher: subprocess.Popen[bytes]) -> None:
-    """Ends a launcher and what it may have left running."""
+    """Ends a launcher and its processes."""
     launcher.terminate()
     with suppress(subprocess.TimeoutExpired):
         launcher.wait(timeout=20)

@@ -1,4 +1,4 @@
-// Writes to several files at once, then closes them or leaves them to others.
+// Writes to several files at once, then closes them or leaves them open.
 //
 //   leftovers END BYTES FILE...     END: close; kill: all ranks are killed with the files open;
 //                                   wait: says "written", closes when its input ends

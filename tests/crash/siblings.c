@@ -1,6 +1,6 @@
-// Two ranks with a cache each (scope process) and handles of their own on one file: rank 1 writes
-// the second half and keeps it open; a while later rank 0 writes and closes the first half. Then
-// all are killed.
+// Two ranks with separate caches (scope process) and separate handles of one file. Rank 1 writes
+// the second half and keeps it open; later rank 0 writes and closes the first half. Then both are
+// killed.
 //
 //   siblings FILE BYTES     each half has BYTES bytes, 'a' and 'b'
 #include <mpi.h>

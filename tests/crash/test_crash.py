@@ -1,6 +1,6 @@
-"""Ranks that die: what they had written is in the file soon afterwards, without anyone asking.
+"""Ranks die; what they had written is in the file soon afterwards, without a command.
 
-The history of what was issued and what had returned is kept outside the processes (crash_writer.c).
+The numbers of issued and returned writes are kept outside the processes (crash_writer.c).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def test_a_rank_ends(installation: mpi.Mpi, scope: str, how: str, tmp_path: Path
 @pytest.mark.parametrize("scope", ["node", "process"])
 @pytest.mark.parametrize("installation", jobs.MPIS, ids=lambda m: m.name)
 def test_the_user_is_told(installation: mpi.Mpi, scope: str, tmp_path: Path) -> None:
-    """`forebay run` says what was saved, whoever saved it."""
+    """`forebay run` reports what was saved, whichever process saved it."""
     program = mpi.compile_program(installation, jobs.WRITER)
     layout = history.Layout(ranks=2, records=2000, record_bytes=300)
     for attempt in range(3):
@@ -74,7 +74,7 @@ def test_the_user_is_told(installation: mpi.Mpi, scope: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("chunk", range(10))
 def test_random_moments(chunk: int, tmp_path: Path) -> None:
-    """SIGKILL of one rank, of all, or of the launcher with all, at any moment."""
+    """SIGKILL to one rank, to all, or to the launcher and all, at a random moment."""
     for number in range(chunk, KILLS, 10):
         draw = random.Random(number)
         installation = draw.choice(jobs.MPIS)
@@ -119,8 +119,8 @@ def test_random_moments(chunk: int, tmp_path: Path) -> None:
 def test_killed_at_a_storage_call(
     installation: mpi.Mpi, scope: str, how: str, tmp_path: Path
 ) -> None:
-    """SIGKILL of a rank at one storage call after the other, evenly spread over all that it makes:
-    before the call, after it, or with half of a transfer done."""
+    """SIGKILL to a rank at one of its storage calls: before the call, after it, or with half of a
+    transfer done. The calls tried are spread evenly over all calls."""
     program = mpi.compile_program(installation, jobs.WRITER)
     layout = history.Layout(ranks=2, records=120, record_bytes=300)
     settings = {
@@ -132,7 +132,8 @@ def test_killed_at_a_storage_call(
     }
 
     def killed(nth: int) -> int:
-        """Runs the ranks, the second to die at its nth storage call; how many it made if not."""
+        """Runs the ranks; the second one is to die at its nth storage call. Returns 0 if it died,
+        otherwise the number of its calls."""
         folder = tmp_path / str(nth)
         folder.mkdir()
         job = f"call-{os.getpid()}-{installation.name}-{scope}-{how}-{nth}"
@@ -153,7 +154,7 @@ def test_killed_at_a_storage_call(
     calls = killed(injector.NEVER)
     assert calls > 20
     nths = [1 + part * (calls - 1) // CALLS_KILLED_AT for part in range(CALLS_KILLED_AT)]
-    # Ranks share the work of committing: a run may make fewer calls than the one before.
+    # Ranks share the work of committing, so a run may make fewer calls than the one before.
     assert [killed(nth) for nth in nths].count(0) > CALLS_KILLED_AT / 2
 
 

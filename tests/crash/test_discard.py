@@ -1,4 +1,4 @@
-"""What jobs left and cannot be committed: dropped by choice, and told of once."""
+"""Bytes of dead jobs that cannot be committed: they are dropped by choice, and reported once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RECOVER = [sys.executable, "-m", "forebay", "recover"]
 
 
 def recover(*words: object) -> subprocess.CompletedProcess[str]:
-    """Runs the command where nobody can be asked."""
+    """Runs the command without a terminal, so that it cannot ask."""
     return subprocess.run(
         [*RECOVER, *map(str, words)],
         stdin=subprocess.DEVNULL,
@@ -46,8 +46,8 @@ def command(job: str, end: str, arenas: Path, scope: str, *files: Path) -> list[
 
 
 def leave(job: str, arenas: Path, scope: str, *files: Path) -> None:
-    """Bytes of these files in `arenas`, from a job that was killed. It began with nothing there,
-    lest it brings into their files what others have left."""
+    """Leaves bytes of these files in `arenas`, from a job that is killed. The job runs with a
+    folder of its own, so that it does not commit what others left in `arenas`."""
     own = arenas.with_name(f"{job}-arenas")
     own.mkdir()
     mpi.run(command(job, "kill", own, scope, *files), mpi.WHEELS[0].environment)
@@ -64,7 +64,7 @@ def left(folder: Path) -> list[Path]:
 
 @pytest.fixture(params=["node", "process"])
 def two_jobs(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """`one` left bytes of a and of b, `one.1` of b and of c; no committer was there."""
+    """Job `one` left bytes of a and b, job `one.1` bytes of b and c; neither had a committer."""
     arenas = tmp_path / "arenas"
     a, b, c = (tmp_path / name for name in "abc")
     leave("one", arenas, request.param, a, b)
@@ -73,7 +73,7 @@ def two_jobs(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def listed(folder: Path) -> set[str]:
-    """Job and file of each line of --list."""
+    """The job and the file in each line of --list."""
     lines = recover("--list", folder / "arenas").stdout.splitlines()
     return {
         f"{line.rsplit('(job ')[1][:-1]} {Path(line.split(':')[0]).name}"
@@ -195,7 +195,7 @@ _made: list[Path] = []
 
 
 def _two_jobs_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """As `two_jobs`, for tests that change nothing."""
+    """The state of `two_jobs`, for tests that do not change it."""
     if not _made:
         folder = tmp_path_factory.mktemp("two-jobs")
         leave("one", folder / "arenas", "node", folder / "a", folder / "b")
@@ -205,7 +205,7 @@ def _two_jobs_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def on_a_terminal(answer: str, *words: object) -> tuple[int, str]:
-    """The command's exit code and what its terminal shows when this is typed there."""
+    """The command's exit code, and what its terminal shows, with `answer` typed there."""
     ours, its = pty.openpty()
     with subprocess.Popen(
         [*RECOVER, *map(str, words)], stdin=its, stdout=its, stderr=its, start_new_session=True
@@ -216,7 +216,7 @@ def on_a_terminal(answer: str, *words: object) -> tuple[int, str]:
         while True:
             try:
                 part = os.read(ours, 4096)
-            except OSError:  # how Linux tells of the other side's end
+            except OSError:  # how Linux reports that the other side is closed
                 break
             if not part:
                 break
@@ -242,7 +242,7 @@ def test_a_terminal_is_asked(two_jobs: Path) -> None:
 
 
 def test_a_running_job_keeps_what_it_has(tmp_path: Path) -> None:
-    """A job is in use as long as one of its processes lives, whatever others have left."""
+    """A job is in use while one of its processes lives, whatever other jobs have left."""
     arenas = tmp_path / "arenas"
     arenas.mkdir()
     launched = subprocess.Popen(
@@ -265,7 +265,8 @@ def test_a_running_job_keeps_what_it_has(tmp_path: Path) -> None:
 
 
 def replaced(file: Path) -> None:
-    """Another file has the name: what was left for the first one cannot be committed."""
+    """Gives the name to another file, so that what was left for the first one cannot be
+    committed."""
     file.rename(file.with_suffix(".moved"))
     file.write_bytes(b"another")
 
@@ -274,7 +275,7 @@ MISSING = "are still missing: another file has its name"
 
 
 def lines_of_jobs(folder: Path, scope: str, *names: str) -> list[str]:
-    """What jobs that run side by side say of earlier ones."""
+    """The lines in which simultaneous jobs report earlier ones."""
     running = [
         subprocess.Popen(
             command(name, "close", folder / "arenas", scope, folder / f"{name}-file"),
@@ -302,7 +303,7 @@ def test_what_cannot_be_committed_is_told_once(tmp_path: Path, scope: str) -> No
     assert all(f"forebay recover --list {arenas} shows it" in line for line in first)
     assert lines_of_jobs(tmp_path, scope, "second") == []
     assert recover("--list", arenas).stdout.count(f"{OF_A_FILE} to recover (job dead)") == 2
-    # What is left later is told of in its turn, and that alone.
+    # Something left later is reported then, and alone.
     leave("later", arenas, scope, tmp_path / "c")
     replaced(tmp_path / "c")
     (later,) = lines_of_jobs(tmp_path, scope, "third")

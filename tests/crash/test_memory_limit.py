@@ -1,4 +1,4 @@
-"""A cache that is asked to be larger than the job's control group allows."""
+"""A cache that would be larger than the job's control group allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What jobs that were killed leave behind once they are recovered: nothing."""
+"""Killed jobs leave nothing behind once they are recovered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUN = [str(mpi.ROOT / ".venv-mpich" / "bin" / "forebay"), "run", "--"]
 
 
 def committers(job: str) -> list[int]:
-    """The processes that look after the job's caches."""
+    """The committers of the job's caches."""
     found = []
     for entry in Path("/proc").iterdir():
         with suppress(OSError):
@@ -34,7 +34,7 @@ def committers(job: str) -> list[int]:
 
 
 def assert_nothing_left(job: str, folder: Path) -> None:
-    """No segment, no process of ours, no file of ours among the temporary ones."""
+    """No shared segment, no process of Forebay's, and no temporary file of Forebay's is left."""
     jobs.await_recovery(job)
     patience = time.monotonic() + jobs.RECOVERY_SECONDS
     while committers(job):
@@ -46,8 +46,8 @@ def assert_nothing_left(job: str, folder: Path) -> None:
 def launch(
     installation: mpi.Mpi, folder: Path, job: str, form: str, arguments: list[str]
 ) -> subprocess.Popen[bytes]:
-    """Starts the writer, preloaded by hand or by `forebay run` inside the launcher, with
-    folder/temporary for its temporary files."""
+    """Starts the writer, preloaded directly or by `forebay run` inside the launcher, with
+    folder/temporary as its folder for temporary files."""
     program = mpi.compile_program(installation, jobs.WRITER)
     words = [str(program), str(folder / "file"), str(folder / "history")]
     words += [str(LAYOUT.records), str(LAYOUT.record_bytes), *arguments]
@@ -68,12 +68,12 @@ def kill_some(folder: Path, draw: random.Random) -> None:
 
 
 def test_kills_leave_nothing(tmp_path: Path) -> None:
-    """50 in a row, each followed by a recovery. Inside the launcher `forebay run` and the rank are
-    one process, and die together; the launcher returns."""
+    """50 kills in a row, each followed by a recovery. Inside the launcher `forebay run` becomes the
+    rank, so both die together; the launcher returns."""
     job = f"left-{os.getpid()}"
     never_returned = 0
     for number in range(KILLS):
-        installation = jobs.MPIS[number % 5 == 0]  # Open MPI's launcher takes its time
+        installation = jobs.MPIS[number % 5 == 0]  # Open MPI's launcher is slow
         folder = tmp_path / str(number)
         folder.mkdir()
         form = FORMS[number % 2]

@@ -1,4 +1,5 @@
-"""Another user of the node can neither open, nor guess, nor put in place what Forebay keeps."""
+"""Other users of the node can neither open nor guess Forebay's files, nor put files in their
+place."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become ano
 
 
 def what_a_stranger_can(base: Path, segment: Path) -> str:
-    """Tries everything as another user, in a process of its own; names what succeeded."""
+    """Tries everything as another user, in a process of its own. Returns the names of successful
+    attempts."""
     attempts = {
         "list": lambda: list(segment.parent.iterdir()),
         "read": lambda: segment.open("rb"),
@@ -54,11 +56,11 @@ def what_a_stranger_can(base: Path, segment: Path) -> str:
 
 
 def base_directory(tmp_path: Path) -> Path:
-    """One like /dev/shm: everybody may create, nobody remove what is another's."""
+    """A folder like /dev/shm: everybody may create files, only a file's owner may remove it."""
     base = tmp_path / "base"
     base.mkdir()
     base.chmod(0o1777)
-    for parent in tmp_path.parents:  # pytest's folders are its user's alone
+    for parent in tmp_path.parents:  # pytest makes these folders for its user only
         if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
             parent.chmod(parent.stat().st_mode | 0o011)
     tmp_path.chmod(0o711)
@@ -68,7 +70,7 @@ def base_directory(tmp_path: Path) -> Path:
 def write(
     installation: mpi.Mpi, tmp_path: Path, base: Path, job: str, *arguments: str
 ) -> mpi.Outcome:
-    """Runs the writer with its caches below `base`."""
+    """Runs the writer with its caches in `base`."""
     settings = {
         "FOREBAY_JOB": job,
         "FOREBAY_ARENA_DIR": str(base),
@@ -81,7 +83,7 @@ def write(
 
 
 def assert_passed_through(outcome: mpi.Outcome, tmp_path: Path) -> None:
-    """The program ran as it would have without Forebay."""
+    """Checks that the program ran as it does without Forebay."""
     assert outcome.code == 0, str(outcome)
     assert history.violations(tmp_path / "file", tmp_path / "history", LAYOUT, cached=False) == []
     assert outcome.errors.count(" goes past the cache: ") == 1, str(outcome)
@@ -158,14 +160,14 @@ def test_a_link_in_place_of_a_segment_is_not_followed(
         link.symlink_to(aim)
         outcome = write(installation, tmp_path, base, job)
         assert_passed_through(outcome, tmp_path)
-        link.unlink(missing_ok=True)  # the last process may have removed what bears its name
+        link.unlink(missing_ok=True)  # the last process may have removed the link
     assert target.read_bytes() == b"precious"
     assert not missing.exists()
 
 
 @MPIS
 def test_launches_without_a_given_name_share_nothing(installation: mpi.Mpi, tmp_path: Path) -> None:
-    """Ranks that no `forebay run` has given a name take that of their launch, each another."""
+    """Without `forebay run`, ranks use the name of their launch; launches have different names."""
     base = base_directory(tmp_path)
     program = mpi.compile_program(installation, jobs.WRITER)
     settings = {"FOREBAY_ARENA_DIR": str(base), "FOREBAY_COMMITTER": "false"}

@@ -1,4 +1,4 @@
-"""A rank that the kernel's OOM killer takes, in a memory control group of its own."""
+"""The kernel's OOM killer kills a rank, in a memory control group of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forebay recover` where no committer was: list, commit, refuse, force, discard."""
+"""`forebay recover` without a committer: list, commit, refuse, force, discard."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def recover(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(params=["node", "process"])
 def crashed(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A file whose writers were killed without a committer; its cache lies in tmp_path/arenas."""
+    """A file whose writers were killed without a committer. Its cache is in tmp_path/arenas."""
     (tmp_path / "arenas").mkdir()
     program = mpi.compile_program(mpi.WHEELS[0], FOLDER / "crash_writer.c")
     words = [str(program), str(tmp_path / "file"), str(tmp_path / "history"), "2000", "300"]
@@ -144,7 +144,7 @@ def test_what_a_sibling_wrote_is_no_change_by_others(tmp_path: Path) -> None:
 
 
 def test_a_volatile_cache_is_forgotten(tmp_path: Path) -> None:
-    """recoverable=false starts no committer, and whoever comes next clears away what is left."""
+    """recoverable=false starts no committer, and the next job removes what is left."""
     (tmp_path / "arenas").mkdir()
     settings = {
         "FOREBAY_JOB": f"volatile-{os.getpid()}",
@@ -167,9 +167,9 @@ def test_a_volatile_cache_is_forgotten(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", injector.KILLS)
 def test_killed_at_a_storage_call(crashed: Path, how: str) -> None:
-    """The recovery dies at its nth storage call, and again when it is repeated, and then is not
-    killed any more: each time beginning with what the crash had left. The first calls have their
-    turn one by one, the later ones (in scope process there are thousands) at growing distances."""
+    """The recovery dies at its nth storage call, dies again when it is repeated, and then
+    completes; each time it begins with what the crash left. The first calls are tried one by one,
+    later ones (with scope process there are thousands) at growing distances."""
     file, arenas, kept = crashed / "file", crashed / "arenas", crashed / "kept"
     before, times = file.read_bytes(), file.stat()
     shutil.copytree(arenas, kept)

@@ -1,7 +1,7 @@
-"""Signals, and ends that begin in a second thread or in a handler of the program's own.
+"""Signals, and ends that begin in a second thread or in a handler of the program.
 
-A handler may have interrupted a call of MPI anywhere: one rank sends the signal to all of them, so
-that the others get it in the midst of whatever they are doing.
+A handler may interrupt any MPI call: one rank sends the signal to all, which receive it at any
+point of their work.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 from harness import mpi
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
-# What the program does in its handler or after it; whether it then ends in order.
+# What the program does in its handler or afterwards; whether it then ends in order.
 REACTIONS = {
     "return": True,
     "close": True,
@@ -29,7 +29,7 @@ REACTIONS = {
     "exit": False,
     "_exit": False,
     "abort": False,
-    "longjmp": None,  # in order unless a call of MPI was interrupted
+    "longjmp": None,  # in order unless an MPI call was interrupted
 }
 TURNS = int(os.environ.get("CRASH_SIGNALS", "3"))
 LAYOUT = history.Layout(ranks=2, records=2000, record_bytes=300)
@@ -37,14 +37,14 @@ MPI_NAMES = pytest.mark.parametrize("installation", jobs.MPIS, ids=lambda m: m.n
 
 
 def turns(installation: mpi.Mpi) -> range:
-    """The numbers of the runs to be made; Open MPI's launcher takes its time."""
+    """The numbers of the runs to make; fewer for Open MPI, whose launcher is slow."""
     return range(TURNS if installation.abi == "mpich" else (TURNS + 2) // 3)
 
 
 def run(
     installation: mpi.Mpi, folder: Path, draw: random.Random, arguments: Sequence[str]
 ) -> mpi.Outcome:
-    """Runs the writer in a cache drawn by lot; nothing may be lost, and the launcher must end."""
+    """Runs the writer with a random cache. Nothing may be lost, and the launcher must end."""
     job = f"signal-{os.getpid()}-{folder.parent.name}-{folder.name}"
     settings = {
         "FOREBAY_JOB": job,
@@ -81,11 +81,11 @@ def test_a_handler_of_the_program(installation: mpi.Mpi, reaction: str, tmp_path
 @pytest.mark.parametrize("how", ["exit-thread", "abort-thread"])
 @MPI_NAMES
 def test_a_second_thread_ends_the_process(installation: mpi.Mpi, how: str, tmp_path: Path) -> None:
-    """While the first writes on."""
+    """A second thread ends the process while the first one writes."""
     for turn in turns(installation):
         draw = random.Random(turn)
         arguments = ["--end", how, "--rank", "1", "--after", str(draw.randrange(500, 9000))]
-        # A thread may exit whatever was asked of MPI, but call it only by MPI_THREAD_MULTIPLE.
+        # Any thread may exit, but may call MPI_Abort only with MPI_THREAD_MULTIPLE.
         threads = "1" if how == "abort-thread" else str(turn % 2)
         arguments += ["--threads", threads, "--reader", str(draw.randrange(2))]
         outcome = run(installation, tmp_path / str(turn), draw, arguments)
@@ -96,7 +96,7 @@ def test_a_second_thread_ends_the_process(installation: mpi.Mpi, how: str, tmp_p
 @pytest.mark.parametrize("scope", ["node", "process"])
 @MPI_NAMES
 def test_two_handles_are_open_at_the_end(installation: mpi.Mpi, scope: str, tmp_path: Path) -> None:
-    """One of them only for reading."""
+    """Two handles are open at the end, one of them only for reading."""
     for how in ("exit", "killall"):
         folder = tmp_path / how
         folder.mkdir()
@@ -113,7 +113,8 @@ def test_two_handles_are_open_at_the_end(installation: mpi.Mpi, scope: str, tmp_
 @pytest.mark.parametrize("handler", ["none", "close", "exit"])
 @MPI_NAMES
 def test_the_launcher_gets_sigterm(installation: mpi.Mpi, handler: str, tmp_path: Path) -> None:
-    """As batch systems send it at a time limit: MPICH forwards it, Open MPI sends it on."""
+    """Batch systems send SIGTERM to the launcher at a time limit: MPICH's forwards it, Open MPI's
+    sends its own."""
     job = f"term-{os.getpid()}-{installation.name}-{handler}"
     arguments = ["--after", "1000000000000"]
     if handler != "none":

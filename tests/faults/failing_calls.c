@@ -1,5 +1,5 @@
-// System calls of storage that somebody makes fail: each failure is reported by the right call, on
-// every rank where MPI's calls are collective, with its class, the file, the offset and the cause.
+// A program whose storage calls are made to fail (by strace). The right call reports each failure,
+// on every rank if the call is collective, with its class, the file, the offset and the cause.
 //
 //   failing_calls FILE SCENE CLASS CAUSE: CLASS is one of "quota", "space", "io", "none".
 //
@@ -22,7 +22,7 @@ static int class_named(const char* name) {
   return strcmp(name, "io") == 0 ? MPI_ERR_IO : MPI_SUCCESS;
 }
 
-// On the rank that met it the error says where; the others know the class.
+// The error on the rank whose call failed says where; other ranks know only the class.
 static void check_error(int code, int met_here, int has_offset) {
   int found = MPI_SUCCESS, length;
   char text[MPI_MAX_ERROR_STRING] = "";

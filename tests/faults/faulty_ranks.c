@@ -1,18 +1,19 @@
-// Faults below Forebay on one rank or on all, hundreds of scenarios a launch: each kind of call in
-// turn, its Nth until a run meets none (inject.h).
+// Faults below Forebay on one rank or on all, in hundreds of scenarios per launch: each kind of
+// call fails in turn, first its first call, then its second, until a run has no failing call
+// (inject.h).
 //
 //   faulty_ranks FILE storage some|all    every storage call of each rank
 //   faulty_ranks FILE segments RANK COUNT every shared-memory call of RANK (-1: of all), COUNT at a
 //                                         time (0: it and all after it)
 //   faulty_ranks FILE memory some|all     every allocation of each rank
 //
-// all: in both scopes, with write-behind and without; some: these take turns from rank to rank.
+// all: both scopes, with and without write-behind; some: these alternate from rank to rank.
 //
 // In each run the ranks write interleaved records through a small cache, read, sync, set_size, set
-// views, write in rank order and close with errors returned; then, with the fault gone, they open
+// views, write in rank order and close, with errors returned. Then, without the fault, they open
 // and close the file again. What must hold: each failure has the right class; sync, set_size and
-// close fail on all ranks or on none; a byte of a write that succeeded is in the file, any other is
-// an old one or one that was issued. The last line printed: "N runs, N faults".
+// close fail on all ranks or on none; a byte of a successful write is in the file, any other byte
+// is an old one or one that was issued. The last line printed: "N runs, N faults".
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,7 +29,7 @@ enum { kRecord = 111, kRecords = 60, kVersions = 4 };
 
 struct scenario {
   const char* name;
-  int rank;  // that meets the fault, -1: all do
+  int rank;  // with the fault; -1: all
   int calls;
   long nth;
   long count;
@@ -39,10 +40,10 @@ struct scenario {
   int cache_bytes;
 };
 
-// What this rank knows of its records: versions count the writes of one.
+// What this rank knows about a record; its versions are numbered.
 struct record {
-  int sure;    // the last one whose write succeeded
-  int issued;  // the last one
+  int sure;    // the latest version whose write succeeded
+  int issued;  // the latest version
 };
 
 static int rank, ranks;
@@ -52,7 +53,7 @@ static inject_disarm_function* disarm;
 
 static const struct scenario* current;  // for messages
 static struct record records[kRecords];
-static int failures;  // of this rank's calls in this run
+static int failures;  // failed calls of this rank in this run
 static long runs, faults;
 
 #define REQUIRE(condition)                                                                        \
@@ -68,7 +69,7 @@ static long runs, faults;
     }                                                                                             \
   } while (0)
 
-static bool strided;  // the file's view shows this rank's records only
+static bool strided;  // the view shows only this rank's records
 
 static MPI_Offset offset_of(int i) { return ((MPI_Offset)i * ranks + rank) * kRecord; }
 
@@ -102,7 +103,7 @@ static bool may_fail(void) {
   return current->how == INJECT_FAIL;
 }
 
-// Whether the call succeeded; a failure must be the one expected.
+// Whether the call succeeded. A failure must be the expected one.
 static bool succeeded(int code) {
   if (code == MPI_SUCCESS) return true;
   int class = MPI_SUCCESS;
@@ -119,7 +120,7 @@ static bool succeeded(int code) {
   return false;
 }
 
-// The same for a call that all ranks make: they succeed together or fail together.
+// The same for a collective call, which must succeed on all ranks or fail on all.
 static bool all_succeeded(int code) {
   int mine[2] = {code == MPI_SUCCESS, code != MPI_SUCCESS}, any[2];
   const bool good = succeeded(code);
@@ -128,7 +129,7 @@ static bool all_succeeded(int code) {
   return good;
 }
 
-// At its place, or, in rank order, at the shared pointer.
+// Writes the record at its place or, ordered, at the shared pointer.
 static void write_record_as(MPI_File file, int i, bool ordered) {
   unsigned char bytes[kRecord];
   const int version = ++records[i].issued;
@@ -167,7 +168,7 @@ static MPI_File open_file(void) {
   set_hint(info, "cache_size", bytes);
   set_hint(info, "page_size", "512");
   set_hint(info, "commit_size", "1024");
-  set_hint(info, "read_ahead", "0");  // its failures concern nobody
+  set_hint(info, "read_ahead", "0");  // a failed read-ahead is not reported
   set_hint(info, "step_aside", "never");
   MPI_File file;
   CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file));
@@ -175,7 +176,7 @@ static MPI_File open_file(void) {
   return file;
 }
 
-// Whether Forebay has the file: only it tells of this hint, which was not given.
+// Whether Forebay caches the file: only then does the file have this hint, which was not given.
 static bool cached(MPI_File file) {
   MPI_Info info;
   CHECK_MPI(MPI_File_get_info(file, &info));
@@ -186,7 +187,7 @@ static bool cached(MPI_File file) {
   return found;
 }
 
-// Where it fails the view stays as it was.
+// If setting the view fails, the view stays as it was.
 static void set_view(MPI_File file, bool to_strided) {
   MPI_Datatype type = MPI_BYTE;
   if (to_strided) {
@@ -234,7 +235,7 @@ static bool must_surface(void) {
          (current->calls & (INJECT_WRITE | INJECT_READ | INJECT_FSYNC)) != 0;
 }
 
-// Whether some rank met the fault.
+// Whether a rank met the fault.
 static bool run(const struct scenario* scenario) {
   current = scenario;
   if (rank == 0) unlink(path);
@@ -262,7 +263,7 @@ static bool run(const struct scenario* scenario) {
   return met > 0;
 }
 
-// Each call in turn, until there is none.
+// Makes each call fail in turn, until a run makes no such call.
 static void run_each(struct scenario scenario) {
   for (scenario.nth = 1; run(&scenario);) ++scenario.nth;
 }
@@ -298,8 +299,8 @@ static void storage_faults(bool all) {
   }
 }
 
-// An arena is made for each cache size that was not in use before. As long as the node's own
-// segment is refused every run asks for it anew.
+// An arena is made for each cache size that was not used before. While the node's own segment is
+// refused, each run requests it again.
 static void segment_faults(int faulty, long count) {
   static const int errors[] = {ENOMEM, ENOSPC, EMFILE};
   for (int scope = 0; scope < 2; ++scope) {
@@ -318,7 +319,7 @@ static void segment_faults(int faulty, long count) {
       } while (run(&scenario) && ++scenario.nth);
       scenario.nth = 1;
     }
-    scenario.cache_bytes = 4096 + 512 * sizes;  // the last run was not for want of arenas
+    scenario.cache_bytes = 4096 + 512 * sizes;  // so that the last run has its arena
     MPI_File file = open_file();
     REQUIRE(cached(file));
     CHECK_MPI(MPI_File_close(&file));

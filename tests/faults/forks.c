@@ -1,5 +1,5 @@
-// A rank with dirty pages that forks: whatever the child does, it neither commits nor drops what
-// its parent holds.
+// A rank with dirty pages forks. Whatever the child does, it neither commits nor drops its parent's
+// bytes.
 //
 //   forks FILE: the file must not exist.
 #include <spawn.h>
@@ -66,7 +66,7 @@ static void by_library(int how) {
   }
 }
 
-// Nothing has reached storage since the file was made.
+// Checks that nothing has reached storage since the file was made.
 static void check_nothing_committed(const char* path) {
   struct stat info;
   CHECK(stat(path, &info) == 0 && info.st_size == 0);
@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
     check_nothing_committed(argv[1]);
     check_records(how % 2 ? file : reader, records);
   }
-  // One that outlives its parent's last close, too, and then ends in order.
+  // A child that outlives its parent's last close and then ends in order.
   int held[2];
   CHECK(pipe(held) == 0);
   const pid_t child = fork();

@@ -1,6 +1,6 @@
-// A file system that is full: every rank hears of it from sync, by its class; nothing is lost, and
-// when there is room again the next sync succeeds and ends the error. With "close" as second
-// argument there is no second sync: the close hears of it, and the bytes wait to be recovered.
+// A full file system: sync reports it on every rank, with its class; nothing is lost; once there is
+// room again, the next sync succeeds and ends the error. With "close" as second argument there is
+// no second sync: the close reports the error, and the bytes wait to be recovered.
 //
 // full_disk DIR sync|close: DIR/ballast is a file whose removal makes room.
 #include <sys/stat.h>
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
     MPI_Error_string(code, text, &length);
     CHECK(strstr(text, path) != NULL);
   }
-  // What storage has not taken is still read.
+  // Bytes that storage has not taken can still be read.
   for (int i = 0; i < kRecords; ++i) {
     const MPI_Offset offset = ((MPI_Offset)i * size + rank) * kRecord;
     unsigned char expected[kRecord];

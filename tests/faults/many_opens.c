@@ -1,5 +1,5 @@
-// Opens and closes files some thousands of times with no more than 256 descriptors to be had;
-// several are open at a time, some by all ranks and some by one. No descriptor may be lost.
+// Opens and closes files thousands of times with at most 256 descriptors. Several files are open at
+// a time, some by all ranks and some by one. No descriptor may be lost.
 //
 //   many_opens DIR OPENS: OPENS is the number of opens of each rank.
 #include <dirent.h>
@@ -13,7 +13,7 @@
 
 enum { kDescriptors = 256, kAtOnce = 6, kRecord = 300, kRecords = 20 };
 
-// Descriptors of files below `folder`; of all for "".
+// Number of open descriptors of files below `folder`; "": of all.
 static int open_descriptors(const char* folder) {
   int count = 0;
   DIR* directory = opendir("/proc/self/fd");
@@ -27,7 +27,8 @@ static int open_descriptors(const char* folder) {
   return count;
 }
 
-// Every other file is opened by all ranks; those of one rank have its number in their names.
+// All ranks open every second file together. The other files belong to one rank, with its number in
+// their names.
 static void open_number(const char* folder, int rank, int64_t number, MPI_File* file) {
   char path[4096];
   const int together = number % 2 == 0;
@@ -69,13 +70,13 @@ int main(int argc, char** argv) {
     if (number == opens / 10) at_first = open_descriptors("");
   }
   const int at_last = open_descriptors("");
-  // Files of which this process has committed pages for others may stay open for a while, no more
+  // Files of which this process commits pages for others may stay open for a while, but no more
   // than all ranks have open at a time.
   const int more = at_last - at_first;
   if (more > 2 * kAtOnce) fprintf(stderr, "%d descriptors became %d\n", at_first, at_last);
   CHECK(more <= 2 * kAtOnce);
   for (int i = 0; i < kAtOnce; ++i) CHECK_MPI(MPI_File_close(&files[(opens + i) % kAtOnce]));
-  // A rank that is alone has nobody for whom it might commit.
+  // A single rank has no others for which it might commit.
   CHECK(size > 1 || open_descriptors(folder) == 0);
   MPI_Finalize();
   return 0;

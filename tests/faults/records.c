@@ -1,6 +1,6 @@
-// Small interleaved records of all ranks, written, synced, read back and closed.
+// Small interleaved records of all ranks: written, synced, read back and closed.
 //
-//   records FILE RECORDS: RECORDS is the number of each rank.
+//   records FILE RECORDS: RECORDS is the number per rank.
 #include "check.h"
 
 enum { kRecord = 300 };

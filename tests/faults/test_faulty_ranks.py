@@ -1,5 +1,5 @@
-"""Every storage call, shared-memory call and allocation of Forebay's made to fail in turn, inside
-MPI programs: faulty_ranks.c says what must hold. A launch runs hundreds of scenarios."""
+"""Each storage call, shared-memory call and allocation of Forebay fails in turn, in MPI programs.
+faulty_ranks.c says what must hold. A launch runs hundreds of scenarios."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ FOLDER = Path(__file__).resolve().parent
 MPIS = (mpi.WHEELS[0], mpi.WHEELS[2])
 TIMEOUT_SECONDS = 300
 RANKS = (1, 2, 4)
-# What takes turns from rank to rank otherwise, on every rank.
+# With FAULTS_ALL, every rank runs the settings that otherwise alternate from rank to rank.
 ALL = "FAULTS_ALL" in os.environ
 
 
 def faults_of(installation: mpi.Mpi, ranks: int, folder: Path, *arguments: str) -> int:
-    """Runs the program; the number of faults that it met."""
+    """Runs the program and returns the number of faults that occurred."""
     program = mpi.compile_program(installation, FOLDER / "faulty_ranks.c")
     settings = {
         "FOREBAY_JOB": f"faulty-{os.getpid()}-{installation.name}-{folder.name}",

@@ -1,6 +1,6 @@
-"""A real file system that fills up below the cache (a small tmpfs in a mount namespace of its own).
+"""A file system that fills up below the cache (a small tmpfs in a mount namespace).
 
-Plain MPI libraries return success from sync and close there; so these run through Forebay only.
+Plain MPI libraries return success from sync and close there, so only Forebay is tested.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MPIS = (mpi.WHEELS[0], mpi.WHEELS[2])
 @pytest.mark.parametrize("scope", ["node", "process"])
 @pytest.mark.parametrize("installation", MPIS, ids=lambda m: m.name)
 def test_full_disk(installation: mpi.Mpi, scope: str, what: str, tmp_path: Path) -> None:
-    """8 MiB of which ballast takes 6, for a file of 6 MB; afterwards the bytes are recovered."""
+    """A file of 6 MB on 8 MiB, of which ballast takes 6. Afterwards the bytes are recovered."""
     program = mpi.compile_program(installation, FOLDER / "full_disk.c")
     arenas, disk = tmp_path / "arenas", tmp_path / "disk"
     arenas.mkdir()

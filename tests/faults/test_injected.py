@@ -1,5 +1,5 @@
-"""System calls of storage made to fail by strace, in programs that know nothing of it: which call
-reports it, with which class and text, and what a later call may say (failing_calls.c)."""
+"""strace makes storage calls of MPI programs fail: which MPI call reports it, with which class and
+text, and what a later call may return (failing_calls.c)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ SCENES = {
 
 
 def can_trace() -> bool:
-    """Whether strace is here and may trace and make calls fail."""
+    """Whether strace is installed and may trace processes and make their calls fail."""
     if shutil.which("strace") is None:
         return False
     command = ["strace", "-f", "-o", "/dev/null", "-e", "inject=fsync:error=EIO", "true"]
@@ -80,7 +80,7 @@ def can_trace() -> bool:
 
 @pytest.fixture(scope="module")
 def written() -> bytes:
-    """What the writers' file holds in the end."""
+    """The contents that the writers' file must have in the end."""
     return content.content(FILE_BYTES)
 
 
@@ -103,8 +103,8 @@ def test_injected(installation: mpi.Mpi, name: str, written: bytes, tmp_path: Pa
         "FOREBAY_JOB": f"injected-{os.getpid()}",
     }
     log = tmp_path / "log"
-    # Every rank is traced, each thread counts its own calls; other files are left in peace. All
-    # append to one log.
+    # Traces every rank; each thread counts its own calls. Only calls on this file fail. All append
+    # to one log.
     trace = ["strace", "-f", "--seccomp-bpf", "-A", "-o", str(log), "-P", str(file)]
     trace += ["-e", f"trace={injection.split(':')[0]}", "-e", f"inject={injection}"]
     words = [str(program), str(file), scene, error_class, cause or "-"]

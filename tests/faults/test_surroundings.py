@@ -1,4 +1,4 @@
-"""Surroundings that give little: few descriptors, forks, a small /dev/shm."""
+"""Scarce resources: few descriptors, forks, a small /dev/shm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness import content, forebay, mpi, namespace
 
 FOLDER = Path(__file__).resolve().parent
 RECORD_BYTES = 300
-# MPICH's own queues in /dev/shm take several megabytes unless told otherwise.
+# MPICH's queues in /dev/shm take several megabytes without this.
 SMALL_QUEUES = {"MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS": "8"}
 MPIS = pytest.mark.parametrize("installation", (mpi.WHEELS[0], mpi.WHEELS[2]), ids=lambda m: m.name)
 
@@ -19,7 +19,8 @@ MPIS = pytest.mark.parametrize("installation", (mpi.WHEELS[0], mpi.WHEELS[2]), i
 @pytest.mark.parametrize("ranks", [1, 2])
 @MPIS
 def test_few_descriptors(installation: mpi.Mpi, ranks: int, tmp_path: Path) -> None:
-    """5,000 opens and closes a rank; the cache is so small that files evict each other's pages."""
+    """5,000 opens and closes per rank. The cache is so small that files evict each other's
+    pages."""
     program = mpi.compile_program(installation, FOLDER / "many_opens.c")
     folder = tmp_path / "files"
     settings = {
@@ -37,7 +38,7 @@ def test_few_descriptors(installation: mpi.Mpi, ranks: int, tmp_path: Path) -> N
 @pytest.mark.parametrize("page_kind", ["mask", "tree"])
 @MPIS
 def test_forks(installation: mpi.Mpi, page_kind: str, scope: str, tmp_path: Path) -> None:
-    """Children that end in every way neither commit nor drop anything of their parent's."""
+    """Children, however they end, neither commit nor drop bytes of their parent."""
     program = mpi.compile_program(installation, FOLDER / "forks.c")
     settings = {
         "FOREBAY_SCOPE": scope,
@@ -58,7 +59,7 @@ def test_forks(installation: mpi.Mpi, page_kind: str, scope: str, tmp_path: Path
 )
 @MPIS
 def test_small_shared_memory(installation: mpi.Mpi, place: str, size: str, tmp_path: Path) -> None:
-    """64 KiB hold no cache at all, 2 and 6 MB a part of what is written."""
+    """64 KiB are too small for a cache; 2 and 6 MB hold a part of what is written."""
     program = mpi.compile_program(installation, FOLDER / "records.c")
     settings = {"FOREBAY_STEP_ASIDE": "never", "FOREBAY_JOB": f"small-{os.getpid()}"}
     folder = Path(place)

@@ -1,5 +1,5 @@
-"""MPI_THREAD_MULTIPLE: 8 threads on each of 2 ranks, a million operations for each MPI; each read
-gives what was current at some moment within it (value_history.c)."""
+"""MPI_THREAD_MULTIPLE: 8 threads on each of 2 ranks, a million operations per MPI. Each read
+returns what was current at some moment within it (value_history.c)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from harness import forebay, mpi
 
 FOLDER = Path(__file__).resolve().parent
 RANKS, THREADS, RUNS = 2, 8, 12
-OPERATIONS = int(os.environ.get("HISTORY_OPERATIONS", "2000000"))  # of all runs
+OPERATIONS = int(os.environ.get("HISTORY_OPERATIONS", "2000000"))  # of all runs together
 NOT_MULTIPLE = 77
 
-# Roomy, and so small that pages come and go all the time.
+# A large cache, and one so small that pages are evicted all the time.
 CACHES = {
     "roomy": {"FOREBAY_PAGE_SIZE": "4KiB"},
     "tight": {"FOREBAY_PAGE_SIZE": "512", "FOREBAY_CACHE_SIZE": "8KiB"},

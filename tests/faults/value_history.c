@@ -1,15 +1,15 @@
 // Many threads of several ranks write and read small records of one file at random places, through
-// several handles; every read is held against a history of values.
+// several handles. Each read is compared with a history of values.
 //
 //   value_history FILE HISTORY OPERATIONS SEED
 //
-// Every location has one owner thread, which writes versions 1, 2, 3 ... to it. HISTORY, a file
-// that all ranks map, holds for each location the last version whose write was begun and the last
-// whose write has returned. A read may give, at each byte, any version from the last that had
-// returned when the read began to the last that had been begun when it ended; for its owner, who
-// does not write meanwhile, that is one version. OPERATIONS is the number of each thread.
+// Each location has one owner thread, which writes versions 1, 2, 3 ... to it. HISTORY, a file
+// mapped by all ranks, has two numbers per location: the last version whose write began, and the
+// last version whose write returned. At each byte a read may return any version from the last one
+// returned when the read began to the last one begun when the read ended. For the owner, which does
+// not write meanwhile, that is a single version. OPERATIONS is the number per thread.
 //
-// Exit status 77: this MPI does not give MPI_THREAD_MULTIPLE.
+// Exit status 77: this MPI does not offer MPI_THREAD_MULTIPLE.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,8 +28,8 @@ typedef struct {
 
 static Versions* versions;  // by location
 static MPI_File handles[kHandles];
-static MPI_File synced;           // of all ranks; one thread of each syncs it
-static MPI_File alone[kThreads];  // of this rank; its thread syncs it
+static MPI_File synced;           // opened by all ranks; one thread of each syncs it
+static MPI_File alone[kThreads];  // opened by this rank; the thread with this index syncs it
 static int rank, ranks;
 static int64_t operations, seed;
 

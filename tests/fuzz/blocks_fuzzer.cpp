@@ -1,4 +1,4 @@
-// libFuzzer's target for block traces: the bytes as they are, read in pieces as the first says.
+// libFuzzer's target for block traces: reads the bytes in pieces, whose size is the first byte.
 #include <cstdio>
 #include <cstdlib>
 

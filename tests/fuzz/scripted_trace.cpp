@@ -82,7 +82,7 @@ void set_word(Bytes& bytes, std::size_t at, uint32_t value) {
   std::copy(as_bytes.begin(), as_bytes.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
-// What of the file looks like blocks gets right checksums.
+// Corrects the checksums of everything that looks like a block.
 void mend(Bytes& bytes) {
   for (std::size_t at = head_bytes; at + block_head_bytes <= bytes.size();) {
     if (word(bytes, at) != block_magic) {

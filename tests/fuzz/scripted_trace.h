@@ -1,6 +1,5 @@
-// Trace files as a hostile writer would make them: sound ones, changed as a script of bytes says,
-// with checksums that are right. For the fuzzer, which invents scripts, and for a test with random
-// ones.
+// Trace files as a hostile writer would make them: valid files, changed by a script of bytes, with
+// correct checksums. For the fuzzer, which invents scripts, and for a test with random scripts.
 #pragma once
 
 #include <string>
@@ -9,11 +8,12 @@
 
 namespace forebay::trace {
 
-// A script: eight bytes that choose the sound file, then four bytes a change: two that say where,
-// what, and a value.
+// A script: eight bytes that choose the valid file, then four bytes per change: two for the place,
+// one for the kind, one for the value.
 Bytes scripted_trace(ByteView script);
 
-// Reads all of it; what of the reader's promises was broken, or "". Counts the accesses read.
+// Reads everything. Returns the reader's promise that was broken, or "". Adds the number of
+// accesses read.
 std::string broken_promise(const Bytes& file, std::size_t& accesses);
 
 }  // namespace forebay::trace

@@ -1,4 +1,5 @@
-// libFuzzer's target for trace files: bytes as they are, or as a script of changes to a sound file.
+// libFuzzer's target for trace files: the bytes unchanged, or as a script of changes to a valid
+// file.
 #include <cstdio>
 #include <cstdlib>
 

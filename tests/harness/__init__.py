@@ -1,1 +1,1 @@
-"""What the tests share that start MPI programs: the MPI installations, and Forebay around them."""
+"""For tests that start MPI programs: the MPI installations, and Forebay around the programs."""

@@ -1,4 +1,4 @@
-"""A memory control group of a test's own, in which its processes meet a limit."""
+"""A memory control group for the processes of one test."""
 
 import os
 import time
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-# The controller's files by version: the folder that holds groups, the limit, and where kills are
-# counted.
+# Per version of control groups: the folder of groups, the file of the limit, and the file that
+# counts kills.
 HIERARCHIES = (
     (Path("/sys/fs/cgroup"), "memory.max", "memory.events"),
     (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.oom_control"),
@@ -24,7 +24,7 @@ class Group:
         self._kills = folder / kills
         folder.mkdir()
         try:
-            # Only where the kernel has put the file: elsewhere there is no limit.
+            # Opens only a file that the kernel made; otherwise there is no limit.
             with (folder / limit).open("r+") as file:
                 file.write(str(limit_bytes))
         except OSError:
@@ -33,7 +33,8 @@ class Group:
         self.folder = folder
 
     def joined(self, command: Sequence[str], condition: str = "true") -> list[str]:
-        """The command in the group, where the shell finds the condition true."""
+        """A command that joins the group, if the shell command `condition` succeeds, and runs
+        `command`."""
         script = f'{condition} && echo $$ >{self.members}; exec "$@"'
         return ["sh", "-c", script, "sh", *command]
 
@@ -42,7 +43,7 @@ class Group:
         return next(int(number) for name, number in lines if name == "oom_kill")
 
     def remove(self) -> None:
-        """When the last process has left it."""
+        """Removes the group once its last process has ended."""
         patience = time.monotonic() + 60
         while self.folder.exists() and time.monotonic() < patience:
             with suppress(OSError):
@@ -52,7 +53,7 @@ class Group:
 
 @contextmanager
 def memory_group(limit_bytes: int) -> Iterator[Group]:
-    """A group with that limit; skips the test where none is to be had."""
+    """A group with this limit. Skips the test if there can be none."""
     for hierarchy, limit, kills in HIERARCHIES:
         with suppress(OSError):
             made = Group(hierarchy / f"forebay-{os.getpid()}", limit, kills, limit_bytes)

@@ -1,4 +1,4 @@
-"""Forebay around an MPI program: how tests preload it, and how they see that it was reached."""
+"""Forebay around an MPI program: how tests preload it, and how they check that it was used."""
 
 import json
 import os
@@ -16,7 +16,7 @@ LIBRARIES = Path(os.environ.get("FOREBAY_LIB_DIR", mpi.ROOT / "build" / "gcc" / 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished program, the files it left in its folder, and what Forebay counted."""
+    """A finished program, the files in its folder, and Forebay's statistics."""
 
     outcome: mpi.Outcome
     files: Mapping[str, bytes]
@@ -24,13 +24,13 @@ class Run:
 
 
 def preloaded(program: Sequence[str], settings: Mapping[str, str]) -> list[str]:
-    """The program with Forebay preloaded into it, whatever its launcher does with variables."""
+    """The program with Forebay preloaded, however its launcher treats variables."""
     variables = {"LD_PRELOAD": str(LIBRARIES / "libforebay_preload.so"), **settings}
     return ["env", *(f"{name}={value}" for name, value in variables.items()), *program]
 
 
 def on_nodes(program: Sequence[str], nodes: int) -> list[str]:
-    """The program on as many nodes, as far as Forebay can tell; the ranks are dealt out in turn."""
+    """The program on this many nodes, as far as Forebay can tell; ranks are assigned in turn."""
     rank = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
     script = f'FOREBAY_NODE=node-$(({rank} % {nodes})) exec "$0" "$@"'
     return ["sh", "-c", script, *program]
@@ -61,12 +61,13 @@ def launch(
 
 
 def read_statistics(path: Path) -> Mapping[str, Any] | None:
-    """What Forebay wrote to the file that FOREBAY_STATS_JSON named; None: no Forebay was there."""
+    """The statistics that Forebay wrote to the file in FOREBAY_STATS_JSON; None: Forebay was not
+    used."""
     return json.loads(path.read_text()) if path.exists() else None
 
 
 def output_lines(run: Run) -> list[str]:
-    """The standard output, sorted: the launcher merges the ranks' lines in any order."""
+    """The standard output, sorted, because the launcher merges the ranks' lines in any order."""
     return sorted(run.outcome.output.splitlines())
 
 
@@ -80,7 +81,8 @@ def assert_same(plain: Run, cached: Run) -> None:
 
 
 def assert_reached(run: Run, past: Collection[str] = ()) -> None:
-    """Fails unless Forebay took writes to every file that the program left, but for those named."""
+    """Fails unless Forebay took writes to every file that the program left, except those in
+    `past`."""
     assert run.statistics is not None, f"no statistics\n{run.outcome}"
     written = {
         Path(name).name for name, counts in run.statistics["files"].items() if counts["write_calls"]
@@ -89,7 +91,7 @@ def assert_reached(run: Run, past: Collection[str] = ()) -> None:
 
 
 def accessed_files(statistics: Mapping[str, Any]) -> set[str]:
-    """The names of the files that had reads or writes, as far as Forebay counted."""
+    """Names of the files that had reads or writes, as far as Forebay counted."""
     return {
         Path(name).name
         for name, counts in statistics["files"].items()
@@ -98,7 +100,7 @@ def accessed_files(statistics: Mapping[str, Any]) -> set[str]:
 
 
 def served_files(statistics: Mapping[str, Any]) -> set[str]:
-    """Of these, the ones whose accesses the cache took, in pages of its own."""
+    """Those of them that the cache served, in its own pages."""
     return {
         Path(name).name
         for name, counts in statistics["files"].items()
@@ -108,7 +110,7 @@ def served_files(statistics: Mapping[str, Any]) -> set[str]:
 
 
 def assert_served(statistics: Mapping[str, Any] | None, outcome: mpi.Outcome) -> None:
-    """Fails unless the cache served all files that were accessed, and there were some."""
+    """Fails unless the cache served all files that were accessed, and at least one."""
     assert statistics is not None, f"Forebay was not there\n{outcome}"
     served = served_files(statistics)
     assert served, f"Forebay served no call\n{outcome}"
@@ -116,7 +118,7 @@ def assert_served(statistics: Mapping[str, Any] | None, outcome: mpi.Outcome) ->
 
 
 def first_difference(plain: Run, cached: Run) -> str:
-    """Where the first file that differs does so for the first time."""
+    """The first file that differs, and the place of the first difference."""
     for name, expected in plain.files.items():
         found = cached.files[name]
         if found == expected:
@@ -128,16 +130,17 @@ def first_difference(plain: Run, cached: Run) -> str:
 
 
 def segments(job: str) -> list[Path]:
-    """What the job has in shared memory."""
+    """The job's shared memory segments."""
     return sorted(Path(f"/dev/shm/forebay-{os.geteuid()}").glob(f"{job}*"))
 
 
 def await_recovery(job: str, seconds: float, keeps_bytes: bool = False) -> list[Path]:
-    """Waits until nothing is left of a dead job's caches; what is, after so many seconds.
+    """Waits until nothing of a dead job's caches is left. Returns what is left after so many
+    seconds.
 
-    Bytes are its committer's to save. A job without pages has no committer; what it leaves, without
-    a byte, is cleared away by `forebay recover`, as the user's next job would. That is asked to
-    save bytes only where the job `keeps_bytes` that storage would not take.
+    Bytes are saved by the job's committer. A job without pages has no committer; `forebay recover`
+    removes what it left, without bytes, as the user's next job would. It is asked to save bytes
+    only if the job `keeps_bytes` that storage refused.
     """
     begin = time.monotonic()
     look = begin + 1

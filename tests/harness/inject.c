@@ -1,10 +1,10 @@
-// Preloaded beside Forebay: see inject.h. Acts on calls whose return address lies in Forebay's own
-// library (its interposer, or the Python package's module), so that the MPI library and the program
-// stay untouched.
+// Preloaded beside Forebay: see inject.h. Acts on calls whose return address is in Forebay's own
+// library (its interposer, or the Python package's module); the MPI library and the program are not
+// affected.
 //
-// Armed by the program, or from its start on by variables: INJECT="CALLS NTH COUNT ERROR HOW" as
-// numbers, INJECT_FILE the file under test, INJECT_RANK the rank that is meant (any, if not given).
-// INJECT_COUNT names a file that gets the number of those calls when the process ends.
+// Armed by the program, or from the start by variables: INJECT="CALLS NTH COUNT ERROR HOW" as
+// numbers, INJECT_FILE the file under test, INJECT_RANK the rank (default: any). INJECT_COUNT names
+// a file that receives the number of these calls when the process ends.
 #define _GNU_SOURCE
 #include "inject.h"
 
@@ -54,7 +54,7 @@ static bool of_forebay(const void* caller) {
   return begin != 0 && (uintptr_t)caller >= begin && (uintptr_t)caller < atomic_load(&code_end);
 }
 
-// --- What is to happen ---
+// --- Which fault ---
 
 static struct armed {
   atomic_int calls, error, how;
@@ -92,7 +92,7 @@ static void die(void) {
 
 enum verdict { PROCEED, FAIL, HALF_AND_FAIL, HALF, HALF_AND_DIE, DIE_AFTER };
 
-// Counts a call of this kind (0: none) and says whether it is one of those meant.
+// Counts a call of this kind (0: none). Returns whether the armed fault applies to it.
 static bool meets(struct armed* armed, int call) {
   if ((atomic_load(&armed->calls) & call) == 0) return false;
   const long number = atomic_fetch_add(&armed->made, 1) + 1;
@@ -102,7 +102,7 @@ static bool meets(struct armed* armed, int call) {
   return true;
 }
 
-// What becomes of a call of this kind.
+// What happens to a call of this kind.
 static enum verdict judge(int call, bool transfers) {
   if (meets(&death, call)) {
     const int how = atomic_load(&death.how);
@@ -117,7 +117,7 @@ static enum verdict judge(int call, bool transfers) {
   return how == INJECT_FAIL_HALF && transfers ? HALF_AND_FAIL : FAIL;
 }
 
-// --- Which calls are meant ---
+// --- Which calls ---
 
 static bool watching(const void* caller) {
   if (armed_calls() == 0) return false;
@@ -127,8 +127,8 @@ static bool watching(const void* caller) {
 
 static bool in_shared_memory(const char* path) { return strstr(path, "/forebay-") != NULL; }
 
-// The kind of a call of `storage`'s kind on the file with this path; 0: neither a file under test
-// nor shared memory.
+// The kind of a call on the file with this path, which is `storage` for storage; 0: neither a file
+// under test nor shared memory.
 static int kind_of_path(const char* path, int storage) {
   if (strcmp(path, armed_file) == 0) return storage;
   if (in_shared_memory(path)) return INJECT_SEGMENT;
@@ -144,7 +144,7 @@ static int kind_of(int descriptor, int storage) {
   return kind_of_path(path, storage);
 }
 
-// A call that is made whole or not at all: `kind` is evaluated for Forebay's calls only.
+// A call without partial effects. `kind` is evaluated for Forebay's calls only.
 #define SIMPLE_CALL(kind, make)                                                   \
   do {                                                                            \
     const int saved = errno;                                                      \
@@ -318,7 +318,7 @@ EXPORT int posix_memalign(void** memory, size_t alignment, size_t size) {
   return 0;
 }
 
-// --- Armed from outside ---
+// --- Armed by variables ---
 
 static struct armed* from_outside;
 

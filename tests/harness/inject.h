@@ -1,8 +1,8 @@
-// What inject.c does for a program that it is preloaded into beside Forebay: calls that Forebay
-// itself makes fail, are cut short, or are the process's last. The functions are found by dlsym.
+// The interface of inject.c, which a program finds by dlsym. Calls that Forebay makes fail, are cut
+// short, or are the last ones of the process.
 #pragma once
 
-// Kinds of calls, as bits: of the file under test, of Forebay's shared memory, of memory.
+// Kinds of calls, as bits: on the file under test, on Forebay's shared memory, allocations.
 enum {
   INJECT_WRITE = 1,
   INJECT_READ = 2,
@@ -24,10 +24,11 @@ enum {
   INJECT_KILL_HALF,    // or after half of its bytes
 };
 
-// The nth call from now on (1: the next) of any kind in `calls`, and those after it, `count` in all
-// or without end (0), meet `how`, failing with `error`. `file`: the absolute path of the file under
-// test; null: any file. Replaces what was armed, but a fault and a kill may be armed together.
+// The nth call from now on (1: the next) of a kind in `calls`, and the calls after it (`count` in
+// all; 0: without end), have the effect `how`; a failing call has the errno `error`. `file`:
+// absolute path of the file under test; null: any file. Replaces an earlier request, but a fault
+// and a kill may be armed together.
 typedef void inject_arm_function(const char* file, int calls, long nth, long count, int error,
                                  int how);
-// Nothing more fails; how often something did. A kill stays armed.
+// Disarms the fault and returns how often it occurred. A kill stays armed.
 typedef long inject_disarm_function(void);

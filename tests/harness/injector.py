@@ -1,4 +1,4 @@
-"""The library that makes calls of Forebay's fail, or kills its process at one (inject.h)."""
+"""The library that makes Forebay's calls fail, or kills the process at one (inject.h)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

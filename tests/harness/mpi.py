@@ -1,7 +1,7 @@
 """The MPI installations under test, and how to compile and start a program with each.
 
-A program is compiled once and kept under build/programs/<installation>; it is started with a
-timeout, in a process group of its own that is ended as a whole.
+A program is compiled once and kept in build/programs/<installation>. It runs with a timeout, in a
+process group of its own that is ended as a whole.
 """
 
 import fcntl
@@ -21,7 +21,7 @@ LAUNCHES = 3
 NOT_LAUNCHED = "The PMIx server's listener thread failed to start"
 TIMEOUT_SECONDS = 120
 
-# MPICH's ranks poll; with more ranks than cores these let the others run.
+# MPICH's ranks poll. With more ranks than cores these settings let the others run.
 MPICH_ENVIRONMENT = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "8",
@@ -35,7 +35,7 @@ OPENMPI_ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class Mpi:
-    """One installation: its compilers, its launcher, and the ABI that its programs speak."""
+    """One installation: its compilers, its launcher, and the ABI of its programs."""
 
     name: str
     abi: str  # "mpich", "mpiabi" or "openmpi": which interposer serves it
@@ -124,9 +124,10 @@ def run(
     folder: Path | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Outcome:
-    """Runs a command to its end or the timeout; nothing that it started survives it.
+    """Runs a command to its end or to the timeout. Nothing that it started survives.
 
-    Open MPI's launcher at times ends at once, before it has started anything: it is run again.
+    Open MPI's launcher sometimes ends at once, before it has started anything; then it is run
+    again.
     """
     for _ in range(LAUNCHES):
         outcome = _run_once(command, environment, folder, timeout_seconds)
@@ -157,7 +158,7 @@ def _run_once(
         output, errors = process.communicate(timeout=timeout_seconds)
         code = process.returncode
     except subprocess.TimeoutExpired:
-        # A launcher that is asked ends its ranks, which need not be in its process group.
+        # On request a launcher ends its ranks, which may be outside its process group.
         process.terminate()
         try:
             output, errors = process.communicate(timeout=10)
@@ -174,9 +175,9 @@ def launch_command(mpi: Mpi, ranks: int, program: Sequence[str]) -> list[str]:
 
 
 def compile_program(mpi: Mpi, source: Path, flags: Sequence[str] = (), suffix: str = "") -> Path:
-    """Compiles `source` (C or Fortran by its ending) with the installation's wrapper.
+    """Compiles `source` (C or Fortran by its suffix) with the installation's wrapper.
 
-    `suffix` tells apart programs made from one source with different `flags`.
+    `suffix` distinguishes programs from one source with different `flags`.
     """
     target = PROGRAMS / mpi.name / (source.stem + suffix)
     compiler = mpi.cc if source.suffix == ".c" else mpi.fortran
@@ -190,7 +191,7 @@ def make(
     target: Path, sources: Sequence[Path], command: Sequence[str], flags: Sequence[str] = ()
 ) -> Path:
     """Runs a compiler's `command`, with `-o` and the target before `flags`, unless the target is
-    newer than all `sources`. Of several processes and threads that ask at once one does it.
+    newer than all `sources`. If several processes or threads ask at once, one of them does it.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.with_name(target.name + ".lock").open("w") as lock:

@@ -1,4 +1,4 @@
-"""Mount namespaces, in which a test may put small file systems where it likes."""
+"""Mount namespaces, in which a test may mount small file systems anywhere."""
 
 import ctypes
 import shutil
@@ -7,12 +7,12 @@ import subprocess
 CLONE_NEWNS = 0x20000
 MS_REC_PRIVATE = 0x4000 | 0x40000
 
-# A shell whose script and arguments follow.
+# A shell; its script and arguments follow.
 SHELL = ("unshare", "--map-root-user", "--mount", "sh", "-c")
 
 
 def can_mount() -> bool:
-    """Whether this user gets a mount namespace with a tmpfs in it."""
+    """Whether this user may make a mount namespace with a tmpfs."""
     if shutil.which("unshare") is None:
         return False
     command = [*SHELL, "mount -t tmpfs none /mnt"]
@@ -20,8 +20,8 @@ def can_mount() -> bool:
 
 
 def own_shared_memory() -> bool:
-    """Gives this thread and what it starts from now on a /dev/shm of their own, so that nothing
-    beside them meets their caches; False where the user may not."""
+    """Gives this thread, and everything that it starts from now on, a /dev/shm of their own, so
+    that other processes do not find their caches. False: the user may not."""
     libc = ctypes.CDLL(None)
     return bool(
         libc.unshare(CLONE_NEWNS) == 0

@@ -1,7 +1,7 @@
-// The cache when memory is refused: every allocation in turn, once and for ever. No exception
-// leaves it; a call that fails says so; the contract of writes holds; and nothing stays locked or
-// closed, for the file is opened and committed again afterwards. A program of its own, since it
-// replaces operator new.
+// The cache when memory is refused: each allocation in turn, once and from then on. No exception
+// leaves the cache; a failing call says so; the contract of writes holds; and nothing stays locked
+// or closed, because the file is opened and committed again afterwards. A program of its own,
+// because it replaces operator new.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -57,7 +57,7 @@ namespace forebay::runtime {
 namespace {
 
 constexpr int64_t file_bytes = 40'000;
-constexpr unsigned patience_seconds = 300;  // for a run that would wait for ever
+constexpr unsigned patience_seconds = 300;  // for a run that would otherwise wait for ever
 
 class RefusedMemory : public ::testing::TestWithParam<std::string> {
  protected:
@@ -80,7 +80,7 @@ class RefusedMemory : public ::testing::TestWithParam<std::string> {
     return options;
   }
 
-  // What `call` returns, with memory refused as asked for.
+  // Returns what `call` returns, with memory refused as requested.
   template <typename Call>
   auto with_refusals(Call call) {
     counting.store(true);
@@ -89,7 +89,7 @@ class RefusedMemory : public ::testing::TestWithParam<std::string> {
     return result;
   }
 
-  // One run; whether an allocation was refused.
+  // One run. Returns whether an allocation was refused.
   bool meets(int64_t nth, bool on, bool background) {
     test::TemporaryFile disk;
     const Options chosen = options(background);

@@ -1,5 +1,5 @@
-// What programs in the field expect on one node: bytes that one rank wrote are seen by another
-// rank, or through another handle, after a barrier alone (POSIX visibility).
+// What programs expect on one node: after a barrier alone, a rank sees bytes that another rank, or
+// another handle, wrote (POSIX visibility).
 //
 // not under: nodes process
 #include "check.h"
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   unsigned char memory[kBytes];
   int next = (rank + 1) % size;
   for (int round = 0; round < kRounds; ++round) {
-    // Every round writes over what the last one wrote.
+    // Each round overwrites the bytes of the one before.
     MPI_Offset mine = (MPI_Offset)rank * kBytes, other = (MPI_Offset)next * kBytes;
     fill_bytes(memory, mine + round * 7919, kBytes);
     CHECK_MPI(MPI_File_write_at(file, mine, memory, kBytes, MPI_BYTE, MPI_STATUS_IGNORE));

@@ -1,6 +1,6 @@
-// Decoded data types against two references: random nested types of all combiners are built
-// together with the plain list of their bytes' offsets, which the standard's rules give, and their
-// bytes are packed by MPI_Pack, whose order is the type map's. One process.
+// Decoded data types against two references. Random nested types of all combiners are built
+// together with the list of their bytes' offsets, by the rules of the standard; and MPI_Pack packs
+// their bytes, in the order of the type map. One process.
 //
 //   FOREBAY_TEST_TYPES=N   how many random types
 //   FOREBAY_TEST_SEED=N    the first seed (a failure names its own)
@@ -23,8 +23,8 @@ namespace {
 
 using Bytes = std::vector<int64_t>;  // offsets of the data bytes, in type-map order
 
-constexpr std::size_t most_bytes = 2000;  // of a type that is tried
-constexpr int64_t farthest = 1 << 20;     // offset of a byte that is tried
+constexpr std::size_t most_bytes = 2000;  // size of the largest type that is tried
+constexpr int64_t farthest = 1 << 20;     // largest offset of a byte that is tried
 
 int64_t setting(const char* name, int64_t fallback) {
   const char* text = std::getenv(name);
@@ -37,7 +37,7 @@ int64_t extent_of(MPI_Datatype type) {
   return extent;
 }
 
-// Counts the derived handles that MPI_Type_get_contents hands out and that are freed.
+// Counts the derived handles that MPI_Type_get_contents returns and that are freed.
 int64_t handles_held = 0;
 
 bool is_derived(MPI_Datatype type) {
@@ -86,7 +86,7 @@ constexpr bool packs_complex = false;
 constexpr bool packs_complex = true;
 #endif
 
-// An MPI type, what it must decode to, and how it was made. Frees the handle.
+// An MPI type, its expected decoding, and its construction as text. Frees the handle.
 class Sample {
  public:
   Sample() = default;
@@ -113,9 +113,9 @@ class Sample {
 
   MPI_Datatype type = MPI_DATATYPE_NULL;
   bool owned = false;
-  // MPI_Pack of the type can be relied on. MPICH 4 and 5 crash on some types that contain empty
-  // ones, and on negative extents or pack the wrong bytes; Open MPI 4 and 5 get the extent of some
-  // structures with empty members wrong.
+  // Whether MPI_Pack of the type is right. MPICH 4 and 5 crash on some types that contain empty
+  // ones, and on negative extents or pack the wrong bytes; Open MPI 4 and 5 compute the extent of
+  // some structures with empty members wrongly.
   bool packable = true;
   Bytes bytes;
   std::string text;
@@ -128,7 +128,7 @@ std::string list(const std::vector<Number>& values) {
   return text + "}";
 }
 
-// Where a pair's index begins in C.
+// The offset of a pair's index in C.
 template <typename Value, typename Index>
 struct Pair {
   Value value;
@@ -144,7 +144,7 @@ Bytes pair_bytes() {
   return bytes;
 }
 
-// Thrown when the library does not make a type (Open MPI refuses empty types in a darray).
+// Thrown if the library does not make a type (Open MPI refuses empty types in a darray).
 struct Refused {};
 
 class Generator {
@@ -213,7 +213,7 @@ class Generator {
     }
   }
 
-  // The library says how long it is; the standard says that it is one run.
+  // The library gives the length; by the standard the type is one run.
   Sample simple(MPI_Datatype type, const char* name) {
     int size = 0;
     PMPI_Type_size(type, &size);
@@ -234,7 +234,7 @@ class Generator {
     return sample;
   }
 
-  // Parametrised Fortran types and others of Fortran, where the library was built with it.
+  // Parametrised and other types of Fortran, if the library was built with Fortran.
   Sample fortran() {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     const int64_t kind = pick(0, 5);
@@ -498,7 +498,7 @@ class Generator {
     return sample;
   }
 
-  // The elements of an array, in its order, whose indices are all chosen.
+  // The elements of an array, in its order, whose index is chosen in every dimension.
   template <typename Chosen>
   static void place_elements(const Sample& child, const std::vector<int>& sizes, int order,
                              Bytes& bytes, const Chosen& chosen) {
@@ -581,7 +581,7 @@ Bytes walked(const Datatype& decoded, int count) {
   return bytes;
 }
 
-// Every byte of memory is told from its neighbours for a long way.
+// Memory in which bytes that are near each other differ.
 const std::vector<unsigned char>& memory() {
   static const std::vector<unsigned char> bytes = [] {
     std::mt19937 random(7);
@@ -615,8 +615,9 @@ bool worth_trying(const Sample& sample) {
   return *low > -farthest && *high < farthest;
 }
 
-// What this library packs in type-map order. Open MPI joins a block to an earlier one when it ends
-// where that one begins, or overlaps it, and so packs their bytes in another order.
+// Whether this library packs these bytes in type-map order. Open MPI joins a block to an earlier
+// one if it ends where that one begins, or overlaps it, and then packs their bytes in another
+// order.
 bool packs_in_order([[maybe_unused]] const Bytes& bytes) {
 #if defined(FOREBAY_ABI_OPENMPI)
   std::set<int64_t> begins;  // of the runs so far
@@ -730,7 +731,7 @@ TEST(DatatypeDecode, PredefinedTypesMatchTheirPacking) {
   }
 }
 
-// Pairs of any value and index (MPI 4.1), where this library makes them.
+// Pairs of a value and an index of any type (MPI 4.1), if this library has them.
 TEST(DatatypeDecode, ValueIndexTypesHaveTheirPadding) {
   using GetValueIndex = int(MPI_Datatype, MPI_Datatype, MPI_Datatype*);
   const auto get_value_index =

@@ -1,6 +1,6 @@
 // Atomic mode (MPI 4.1, section 14.6.1): accesses are seen whole, in one order, at once. All ranks
-// write the same bytes of several pages; whoever reads sees those of one rank only. (Open MPI
-// 4.1.4 now and then mixes two ranks' bytes.)
+// write the same bytes of several pages; a reader sees those of a single rank. (Open MPI 4.1.4
+// sometimes mixes two ranks' bytes.)
 // plain fails with: openmpi-debian
 #include "check.h"
 
@@ -19,7 +19,7 @@ static void whole_records(MPI_File file) {
   }
 }
 
-// In pieces with gaps: one access all the same.
+// One access in pieces with gaps is atomic, too.
 static void whole_accesses_of_a_view(MPI_File file) {
   enum { kPieces = 500 };
   MPI_Datatype filetype;
@@ -36,7 +36,7 @@ static void whole_accesses_of_a_view(MPI_File file) {
   MPI_Type_free(&filetype);
 }
 
-// Without a sync: what was written before a message was sent is seen after it was received.
+// Without a sync: bytes written before a message was sent are seen after it was received.
 static void at_once(MPI_File file) {
   unsigned char byte = 0;
   CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
       MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
   CHECK_MPI(MPI_File_get_atomicity(file, &atomic));
   CHECK(atomic == 0);
-  // Bytes from before the mode changes stay.
+  // Bytes from before a change of mode stay.
   unsigned char memory[100], back[100];
   fill_bytes(memory, rank * 100, 100);
   CHECK_MPI(MPI_File_write_at(file, 900000 + rank * 100, memory, 100, MPI_BYTE, MPI_STATUS_IGNORE));

@@ -1,5 +1,5 @@
-// Errors (MPI 4.1, section 14.7): what is not allowed is refused through the file's error handler,
-// on one rank alone as well, leaves the file as it was and hangs nobody.
+// Errors (MPI 4.1, section 14.7): invalid calls are refused through the file's error handler, also
+// on a single rank. They leave the file as it was, and no rank hangs.
 #include "check.h"
 
 static int rank, size, handled;
@@ -10,7 +10,8 @@ static void count_errors(MPI_File* file, int* code, ...) {
   ++handled;
 }
 
-// Refused: the handler hears of it once. (What the call returns then differs between libraries.)
+// The call is refused: the handler is called once. (The call's return value then depends on the
+// library.)
 #define REFUSED(call)             \
   do {                            \
     const int before = handled;   \

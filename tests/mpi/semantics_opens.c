@@ -1,5 +1,5 @@
-// Several handles of one file (MPI 4.1, section 14.2): by different communicators, names and modes,
-// and what happens to files that the program does not close.
+// Several handles of one file (MPI 4.1, section 14.2): with different communicators, names and
+// modes; and files that the program does not close.
 #include <string.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ static void many_handles(const char* folder) {
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
   CHECK_MPI(MPI_File_open(half, path, MPI_MODE_RDWR, MPI_INFO_NULL, &odd));
   MPI_Comm_free(&half);
-  // Three ranks' neighbouring records, each through another handle.
+  // Neighbouring records of three ranks, each through another handle.
   unsigned char record[3][100];
   for (int i = 0; i < 3; ++i) fill_bytes(record[i], (rank * 3 + i) * 100, 100);
   MPI_File handles[3] = {all, own, odd};
@@ -54,7 +54,7 @@ static void hints(const char* folder) {
   CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file));
   CHECK_MPI(MPI_File_get_info(file, &used));
   MPI_Info_get(used, "forebay_scope", MPI_MAX_INFO_VAL, value, &found);
-  if (found) {  // through Forebay
+  if (found) {  // Forebay has the file
     MPI_Info_get(used, "forebay_page_size", MPI_MAX_INFO_VAL, value, &found);
     CHECK(found && (strcmp(value, "8192") == 0 || strcmp(value, "8KiB") == 0));
   }
@@ -72,7 +72,7 @@ static void hints(const char* folder) {
   CHECK(file == MPI_FILE_NULL);
 }
 
-// Whether Forebay answers for the file.
+// Whether Forebay caches the file.
 static int is_cached(MPI_File file) {
   char value[MPI_MAX_INFO_VAL + 1];
   MPI_Info used;
@@ -83,7 +83,7 @@ static int is_cached(MPI_File file) {
   return found;
 }
 
-// Opens that fail leave those after them as they were.
+// Failed opens do not affect the opens after them.
 static void failed_opens(const char* folder) {
   char path[4096];
   MPI_File file;

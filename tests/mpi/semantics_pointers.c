@@ -1,10 +1,10 @@
-// File pointers (MPI 4.1, sections 14.4.3 and 14.4.4) and the size that END counts from: bytes not
-// yet in storage are part of the file.
+// File pointers (MPI 4.1, sections 14.4.3 and 14.4.4), and the size from which END counts: bytes
+// not yet in storage belong to the file.
 #include "check.h"
 
 static int rank, size;
 
-// After it, every rank sees what any rank wrote before (MPI 4.1, section 14.6.1).
+// Afterwards each rank sees all earlier writes (MPI 4.1, section 14.6.1).
 static void see_all(MPI_File file) {
   CHECK_MPI(MPI_File_sync(file));
   MPI_Barrier(MPI_COMM_WORLD);
@@ -44,7 +44,7 @@ static void individual(MPI_File file) {
   CHECK(bytes == 800);
 }
 
-// Offsets are etypes of the view, and END is where the view's data in the file ends.
+// Offsets count etypes of the view; END is the end of the view's data in the file.
 static void in_a_view(MPI_File file) {
   MPI_Datatype pair;
   MPI_Type_create_resized(MPI_INT, 0, 8, &pair);
@@ -52,7 +52,7 @@ static void in_a_view(MPI_File file) {
   CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, pair, "native", MPI_INFO_NULL));
   CHECK(position_of(file) == 0 && shared_position_of(file) == 0);
 #ifdef OPEN_MPI
-  CHECK_MPI(MPI_File_seek(file, 100, MPI_SEEK_SET));  // OMPIO counts the gaps in, too
+  CHECK_MPI(MPI_File_seek(file, 100, MPI_SEEK_SET));  // OMPIO counts the gaps, too
 #else
   CHECK_MPI(MPI_File_seek(file, 0, MPI_SEEK_END));
 #endif

@@ -1,5 +1,6 @@
-// Data representations (MPI 4.1, section 14.5) other than native are the MPI library's work: bytes
-// written before and after such a view, and through it, meet in one file. Open MPI has no others.
+// The MPI library serves data representations (MPI 4.1, section 14.5) other than native. Bytes
+// written before, through and after such a view are in one file. Open MPI has no other
+// representations.
 #include <string.h>
 
 #include "check.h"

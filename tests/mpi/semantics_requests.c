@@ -1,5 +1,5 @@
-// Requests of nonblocking routines (MPI 4.1, section 14.4.1): every way to wait for, test, give up
-// and inspect them, mixed with messages, and in crossed orders on two files.
+// Requests of nonblocking routines (MPI 4.1, section 14.4.1): every way to wait for, test, free and
+// inspect them, mixed with messages, and in crossed orders on two files.
 //
 // plain fails with: mpich-debian
 #include "check.h"
@@ -64,7 +64,7 @@ static void given_up(MPI_File file) {
   fill_bytes(memory, at, kBytes);
   CHECK_MPI(MPI_File_iwrite_at(file, at, memory, kBytes, MPI_BYTE, &request));
   CHECK_MPI(MPI_Wait(&request, &status));
-  // Nothing to transfer is a request, too.
+  // An access of no bytes has a request, too.
   CHECK_MPI(MPI_File_iwrite_at(file, at, memory, 0, MPI_BYTE, &request));
   CHECK_MPI(MPI_Wait(&request, &status));
   CHECK(count_of(&status) == 0);
@@ -72,7 +72,7 @@ static void given_up(MPI_File file) {
   CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
-// Ranks start and wait in opposite orders: no rank may have to wait for another to come along.
+// Ranks start and wait in opposite orders. No rank may have to wait for another one.
 static void crossed(MPI_File one, MPI_File two) {
   unsigned char memory[2][kBytes];
   MPI_Request requests[2];

@@ -1,6 +1,6 @@
-// Every data access routine (MPI 4.1, table 14.1) moves its bytes to and from the right place,
-// whoever calls it and however: given offsets, individual and shared pointers, ordered, collective,
-// split, nonblocking; with int and with large counts.
+// Every data access routine (MPI 4.1, table 14.1) moves its bytes to and from the right place, on
+// all ranks: by given offsets, individual and shared pointers; ordered, collective, split,
+// nonblocking; with int and with large counts.
 #include <string.h>
 
 #include "check.h"
@@ -20,7 +20,8 @@ static int64_t count_of(MPI_Status* status) {
   return count;
 }
 
-// The routines by number; each moves kBytes at `at` (positioned beforehand where that is needed).
+// The routines by number. Each moves kBytes at `at`; the pointer is set beforehand if the routine
+// uses it.
 static void write_by(int routine, MPI_Offset at, const unsigned char* memory) {
   MPI_Status status;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -158,7 +159,8 @@ static void read_by(int routine, MPI_Offset at, unsigned char* memory) {
   CHECK(count_of(&status) == kBytes);
 }
 
-// Records of all ranks, taken by whoever comes first: each is read back whole, none twice.
+// Records of all ranks, in the order in which ranks come: each record is read back whole, none
+// twice.
 static void shared_records(void) {
   unsigned char memory[kBytes];
   MPI_Status status;
@@ -207,7 +209,8 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK_MPI(MPI_File_sync(file));
   for (int routine = 0; routine < kRoutines; ++routine) {
-    // What one routine wrote, another reads; from the neighbour, except where ranks are in order.
+    // Another routine reads what a routine wrote: the neighbour's bytes, or the rank's own if ranks
+    // are in order.
     const int other = routine == 10 || routine == 11 ? rank : (rank + 1) % size;
     const MPI_Offset at = ((MPI_Offset)((routine + 5) % kRoutines) * size + other) * kBytes;
     read_by(routine, at, memory);
@@ -216,7 +219,7 @@ int main(int argc, char** argv) {
   shared_records();
   CHECK_MPI(MPI_File_close(&file));
 
-  // And all of it is in the file, for other programs to read.
+  // Everything is in the file, for other programs to read.
   if (rank == 0) {
     FILE* plain = fopen(path, "rb");
     CHECK(plain != NULL);

@@ -1,4 +1,5 @@
-// Sizes (MPI 4.1, sections 14.2.4 to 14.2.6): cut and grown files, bytes beyond the end, deletion.
+// Sizes (MPI 4.1, sections 14.2.4 to 14.2.6): truncated and extended files, bytes beyond the end,
+// deletion.
 #include <string.h>
 #include <sys/stat.h>
 
@@ -8,7 +9,7 @@ enum { kPart = 300 };
 
 static int rank, size;
 
-// After it, every rank sees what any rank wrote before (MPI 4.1, section 14.6.1).
+// Afterwards each rank sees all earlier writes (MPI 4.1, section 14.6.1).
 static void see_all(MPI_File file) {
   CHECK_MPI(MPI_File_sync(file));
   MPI_Barrier(MPI_COMM_WORLD);
@@ -30,7 +31,7 @@ static void cut_and_grow(MPI_File file) {
   CHECK_MPI(MPI_File_set_size(file, 100));
   CHECK(size_of(file) == 100);
   MPI_Barrier(MPI_COMM_WORLD);
-  // What was cut off is gone, also where it had not reached storage: it reads as zeros now.
+  // Truncated bytes are gone, even if they had not reached storage, and now read as zeros.
   CHECK_MPI(MPI_File_set_size(file, 400));
   CHECK(size_of(file) == 400);
   see_all(file);
@@ -83,7 +84,7 @@ static void deleted_on_close(const char* path) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// The same name, again and again, is always the new file.
+// After each deletion the same name is a new file.
 static void deleted_and_made_again(const char* path) {
   for (int round = 0; round < 4; ++round) {
     MPI_File file;

@@ -58,7 +58,7 @@ static void interleaved(MPI_File file) {
   }
 }
 
-// A matrix in the file by column blocks, in memory inside a larger one.
+// A matrix, by column blocks in the file; in memory within a larger matrix.
 static void subarrays(MPI_File file) {
   const int sizes[2] = {9, 6 * size}, parts[2] = {9, 6}, starts[2] = {0, 6 * rank};
   const int memory_sizes[2] = {11, 8}, memory_starts[2] = {1, 1};
@@ -100,7 +100,7 @@ static void odd_buffers(MPI_File file) {
   int lengths[2] = {1, 2};
   MPI_Aint places[2];
   MPI_Datatype type;
-  // Absolute addresses, the second before the first.
+  // Absolute addresses, in descending order.
   MPI_Get_address(&numbers[3], &places[0]);
   MPI_Get_address(&numbers[0], &places[1]);
   MPI_Type_create_hindexed(2, lengths, places, MPI_DOUBLE, &type);
@@ -121,7 +121,7 @@ static void odd_buffers(MPI_File file) {
   MPI_Type_free(&type);
 }
 
-// A rank that sees nothing takes part all the same.
+// A rank with an empty view takes part, too.
 static void empty_view(MPI_File file) {
   MPI_Datatype filetype;
   MPI_Type_contiguous(rank == 0 ? 4 : 0, MPI_INT, &filetype);

@@ -1,6 +1,6 @@
-// What the standard promises in nonatomic mode (MPI 4.1, section 14.6.1): bytes written by one rank
-// are seen by another after sync, barrier, sync, and after close and open. Ranks write interleaved
-// pieces of many lengths, so that neighbours meet in the same page, over and over.
+// What the standard guarantees in nonatomic mode (MPI 4.1, section 14.6.1): a rank sees another
+// rank's bytes after sync, barrier, sync, and after close and open. Ranks write interleaved pieces
+// of many lengths, so neighbours repeatedly write to the same page.
 #include "check.h"
 
 enum { kRounds = 60, kPhases = 3 };
@@ -9,15 +9,15 @@ static int rank, size;
 
 static int64_t length_of(int round) { return 1 + (round * 37) % 701; }
 
-// Where rank r's piece of a round begins; a phase is a shift of everything, so that later phases
-// write over pieces that other ranks wrote.
+// The offset of rank r's piece in a round. Each phase shifts everything, so later phases overwrite
+// pieces of other ranks.
 static MPI_Offset place(int phase, int round, int r) {
   MPI_Offset at = (MPI_Offset)phase * 131;
   for (int i = 0; i < round; ++i) at += length_of(i) * size;
   return at + r * length_of(round);
 }
 
-// What belongs there: byte_at of a position that is different in every phase.
+// The bytes at that place: byte_at of a position that differs from phase to phase.
 static int64_t content(int phase, MPI_Offset at) { return at + phase * 1000003ll; }
 
 static void write_phase(MPI_File file, int phase) {
@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK_MPI(MPI_File_sync(file));
     verify_phase(file, phase);
-    // The next phase's writes must not pass these reads.
+    // The writes of the next phase must not overtake these reads.
     CHECK_MPI(MPI_File_sync(file));
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK_MPI(MPI_File_sync(file));

@@ -1,9 +1,9 @@
-"""Buffers in GPU memory, under an MPI library that takes them: what the program checks by itself
-holds with Forebay, too, and the cache serves it.
+"""Buffers in GPU memory, with an MPI library that accepts them: the program's own checks hold with
+Forebay, and the cache serves it.
 
-No GPU is needed. A library of stand-in memory, which the host cannot touch at its address, a
-stand-in for each GPU library that knows it, and a layer over the real MPI library that finds its
-bytes. A copy by the host ends the program.
+No GPU is needed. There is a library of stand-in memory, which the host cannot touch at its address,
+a stand-in for each GPU library that knows this memory, and a layer over the real MPI library that
+finds the bytes. If the host copies directly, the program ends.
 """
 
 import json
@@ -27,7 +27,7 @@ RANKS = 2
 
 
 def build(installation: mpi.Mpi, output: Path, source: str, *flags: str) -> Path:
-    """Compiles a stand-in or a program with its libraries beside it."""
+    """Compiles a stand-in, or a program with its libraries beside it."""
     compiler = installation.cc
     folder = output.parent
     command = [compiler, "-g", "-O1", "-Wall", "-o", str(output), str(SOURCES / source)]
@@ -37,13 +37,13 @@ def build(installation: mpi.Mpi, output: Path, source: str, *flags: str) -> Path
 
 
 def stand_ins(installation: mpi.Mpi, library: str, folder: Path, *flags: str) -> list[str]:
-    """Builds everything in `folder`; the program's command without its folder."""
+    """Builds everything in `folder`. Returns the program's command without its folder argument."""
     name, source, initialise = LIBRARIES[library]
     shared = ("-shared", "-fPIC")
     build(installation, folder / "libdevice.so", "device.c", *shared)
     gpu = build(installation, folder / name, source, *shared, f"-Wl,-soname,{name}")
     layer = "libmpi_abigpu.so" if installation.abi == "mpiabi" else "libmpigpu.so.12"
-    needed = "-Wl,--no-as-needed"  # where only its being in front counts
+    needed = "-Wl,--no-as-needed"  # if the library only has to be in front
     build(installation, folder / layer, "aware_mpi.c", *shared, f"-Wl,-soname,{layer}", needed)
     program = folder / "device_access"
     build(installation, program, "device_access.c", needed, *flags, f"-l:{layer}")
@@ -70,7 +70,7 @@ def test_preloaded(installation: mpi.Mpi, library: str, tmp_path: Path) -> None:
 
 
 def test_linked(tmp_path: Path) -> None:
-    """No preload tells of libraries that are loaded."""
+    """Without a preload nobody reports which libraries are loaded."""
     installation = mpi.WHEELS[0]
     libraries = forebay.LIBRARIES
     flags = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", f"-lforebay_{installation.abi}"]

@@ -1,4 +1,4 @@
-"""Wrong options are told, each once a job; hints take effect, on an open file, too."""
+"""Wrong options are reported once per job. Hints take effect, also on an open file."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ POLICIES = "give lru, fifo, lfu, arc, sieve, s3fifo, fcf"
 
 
 def hints(*words: str) -> list[str]:
-    """Arguments of hinting.c: "WHEN RANKS KEY=VALUE" each."""
+    """Arguments of hinting.c from words "WHEN RANKS KEY=VALUE"."""
     return [part for word in words for part in word.split(" ", 2)]
 
 
@@ -33,7 +33,7 @@ def run(
     per_rank: Mapping[int, Mapping[str, str]] | None = None,
     how: str = "together",
 ) -> forebay.Run:
-    """hinting.c with these hints on three ranks, some of them with variables of their own."""
+    """hinting.c with these hints on three ranks, some of which have variables of their own."""
     program = mpi.compile_program(installation, FOLDER / "hinting.c")
     command = [str(program), "data.bin", how, *hints(*arguments)]
     for rank, variables in (per_rank or {}).items():
@@ -46,13 +46,13 @@ def run(
 
 
 def said(done: forebay.Run) -> list[str]:
-    """The lines of Forebay's on standard error, without "forebay: "."""
+    """Forebay's lines on standard error, without "forebay: "."""
     lines = done.outcome.errors.splitlines()
     return sorted(line.removeprefix("forebay: ") for line in lines if line.startswith("forebay: "))
 
 
 def shown(done: forebay.Run) -> dict[str, str]:
-    """What MPI_File_get_info told."""
+    """The hints of MPI_File_get_info."""
     return dict(line.split("=", 1) for line in done.outcome.output.splitlines() if "=" in line)
 
 
@@ -97,7 +97,7 @@ def test_mistakes_of_the_environment(installation: mpi.Mpi, tmp_path: Path) -> N
         "there is no option 'FOREBAY_POLCY'; it is ignored; did you mean FOREBAY_POLICY?",
     ]
     assert shown(done)["forebay_page_size"] == "8KiB"
-    assert counted(done)["write_calls"] == RANKS * 400  # the files are cached all the same
+    assert counted(done)["write_calls"] == RANKS * 400  # the files are cached nevertheless
 
 
 @pytest.mark.parametrize("installation", TESTED, ids=lambda m: m.name)
@@ -125,7 +125,7 @@ def test_ranks_with_different_mistakes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("installation", TESTED, ids=lambda m: m.name)
 def test_files_opened_apart_say_it_once(installation: mpi.Mpi, tmp_path: Path) -> None:
     words = ["open all forebay_polcy=lru", "view all forebay_page_size=3000"]
-    # As `forebay run` sets it.
+    # Set like `forebay run` sets it.
     settings = {"FOREBAY_RUN_DIR": str(tmp_path)}
     lines = said(run(installation, tmp_path, *words, settings=settings, how="apart"))
     assert [line.split(": ", 1)[1] for line in lines] == [NO_PAGE, NO_POLCY]
@@ -154,7 +154,7 @@ def test_hints_change_an_open_file(installation: mpi.Mpi, when: str, tmp_path: P
     done = run(installation, tmp_path, *(f"{when} all forebay_{change}" for change in changes))
     assert said(done) == []
     assert {f"forebay_{change}" for change in changes} <= {"=".join(h) for h in shown(done).items()}
-    assert counted(done)["bypass_calls"] == RANKS * 400  # each write is as long as one byte
+    assert counted(done)["bypass_calls"] == RANKS * 400  # the bypass begins at one byte
 
 
 def test_an_open_file_can_be_left_to_storage(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
-"""A collective call that commits does so when all ranks have come to it.
+"""A collective call that commits does so once all ranks have made it.
 
-The records of a rank that came first lie between those of one that comes late: committed early they
-leave one by one, committed together as few large requests.
+The records of an early rank lie between those of a late one. Committed early, they leave one by
+one; committed together, they leave as few large requests.
 """
 
 import json
@@ -13,11 +13,11 @@ from harness import forebay, mpi
 from harness.content import content
 
 SOURCE = Path(__file__).parent / "late" / "late_rank.c"
-RECORD, RECORDS = 300, 5000  # bytes; of a rank
+RECORD, RECORDS = 300, 5000  # bytes; records per rank
 MOST_REQUESTS = 200
 
 ONE_NODE = ("close", "preallocate", "set_view", "sync")
-# These commit where the ranks share no arena; on each node two ranks fill a part of the file.
+# These calls commit if the ranks share no arena. On each node two ranks fill a part of the file.
 TWO_NODES = ("seek_shared", "set_atomicity", "sync", "write_ordered")
 CALLS = [*((call, 1) for call in ONE_NODE), *((call, 2) for call in TWO_NODES)]
 

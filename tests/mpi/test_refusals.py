@@ -1,7 +1,7 @@
-"""What one rank is refused must neither hang nor change what any rank computes.
+"""If one rank is refused something, no rank hangs and no rank's results change.
 
-Each program checks MPI-IO's semantics by itself; here rank 0 or the last rank gets another
-environment than the others: no place for shared memory, hardly any descriptors, another node.
+Each program checks MPI-IO's semantics by itself. Here rank 0 or the last rank has another
+environment than the others: no place for shared memory, few descriptors, another node.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ import pytest
 from harness import forebay, mpi
 
 FOLDER = Path(__file__).parent
-# And of each program's files those that ranks open alone: they are cached whatever others may have.
+# The programs, with the files that ranks open alone: these are cached whatever other ranks have.
 PROGRAMS: dict[str, set[str]] = {
     "semantics_opens": {"opens", "opens-link"},
     "semantics_pointers": set(),
@@ -21,10 +21,10 @@ PROGRAMS: dict[str, set[str]] = {
 }
 RANKS = 2
 
-# With these, all files are cached all the same.
+# With these, all files are cached nevertheless.
 HARMLESS = ("descriptors", "page-size")
 
-# What the one rank gets: variables, and a shell command before the program.
+# The environment of the one rank: variables, and a shell command before the program.
 REFUSALS: dict[str, tuple[dict[str, str], str]] = {
     "shared-memory": ({"FOREBAY_ARENA_DIR": "/nonexistent"}, ""),
     "descriptors": ({}, "ulimit -n 40;"),
@@ -36,7 +36,8 @@ REFUSALS: dict[str, tuple[dict[str, str], str]] = {
 
 
 def rank_command(executable: Path, settings: Mapping[str, str], before: str) -> list[str]:
-    """One rank's program with Forebay preloaded, its settings, and what the shell does first."""
+    """The command of one rank: its program with Forebay preloaded, its settings, and a shell
+    command before it."""
     script = f'{before} exec "$0" .'
     return forebay.preloaded(["sh", "-c", script, str(executable)], settings)
 

@@ -1,10 +1,10 @@
 """Runs the programs of this folder, which check MPI-IO's semantics by themselves.
 
-A program is one C file. It gets a folder to write in, and ends with 0 when everything held. Among
-its first lines may stand "// ranks: 1 2", if it makes no sense on 1, 2 and 4 ranks, and
-"// not under: NAME ..." with configurations that do not promise what it checks. Every program runs
-without Forebay, so that the MPI library vouches for what it checks (but for the installations that
-"// plain fails with: NAME ..." lists), and with Forebay in every other configuration.
+A program is one C file. It gets a folder to write in, and ends with 0 if everything holds. Its
+first lines may contain "// ranks: 1 2", if it makes no sense on 1, 2 and 4 ranks, and "// not
+under: NAME ..." with configurations that do not guarantee what it checks. Every program also runs
+without Forebay, so that the MPI library confirms its checks (except for installations in "// plain
+fails with: NAME ..."), and with Forebay in every other configuration.
 """
 
 import re
@@ -17,8 +17,8 @@ from harness import forebay, mpi
 FOLDER = Path(__file__).parent
 FULLY_TESTED = mpi.WHEELS  # the others run the default configuration
 
-# None: without Forebay. With "automatic" it may step aside, as it does for users; all others are
-# served by the cache from the first byte. The ranks of "nodes" are on nodes of their own, as far as
+# None: without Forebay. With "automatic" Forebay may step aside, as for users; with all others the
+# cache serves the file from the first byte. The ranks of "nodes" are on different nodes, as far as
 # Forebay can tell; on one node consistency=mpi changes nothing.
 CACHED = {"FOREBAY_STEP_ASIDE": "never"}
 CONFIGURATIONS: dict[str, dict[str, str] | None] = {
@@ -35,13 +35,14 @@ CONFIGURATIONS: dict[str, dict[str, str] | None] = {
 
 
 def directive(source: Path, name: str) -> list[str]:
-    """The words of the line "// NAME: WORD ..." among the program's first ones."""
+    """The words of a line "// NAME: WORD ..." near the program's beginning."""
     found = re.search(rf"^// {name}: (.+)$", source.read_text()[:1500], re.MULTILINE)
     return found[1].split() if found else []
 
 
 def ranks_of(source: Path, installation: mpi.Mpi, configuration: str) -> list[int]:
-    """The numbers of ranks to run on: all in the default, two (if listed) to see the rest works."""
+    """The numbers of ranks to run on: all in the default configuration, otherwise two, if
+    listed."""
     usual = configuration in ("plain", "default")
     if configuration in directive(source, "not under") or not (
         usual or installation in FULLY_TESTED
@@ -54,7 +55,7 @@ def ranks_of(source: Path, installation: mpi.Mpi, configuration: str) -> list[in
 
 
 def cases() -> list[object]:
-    """Everything to run; the quick ones are the default configuration of one MPI on two ranks."""
+    """All cases. The quick ones are the default configuration of one MPI on two ranks."""
     listed = []
     for source in sorted(FOLDER.glob("*.c")):
         for installation in mpi.ALL:

@@ -1,6 +1,6 @@
-"""What MPI_File_get_info says of visibility, by which HDF5 (1.13.2 and later) goes.
+"""The hint of MPI_File_get_info about visibility, which HDF5 (1.13.2 and later) uses.
 
-The prefix "nfs:" makes ROMIO take its driver for NFS, which says "false", on any file system.
+The prefix "nfs:" makes ROMIO use its driver for NFS, which says "false", on any file system.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ def ask(
     *files: str,
     nodes: int = 1,
 ) -> forebay.Run:
-    """Runs asking.c on two ranks; it says of each file what it was told and whether it wrote."""
+    """Runs asking.c on two ranks. It prints the hint of each file, and whether it wrote."""
     program = [str(mpi.compile_program(installation, FOLDER / "asking.c")), *files]
     if nodes > 1:
         program = forebay.on_nodes(program, nodes)
@@ -36,7 +36,7 @@ def answers(run: forebay.Run) -> list[str]:
 
 
 def told(run: forebay.Run) -> str:
-    """What stands on standard error, however its lines are wrapped."""
+    """The text on standard error, with its lines joined."""
     return " ".join(run.outcome.errors.split())
 
 
@@ -48,7 +48,7 @@ def assert_cached(run: forebay.Run, names: list[str]) -> None:
 
 @pytest.mark.parametrize("installation", (MPICH, MPIABI), ids=lambda m: m.name)
 def test_romio_says_false_on_nfs(installation: mpi.Mpi, tmp_path: Path) -> None:
-    """Without Forebay: what the other tests are about is there."""
+    """Without Forebay: checks that the situation of the other tests exists."""
     run = ask(installation, tmp_path, None, "nfs:data.bin", "ufs:other.bin")
     assert answers(run) == ["nfs:data.bin: false, refused", "ufs:other.bin: true, written"]
 

@@ -1,4 +1,4 @@
-"""The stand-ins that every test of the preload uses, built once."""
+"""The stand-ins for all tests of the preload, built once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Builds small stand-ins for an MPI library, a tool, an interposer and programs, so that the
-preload's work can be seen without an MPI library."""
+"""Builds small stand-ins for an MPI library, a tool, an interposer and programs, to test the
+preload without an MPI library."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 
 SOURCES = Path(__file__).parent
 COMPILER = os.environ.get("CC", "cc")
-# To test what was cross-compiled: CC=aarch64-linux-gnu-gcc, FOREBAY_LIB_DIR, and
+# To test a cross-compiled preload: CC=aarch64-linux-gnu-gcc, FOREBAY_LIB_DIR, and
 # FOREBAY_EMULATOR="qemu-aarch64 -L /usr/aarch64-linux-gnu".
 EMULATOR = shlex.split(os.environ.get("FOREBAY_EMULATOR", ""))
 _MACHINE = subprocess.run(
     [COMPILER, "-dumpmachine"], capture_output=True, text=True, check=True
 ).stdout
-# Indirect branches land on marked instructions only.
+# Indirect branches may only lead to marked instructions.
 BRANCH_PROTECTION = (
     "-mbranch-protection=standard" if "aarch64" in _MACHINE else "-fcf-protection=full"
 )
@@ -25,7 +25,7 @@ BRANCH_PROTECTION = (
 
 @dataclass
 class Bench:
-    """A directory with the preload, stand-in interposers and what else was built."""
+    """A directory with the preload, stand-in interposers and further builds."""
 
     directory: Path
 
@@ -34,7 +34,7 @@ class Bench:
         return self.directory / "libforebay_preload.so"
 
     def build(self, output: str, source: str, *flags: str) -> Path:
-        """Compiles one source of this folder; with a name ending in .so, as a shared library."""
+        """Compiles one source of this folder; if the name ends in .so, to a shared library."""
         path = self.directory / output
         shared = ["-shared", "-fPIC"] if ".so" in output else []
         command = [COMPILER, "-g", "-O1", *shared, "-o", path, SOURCES / source]
@@ -44,7 +44,7 @@ class Bench:
         return path
 
     def run(self, *command: str | Path, preload: list[Path] | None = None, **env: str) -> str:
-        """Output of a command that is to succeed, with this preload unless told otherwise."""
+        """The output of a command, which must succeed, with this preload by default."""
         libraries = [self.preload] if preload is None else preload
         environment = {**os.environ, **env}
         environment["LD_PRELOAD"] = ":".join(str(library) for library in libraries)
@@ -60,6 +60,6 @@ class Bench:
         return done.stdout
 
     def answers(self, *command: str | Path, **options: object) -> dict[str, str]:
-        """The "name=value" words that a program printed."""
+        """The "name=value" words printed by a program."""
         output = self.run(*command, **options)  # type: ignore[arg-type]
         return dict(word.split("=", 1) for word in output.split())

@@ -1,5 +1,5 @@
-"""What the libraries that come into strangers' processes define and need: MPI's names and ours,
-the C library, nothing else."""
+"""The symbols that the preloaded libraries define and need: MPI's names and Forebay's, the C
+library, nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 INTERPOSERS = ("mpich", "mpiabi", "openmpi")
 
-# The C interface: what the preload asks for, and include/forebay.
+# The C interface: functions that the preload looks up, and include/forebay.
 FOREBAY_NAMES = {
     "forebay_entry_points",
     "forebay_attach",
@@ -96,7 +96,7 @@ COMPLETION = [
     "Request_get_status",
     "Request_free",
 ]
-# With nonblocking twins.
+# Each of these has a nonblocking variant.
 COLLECTIVES = [
     *("Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv", "Alltoallw", "Bcast"),
     *("Gather", "Gatherv", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scatter"),
@@ -112,8 +112,8 @@ SETUP = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort", "MPI_Regist
 
 
 def mpi_names(abi: str) -> set[str]:
-    """The entry points: every file routine of MPI 4.1 except the conversions of handles, those that
-    complete requests, collectives that order ranks, and those that make communicators."""
+    """The entry points: all file routines of MPI 4.1 except conversions of handles, routines that
+    complete requests, collectives that order ranks, and routines that make communicators."""
     names = SETUP | {f"MPI_File_{name}" for name in (*DATA, *OTHERS)}
     names |= {f"MPI_{name}" for name in (*COMPLETION, *COMM_MAKERS)}
     collectives = {*COLLECTIVES, *(f"I{name.lower()}" for name in COLLECTIVES)}

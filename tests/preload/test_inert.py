@@ -1,4 +1,4 @@
-"""In processes without an MPI library the preload does nothing that can be noticed."""
+"""In processes without an MPI library the preload has no visible effect."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ print(json.dumps({
 
 
 def outputs(command: list[str], bench, **env: str) -> list[tuple[int, str, str]]:
-    """What a command does without the preload, and with it."""
+    """The results of a command without the preload, and with it."""
     results = []
     for preload in ("", str(bench.preload)):
         environment = {**os.environ, **env, "LD_PRELOAD": preload}
@@ -76,7 +76,8 @@ def test_a_child_of_an_mpi_program_and_a_forked_process(bench):
 
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root")
 def test_a_process_with_raised_privileges_is_refused(bench):
-    """The dynamic linker drops such a preload itself; here it comes in as a needed library."""
+    """The dynamic linker drops such a preload itself; here the preload is loaded as a needed
+    library."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         directory.chmod(0o755)

@@ -34,7 +34,7 @@ def calls(
     folder: Path,
     preload: tuple[Path, ...] | None = None,
 ) -> list[str]:
-    """The file routines that reached the interposer, in order, while one rank ran the program."""
+    """The file routines that reached the interposer, in order, from a program on one rank."""
     libraries = (witness.preload,) if preload is None else preload
     log = folder / "calls"
     variables = {**installation.environment, "WITNESS": str(log)}
@@ -84,7 +84,7 @@ def test_fortran(installation, binding, witness, tmp_path):
 
 @INSTALLATIONS
 def test_mpi4py(installation, witness, tmp_path):
-    """mpi4py loads its MPI by dlopen, and calls the large-count routines where there are any."""
+    """mpi4py loads its MPI by dlopen, and calls the large-count routines if there are any."""
     require(installation, installation.python)
     imports = [installation.python, "-c", "import mpi4py"]
     if subprocess.run(imports, capture_output=True, check=False).returncode != 0:

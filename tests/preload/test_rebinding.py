@@ -1,5 +1,5 @@
-"""Who answers a program's calls when the preload is there: the interposer for what both it and the
-MPI library define, the library for all else."""
+"""Who serves a program's calls under the preload: the interposer those that both it and the MPI
+library define, the library all others."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ def test_a_tool_stays_in_front(bench, linking, tool_name, order):
 
 
 def inside(tool_name: str) -> str:
-    """The library's calls of its own exported names meet a tool that has them, as without us."""
+    """The library's calls of its own exported names reach a tool that defines them, as without the
+    preload."""
     return "tool>mpich" if tool_name == "both-names" else "library"
 
 

@@ -1,4 +1,4 @@
-"""Starts the command `forebay` of the installed package."""
+"""Runs the command `forebay` of the installed package."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FOREBAY = [sys.executable, "-m", "forebay"]
 
 
 def forebay(*words: object, **env: str) -> subprocess.CompletedProcess[str]:
-    """Runs it to its end, outside any job, with `env` added to the environment."""
+    """Runs the command to its end, outside any job, with `env` added to the environment."""
     return subprocess.run(
         [*FOREBAY, *(str(word) for word in words)],
         env=outside(**env),
@@ -22,7 +22,7 @@ def forebay(*words: object, **env: str) -> subprocess.CompletedProcess[str]:
 
 
 def outside(**env: str) -> dict[str, str]:
-    """The environment without what a surrounding job may have set."""
+    """The environment without variables of a surrounding job."""
     job = ("FOREBAY_", "PMI", "OMPI_COMM_WORLD", "SLURM_", "LD_PRELOAD")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(job)}
     return {**kept, **env}

@@ -1,4 +1,4 @@
-"""Writes Darshan logs for tests, by the library with which PyPI's darshan reads them."""
+"""Writes Darshan logs for tests, with the library that PyPI's darshan uses to read them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from forebay.trace.darshan_child import SEGMENT
 
-# Number and version of a module, as the library counts them, and its records.
+# Number and version of each module in the library, and the type of its records.
 MODULES = {
     "POSIX": (1, 4, "struct darshan_posix_file"),
     "MPI-IO": (2, 3, "struct darshan_mpiio_file"),
@@ -25,7 +25,7 @@ MODULES = {
     "DXT_POSIX": (10, 1, ""),
     "DXT_MPIIO": (11, 2, ""),
 }
-SHARED = -1  # rank of a record that is the sum of all ranks'
+SHARED = -1  # rank of a record that sums up all ranks
 
 _ZLIB = 0
 _ffi = cffi.FFI()
@@ -55,7 +55,7 @@ def _library() -> Any:
 
 
 class Log:
-    """A log that is made up: what was counted, what was traced, and whose memory was full."""
+    """A made-up log: its counters, its traced accesses, and the modules whose memory was full."""
 
     def __init__(self, ranks: int, seconds: int, full: Iterable[str] = ()):
         self._ranks, self._seconds, self._full = ranks, seconds, tuple(full)
@@ -65,7 +65,7 @@ class Log:
     def count(
         self, module: str, path: str, rank: int, counters: Mapping[str, float], of: str = ""
     ) -> None:
-        """A counter record. `of`: of a data set the path of its file."""
+        """Adds a counter record. `of`: for a data set, the path of its file."""
         record = backend.ffi.new(MODULES[module][2] + " *")
         record.base_rec.id, record.base_rec.rank = self._id(path), rank
         if of:
@@ -80,7 +80,7 @@ class Log:
         self._add(module, bytes(backend.ffi.buffer(record)))
 
     def stripe(self, path: str, size: int, targets: Sequence[int]) -> None:
-        """A file that lies on Lustre."""
+        """Puts a file on Lustre."""
         numbers = [self._id(path), SHARED, 1, len(targets), size, len(targets), *(-1,) * 5]
         raw = b"".join(
             np.array(one).astype("<u8" if one > 1 << 62 else "<i8").tobytes() for one in numbers
@@ -95,7 +95,7 @@ class Log:
         reads: Sequence[tuple[int, int, float, float]] = (),
         module: str = "DXT_MPIIO",
     ) -> None:
-        """Accesses: offset, length, start and end each."""
+        """Adds accesses: offset, length, start and end of each."""
         record = backend.ffi.new("struct dxt_file_record *")
         record.base_rec.id, record.base_rec.rank = self._id(path), rank
         record.hostname = f"node{rank // 2}".encode()
@@ -104,7 +104,7 @@ class Log:
         self._add(module, bytes(backend.ffi.buffer(record)) + segments)
 
     def write(self, path: Path) -> Path:
-        """Makes the file."""
+        """Writes the file."""
         library = _library()
         partial = sum(1 << MODULES[module][0] for module in self._full)
         log = library.darshan_log_create(str(path).encode(), _ZLIB, partial)

@@ -1,4 +1,4 @@
-"""What `forebay analyze` says of real Darshan logs and of traces with known answers."""
+"""`forebay analyze` on real Darshan logs, and on traces with known answers."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_what_is_lost_is_said_first(tmp_path: Path) -> None:
 
 
 def with_steps(folder: Path, steps: bool, times: str) -> Path:
-    """Two ranks that write through a cache; with `steps` as under the option `deterministic`."""
+    """Two ranks that write through a cache; with `steps` as with the option `deterministic`."""
     folder.mkdir()
     routines = [*ROUTINES, "forebay_cache_join", "forebay_cache_commit"]
     join, commit = range(len(ROUTINES), len(routines))
@@ -163,7 +163,7 @@ def test_steps_of_the_cache_are_no_calls(times: str, tmp_path: Path) -> None:
     (tmp_path / "deterministic").mkdir()
     plain = with_steps(tmp_path / "t", False, "exact")
     stepped = with_steps(tmp_path / "deterministic" / "t", True, "exact")
-    if times == "histogram":  # other blocks have other times: only their calls can be the same
+    if times == "histogram":  # other blocks have other times, so only their calls can be equal
         stepped = with_steps(tmp_path / "deterministic" / "folded", True, times)
     trace = open_trace(stepped)
     assert len(trace) == 2 * (22 + 22)
@@ -260,7 +260,8 @@ def test_conflicts_are_judged(
     needs: str,
     said: str,
 ) -> None:
-    """`told`: whether the trace tells of collectives; `meet`: whether there is one between."""
+    """`told`: whether the trace has collectives; `meet`: whether there is one between the
+    accesses."""
     write = [Call(WRITE_AT, 0, 0, 0, 100, 100, 1000, 1100)]
     read = [] if read_at is None else [Call(READ_AT_ALL, 0, 0, 40, 90, 60, read_at, read_at + 9)]
     if reopened:
@@ -340,8 +341,8 @@ def test_who_has_a_file_alone_has_no_conflicts(tmp_path: Path) -> None:
 
 
 def phased(folder: Path) -> Path:
-    """Two ranks write a file for 2 s, do nothing for 6 s, write it and read another for 1 s, then
-    write a third at once, and as that ends the second again for a short time."""
+    """Two ranks write a file for 2 s, pause for 6 s, write it and read another for 1 s, then write
+    a third at once, and at its end write the second again for a short time."""
     folder.mkdir()
     s = 1_000_000_000
     for rank in range(2):

@@ -1,4 +1,4 @@
-"""`forebay analyze --parquet`: the table holds what the JSON says."""
+"""`forebay analyze --parquet`: the table contains what the JSON contains."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def test_the_table_holds_what_the_json_says(name: str, tmp_path: Path) -> None:
 
 
 def test_tables_of_several_jobs_are_alike(tmp_path: Path) -> None:
-    """So that they can be put together, however little a job did."""
+    """The tables of jobs have the same columns, so that they can be combined, however little a job
+    did."""
     (tmp_path / "one").mkdir()
     one = table_of(analyze(open_trace(busy(tmp_path / "one" / "t"))))
     other = table_of(analyze(open_trace(LOGS / f"{REAL[0]}.darshan")))

@@ -1,4 +1,4 @@
-"""The bench: its arithmetic, its workloads' own checks, its request counter and its page."""
+"""The bench: its arithmetic, the checks of its workloads, its request counter and its page."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_speed_up_is_the_median_of_the_pairs_ratios() -> None:
 
 
 def test_the_interval_of_a_median_is_that_of_the_binomial_tables() -> None:
-    assert median_interval(range(1, 4)) == (1, 3)  # too few: the range
+    assert median_interval(range(1, 4)) == (1, 3)  # too few: the whole range
     assert median_interval(range(1, 7)) == (1, 6)
     assert median_interval(range(1, 16)) == (4, 12)
     assert median_interval(range(1, 26)) == (8, 18)
@@ -107,7 +107,7 @@ def test_a_baseline_is_named() -> None:
 
 
 def test_a_baseline_runs_through_forebay(mpi: Mpi, tmp_path: Path) -> None:
-    """Both sides cache: without, the baseline would hand every write to the file system."""
+    """Both sides cache. Otherwise the baseline would pass every write to the file system."""
     bench = Bench(WORKLOADS["small"], mpi, tmp_path, 2, repeat=1, rounds=1, count=900)
     bench.baseline = {"page_size": "8KiB"}
     requests = bench.run().requests
@@ -116,7 +116,8 @@ def test_a_baseline_runs_through_forebay(mpi: Mpi, tmp_path: Path) -> None:
 
 
 def test_records_are_fetched_ahead_by_their_signature(mpi: Mpi, tmp_path: Path) -> None:
-    """Alone the sequential predictor sees no rule in them: nearly every read is a request."""
+    """The sequential predictor finds no rule in these reads: nearly every read would be a
+    request."""
     bench = Bench(WORKLOADS["record-read"], mpi, tmp_path, 2, repeat=1, rounds=1, count=1000)
     bench.options = {"deterministic": "true", "scope": "process"}
     bench.baseline = bench.options | {"predictor": "sequential"}
@@ -211,7 +212,7 @@ def results() -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
+    sys.modules[spec.name] = module  # dataclasses look up their module
     spec.loader.exec_module(module)
     return module
 

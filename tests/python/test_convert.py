@@ -1,4 +1,4 @@
-"""`forebay convert`: what is in the file it writes, and when it writes none."""
+"""`forebay convert`: the contents of its file, and the cases without a file."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_csv_holds_the_table(job, tmp_path):
 
 
 def timeline(path):
-    """Slices, requests and names, after what Perfetto's importer demands was checked."""
+    """Slices, requests and names, after checking the requirements of Perfetto's importer."""
     content = json.loads(path.read_text())
     assert content["displayTimeUnit"] == "ns"
     events = content["traceEvents"]
@@ -126,7 +126,7 @@ def test_a_timeline_begins_at_0_and_leaves_out_folded_times(tmp_path):
     text = (tmp_path / "a.perfetto-trace").read_text()
     assert text.count('"ph":"X"') == 2
     assert '"ts":0.000,"dur":0.001' in text
-    assert '"ts":7.000,"dur":100000000000000.001' in text  # no digit lost
+    assert '"ts":7.000,"dur":100000000000000.001' in text  # no digit is lost
 
 
 def test_calls_that_overlap_take_tracks_of_their_own(tmp_path):
@@ -260,7 +260,7 @@ def test_refused_memory_is_answered_in_one_line(job, tmp_path, monkeypatch):
 
 
 def test_memory_does_not_grow_with_the_trace(tmp_path):
-    """A million accesses as Parquet in the memory of a few batches."""
+    """Converts a million accesses to Parquet in the memory of a few batches."""
     random = np.random.default_rng(1)
     lines = process(0, 1)
     for first in range(0, 60_000, 2000):

@@ -1,4 +1,5 @@
-"""Darshan logs: real ones against pydarshan's own reading, damaged ones against a line's room."""
+"""Darshan logs: real ones are compared with pydarshan's reading, damaged ones are refused in one
+line."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from forebay.trace.counters import RankTime, SizeCount, Stripes
 from forebay.trace.darshan import _columns
 from traces import LOGS
 
-# As the data's README says: ranks, segments of MPI-IO.
+# From the README of the data: ranks, segments of MPI-IO.
 REAL = {
     "benchmark_write_parallel_384ranks": (384, 8448),
     "mpi-io-test_32ranks": (32, 256),
@@ -93,7 +94,7 @@ def test_without_pydarshan_it_is_named(monkeypatch):
 
 
 def damaged(whole: bytes, seed: int) -> bytes:
-    """Cut off or changed in a few bytes."""
+    """The log, truncated or with a few bytes changed."""
     source = random.Random(seed)
     if seed % 3 == 0:
         return whole[: source.randrange(len(whole))]
@@ -131,7 +132,7 @@ def test_what_is_no_log_is_refused_in_one_line(tmp_path, content):
 
 
 def test_strange_numbers_stay_in_their_columns():
-    """Of a log without DXT offsets, or a hostile one."""
+    """As in a log without DXT offsets, or in a hostile one."""
     records = np.array([(5, 3, 2, 1)], [(n, "<i8") for n in ("id", "rank", "writes", "reads")])
     segments = np.array(
         [(-1, 8, 0.5, 0.6), (2**62, 2**62, float("nan"), 1e300), (0, -5, 0.25, 0.25)],
@@ -145,7 +146,7 @@ def test_strange_numbers_stay_in_their_columns():
 
 
 def archive(**facts: object) -> bytes:
-    """What the child writes of a log of one record."""
+    """What the child process writes for a log with one record."""
     usual = {"module": "DXT_MPIIO", "ranks": 4, "start_ns": 5, "partial": [], "complete": True}
     usual |= {"hosts": ["a"], "names": {}, "seconds": 1.0, "damaged": [], "counters": {}}
     usual |= {"stripes": []}
@@ -207,7 +208,7 @@ def test_the_data_is_there():
 
 
 def counted(folder: Path) -> Path:
-    """A log of two ranks with every module; one has counters of its own in each."""
+    """A log of two ranks with every module; in each of them one rank has counters of its own."""
     log = Log(2, 30, full=["POSIX"])
     for rank in range(2):
         calls = {"COLL_OPENS": 1, "INDEP_OPENS": rank, "COLL_WRITES": 6, "SPLIT_WRITES": 2}
@@ -280,7 +281,7 @@ def test_counters_and_what_is_unknown_outlive_conversion(tmp_path):
     assert told["files"][0]["mpiio"]["write"]["collective"] == 12
     one, other = (analyze(which).to_json() | {"trace": ""} for which in (trace, again))
     assert one == other
-    assert one["files"][0]["write"]["collective"] is None  # not all calls are among the accesses
+    assert one["files"][0]["write"]["collective"] is None  # the accesses lack some calls
 
 
 def test_a_log_of_counters_alone_is_a_trace_without_accesses(tmp_path):
@@ -304,7 +305,7 @@ def test_a_log_of_no_file_is_refused_in_one_line(tmp_path):
 
 @pytest.mark.parametrize("name", REAL)
 def test_every_call_of_a_real_log_is_traced_and_counted(name):
-    """So that what is said of all calls is said of those that are shown."""
+    """So statements about all calls apply to the calls shown."""
     trace = open_trace(LOGS / f"{name}.darshan")
     assert trace.lost == 0
     calls = [of for file in trace.counters.files for of in (file.mpiio.read, file.mpiio.write)]

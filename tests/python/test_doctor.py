@@ -1,4 +1,4 @@
-"""`forebay doctor`: what fits is said to fit, and what does not is found."""
+"""`forebay doctor`: it reports what fits, and finds what does not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
 
 def examined(*words: object, **env: str) -> dict[str, list[dict[str, Any]]]:
-    """The checks by subject."""
+    """The checks, by subject."""
     done = forebay("doctor", "--json", *words, **{"PATH": PATH, **env})
     told = json.loads(done.stdout)
     unfit = any(check["state"] == "unfit" for check in told["checks"])
@@ -152,7 +152,7 @@ def test_ranks_of_a_job_tell_once() -> None:
     assert "one of 2 on its node" in one(first, "launcher")[1]
     others = forebay("doctor", **(rank | {"PMI_RANK": "1", "MPI_LOCALRANKID": "1"}))
     assert (others.returncode, others.stdout) == (0, "")
-    # The first of another node tells only of what does not fit.
+    # The first rank of another node reports only what does not fit.
     elsewhere = rank | {"PMI_RANK": "2", "FOREBAY_POLCY": "lru"}
     done = forebay("doctor", **elsewhere)
     assert done.returncode == 1

@@ -1,7 +1,8 @@
-"""Every size, count and combination of options that reaches native code: a result, or one sentence.
+"""Every size, count and combination of options that native code gets: the outcome is a result, or
+one sentence.
 
 In the suite `asan-python` these tests run on the compiled module with AddressSanitizer and UBSan,
-to which what an ordinary build survives by luck is an error.
+which report errors that an ordinary build survives by luck.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from traces import Call, block, process, sample, write_trace
 MEMORY = 64 << 20
 EDGES = (-(2**63), -(2**62), -1, 0, 1, 2, 7, 64, 4096, 2**31, 2**32 - 1, 2**62, 2**63 - 1)
 REFUSED = (ValueError, TypeError, IndexError, MemoryError)
-"""What a binding raises. Its callers raise ValueError, which is for users."""
+"""The exceptions of a binding. Its callers raise ValueError, which is for users."""
 
 
 def bounded(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -45,7 +46,7 @@ def bounded(examples: int) -> Callable[[Callable[..., None]], Callable[..., None
 
 
 def numbers(kind: type[np.integer]) -> st.SearchStrategy[int]:
-    """Of a column of this type: small ones, and those at its ends."""
+    """Numbers for a column of this type: small ones, and the smallest and largest."""
     bounds = np.iinfo(kind)
     edges = [edge for edge in EDGES if bounds.min <= edge <= bounds.max]
     return st.integers(max(bounds.min, -3), 20) | st.sampled_from([*edges, int(bounds.max)])
@@ -53,7 +54,7 @@ def numbers(kind: type[np.integer]) -> st.SearchStrategy[int]:
 
 @st.composite
 def columns(draw: st.DrawFn, kinds: str) -> list[np.ndarray]:
-    """Columns of a table; in one of ten one is of another length than the others."""
+    """Columns of a table. In one of ten tables one column has another length."""
     types = [np.dtype(kind).type for kind in kinds.split()]
     lengths = [draw(st.integers(0, 4))] * len(types)
     if draw(st.integers(0, 9)) == 0:
@@ -65,7 +66,8 @@ def columns(draw: st.DrawFn, kinds: str) -> list[np.ndarray]:
 
 
 class Outcomes:
-    """Whether calls returned; a test has seen both, or has tried nothing."""
+    """Records whether calls returned or were refused. A test must see both, otherwise it tests
+    nothing."""
 
     def __init__(self) -> None:
         self._seen: set[bool] = set()
@@ -90,7 +92,7 @@ class Outcomes:
 
 
 def command(*words: object) -> tuple[int, str, list[str]]:
-    """Runs `forebay` in this process: exit code, output, and lines on standard error."""
+    """Runs `forebay` in this process: exit code, output, and lines of standard error."""
     out, err = io.StringIO(), io.StringIO()
     with (
         mock.patch.object(sys, "argv", ["forebay", *map(str, words)]),
@@ -118,7 +120,7 @@ COUNTS = st.sampled_from(words_of("0 1 -1 2 3 1000 1024 1048576 1048577 42949672
 
 
 def options(**choices: st.SearchStrategy[str]) -> st.SearchStrategy[list[str]]:
-    """Words of any of these options; with several sizes between commas."""
+    """Words of any of these options; several sizes are separated by commas."""
     some = st.fixed_dictionaries({}, optional=choices)
     return some.map(
         lambda drawn: [f"--{name.replace('_', '-')}={value}" for name, value in drawn.items()]
@@ -131,7 +133,7 @@ def several(strategy: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """A trace with views and collective calls, accesses as text, and ids of blocks."""
+    """A trace with views and collective calls, accesses as text, and block ids."""
     folder = tmp_path_factory.mktemp("inputs")
     workload_traces.tile_io(folder / "tiles", 2, tile=(64, 4), overlap=(8, 1))
     (folder / "bytes.csv").write_text("0,0,w,0,70000\n1,1,r,65536,9\n2,0,r,9223372036854775000,7\n")
@@ -233,8 +235,8 @@ def test_simulate_runtime_by_command(tmp_path: Path, inputs: list[Path]) -> None
 
 @pytest.mark.parametrize("size", ["1", "1000", "65535"])
 def test_a_cache_below_a_page_misses_by_every_policy(inputs: list[Path], size: str) -> None:
-    """In a child: `min` once crashed there."""
-    checked = {"LD_PRELOAD": os.environ.get("LD_PRELOAD", "")}  # the sanitizer, where there is one
+    """In a child process, because `min` once crashed here."""
+    checked = {"LD_PRELOAD": os.environ.get("LD_PRELOAD", "")}  # the sanitizer, if there is one
     sizes = ("--cache-size", f"{size},64KiB")
     done = forebay("simulate", "cache", *inputs[:2], *sizes, "--csv", **checked)
     assert done.returncode == 0
@@ -317,7 +319,7 @@ def test_caches_of_blocks() -> None:
 
 
 def views(draw: st.DrawFn) -> _core.Views:
-    """Those of a trace that is made up and read."""
+    """The views of a trace that is written and read."""
     writer = _core.TraceWriter({"rank": "0", "ranks": "1", "host": "h", "pid": "1"})
     writer.file(0, 1, 0, "f")
     with suppress(ValueError):
@@ -473,7 +475,7 @@ def test_block_files() -> None:
         st.lists(lines | st.binary(max_size=50), max_size=3),
     )
     def try_one(kind: str, most: int, pieces: list[bytes]) -> None:
-        reader = outcomes.of(lambda: _core.BlockFile(kind, most), REFUSED)
+        reader = outcomes.of(lambda: _core.BlockReader(kind, most), REFUSED)
         if reader is None:
             return
         for piece in pieces:

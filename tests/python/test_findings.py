@@ -1,7 +1,7 @@
-"""Findings by log: those that must be there, and none beside them.
+"""Findings by log: those that must be found, and no others.
 
-The logs are real ones and made ones, whose counters and accesses are chosen so that a rule holds,
-or just does not.
+The logs are real ones, and made-up ones whose counters and accesses just fulfil a rule, or just do
+not.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def posix(log: Log, path: str = OUT, rank: int = SHARED, **counters: float) -> N
 def traced(
     log: Log, calls: int, size: int, seconds: float = 1e-3, module: str = "DXT_MPIIO"
 ) -> None:
-    """Each rank writes blocks in turn with the others."""
+    """Each rank writes blocks, alternating with the others."""
     for rank in range(RANKS):
         places = ((i * RANKS + rank) * size for i in range(calls // RANKS))
         writes = [(at, size, i * seconds, (i + 1) * seconds) for i, at in enumerate(places)]
@@ -52,7 +52,7 @@ def traced(
 
 
 def small_writes(kind: str, calls: int = 4000, module: str = "DXT_MPIIO") -> Log:
-    """Traced, and counted by MPI-IO's module as of that kind."""
+    """Small writes, traced, and counted by MPI-IO's module as calls of `kind`."""
     log = Log(RANKS, 10)
     sizes = {"SIZE_WRITE_AGG_100_1K": calls, "BYTES_WRITTEN": calls * 300}
     mpiio(log, **{f"{kind}_WRITES": calls}, **sizes, F_WRITE_TIME=calls / 1000)
@@ -65,7 +65,7 @@ def collective() -> Log:
 
 
 def nearly_all_collective() -> Log:
-    """99 of 100 calls, as in a log that was said to be of independent ones."""
+    """99 of 100 calls are collective. (Once such a log was reported to have independent calls.)"""
     log = Log(RANKS, 10)
     sizes = {"SIZE_WRITE_AGG_100_1K": 4000, "BYTES_WRITTEN": 4000 * 300}
     mpiio(log, COLL_WRITES=3960, INDEP_WRITES=40, **sizes)
@@ -86,7 +86,7 @@ def split() -> Log:
 
 
 def united_by_a_cache() -> Log:
-    """Small and independent, but storage saw few requests of them."""
+    """Small and independent, but storage received few requests."""
     log = independent()
     posix(log, WRITES=4, BYTES_WRITTEN=4000 * 300, SIZE_WRITE_100K_1M=4, F_WRITE_TIME=3)
     return log
@@ -111,7 +111,7 @@ def without_mpiio_counters() -> Log:
 
 
 def with_half_of_the_mpiio_counters() -> Log:
-    """The module's memory was full: what its counters say is not all."""
+    """The module's memory was full, so its counters are incomplete."""
     log = Log(RANKS, 10, full=["MPI-IO"])
     mpiio(log, rank=0, INDEP_WRITES=1000, BYTES_WRITTEN=300_000, SIZE_WRITE_AGG_100_1K=1000)
     traced(log, 4000, 300)
@@ -133,7 +133,8 @@ def collective_counters_alone() -> Log:
 
 
 def cut_off() -> Log:
-    """DXT's memory was full after a quarter of the calls, which were large; others were small."""
+    """DXT's memory was full after a quarter of the calls, which were large; the others were
+    small."""
     log = Log(RANKS, 10, full=["DXT_MPIIO"])
     sizes = {"SIZE_WRITE_AGG_1M_4M": 1000, "SIZE_WRITE_AGG_100_1K": 3000}
     mpiio(log, INDEP_WRITES=4000, BYTES_WRITTEN=1000 * 2 * MIB + 3000 * 500, **sizes)
@@ -155,7 +156,8 @@ def posix_counters_alone() -> Log:
 
 
 def requests_traced_calls_counted() -> Log:
-    """Accesses are those of POSIX calls, large; what the program calls is counted: small, alone."""
+    """The traced accesses are large POSIX calls; the counted calls of the program are small and
+    independent."""
     log = Log(RANKS, 10)
     sizes = {"SIZE_WRITE_AGG_100_1K": 4000, "BYTES_WRITTEN": 4000 * 300}
     mpiio(log, INDEP_WRITES=4000, **sizes)
@@ -183,7 +185,7 @@ def quick_opens() -> Log:
 
 
 def small_files() -> Log:
-    """What takes most of their time takes none of the job's."""
+    """Files whose own time is mostly wasted, but that take none of the job's time."""
     log = Log(RANKS, 10)
     for number in range(20):
         posix(log, f"/etc/{number}", 0, READS=1, BYTES_READ=80, F_READ_TIME=1e-5, F_META_TIME=1e-3)
@@ -229,7 +231,8 @@ def read_to_write() -> Log:
 
 
 def posix_elsewhere() -> Log:
-    """The library wrote by calls that Darshan's POSIX module does not see: nothing follows."""
+    """The library wrote by calls that Darshan's POSIX module does not see, so nothing can be
+    concluded."""
     log = large(written=MIB)
     posix(log, rank=0, READS=200, BYTES_READ=200 * MIB, F_READ_TIME=1)
     return log
@@ -252,7 +255,7 @@ def inside_the_library() -> Log:
 
 
 def slow_independent(seconds: float) -> Log:
-    """Each access takes long; the operating system's part of it is short."""
+    """Each access takes long, but the operating system's part is short."""
     log = Log(RANKS, 10)
     sizes = {"SIZE_WRITE_AGG_100K_1M": 40, "BYTES_WRITTEN": 40 * MIB}
     mpiio(log, INDEP_WRITES=40, F_WRITE_TIME=40 * seconds, **sizes)
@@ -277,7 +280,7 @@ def uneven_in_a_shared_record() -> Log:
 
 
 def header_at_the_end() -> Log:
-    """A few large writes, then a small one of each rank, for which all wait."""
+    """A few large writes, then a small one of each rank that all ranks wait for."""
     log = Log(RANKS, 10)
     for rank in range(RANKS):
         data = [(rank * 64 * MIB, 64 * MIB, 0.0, 1.0)]
@@ -346,7 +349,7 @@ def rules_of(analysis: Analysis) -> set[str]:
 
 
 def text_of(analysis: Analysis) -> str:
-    """What `forebay analyze` prints."""
+    """The output of `forebay analyze`."""
     console = Console(file=io.StringIO(), width=200)
     write(parts_of(analysis, local=True), console)
     return console.file.getvalue()  # type: ignore[attr-defined]
@@ -358,7 +361,7 @@ def made(name: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize("name", MADE)
 def test_a_made_log_has_the_findings_of_its_making(name: str, tmp_path: Path) -> None:
-    """And no text calls calls independent that were not."""
+    """No text may call calls independent that were not."""
     analysis = analyze(open_trace(made(name, tmp_path)))
     assert rules_of(analysis) == MADE[name][1], analysis.findings
     printed = text_of(analysis)
@@ -384,7 +387,7 @@ def test_every_rule_is_met_and_in_the_document(tmp_path: Path) -> None:
 
 
 def test_384_ranks_suffer_from_metadata() -> None:
-    """What the log's own counters say, added up apart: docs/report.md tells the same."""
+    """The numbers are sums of the log's own counters; docs/report.md has the same numbers."""
     analysis = analyze(open_trace(LOGS / "benchmark_write_parallel_384ranks.darshan"))
     told = {finding.rule: finding for finding in analysis.findings}
     metadata = told["hdf5-metadata"]

@@ -1,4 +1,4 @@
-"""Reading by several threads comes to the same as by one."""
+"""Several threads read a trace with the same result as one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RANKS = 7
 
 
 def busy(folder: Path) -> Path:
-    """Ranks with unlike numbers of accesses, some to bytes of their neighbours, in two files; one
+    """Ranks with different numbers of accesses, some to bytes of neighbours, in two files. One rank
     did nothing."""
     folder.mkdir()
     for rank in range(RANKS):
@@ -43,7 +43,7 @@ def everything(analysis: Analysis) -> Any:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that short traces are shared out, too."""
+    """Makes the threads share short traces, too."""
     monkeypatch.setattr(folding, "ROWS_PER_BATCH", 2)
 
 

@@ -1,5 +1,5 @@
-"""Bytes of good files changed at random: each is read, or refused in one line that names it, and
-memory stays in proportion. The same changes each time, FOREBAY_FUZZ_EXAMPLES of each kind."""
+"""Valid files with randomly changed bytes: each is read, or refused in one line that names it, in
+proportionate memory. The changes are the same each time, FOREBAY_FUZZ_EXAMPLES per kind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from test_parquet_trace import converted
 from traces import LOGS, sample
 
 EXAMPLES = int(os.environ.get("FOREBAY_FUZZ_EXAMPLES", "0"))
-MOST_BYTES = 400 << 20  # that reading any of these files may take
+MOST_BYTES = 400 << 20  # limit for reading any of these files
 
 
 def bounded(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -73,7 +73,7 @@ def edited(content: bytes, edits: list[tuple[str, float, object]]) -> bytes:
 
 @pytest.fixture(autouse=True)
 def memory_in_proportion():
-    """Of this process and of the children that read Darshan logs."""
+    """Checks the memory of this process, and of the children that read Darshan logs."""
     processes = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     before = {who: resource.getrusage(who).ru_maxrss << 10 for who in processes}
     yield
@@ -83,7 +83,7 @@ def memory_in_proportion():
 
 
 def read_or_refused(path: Path) -> bool:
-    """Whether it was read."""
+    """Whether the file was read."""
     try:
         told = analyze(open_trace(path)).to_json()
     except TraceError as error:
@@ -115,7 +115,7 @@ def test_parquet_files(parquet, tmp_path):
 
 
 def test_metadata_of_parquet_files(parquet, tmp_path):
-    """What JSON may hold in the place of each value."""
+    """Each value is replaced by other values that JSON may contain."""
     import pyarrow.parquet as pq
 
     path = tmp_path / "job.parquet"
@@ -152,7 +152,7 @@ def test_metadata_of_parquet_files(parquet, tmp_path):
 
 @pytest.mark.parametrize("name", ["ior_hdf5_4ranks", "mpi-io-test_32ranks"])
 def test_darshan_logs(name, tmp_path):
-    """A child reads each: it is the log's library, not ours, that a bad one may crash."""
+    """A child process reads each log, because a bad one may crash the log's library."""
     content = (LOGS / f"{name}.darshan").read_bytes()
     path = tmp_path / "job.darshan"
 

@@ -1,4 +1,4 @@
-"""The Python interface as notebooks and scripts meet it: what results show, tables, wrong types."""
+"""The Python interface in notebooks and scripts: how results look, tables, wrong types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from traces import interleaved, sample
 
 
 class Outline(HTMLParser):
-    """Elements and texts of a fragment; fails where elements do not close in their order."""
+    """Elements and texts of a fragment. Fails if elements do not close in order."""
 
     def __init__(self, fragment: str):
         super().__init__()

@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
   return MPI_Finalize();
 }
 """
-# Needs nothing of MPI but what the interposer has, too.
+# Needs no MPI routine that the interposer lacks.
 WRITER = r"""
 #include <mpi.h>
 
@@ -53,7 +53,7 @@ INSTALLATIONS = pytest.mark.parametrize("installation", mpi.ALL, ids=lambda one:
 
 
 def check(program: Path, installation: mpi.Mpi) -> None:
-    """The file routines are the interposer's, all others the MPI library's."""
+    """The program's file routines are the interposer's, all others the MPI library's."""
     command = mpi.launch_command(installation, 1, [str(program)])
     outcome = mpi.run(command, {**outside(), **installation.environment})
     assert outcome.code == 0, str(outcome)
@@ -63,7 +63,8 @@ def check(program: Path, installation: mpi.Mpi) -> None:
 
 
 def link(installation: mpi.Mpi, text: str, folder: Path) -> Path:
-    """A program linked with the interposer by pkg-config; skips the test where that is not had."""
+    """A program linked with the interposer by pkg-config. Skips the test without pkg-config or
+    MPI."""
     if not installation.available or shutil.which("pkg-config") is None:
         pytest.skip(f"{installation.name} is not complete here")
     source, program = folder / "linked.c", folder / "linked"
@@ -108,7 +109,7 @@ def test_a_program_without_an_mpi_library(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a program another group")
 def test_a_program_with_other_rights_is_left_alone(tmp_path):
-    """It runs, but neither through the cache nor by the word of its user's environment."""
+    """It runs without the cache, and ignores the environment of its user."""
     installation = mpi.WHEELS[0]
     program = link(installation, WRITER, tmp_path)
     stats = tmp_path / "stats.json"

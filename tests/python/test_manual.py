@@ -1,4 +1,5 @@
-"""The manual pages and the completion of shells: made from the help, installed, and working."""
+"""The manual pages and the completion of shells: generated from the help, installed, and
+working."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("kind", "pattern"), [("man", "*.1"), ("completion", "forebay.*")])
 def test_they_say_what_the_help_says(kind: str, pattern: str, made: Path) -> None:
-    """Else: python man/write.py . in an environment with click-man."""
+    """If not, run: python man/write.py . in an environment with click-man."""
     new = {path.name: path.read_text() for path in (made / kind).glob(pattern)}
     kept = {path.name: path.read_text() for path in (ROOT / kind).glob(pattern)}
     assert len(new) >= 3
@@ -52,7 +53,7 @@ def test_they_are_installed() -> None:
 
 
 def completed(words: str) -> set[str]:
-    """What the shell would offer for the last of these words."""
+    """The shell's completions of the last of these words."""
     asked = {
         "_FOREBAY_COMPLETE": "bash_complete",
         "COMP_WORDS": words,

@@ -1,4 +1,5 @@
-"""Parquet files of `forebay convert` read back: the same analysis as of the trace; and bad ones."""
+"""Parquet files of `forebay convert`, read back: the same analysis as of the trace; and damaged
+files."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ REAL = ("benchmark_write_parallel_384ranks", "mpi-io-test_32ranks", "ior_hdf5_4r
 
 
 def damaged(folder: Path) -> Path:
-    """A killed process, folded times, and two with a block that is bad inside."""
+    """A killed process, folded times, and two processes with a block of wrong content."""
     folder.mkdir()
     write_trace(folder / "0-1000.trace", lines_of(0, 4, ended=False))
     calls = [Call(IWRITE, 0, 0, 10 * i, 10, 10, 100 * i, 100 * i + 50) for i in range(9)]
@@ -36,7 +37,7 @@ def damaged(folder: Path) -> Path:
     for rank in (1, 3):
         path = folder / f"{rank}-100{rank}.trace"
         content = bytearray(write_trace(path, lines_of(rank, 4)).read_bytes())
-        # The head of the first block claims another number of accesses; its checksum is right.
+        # The head of the first block has a wrong number of accesses and a correct checksum.
         begin = next(at for at, _ in blocks_of(bytes(content)) if content[at + 4] == 4)
         content[begin + 12] += 1
         checksum = crc32c(bytes(content[begin : begin + 28]))
@@ -75,7 +76,7 @@ def test_a_trace_is_read_back(name: str, tmp_path: Path) -> None:
         assert (again.accesses[column] == first.accesses[column]).all(), column
     for table in ("kind", "files", "opens", "views", "routines", "problems", "totals"):
         assert getattr(again, table) == getattr(first, table), table
-    # Damage is found as accesses are read; in the file it belongs to the process.
+    # Damage is found when accesses are read; the Parquet file counts it per process.
     for mine, theirs in zip(again.processes, first.processes, strict=True):
         assert asdict(mine) | {"damaged": 0} == asdict(theirs) | {"damaged": 0}
     assert told(again) == told(first)
@@ -108,7 +109,7 @@ def test_commands_take_it(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert CliRunner().invoke(report, [str(file), "-o", str(page)]).exit_code == 0
     assert "/scratch/checkpoint" in page.read_text()
-    # Another file's beginning tells what it is, too.
+    # With another name, the file is recognised by its beginning.
     renamed = file.rename(tmp_path / "job")
     assert len(open_trace(renamed)) == 20
 

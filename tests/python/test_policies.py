@@ -1,4 +1,4 @@
-"""The replacement policies against libCacheSim's: the same hits, to the last one."""
+"""The replacement policies against libCacheSim's: equal hits, to the last one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def zipf(random: np.random.Generator, requests: int, blocks: int, exponent: floa
 
 
 def loops(random: np.random.Generator) -> Ids:
-    """Loops of many lengths, run through several times, between random blocks."""
+    """Loops of many lengths, each repeated several times, between random blocks."""
     parts: list[Ids] = []
     while sum(map(len, parts)) < REQUESTS:
         first, length = random.integers(0, 2000), random.integers(50, 900)
@@ -41,7 +41,7 @@ def loops(random: np.random.Generator) -> Ids:
 
 
 def scanned(random: np.random.Generator) -> Ids:
-    """Favourites, with a scan through everything between them."""
+    """Frequently used blocks, interrupted by a scan."""
     often = zipf(random, REQUESTS, 5000, 0.8)
     scan = np.arange(REQUESTS, dtype=np.uint64) % 7000 + 10_000
     return np.where(random.random(REQUESTS) < 0.5, often, scan)

@@ -1,4 +1,4 @@
-"""`mpiexec -n N forebay analyze TRACE`: the same as without a launcher, told once."""
+"""`mpiexec -n N forebay analyze TRACE`: the same output as without a launcher, printed once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The page of `forebay report`: its numbers, what it shows of hostile names, and that a browser
-shows it without asking anybody for anything."""
+"""The page of `forebay report`: its numbers, hostile names, and that a browser shows it without
+loading anything."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ HOSTILE = "/x/<script>alert('1')</script>&\"'-->"
 
 
 class Page(HTMLParser):
-    """Elements, the values of tiles, and the JSON of a page."""
+    """Elements, values of tiles, and the JSON of a page."""
 
     def __init__(self, text: str):
         super().__init__()
@@ -115,7 +115,7 @@ def test_bins_hold_what_the_accesses_say(tmp_path):
         assert bins.bytes_moved[kind].sum() == pytest.approx(moved.sum())
         assert bins.sizes[kind].sum() == bins.places[0][kind].sum() == rows.sum()
         assert bins.shares[0, :, kind].sum() == moved.sum()
-        # One bin, the long way.
+        # Checks single bins by a direct count.
         for one in (0, TIMES // 3, TIMES - 1):
             within = np.minimum(end[rows], edges[one + 1]) - np.maximum(start[rows], edges[one])
             share = np.maximum(within, 0) / (end[rows] - start[rows])
@@ -126,7 +126,7 @@ def test_bins_hold_what_the_accesses_say(tmp_path):
         assert latencies.calls == len(took)
         assert latencies.longest == took.max()
         for part, value in ((50, latencies.median), (90, latencies.p90), (99, latencies.p99)):
-            # Of few calls a percentile lies between two of them.
+            # A percentile of few calls lies between two of them.
             below, above = np.percentile(took, part, method="lower"), took.max()
             assert below / 1.1 <= value <= above
 
@@ -198,7 +198,7 @@ def test_a_page_tells_of_phases_and_shared_bytes(tmp_path):
     assert "Overlaps between processes" not in page
 
 
-# What a page tells of itself within a frame. What scrolls on its own may be wider than the screen.
+# The page measures itself within a frame. Elements that scroll may be wider than the screen.
 MEASURE = """<script>
 onload = () => {
   const wide = [...document.body.querySelectorAll("*")].filter(one =>
@@ -221,7 +221,7 @@ onload = () => {
 def measured(
     page: str, width: int, dark: bool, folder: Path, script: str = MEASURE
 ) -> dict[str, Any]:
-    """What Chromium makes of the page on a screen of that width, in that colour scheme."""
+    """Chromium's measurements of the page on a screen of this width, with this colour scheme."""
     scripted = re.sub(r'<meta http-equiv="Content-Security-Policy".*?>', "", page)
     scripted = scripted.replace("</body>", f"{script}</body>")
     framed = folder / f"frame-{width}-{dark}.html"
@@ -244,7 +244,7 @@ def measured(
 
 
 def shown_by_chromium(page: Path, *more: str) -> tuple[str, str]:
-    """The page's elements after Chromium has shown it, and what it said on the console."""
+    """The page's elements after Chromium has shown it, and the messages on the console."""
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
     flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
     flags += ["--enable-logging=stderr", f"--user-data-dir={page.parent / 'profile'}"]
@@ -255,7 +255,7 @@ def shown_by_chromium(page: Path, *more: str) -> tuple[str, str]:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_a_browser_shows_it(tmp_path):
-    """The page forbids itself whatever is not in it: an attempt would be on the console."""
+    """The page forbids itself to load anything: an attempt would be reported on the console."""
     page = tmp_path / "page.html"
     for path in traces(tmp_path):
         text = render(open_trace(path))
@@ -273,7 +273,8 @@ def test_a_browser_shows_it(tmp_path):
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_nothing_is_wider_than_the_screen_and_all_can_be_read(width, dark, tmp_path):
-    """On a phone and on a desktop, in both schemes, of a long path and of the largest log."""
+    """On a phone and on a desktop, in both colour schemes, with a long path and with the largest
+    log."""
     folder = tmp_path / "t"
     folder.mkdir()
     lines = [*process(0, 1), f"file 0 1 0 5 /{'a' * 200}/out", *block([CALL]), "end 1 0"]
@@ -285,10 +286,11 @@ def test_nothing_is_wider_than_the_screen_and_all_can_be_read(width, dark, tmp_p
         ground = "rgb(21, 25, 29)" if dark else "rgb(255, 255, 255)"
         ink = "rgb(223, 229, 234)" if dark else "rgb(29, 35, 41)"
         assert (shown["paper"], shown["ink"], shown["labels"]) == (ground, ink, ink)
-        assert shown["svg"] >= 640  # as small as its letters can be read
+        assert shown["svg"] >= 640  # large enough for its letters to be read
 
 
-# Points at the middle of each figure, drags over a part of the first, and tells what is shown then.
+# Points at the middle of each figure, drags over a part of the first, and returns what is shown
+# then.
 POINT = """<script>
 onload = () => {
   const send = (figure, kind, x, y) => {
@@ -318,7 +320,8 @@ onload = () => {
 def test_a_figure_tells_its_values_and_is_magnified(tmp_path):
     folder = tmp_path / "t"
     folder.mkdir()
-    # Half a second in the middle of the job, 64 MiB at 128 MiB/s; calls of no bytes around it.
+    # Half a second in the middle of the job, 64 MiB at 128 MiB/s; calls of no bytes before and
+    # after.
     calls = [
         Call(OPEN, end_ns=1000),
         Call(WRITE_AT, 0, 0, 0, 1 << 26, 1 << 26, 250_000_000, 750_000_000),
@@ -350,7 +353,7 @@ def test_two_runs_are_compared(tmp_path):
     )
     assert result.exit_code == 0, result.output
     text = (tmp_path / "page.html").read_text()
-    assert "<td>14</td><td>28</td><td>0.50</td>" in text  # writes: seven a rank
+    assert "<td>14</td><td>28</td><td>0.50</td>" in text  # writes: seven per rank
     first, *_ = re.findall(r"Signatures of .*?</table>", text, re.DOTALL)
     assert re.search(r'processes</td><td class="text ">2</td><td class="text">4<', first)
     for label, better in (("seconds in writes, all processes", "better"), ("bytes a write", "")):

@@ -1,4 +1,5 @@
-"""`forebay run` without MPI: what it sets, and that nobody notices it stands between."""
+"""`forebay run` without MPI: the variables it sets, and that the command runs as if it were not
+there."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ UNUSED = "no process on this node used MPI-IO through Forebay"
 
 
 def shown(*words: object, **env: str) -> dict[str, str]:
-    """The environment that a command finds."""
+    """The environment of a command under `forebay run`."""
     done = forebay("run", *words, "--", *SHOW, **env)
     assert done.returncode == 0, done.stderr
     environment: dict[str, str] = json.loads(done.stdout)
@@ -184,7 +185,7 @@ def test_signals_are_forwarded(number):
         text=True,
         preexec_fn=lambda: signal.signal(
             number, signal.SIG_DFL
-        ),  # a shell cannot trap ignored ones
+        ),  # a shell cannot trap signals that are ignored
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -198,7 +199,7 @@ def test_signals_are_forwarded(number):
 def test_the_command_finds_its_callers_signal_dispositions():
     def ignored_and_blocked(text):
         words = text.split()
-        # Above are the two signals that the C library keeps for itself.
+        # The other bits are the two signals that the C library keeps for itself.
         return [int(words[i], 16) & 0x7FFFFFFF for i in (1, 3)]
 
     script = "grep SigIgn /proc/self/status; grep SigBlk /proc/self/status"

@@ -1,4 +1,4 @@
-"""Files of signatures: they give back every access, and damaged ones are refused in a line."""
+"""Files of signatures: they contain every access, and damaged files are refused in one line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STARTS = (700_000, 12, 333_333, 950_001, 81_920, 500_000, 41_234, 222_222)
 
 
 def own_starts(folder: Path, own_counts: bool = False) -> Path:
-    """Ranks that write equal records, or different numbers of them, each somewhere else."""
+    """Ranks that write equal records, or different numbers of them, each at another place."""
     folder.mkdir()
     for rank, begin in enumerate(STARTS):
         calls = [Call(OPEN, end_ns=1000)]

@@ -1,4 +1,4 @@
-"""`forebay simulate` and `forebay generate`: answers found by hand, real logs, and bad input."""
+"""`forebay simulate` and `forebay generate`: answers computed by hand, real logs, and bad input."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def made(policy: str, size: int, hits: int, awareness: str = "original") -> Cach
             "lru with 1 MiB for all processes has 50.0% hits, 80% of MIN's; a larger cache brings"
             " nothing more.",
         ),
-        # Another policy only where it is clearly better.
+        # Another policy only if it is clearly better.
         (
             [made("lru", PAGE, 495), made("arc", PAGE, 500)],
             "lru with 4 KiB for all processes has 49.5% hits; no larger cache was simulated.",
         ),
         ([made("lru", PAGE, 400), made("arc", PAGE, 500)], "arc with 4 KiB"),
-        # What aggregated accesses would hit is no advice for the runtime.
+        # The hits of aggregated accesses are no advice for the runtime.
         ([made("lru", PAGE, 400), made("arc", PAGE, 500, "aggregated")], "lru with 4 KiB"),
         ([made("lru", PAGE, 0), made("min", PAGE, 9)], "No cache of these sizes has a hit."),
         ([made("min", PAGE, 9)], ""),
@@ -99,10 +99,10 @@ def counts(result: dict[str, Any]) -> tuple[int, int, int]:
 
 
 def collective_job(folder: Path) -> Path:
-    """Two ranks, two files: a collective read of 16 pages in turn, then each an own write.
+    """Two ranks, two files: a collective read of 16 alternating pages, then a write by each rank.
 
-    Rank r reads pages r, r+2, ... r+14 of file 0 by a view, collectively; then writes page 0 of
-    file 1, independently.
+    Rank r collectively reads pages r, r+2, ... r+14 of file 0 through a view, then independently
+    writes page 0 of file 1.
     """
     folder.mkdir()
     for rank in range(2):
@@ -124,12 +124,13 @@ def test_original_and_aggregated_streams_of_a_job(tmp_path: Path) -> None:
     trace = collective_job(tmp_path / "job")
     options = ("--page-size", "4KiB", "--cache-size", "64KiB", "--policy", "lru,min")
     original, best, united, united_best = simulated(trace, *options, "--aggregators", 2)
-    # Each rank its 8 pages, then the same page of the other file: the second time it is there.
+    # Each rank touches its 8 pages, then both touch one page of the other file: the second touch is
+    # a hit.
     assert (original["awareness"], original["accesses"], original["pages"]) == ("original", 18, 17)
     assert counts(original) == (1, 17, 1)
     assert counts(best) == (1, 17, 1)
     assert original["aggregators"] is None
-    # Two domains of 8 pages, each in one round; the writes as before.
+    # Two domains of 8 pages, each in one round; the writes stay the same.
     assert (united["awareness"], united["accesses"], united["pages"]) == ("aggregated", 18, 17)
     assert counts(united) == counts(united_best) == (1, 17, 1)
     assert united["aggregators"] == 2
@@ -137,19 +138,19 @@ def test_original_and_aggregated_streams_of_a_job(tmp_path: Path) -> None:
 
 def test_rounds_of_the_collective_buffer_touch_shared_pages_again(tmp_path: Path) -> None:
     trace = collective_job(tmp_path / "job")
-    # Pages of two: each rank touches all 8 of them. United they are touched once each.
+    # Larger pages: each rank touches all 8 of them. United, each is touched once.
     options = ("--page-size", "8KiB", "--cache-size", "16KiB", "--policy", "lru", "--bypass", "off")
     original, united = simulated(trace, *options)
     assert original["accesses"] == 8 + 8 + 2
     assert counts(original) == (1, 17, 15)
     assert united["accesses"] == 8 + 2
     assert counts(united) == (1, 9, 7)
-    # One buffer of 6 KiB: rounds end within pages, but one aggregator goes on there.
+    # Buffers of 6 KiB: rounds end within pages, but the same aggregator continues there.
     (rounds,) = simulated(
         trace, *options, "--awareness", "aggregated", "--collective-buffer", "6KiB"
     )
     assert counts(rounds) == counts(united)
-    # Two aggregators, one page a round: in turn.
+    # Two aggregators with one page per round alternate.
     (turns,) = simulated(
         trace, *options, "--awareness", "aggregated", "--collective-buffer", 8192,
         "--aggregators", 2,
@@ -167,7 +168,7 @@ def test_a_converted_trace_is_simulated_like_its_original(tmp_path: Path) -> Non
 
 
 def test_independent_calls_are_united_only_when_asked(tmp_path: Path) -> None:
-    """Two ranks write neighbouring halves of pages at the same time, each by itself."""
+    """Two ranks write neighbouring halves of pages at the same time, independently."""
     folder = tmp_path / "job"
     folder.mkdir()
     for rank in range(2):
@@ -236,7 +237,7 @@ def test_ids_count_blocks(tmp_path: Path) -> None:
     lru, fifo, best = simulated(
         trace, "--policy", "lru,fifo,min", "--cache-size", 3, "--page-size", 1
     )
-    assert counts(lru) == (2, 5, 2)  # 1 twice; 2 has left for 4
+    assert counts(lru) == (2, 5, 2)  # page 1 is a hit twice; 2 was evicted for 4
     assert counts(fifo) == (1, 6, 3)
     assert counts(best) == (3, 4, 1)
     assert lru["awareness"] == "original"
@@ -272,12 +273,12 @@ def test_accesses_as_text(tmp_path: Path) -> None:
     original, united = simulated(
         trace, "--policy", "lru", "--page-size", "4KiB", "--cache-size", "1MiB"
     )
-    assert counts(original) == (0, 3, 0)  # 0, 2, then 1: process 0 is still on 0
+    assert counts(original) == (0, 3, 0)  # 0, 2, then 1: the last touch of process 0 was 0
     assert counts(united) == (2, 3, 0)  # 0, 1, 2, then 0 and 1
 
 
 def accesses_of(folder: Path, *lines: str) -> Path:
-    """A trace as text: process, operation, offset and length of each line, a second each."""
+    """A trace as text: process, operation, offset and length per line, one second apart."""
     trace = folder / "accesses.csv"
     rows = [f"{time},{line}" for time, line in enumerate(lines)]
     trace.write_text("\n".join(("time,rank,op,offset,length", *rows)) + "\n")
@@ -290,14 +291,14 @@ def test_long_accesses_go_past_the_cache_as_in_the_runtime(tmp_path: Path) -> No
     options = ("--policy", "lru,min", "--awareness", "original", "--page-size", "4KiB")
     sizes = ("--cache-size", "64KiB,1MiB")
 
-    # By their length with both, by the half of the smaller cache with the smaller alone.
+    # By their length with both caches, by half of the smaller cache only with that one.
     for bypass, past in (("64KiB", [131072] * 2), ("65537", [131072, 0]), ("off", [0, 0])):
         results = simulated(trace, *options, *sizes, "--bypass", bypass)
         assert [one["bypassed_bytes"] for one in results] == past * 2
         assert [one["bypassed_accesses"] for one in results] == [2 * (p > 0) for p in past] * 2
         for one in results:
             few = one["bypassed_bytes"] > 0
-            # Without the long ones all is on one page, and counts once.
+            # Without the long accesses everything is on one page, and counts once.
             assert (one["accesses"], one["pages"]) == ((1, 1) if few else (34, 17))
             assert one["hits"] == 0 or not few
     shown = forebay("simulate", "cache", trace, *options, *sizes, "--bypass", 65537).stdout
@@ -332,7 +333,7 @@ def test_each_process_has_a_cache(tmp_path: Path) -> None:
 
 
 def test_a_nodes_cache_is_as_large_as_its_processes_bring(tmp_path: Path) -> None:
-    """Four ranks on two nodes; each writes two pages of the file of its node, and reads the other
+    """Four ranks on two nodes. Each rank writes two pages of its node's file, and reads the other
     rank's."""
     folder = tmp_path / "job"
     folder.mkdir()
@@ -349,7 +350,7 @@ def test_a_nodes_cache_is_as_large_as_its_processes_bring(tmp_path: Path) -> Non
     options = ("--policy", "lru", "--page-size", "4KiB", "--cache-size", "8KiB", "--bypass", "off")
     (nodes,) = simulated(folder, *options, "--scope", "node")
     assert (nodes["caches"], nodes["accesses"], nodes["pages"]) == (2, 16, 8)
-    assert counts(nodes) == (8, 8, 0)  # 16 KiB: both ranks' pages
+    assert counts(nodes) == (8, 8, 0)  # 16 KiB hold both ranks' pages
     (alone,) = simulated(folder, *options, "--scope", "process")
     assert (alone["caches"], counts(alone)) == (4, (0, 16, 8))
 
@@ -374,7 +375,7 @@ def test_scopes_that_a_trace_does_not_have(
 
 
 def made_ids(path: Path, ids: Any) -> Path:
-    """A trace of block ids."""
+    """Writes a trace of block ids."""
     record = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
     rows = np.zeros(len(ids), record)
     rows["id"] = ids
@@ -400,14 +401,15 @@ def test_one_long_simulation_moves_the_progress(tmp_path: Path, policy: str) -> 
 
 
 def apart_in_errors(trace: Path, rate: float, **settings: Any) -> list[float]:
-    """How far the estimated rates are from the exact ones, in stated errors."""
+    """The distance of the estimated rates from the exact ones, as multiples of the stated
+    errors."""
     exact = simulate_cache(trace, **settings)
     sampled = simulate_cache(trace, **settings, sample=rate)
     apart = []
     for truth, estimate in zip(exact, sampled, strict=True):
         assert (truth.sample, truth.error) == (None, 0.0)
         assert estimate.accesses == truth.accesses == estimate.hits + estimate.misses
-        if estimate.sample is None:  # the cache is too small
+        if estimate.sample is None:  # the cache is too small for an estimate
             assert estimate == truth
             continue
         assert estimate.sample == rate
@@ -418,7 +420,7 @@ def apart_in_errors(trace: Path, rate: float, **settings: Any) -> list[float]:
 
 
 def assert_covered(apart: list[float]) -> None:
-    """Nearly all are within their error, and none far beyond."""
+    """Nearly all rates are within their error, and none is far off."""
     assert sum(one <= 1 for one in apart) >= 0.9 * len(apart), apart
     assert max(apart) < 2, apart
 
@@ -555,7 +557,8 @@ def test_real_logs() -> None:
     done = forebay("simulate", "cache", log, "--policy", "lru,min", "--bypass", "off")
     assert done.returncode == 0
     assert "marks no collective calls" in done.stderr
-    # 32 processes write 64 MiB each, then read it: pages are met again once all were touched.
+    # 32 processes write 64 MiB each, then read it: a page is touched again after all others were
+    # touched.
     assert "original: 65,536 touches of 32,768 pages of 64 KiB, 2 GiB" in done.stdout
     for name in ("ior_hdf5_4ranks", "benchmark_write_parallel_384ranks"):
         results = simulate_cache(
@@ -600,7 +603,7 @@ def test_generated_tiles_cover_the_array_and_overlap(tmp_path: Path) -> None:
     # 3 by 2 tiles: 20 elements across, 7 down.
     assert sorted(covered) == list(range(20 * 7 * 2))
     assert sum(covered.values()) == 6 * 8 * 4 * 2
-    assert max(covered.values()) == 4  # where four tiles meet
+    assert max(covered.values()) == 4  # at a corner of four tiles
     reads = np.count_nonzero(trace.accesses["operation"] == Operation.READ)
     assert reads == 6
 

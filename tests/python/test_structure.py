@@ -1,4 +1,4 @@
-"""The Python package as a structure: which module imports which."""
+"""The structure of the Python package: which module imports which."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LAZY = ("numpy", "rich", "pyarrow", "matplotlib", "jinja2", "darshan", "pandas")
 
 
 def modules() -> dict[str, Path]:
-    """By their names; a package is its __init__."""
+    """The modules by name. A package is its __init__."""
     named = {}
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
@@ -23,7 +23,7 @@ def modules() -> dict[str, Path]:
 
 
 def imports(path: Path, known: Container[str]) -> Iterator[str]:
-    """All modules that one imports, wherever in it: also within functions, and for types alone."""
+    """All modules that a module imports, also within functions and for types alone."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -39,7 +39,7 @@ def test_no_imports_go_in_a_circle() -> None:
     graph = {
         name: set(imports(path, known)) & known.keys() - {name, "forebay"}
         for name, path in known.items()
-        if name != "forebay"  # which everything is imported through
+        if name != "forebay"  # every import goes through it
     }
     assert len(graph) > 40 and "forebay.trace" in graph["forebay.analysis.describe"]
     TopologicalSorter(graph).prepare()

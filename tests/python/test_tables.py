@@ -64,7 +64,7 @@ def test_every_default_is_accepted():
 
 
 def test_every_variable_that_is_read_is_known():
-    """Whatever else begins with FOREBAY_ is taken for an option that is spelt wrong."""
+    """Every other name that begins with FOREBAY_ is taken for a misspelt option."""
     root = Path(__file__).parents[2]
     declared = (root / "src/options/options.cpp").read_text()
     known = set(re.findall(r'"(FOREBAY_[A-Z_]+)"', declared))

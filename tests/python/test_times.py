@@ -1,5 +1,5 @@
-"""The times of one analysis: all count from the first call's start, and what has none, or moved no
-bytes, is said."""
+"""The times of one analysis: all count from the start of the first call; accesses without times or
+bytes are reported."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from traces import CLOSE, LOGS, OPEN, READ_AT_ALL, WRITE_AT, Call, block, proces
 
 REAL = ("benchmark_write_parallel_384ranks", "mpi-io-test_32ranks", "ior_hdf5_4ranks")
 FIRST_NS = 5_196_000_000
-"""After the job's time zero, the first call begins."""
+"""Start of the first call after the job's time zero."""
 
 
 def late(folder: Path, times: str = "exact") -> Path:
-    """Two ranks that open a file late; rank 1 writes what rank 0 reads, without a sync, after all
-    have written, and read, nothing."""
+    """Two ranks that open a file late. Rank 1 writes what rank 0 reads, without a sync, after all
+    ranks made a write and a read of no bytes."""
     folder.mkdir()
     for rank in range(2):
         calls = [Call(OPEN, start_ns=FIRST_NS, end_ns=FIRST_NS + 1_000_000)]
@@ -47,7 +47,7 @@ def late(folder: Path, times: str = "exact") -> Path:
 
 
 def signature_times(analysis: Analysis) -> list[tuple[float, float]]:
-    """The known starts and ends in lines of signatures."""
+    """The known starts and ends in signature lines."""
     lines = [line for file in analysis.files for line in file.signature.patterns]
     times = [re.findall(r", (-?\d+\.\d{6}), (-?\d+\.\d{6}), \{", line) for line in lines]
     assert all(len(one) == 1 for one in times), lines
@@ -88,7 +88,7 @@ def test_folded_times_are_unknown_and_count_from_the_first_block(tmp_path: Path)
     (file,) = analysis.files
     for line in file.signature.patterns:
         assert ", unknown, unknown, " in line
-        assert line.endswith("<unknown>}}")  # no intervals, either
+        assert line.endswith("<unknown>}}")  # no intervals either
     found = file.conflicts
     kinds = (found.concurrent, found.unordered)
     examples = [one for kind in kinds for one in kind.examples]
@@ -121,5 +121,5 @@ def test_accesses_of_no_bytes_are_not_small(empty: int, asking: int, tmp_path: P
     (file,) = analysis.files
     assert (file.write.empty, file.write.median_size) == (empty, 512)
     small = [one for one in analysis.findings if one.title.startswith("small ")]
-    assert bool(small) == (not empty)  # most calls are none that a cache could unite
+    assert bool(small) == (not empty)  # most calls have no bytes that a cache could unite
     assert all("less than 512 bytes" in one.evidence for one in small)

@@ -1,4 +1,4 @@
-"""Traces opened in Python: every column against what was recorded."""
+"""Traces opened in Python: every column is compared with what was recorded."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def test_completion_of_a_request(trace):
 
 
 def test_memory_follows_the_file_not_what_it_claims(tmp_path):
-    """A file of 24 kB with 26 million accesses: opening and batches stay small."""
+    """A file of 24 kB with 26 million accesses: opening it, and batches, take little memory."""
     lines = [*process(0, 1), *(f"{Call(WRITE_AT).line()}\n" * 65_536).split("\n")[:-1]]
     one = write_trace(tmp_path / "0-1.trace", [*lines, "block 0 exact"]).read_bytes()
     at = one.index(b"FBLK", 40)
@@ -280,7 +280,7 @@ def test_the_examples_of_the_document_run(tmp_path, monkeypatch):
     for example in examples:
         exec(example, names)
     assert names["busiest"] == 40
-    # Row 17 is a write of rank 1 at data byte 200: the thirteenth block, and half of it.
+    # Row 17 is a write of rank 1 at data byte 200: half of the thirteenth block.
     assert (names["offset"], names["length"]) == (place(1, 200), 8)
 
 

@@ -1,4 +1,4 @@
-"""Damaged and hostile trace files: what can be read is read, the rest is named and counted."""
+"""Damaged and hostile trace files: readable parts are read, the rest is named and counted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from traces import WRITE_AT, Call, block, lines_of, process, write_trace
 
 HEAD_BYTES = 12
 BLOCK_HEAD_BYTES = 32
-MADE, LOST = 13, 3  # of the sample: ten of the calls are in its two blocks
+MADE, LOST = 13, 3  # of the sample; ten of the calls are in its two blocks
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,8 @@ def whole(tmp_path_factory) -> bytes:
 
 
 def checked(path, content: bytes) -> Trace | None:
-    """Opens it and reads everything; what holds of any file. None: it was refused."""
+    """Opens the file and reads everything; checks what holds for any file. None: the file was
+    refused."""
     path.write_bytes(content)
     try:
         trace = open_trace(path)
@@ -50,7 +51,7 @@ def checked(path, content: bytes) -> Trace | None:
 
 
 def blocks_of(content: bytes) -> Iterator[tuple[int, int]]:
-    """Where each block begins and ends."""
+    """Begin and end of each block."""
     at = HEAD_BYTES
     while at < len(content):
         length = int.from_bytes(content[at + 20 : at + 24], "little")
@@ -59,7 +60,8 @@ def blocks_of(content: bytes) -> Iterator[tuple[int, int]]:
 
 
 def test_every_truncation(whole, tmp_path):
-    """Of n bytes the blocks that end by then are read, and something is said to be missing."""
+    """Of the first n bytes, the blocks that end by then are read, and the rest is reported
+    missing."""
     ends = [end for _, end in blocks_of(whole)]
     read = 0
     for length in range(len(whole)):
@@ -70,7 +72,7 @@ def test_every_truncation(whole, tmp_path):
         accesses = 10 if length >= ends[-2] else 6 if length >= ends[-3] else 0
         assert trace.totals.accesses == accesses
         assert trace.problems
-        # The head of a block that was cut off says how many accesses it had.
+        # The head of a truncated block tells how many accesses it had.
         heads = [4, 6][accesses == 0] if accesses < 10 else 0
         begin = ends[-3] if accesses == 6 else ends[-4]
         cut = heads if length >= begin + BLOCK_HEAD_BYTES else 0
@@ -89,14 +91,14 @@ def test_every_changed_byte_is_found_and_costs_one_block(whole, tmp_path):
             assert trace is None
             continue
         assert trace is not None
-        assert len(trace.problems) > 1  # the sample says itself that accesses were lost
+        assert len(trace.problems) > 1  # the sample itself says that accesses were lost
         assert trace.totals.accesses in (10, 6, 4)
         if trace.processes[0].ended:
             assert trace.totals.accesses + trace.totals.damaged == MADE - LOST
 
 
 def test_random_damage(whole, tmp_path):
-    """Bytes changed, removed, inserted, doubled: nothing is read that was not written."""
+    """Bytes are changed, removed, inserted, doubled. Nothing is read that was not written."""
     source = random.Random(2)
     good = rows(checked(tmp_path / "0-1000.trace", whole))
     survived = 0
@@ -122,7 +124,7 @@ def test_random_damage(whole, tmp_path):
 
 
 def rows(trace: Trace | None) -> set[tuple[int, ...]]:
-    """What does not depend on other blocks, which may be damaged."""
+    """The columns that do not depend on other blocks, which may be damaged."""
     assert trace is not None
     names = ("thread", "requested", "transferred", "sequence", "position", "start_ns")
     return set(zip(*(trace.accesses[name].tolist() for name in names), strict=True))
@@ -148,7 +150,7 @@ def test_a_damaged_file_costs_no_other(whole, tmp_path):
 
 
 def test_a_block_whose_content_makes_no_sense_is_found_when_it_is_read(tmp_path):
-    """Its checksums are right: the number of accesses and the columns disagree."""
+    """The block's checksums are right, but its number of accesses disagrees with its columns."""
     calls = [Call(WRITE_AT, position=i) for i in range(5)]
     path = tmp_path / "0-1.trace"
     lines = [*process(0, 1), *block(calls), *block(calls), "end 10 0"]
@@ -160,7 +162,7 @@ def test_a_block_whose_content_makes_no_sense_is_found_when_it_is_read(tmp_path)
     path.write_bytes(content)
     trace = open_trace(path)
     assert len(trace) == 12
-    for _ in range(2):  # what is wrong is said once, however often it is met
+    for _ in range(2):  # a problem is reported once, however often it is met
         assert sum(len(batch) for batch in trace.batches()) == 5
     assert len(trace) == len(trace.accesses) == 5
     assert trace.totals.damaged == 7
@@ -179,7 +181,7 @@ def test_a_file_that_shrinks_after_it_was_opened(tmp_path, whole):
 
 
 def crc32c(content: bytes) -> int:
-    """Castagnoli's, a bit at a time."""
+    """CRC-32C (Castagnoli), bit by bit."""
     register = 0xFFFFFFFF
     for byte in content:
         register ^= byte

@@ -19,15 +19,15 @@ ROUTINES = (
     "MPI_File_close",
 )
 OPEN, WRITE_AT, READ_AT_ALL, IWRITE, CLOSE = range(len(ROUTINES))
-# Of traces that tell what orders their ranks.
+# The routines of traces with collectives that order ranks.
 ORDERING_ROUTINES = (*ROUTINES, "forebay_exchange")
 EXCHANGE = len(ROUTINES)
-COMMUNICATOR = 0x80000001  # in the place of a file's number
+COMMUNICATOR = 0x80000001  # in place of a file's number
 
 
 @dataclass(frozen=True)
 class Call:
-    """One line `access`; the fields of trace::Access."""
+    """A line `access`, with the fields of trace::Access."""
 
     routine: int
     file: int = 0
@@ -68,7 +68,7 @@ def write_trace(path: Path, lines: Iterable[str]) -> Path:
 
 
 def calls_of(rank: int) -> list[Call]:
-    """What a rank of the sample does: open, five strided writes, a contiguous read, close."""
+    """The calls of a rank of the sample: open, five strided writes, a contiguous read, close."""
     calls = [Call(OPEN, end_ns=500)]
     for i in range(5):
         start = 1000 * (i + 1)
@@ -81,7 +81,7 @@ def calls_of(rank: int) -> list[Call]:
 
 
 def lines_of(rank: int, ranks: int, ended: bool = True) -> list[str]:
-    """A process of the sample: views of 16 of every 64 bytes, shifted by the rank."""
+    """A process of the sample, with views of 16 of every 64 bytes, shifted by the rank."""
     calls = calls_of(rank)
     lines = process(rank, ranks, clock_offset_ns=10_000 * rank)
     lines += ["file 0 2 1 5 /scratch/checkpoint", f"file 1 2 0 2 /scratch/input {rank}"]
@@ -91,7 +91,7 @@ def lines_of(rank: int, ranks: int, ended: bool = True) -> list[str]:
 
 
 def sample(folder: Path, ranks: int = 2) -> Path:
-    """A trace of a small job."""
+    """Writes the trace of a small job."""
     folder.mkdir()
     for rank in range(ranks):
         write_trace(folder / f"{rank}-{1000 + rank}.trace", lines_of(rank, ranks))
@@ -99,7 +99,7 @@ def sample(folder: Path, ranks: int = 2) -> Path:
 
 
 def interleaved(folder: Path, ranks: int, records: int, size: int = 300, shift: int = 0) -> Path:
-    """Rank r writes records r, r + ranks, r + 2 ranks ..., a microsecond each."""
+    """Rank r writes records r, r + ranks, r + 2 ranks ..., one per microsecond."""
     folder.mkdir()
     for rank in range(ranks):
         places = ((i * ranks + rank) * size + shift * (i % 2) for i in range(records))

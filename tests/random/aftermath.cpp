@@ -1,6 +1,6 @@
-// The life's schedule is planned once more as far as any rank had come. What lay between two
-// barriers then had returned, was under way or had not begun, rank by rank; an operation that
-// stands alone between barriers was under way as a whole: the files may be as before or after it.
+// Plans the life's schedule once more, as far as any rank had come. For each rank, the operations
+// between two barriers had returned, were in progress or had not begun. An operation alone between
+// barriers was in progress as a whole: the files may be as before or after it.
 #include "aftermath.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Files files_of(const Planner& planner) {
 
 struct Left {
   Files files;   // after the last operation
-  Files before;  // it, if it was under way as a whole
+  Files before;  // before that operation, if it was in progress as a whole
   bool under_way = false;
 };
 
@@ -132,7 +132,7 @@ std::string wrong_with(const Left& left, int file, const std::string& path) {
   const FileModel& before = left.before[index];
   const auto data = contents(path);
   if (left.under_way && before.exists != after.exists) {
-    if (!data || !after.exists) return "";  // being made, or being deleted
+    if (!data || !after.exists) return "";  // the file was being made or deleted
     return wrong_bytes(*data, after);
   }
   if (data.has_value() != after.exists) return data ? "exists" : "does not exist";

@@ -1,4 +1,4 @@
-// What the files of a job may hold after it was killed (or had ended with storage that failed), and
+// What the files of a job may contain after it was killed, or had ended with failing storage, and
 // whether they do.
 #pragma once
 
@@ -11,11 +11,11 @@ namespace random_io {
 
 struct Aftermath {
   int last_number = 0;                // of the life's schedule
-  std::vector<Operation> operations;  // those of it that any rank had begun
-  std::string violation;              // "": the files hold what they may
+  std::vector<Operation> operations;  // those operations that any rank had begun
+  std::string violation;              // "": the files contain what they may
 };
 
-// Holds the files in `folder` against what the ranks of the life had begun and completed.
+// Compares the files in `folder` with what the ranks of the life had begun and completed.
 Aftermath examine(const History& life, const std::string& folder, int ranks,
                   const Features& features);
 

@@ -1,4 +1,4 @@
-// A rank's user buffer for one transfer, with guard bytes wherever the memory type has gaps.
+// A rank's user buffer for one transfer, with guard bytes in the gaps of the memory type.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class Buffer {
   Buffer(const Part& part, const Transfer& transfer);
 
   void* address() const { return base_; }
-  // The data bytes in order; leaves the guard's pattern in their places.
+  // Returns the data bytes in order, and replaces them by the guard's pattern.
   std::vector<std::byte> take_data();
   bool gaps_intact() const;  // after take_data()
 

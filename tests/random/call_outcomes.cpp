@@ -7,7 +7,7 @@
 namespace random_io {
 namespace {
 
-// How an error of storage is told to the program.
+// The MPI error class of a storage error.
 int class_of(int64_t error) {
   if (error == ENOSPC) return MPI_ERR_NO_SPACE;
   return error == EDQUOT ? MPI_ERR_QUOTA : MPI_ERR_IO;

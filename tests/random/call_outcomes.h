@@ -1,5 +1,5 @@
-// Which results of calls are right: success, except where a call must be refused, or may fail while
-// storage does. Remembers which writes have failed until all ranks know.
+// The correct results of calls: success, unless a call must be refused, or may fail because storage
+// fails. Remembers failed writes until all ranks know them.
 #pragma once
 
 #include <mpi.h>
@@ -15,21 +15,22 @@ namespace random_io {
 
 class CallOutcomes {
  public:
-  // `history` may be null.
+  // `history` may be nullptr.
   CallOutcomes(Planner& planner, History* history, const FailureReport& report)
       : planner_(planner), history_(history), report_(report) {}
 
-  // Whether the call succeeded, where it may do either; fails unless it did what it must.
+  // Whether the call succeeded, if it may succeed or fail. Ends the test if the result is wrong.
   bool succeeded(const Planned& planned, int code, const char* call);
-  // The same; true where it had to be refused and was.
+  // The same. True if the call had to be refused, and was.
   bool expect(const Planned& planned, int code, const char* call);
-  // All of the communicator's ranks say whether the call failed on them; it must be all or none.
+  // All of the communicator's ranks tell whether the call failed on them; it must fail on all or on
+  // none.
   bool failed_on_all(const Planned& planned, MPI_Comm communicator, bool failed) const;
   bool failed_on_any(bool failed) const;
 
   // From now on storage may fail with this errno.
   void allow(int64_t error) { possible_errors_.insert(error); }
-  // Every rank's model learns which writes have failed on others.
+  // Tells every rank's model which writes failed on other ranks.
   void agree_on_failures();
 
  private:
@@ -38,8 +39,8 @@ class CallOutcomes {
   Planner& planner_;
   History* history_;
   const FailureReport& report_;
-  std::vector<uint32_t> failed_;       // this rank's, that others have not been told of
-  std::set<int64_t> possible_errors_;  // errno: what storage has failed with so far
+  std::vector<uint32_t> failed_;       // of this rank; other ranks do not know them yet
+  std::set<int64_t> possible_errors_;  // errno values with which storage has failed so far
 };
 
 }  // namespace random_io

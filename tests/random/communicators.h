@@ -1,4 +1,4 @@
-// The communicators of sets of ranks; each is made when it is first asked for.
+// Communicators of sets of ranks, made when first needed.
 #pragma once
 
 #include <mpi.h>
@@ -15,7 +15,7 @@ class Communicators {
   Communicators(const Communicators&) = delete;
   Communicators& operator=(const Communicators&) = delete;
 
-  // Collective over the members, a mask of ranks.
+  // Collective over `members`, a mask of ranks.
   MPI_Comm of(int64_t members);
 
  private:

@@ -1,4 +1,4 @@
-// Flattening, building and inventing MPI data types; see datatype.h for the notation.
+// Flattening, building and generating MPI data types; see datatype.h for the notation.
 #include "datatype.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class Flattener {
   bool bounded_ = false;
 };
 
-// Which indices of one darray dimension belong to the process at `coordinate` (MPI 4.1, 5.1.4).
+// Whether an index of one darray dimension belongs to the process at `coordinate` (MPI 4.1, 5.1.4).
 bool owns(int64_t index, int64_t size, int64_t distribution, int64_t argument, int64_t processes,
           int64_t coordinate) {
   if (distribution == 0) return true;
@@ -67,7 +67,7 @@ void flatten_array(Datatype& type, Flattener& flattener) {
   const std::size_t head = darray ? 3 : 1, width = darray ? 4 : 3;
   const std::size_t dimensions = (n.size() - head) / width;
   Numbers coordinates(dimensions, 0);
-  if (darray) {  // the process grid is numbered in C order whatever the array's order is
+  if (darray) {  // the process grid is in C order, whatever the order of the array
     int64_t rank = n[2];
     for (std::size_t d = dimensions; d-- > 0;) {
       coordinates[d] = rank % n[head + d * width + 3];

@@ -1,6 +1,6 @@
-// MPI data types as the tester knows them: a textual description ("vec(3,2,5;i4)"), the bytes it
-// selects, computed here from the definitions of MPI 4.1 section 5.1 and never asked of the MPI
-// library, and the MPI handle built from the same description.
+// MPI data types of the tester: a textual description ("vec(3,2,5;i4)"); the bytes that it selects,
+// computed from the definitions of MPI 4.1, section 5.1, without the MPI library; and the MPI
+// handle built from the description.
 //
 //   b1 i4 d8                    MPI_BYTE, MPI_INT, MPI_DOUBLE
 //   dup(;T)  con(n;T)           vec(n,length,stride;T)   hvec(n,length,stride_bytes;T)
@@ -47,16 +47,16 @@ struct Datatype {
   int64_t base_size = 1;
 
   int64_t extent() const { return upper - lower; }
-  bool ascending() const;         // runs never go back nor overlap, copies tiled by extent neither
+  bool ascending() const;  // runs never go back nor overlap; nor do copies tiled by the extent
   bool tiles_disjointly() const;  // no two bytes of any number of copies coincide
   bool predefined() const { return children.empty(); }
 };
 
-// nullptr when the text does not describe a type.
+// nullptr: the text describes no type.
 DatatypeRef parse_datatype(std::string_view text);
 
-// A committed handle (or the predefined one); `large` builds it with the large-count constructors
-// where the library has them. To be given back to free_handle.
+// A committed handle, or the predefined one. `large`: built by the large-count constructors, if the
+// library has them. free_handle releases it.
 MPI_Datatype make_handle(const Datatype& type, bool large);
 void free_handle(const Datatype& type, MPI_Datatype handle);
 
@@ -70,15 +70,15 @@ struct DatatypeLimits {
   bool gapless_structs_within = true;  // structures whose blocks touch, inside another type
 };
 
-// A random type with `element` (contiguous) at the bottom, some KiB wide at most. Displacements in
-// bytes are multiples of the element's extent, so no alignment padding arises in structures and a
-// file type's holes are whole etypes.
+// A random type with `element` (contiguous) at the bottom, at most some KiB wide. Displacements in
+// bytes are multiples of the element's extent, so structures need no alignment padding, and the
+// holes of a file type are whole etypes.
 DatatypeRef random_datatype(RandomSource& random, const DatatypeRef& element,
                             const DatatypeLimits& limits);
 
-// Copies of a type laid end to end from `origin`, as a view lays them over a file and a count over
-// memory. Calls visit(offset, length, position) for each run of the data bytes
-// [position, position + bytes), touching runs merged.
+// Walks copies of a type laid end to end from `origin`, as a view tiles a file and a count tiles
+// memory. Calls visit(offset, length, position) for each run of the data bytes [position, position
+// + bytes); touching runs are merged.
 template <typename Visit>
 void walk(const Datatype& type, int64_t origin, int64_t position, int64_t bytes, Visit visit) {
   if (bytes <= 0 || type.size == 0) return;

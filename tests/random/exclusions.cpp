@@ -1,14 +1,14 @@
-// One table: library, feature, what was seen.
+// The table of exclusions: library, feature, and the observed error.
 #include "exclusions.h"
 
 namespace random_io {
 namespace {
 
 struct Exclusion {
-  const char* library;  // how MPI_Get_library_version begins, or contains
+  const char* library;  // text at the beginning of, or within, MPI_Get_library_version
   const char* feature;
   const char* seen;
-  bool always = false;  // no cache in front of the library can mend it
+  bool always = false;  // a cache in front of the library does not avoid the error
 };
 
 constexpr Exclusion kExclusions[] = {

@@ -1,4 +1,4 @@
-// What the plain MPI libraries get wrong, so that a run without Forebay leaves it out.
+// Errors of the plain MPI libraries. A run without Forebay leaves out the features that have them.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,9 @@
 
 namespace random_io {
 
-// Disables in `features` what the library that calls itself `library_version` is known to fail;
-// unless `plain`, only what fails with a cache in front of it, too.
+// Disables in `features` the known errors of the library that describes itself as
+// `library_version`; if not `plain`, only those that a cache in front of the library does not
+// avoid.
 void exclude_known_bugs(std::string_view library_version, bool plain, Features& features);
 
 }  // namespace random_io

@@ -21,7 +21,7 @@ struct Action {
   void (*perform)(Rank& rank, const Planned& planned);
 };
 
-// What all ranks come to, whether or not they have the file open.
+// Actions of all ranks, whether or not they have opened the file.
 constexpr Action kActionsOfAll[] = {
     {"open", open_file},          {"close", close_file},
     {"delete", delete_file},      {"external", write_externally},
@@ -31,7 +31,7 @@ constexpr Action kActionsOfAll[] = {
     {"kill", kill_ranks},
 };
 
-// What is done with a handle that has nothing in flight.
+// Actions on a handle without transfers in progress.
 constexpr Action kActionsOnHandle[] = {
     {"sync", sync_file},
     {"atomicity", set_atomicity},
@@ -69,7 +69,7 @@ void Executor::add(const Operation& operation) {
   carry_out(rank_.planner.plan(operation));
 }
 
-// One operation, with marks of how far this rank has come.
+// Carries out one operation, and records this rank's progress.
 void Executor::carry_out(const Planned& planned) {
   Progress* progress =
       rank_.settings.history == nullptr ? nullptr : &rank_.settings.history->of(rank_.number());
@@ -96,7 +96,7 @@ void Executor::meet(int number) {
   run_stretch();
   transfers_.drain_all();
   alarm(static_cast<unsigned>(rank_.settings.operation_timeout_s));
-  if (MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS) std::abort();  // some rank was killed
+  if (MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS) std::abort();  // a rank was killed
   if (rank_.planner.storage_fails()) rank_.outcomes.agree_on_failures();
   rank_.planner.meet(number);
 }

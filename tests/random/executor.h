@@ -1,4 +1,4 @@
-// Carries a schedule out with the MPI library under test and holds every result against the model.
+// Carries out a schedule with the MPI library under test, and compares every result with the model.
 // The first difference ends the rank.
 #pragma once
 
@@ -14,9 +14,9 @@ class Executor {
  public:
   Executor(Planner& planner, const Features& features, RunSettings settings);
 
-  // The next operation of the schedule.
+  // Adds the next operation of the schedule.
   void add(const Operation& operation);
-  // Carries out what is left, closes every handle and compares every file.
+  // Carries out the remaining operations, closes every handle and compares every file.
   void finish();
 
   const FailureReport& report() const { return rank_.report; }

@@ -51,7 +51,7 @@ void FailureReport::fail_aftermath(const std::string& what) const {
 }
 
 void FailureReport::interruption(const char* why) const {
-  // Ranks that wait for one that was killed are to end, too.
+  // Ranks that wait for a killed rank must end, too.
   if (settings_.history != nullptr && settings_.history->anybody_doomed()) _exit(3);
   write_log();
   std::fprintf(stderr, "random_io: FAILED on rank %d: %s in operation %d\n  %s\n  log: %s\n", rank_,

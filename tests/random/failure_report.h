@@ -1,5 +1,5 @@
-// Tells of the first difference: what was done, found and expected, and whose bytes those are. The
-// schedule so far is logged, to be replayed, and the job ends.
+// Reports the first difference: the operation, what was found and expected, and which writes these
+// bytes belong to. Logs the schedule so far, to be replayed, and ends the job.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,23 @@ namespace random_io {
 
 class FailureReport {
  public:
-  // `settings` outlive the report.
+  // `settings` must outlive the report.
   FailureReport(int rank, const RunSettings& settings)
       : rank_(rank), settings_(settings), schedule_(settings.earlier) {}
 
-  // The next operation of the schedule.
+  // Adds the next operation of the schedule.
   void add(const Operation& operation) { schedule_.push_back(operation); }
   int last_number() const { return schedule_.empty() ? 0 : schedule_.back().number; }
-  // The operation of this number is under way.
+  // The operation with this number begins.
   void begin(int number) { current_ = number; }
 
   [[noreturn]] void fail(const Planned& planned, const std::string& what) const;
   // `found`: the `length` bytes of the file from the mismatch on.
   [[noreturn]] void fail_bytes(const Planned& planned, int file, const Mismatch& mismatch,
                                const std::byte* found, int64_t length) const;
-  // What an earlier life left is not what it may be.
+  // What an earlier life left in the files is wrong.
   [[noreturn]] void fail_aftermath(const std::string& what) const;
-  // Says which operation was under way: for signal handlers. The job does not end by it.
+  // Says which operation was in progress; for signal handlers. Does not end the job.
   void interruption(const char* why) const;
 
  private:

@@ -1,5 +1,5 @@
-// What is left out of the schedules and of the checks: names of operations, and the features that
-// exclusions.cpp lists.
+// The names of operations and features that schedules and checks leave out. exclusions.cpp lists
+// the features.
 #pragma once
 
 #include <set>

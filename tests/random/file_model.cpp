@@ -1,4 +1,4 @@
-// The model's bytes: painting writes, and checking reads against every value that is legal.
+// The model's bytes: applies writes, and checks reads against every legal value.
 #include "file_model.h"
 
 #include <algorithm>
@@ -123,8 +123,8 @@ void FileModel::paint(const Transfer& write) {
         *cell = painted;
         continue;
       }
-      // The byte was written since the file was settled, or its earlier writers had collided, or
-      // it may be what it was.
+      // The byte was written since the file was settled, or its earlier writers had collided, or it
+      // may have its old value.
       const int64_t offset = piece.offset + i;
       Cells set = set_at(offset);
       std::erase_if(set, [&](uint32_t other) {
@@ -185,7 +185,8 @@ std::optional<Mismatch> FileModel::check_settled(int64_t offset, int64_t length,
 std::optional<Mismatch> FileModel::check_segment(
     const Transfer& read, int64_t offset, int64_t length, const std::byte* data,
     const std::vector<std::pair<const Transfer*, int64_t>>& covering) const {
-  // `covering`: the unsettled writes of every byte here, with the position of its data at `offset`.
+  // `covering`: the unsettled writes of all bytes here, with the position of their data at
+  // `offset`.
   std::vector<std::pair<const Transfer*, int64_t>> visible;
   bool settled_visible = true;
   for (const auto& candidate : covering) {

@@ -1,16 +1,19 @@
-// What one file may hold: for every byte the set of values that a read may legally return.
+// The possible contents of one file: for every byte the set of values that a read may legally
+// return.
 //
-// Accesses are ordered by "happens before": two accesses of one actor when the first was complete
-// before the second started; accesses of different actors when the file was settled in between. A
-// read may return the value of any write that it does not precede and that no other write hides
-// (one that happens after it and before the read). Settling happens at a barrier under POSIX
-// visibility, and after sync-barrier-sync or close-open by all under the standard's own (MPI 4.1,
-// 14.6.1); then bytes on which unordered writes collided keep the set of all their values.
+// Accesses are ordered by "happens before": two accesses of one actor, if the first was complete
+// before the second started; accesses of different actors, if the file was settled between them. A
+// read may return the value of any write, except a write that it precedes, and a write that another
+// one hides (by happening after it and before the read). A file is settled at a barrier under POSIX
+// visibility; under the visibility of the standard by sync-barrier-sync, or by close and open on
+// all ranks (MPI 4.1, 14.6.1). Bytes on which unordered writes collided then keep the set of all
+// their values.
 //
-// An actor is a rank under POSIX visibility, a rank's handle under the standard's.
+// An actor is a rank under POSIX visibility, a handle of a rank under the standard's.
 //
-// Of a write that failed, or was under way when its process was killed, any byte may have arrived:
-// it hides nothing, and makes the file's size uncertain where it would have grown.
+// Any byte of a write that failed, or was in progress when its process was killed, may have arrived
+// or not. So such a write hides nothing, and makes the file's size uncertain if it would have
+// extended the file.
 #pragma once
 
 #include <cstddef>
@@ -34,34 +37,34 @@ struct Piece {
   int64_t position;
 };
 
-// What one rank moves in one data operation.
+// The bytes that one rank moves in one data operation.
 struct Transfer {
-  uint32_t id = 0;  // names the writer; ascending with time
+  uint32_t id = 0;  // identifies the writer; ascends with time
   int rank = 0;
   int actor = 0;
   bool write = false;
-  int64_t start = 0;       // the operation's number on the schedule's clock
-  int64_t end = kForever;  // that of the operation that completed it
-  int64_t etypes = 0;      // where it began, in etypes of the view
+  int64_t start = 0;       // number of the operation in the schedule
+  int64_t end = kForever;  // number of the operation that completed it
+  int64_t etypes = 0;      // begin, in etypes of the view
   int64_t bytes = 0;
   std::vector<Piece> pieces;  // ascending
-  int64_t low = 0, high = 0;  // the file range they span
+  int64_t low = 0, high = 0;  // the file range of all pieces
   bool uncertain = false;     // failed or was cut off: each byte may have arrived or not
 
   bool happens_before(const Transfer& other) const {
     return actor == other.actor && end < other.start;
   }
-  // Whether what was there before this write cannot be seen after it.
+  // Whether a read after this write cannot return earlier values.
   bool hides() const { return write && !uncertain; }
 };
 using TransferRef = std::shared_ptr<Transfer>;
 
-constexpr uint32_t kEarlierLife = 1;  // the writer of what was recovered
+constexpr uint32_t kEarlierLife = 1;  // stands for the writers of recovered bytes
 
-// The bytes a writer writes: byte `position` of its data. Writers differ everywhere.
+// The bytes of a writer's data from `position` on. Any two writers differ at every byte.
 void fill_values(uint32_t id, int64_t position, int64_t length, std::byte* out);
 
-// A value and who wrote it (0: nobody, a hole).
+// A value and the id of its writer (0: none, a hole).
 struct Value {
   uint32_t id;
   uint8_t value;
@@ -85,32 +88,33 @@ class FileModel {
  public:
   bool exists = false;
 
-  // Forgets everything: the file is new (or gone).
+  // Forgets everything: the file is new, or does not exist.
   void reset(bool file_exists);
-  // The file exists and holds just this.
+  // The file exists with exactly this content.
   void adopt(const std::vector<std::byte>& data);
-  // Writes may be added in the order of their start only.
+  // Writes must be added in the order of their start.
   void add_write(TransferRef write);
-  // Everything written so far is ordered before whatever follows.
+  // Orders everything written so far before everything that follows.
   void settle();
   bool settled() const { return writes_.empty(); }
-  // Settles what processes that were killed had written.
+  // Settles the writes of killed processes.
   void settle_killed(const std::function<Fate(const Transfer&)>& fate);
   // The operations with these ids have failed.
   void mark_uncertain(const std::set<uint32_t>& failed);
-  // Both files settled: each byte may as well be the other's, and so may the size.
+  // Both files are settled: each byte, and the size, may also be that of `other`.
   void may_also_be(const FileModel& other);
 
-  // The file's size as seen by an actor at a time.
+  // The file's size as an actor may see it at a time.
   SizeRange size_seen(int actor, int64_t start, int64_t end) const;
-  int64_t settled_size() const { return static_cast<int64_t>(cells_.size()); }  // at most
+  // The largest possible.
+  int64_t settled_size() const { return static_cast<int64_t>(cells_.size()); }
   int64_t least_size() const { return least_size_; }
-  // set_size and its like; the file must be settled.
+  // For set_size and preallocate. The file must be settled.
   void resize(int64_t bytes);
 
   // Checks the first `bytes` bytes of a read's data.
   std::optional<Mismatch> check(const Transfer& read, const std::byte* data, int64_t bytes) const;
-  // The settled contents against `data`, from `offset`.
+  // Compares the settled contents from `offset` on with `data`.
   std::optional<Mismatch> check_settled(int64_t offset, int64_t length,
                                         const std::byte* data) const;
 

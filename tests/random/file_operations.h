@@ -1,5 +1,5 @@
-// What is done to files and handles apart from data accesses: opened, closed, seen through other
-// views, cut, synced, changed by somebody else.
+// Operations on files and handles other than data accesses: opens, closes, views, sizes, syncs, and
+// changes past the MPI library.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace random_io {
 
-// The library's numbers for those of schedules.
+// The library's constants for the numbers in schedules.
 int mpi_mode(int64_t mode);
 int mpi_whence(int64_t whence);
 

@@ -1,5 +1,5 @@
-// The mix of operations. Offsets crowd into hot regions and around page boundaries, lengths are
-// mostly tiny and sometimes cross many pages, ranks often share a page.
+// The mix of operations. Offsets concentrate in hot regions and around page boundaries. Lengths are
+// mostly tiny, and sometimes span many pages. Ranks often share a page.
 #include "generator.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Weight {
   const char* name;
   int64_t weight;
 };
-// Of a thousand operations about so many are of each kind; the rest are data accesses.
+// Weights: about so many of a thousand operations are of each kind; the others are data accesses.
 constexpr Weight kWeights[] = {
     {"barrier", 90},    {"view", 30},        {"seek", 25},     {"open", 25},  {"close", 16},
     {"completion", 60}, {"query", 50},       {"sync", 15},     {"check", 12}, {"change_size", 12},

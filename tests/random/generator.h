@@ -1,5 +1,5 @@
-// Invents the next operation of a schedule from the seed and from what is known of the handles.
-// Every rank runs the same generator and so knows every operation of every rank.
+// Generates the next operation of a schedule from the seed and the state of the handles. All ranks
+// run the same generator, so each knows the operations of all.
 #pragma once
 
 #include <deque>

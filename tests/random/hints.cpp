@@ -1,5 +1,4 @@
-// Hints that change how ROMIO and OMPIO carry collective accesses out, and none that may change
-// what they do.
+// Hints that change how ROMIO and OMPIO carry out collective accesses, but not what these do.
 #include "hints.h"
 
 #include <utility>

@@ -7,8 +7,8 @@
 
 namespace random_io {
 
-// MPI_INFO_NULL where the set is empty. Without `data_sieving` ROMIO is told not to write by
-// reading more, merging and writing back. The caller frees.
+// The hints of a set; MPI_INFO_NULL if it is empty. Without `data_sieving`, ROMIO must not write by
+// reading more, merging and writing back. The caller frees the result.
 MPI_Info make_hints(int64_t index, bool data_sieving);
 void free_hints(MPI_Info info);
 

@@ -112,7 +112,7 @@ Record History::record(int ranks) const {
         words >> number >> file >> record.learnt_size[{number, file}];
       }
     }
-    // All ranks have the same schedule, as far as they have come.
+    // All ranks have the same schedule, as far as each has come.
     if (schedule.size() > record.schedule.size()) record.schedule = std::move(schedule);
   }
   return record;

@@ -16,7 +16,7 @@
 namespace random_io {
 namespace {
 
-// By the injector; nothing happens where it is not preloaded.
+// By the injector; without it, nothing happens.
 void inject(int calls, int64_t nth, int64_t count, int64_t error, int how) {
   const auto arm = reinterpret_cast<inject_arm_function*>(dlsym(RTLD_DEFAULT, "inject_arm"));
   if (arm != nullptr) arm(nullptr, calls, nth, count, static_cast<int>(error), how);
@@ -28,7 +28,7 @@ void make_storage_fail(Rank& rank, const Planned& planned) {
   const Operation& operation = planned.operation;
   rank.outcomes.allow(operation.error);
   if (!rank.among(operation.members)) return;
-  // A device that fails may have taken a part.
+  // A failing device may have stored a part of the bytes.
   const int how = operation.error == EIO ? INJECT_FAIL_HALF : INJECT_FAIL;
   inject(static_cast<int>(operation.mode), operation.value, operation.length, operation.error, how);
 }
@@ -84,7 +84,7 @@ void arm_death(Rank& rank, const Planned& planned) {
 void kill_ranks(Rank& rank, const Planned& planned) {
   const Operation& operation = planned.operation;
   const History* history = rank.settings.history;
-  if (history == nullptr || operation.members == 0) return;  // a life that just ended
+  if (history == nullptr || operation.members == 0) return;  // the life has just ended
   history->of(rank.number()).doomed = true;
   if (rank.among(operation.members)) {
     for (int other = 0; other < rank.planner.ranks() && operation.mode == kFirstKillsAll; ++other) {
@@ -94,7 +94,7 @@ void kill_ranks(Rank& rank, const Planned& planned) {
     }
     raise(SIGKILL);
   }
-  for (;;) pause();  // the launcher ends the others, or the alarm does
+  for (;;) pause();  // the launcher ends the other ranks, or the alarm does
 }
 
 }  // namespace random_io

@@ -1,4 +1,4 @@
-// The operations that make storage fail and ranks die, and storage work again.
+// Operations that make storage fail, kill ranks, and make storage work again.
 #pragma once
 
 #include "rank.h"
@@ -6,12 +6,12 @@
 namespace random_io {
 
 void make_storage_fail(Rank& rank, const Planned& planned);
-// Every byte whose write had returned can be brought to storage, and how far failed writes have
-// made the files grow can be seen.
+// Storage works again. Brings every byte whose write returned to storage, and finds out how far
+// failed writes extended the files.
 void heal_storage(Rank& rank, const Planned& planned);
 // Ranks are to be killed within the next operations.
 void arm_death(Rank& rank, const Planned& planned);
-// Ranks are killed here.
+// Ranks are killed now.
 void kill_ranks(Rank& rank, const Planned& planned);
 
 }  // namespace random_io

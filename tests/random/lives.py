@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Runs jobs of random_io through several lives: killed, recovered, checked, and on from there.
+"""Runs jobs of random_io through several lives: killed, recovered, checked, and continued.
 
     python3 tests/random/lives.py [--only TEXT] [--seed S] [--jobs N] [--lives N] [--operations N]
     python3 tests/random/lives.py --only CONFIGURATION --seed S --replay LOG
 
-A life ends when its schedule comes to a `kill`, when what it armed goes off, or after so many
-operations. Then the job's committer brings what the ranks had written into the files, or, in one
-life of three, there is none and `forebay recover` does, at times after it was killed half-way. The
-next life of the job begins with a look at the files (aftermath.cpp). Ends with 1 at a failure.
+A life ends when its schedule comes to a `kill`, when an armed kill happens, or after a number of
+operations. Then the job's committer writes the ranks' bytes to the files; in one of three lives
+there is no committer, and `forebay recover` does so, sometimes after it was killed half-way. The
+next life of the job begins with a check of the files (aftermath.cpp). Ends with 1 after a failure.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ from harness import forebay, mpi
 
 LIFE_SECONDS = 240
 RECOVERY_SECONDS = 120
-# What a program says of itself, or launchers of a rank that ended by a signal no schedule sends.
+# A failure reported by the program, or by a launcher for a rank that ended by a signal of no
+# schedule.
 FAILED = re.compile(r"random_io: FAILED.*(\n  .*){0,4}|.*\bsignal:? (4|6|7|8|11)\b.*")
 
 
 @dataclass
 class Job:
-    """A job, what became of it, and how its schedule can be had again."""
+    """A job, its outcome, and how to repeat its schedule."""
 
     configuration: matrix.Configuration
     folder: Path
@@ -52,7 +53,7 @@ class Job:
     failure: str = field(default="", init=False)
 
     def run(self) -> bool:
-        """Lets all lives pass and looks at what the last has left; False: something is wrong."""
+        """Runs all lives and checks what the last one left. False: something is wrong."""
         return all(self._live(life) for life in range(1, self.lives + 2))
 
     def _live(self, life: int) -> bool:
@@ -68,7 +69,7 @@ class Job:
             arenas = self.folder / "arenas"
             arenas.mkdir(exist_ok=True)
             settings |= {"FOREBAY_COMMITTER": "false", "FOREBAY_ARENA_DIR": str(arenas)}
-            # To commit over a change by others would need --force.
+            # Committing over a change by others would need --force.
             options += ["--disable", "external"]
         configuration = self.configuration.with_settings(settings)
         outcome = matrix.run(configuration, self.folder, options, LIFE_SECONDS)
@@ -86,13 +87,13 @@ class Job:
         return not self.failure
 
     def _keeps_bytes(self, life: int) -> bool:
-        """Whether a close has failed: what it left waits for `forebay recover`."""
+        """Whether a close has failed, so that bytes wait for `forebay recover`."""
         journals = self.folder.glob(f"life{life}.journal*")
         return any("# kept" in journal.read_text() for journal in journals)
 
 
 def recover(arenas: Path, draw: random.Random) -> str:
-    """Recovers by hand; in half of the cases it is killed first, once or twice."""
+    """Recovers by the command. In half of the cases it is killed first, once or twice."""
     command = [*forebay.RECOVER, str(arenas)]
     for _ in range(draw.choice((0, 0, 1, 2))):
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as first:
@@ -105,7 +106,7 @@ def recover(arenas: Path, draw: random.Random) -> str:
 
 
 def run_all(arguments: argparse.Namespace, root: Path) -> int:
-    """Runs the jobs one after the other; the number of those that failed."""
+    """Runs the jobs one after the other. Returns the number of failed jobs."""
     failures = 0
     print(f"{'configuration':40} {'seed':>6} {'result':8} {'killed':>6} {'seconds':>8}")
     for seed in range(arguments.seed, arguments.seed + arguments.jobs):
@@ -130,7 +131,7 @@ def run_all(arguments: argparse.Namespace, root: Path) -> int:
 
 
 def lives_of(log: Path) -> int:
-    """A schedule's lives: each but the last ends with a kill."""
+    """The number of lives in a schedule: each but the last ends with a kill."""
     return 1 + sum(" kill" in line for line in log.read_text().splitlines())
 
 

@@ -1,6 +1,6 @@
-// random_io: random MPI-IO operations against a model of what the MPI standard (4.1, 14.6)
-// promises. Runs on any number of ranks up to eight, with any MPI library, plain or with something
-// preloaded in front of it. See README.md beside this file.
+// random_io: compares random MPI-IO operations with a model of what the MPI standard (4.1, 14.6)
+// guarantees. Runs on up to eight ranks, with any MPI library, plain or with a library preloaded in
+// front of it. See README.md beside this file.
 #include <mpi.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -178,7 +178,7 @@ class Session {
     return settings;
   }
 
-  // One life of the job: its files are what the life before has left and recovery has completed.
+  // One life of the job. Its files are those that the life before left and recovery completed.
   int live() {
     History history(arguments_.files, arguments_.life);
     RunSettings life = settings(arguments_.seed);
@@ -212,8 +212,8 @@ class Session {
     return 0;
   }
 
-  // Judges the life before, adds its schedule to those of earlier ones and keeps what the files
-  // hold now.
+  // Checks the life before, adds its schedule to those of earlier lives, and records what the files
+  // contain now.
   Aftermath look_back(const History& now) const {
     Aftermath left;
     if (arguments_.life > 1) {
@@ -248,7 +248,7 @@ class Session {
     }
   }
 
-  // The operations of the log that belong to this life: lives end with a `kill`.
+  // The operations of the log for this life: each life ends with a `kill`.
   std::vector<Operation> schedule_of_life() const {
     std::vector<Operation> schedule;
     int life = 1;

@@ -1,12 +1,13 @@
-"""The configurations that the random tester runs in, and how to build and start it.
+"""The configurations of the random tester, and how to build and start it.
 
-Forebay's configurations cross who shares a cache (a node, a process, or each of two nodes with
-`consistency=mpi`, which changes nothing on one) with page kind; page sizes, capacities, replacement
-policies and numbers of ranks are spread over them. Caches apart promise only what the MPI standard
-does. Where Forebay passes calls through to the MPI library (atomic mode without a
-shared arena), that library's own bugs show: there atomic mode is left out. `nodes` names the ranks'
-nodes in turn, as if they were on several: each has its cache then, or, by default, none. Plain Open
-MPI is not run: what it gets wrong beyond exclusions.cpp has not been told apart yet.
+Forebay's configurations combine the sharing of a cache (a node, a process, or each of two nodes
+with `consistency=mpi`, which changes nothing on one node) with page kinds; page sizes, capacities,
+replacement policies and numbers of ranks are spread over them. Separate caches guarantee only what
+the MPI standard does. Where Forebay passes calls through to the MPI library (atomic mode without a
+shared arena), errors of that library would show, so atomic mode is left out there. `nodes` assigns
+the ranks to nodes in turn, as far as Forebay can tell: each node has its cache then, or, by
+default, none. Plain Open MPI is not run: its errors beyond exclusions.cpp have not been analysed
+yet.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from pathlib import Path
 from harness import forebay, injector, mpi
 
 FOLDER = Path(__file__).resolve().parent
-COMPILERS = 2  # at work at once
+COMPILERS = 2  # compilations at a time
 PAGES = (("64KiB", "64MiB"), ("512", "64KiB"), ("4KiB", "256KiB"), ("1MiB", "8MiB"))
 POLICIES = ("lru", "fifo", "lfu", "arc", "sieve", "s3fifo", "fcf")
 RANKS = (2, 1, 3, 4)
 NOT_CACHED = ("--disable", "atomicity")
-# Shared pointers of ranks on several nodes are the library's, too.
+# The library serves the shared pointers of ranks on several nodes, too.
 SHARED = ("read_shared", "read_ordered", "iread_shared", "read_ordered_begin")
 SEVERAL_NODES = ",".join(
     ["atomicity", "seek_shared", *SHARED, *(name.replace("read", "write") for name in SHARED)]
@@ -35,15 +36,15 @@ SEVERAL_NODES = ",".join(
 
 @dataclass(frozen=True)
 class Configuration:
-    """One way to run the tester: plain (settings None) or with Forebay set up so."""
+    """A way to run the tester: plain (settings None) or with these settings of Forebay."""
 
     name: str
     installation: mpi.Mpi
     ranks: int
     settings: Mapping[str, str] | None
     options: tuple[str, ...]
-    nodes: int = 1  # that the ranks are spread over, as far as Forebay can tell
-    faults: bool = False  # storage can be made to fail
+    nodes: int = 1  # nodes of the ranks, as far as Forebay can tell
+    faults: bool = False  # whether storage can be made to fail
 
     def with_settings(self, settings: Mapping[str, str]) -> Configuration:
         return replace(self, settings={**(self.settings or {}), **settings})
@@ -89,7 +90,7 @@ def configurations() -> Iterator[Configuration]:
 
 
 def fault_configurations() -> Iterator[Configuration]:
-    """Those whose storage fails and whose ranks are killed (lives.py)."""
+    """Configurations with failing storage and killed ranks (lives.py)."""
     for number, installation in enumerate((mpi.WHEELS[0], mpi.WHEELS[2])):
         for turn, kind in enumerate(("mask", "tree", "delta")):
             scope = ("node", "process")[(number + turn) % 2]
@@ -110,7 +111,7 @@ def fault_configurations() -> Iterator[Configuration]:
 
 
 def compiler(installation: mpi.Mpi) -> str:
-    """The installation's C++ wrapper, under the name that it has there."""
+    """The installation's C++ wrapper, by the name it has there."""
     names = [installation.cc.replace("mpicc", name) for name in ("mpicxx", "mpiCC")]
     return next(name for name in names if shutil.which(name))
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 
 def read_schedule(log: Path) -> list[str]:
-    """The operations of a log, one a line, without its comments."""
+    """The operations of a log, one per line, without comments."""
     return [line for line in log.read_text().splitlines() if line and not line.startswith("#")]
 
 
@@ -56,7 +56,7 @@ def fails(
 
 
 def minimise(operations: list[str], still_fails: Callable[[Sequence[str]], bool]) -> list[str]:
-    """The delta debugging of Zeller: drop ever smaller chunks until no single one can go."""
+    """Zeller's delta debugging: drops ever smaller chunks until no single operation can go."""
     chunk = max(1, len(operations) // 2)
     while True:
         dropped = False

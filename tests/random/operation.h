@@ -1,10 +1,10 @@
-// One operation of a schedule and its textual form, one line an operation:
+// One operation of a schedule, and its textual form of one line:
 //
 //   17 write_at_all s=2 | 0 o=12 n=3 t=vec(2,3,5;b1) | 1 o=40 n=1 t=b1
 //
-// is operation 17 on handle slot 2, with what rank 0 and rank 1 pass to it. A line can be dropped
-// from a schedule without changing the meaning of the others, apart from what they build on; an
-// operation that has lost its ground (a handle never opened) is skipped by every rank.
+// is operation 17 on handle slot 2, with the arguments of ranks 0 and 1. A line can be dropped from
+// a schedule without changing the meaning of lines that do not depend on it. All ranks skip an
+// operation whose precondition is missing (a handle that was never opened).
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ constexpr int kFiles = 3;
 constexpr int kAliases = 3;   // the name itself, a hard link, a symbolic link
 constexpr int kRequests = 6;  // nonblocking requests of a rank
 
-// Names the operation of a rank: a transfer, the bytes it writes, what failed.
+// Identifies the operation of a rank: a transfer, the bytes it writes, its failure.
 constexpr uint32_t operation_id(int number, int rank) {
   return static_cast<uint32_t>(number * kMaxRanks + rank + 1);
 }
 
-// What one rank passes.
+// The arguments of one rank.
 struct Part {
   int rank = 0;
   int64_t offset = 0;        // o: etypes; or bytes where the operation says so

@@ -1,4 +1,4 @@
-// What each operation will do, worked out identically on every rank.
+// Computes what each operation will do, identically on every rank.
 #include "planner.h"
 
 #include <algorithm>
@@ -124,8 +124,9 @@ bool Planner::storable(int file) const {
          });
 }
 
-// Not what needs the outcome of another call on the file, nor what would settle the file among
-// caches by a sync that may fail.
+// Whether the operation can be checked while storage fails. It cannot if it depends on the result
+// of another call on the file, or if it would settle the file among caches by a sync, which may
+// fail.
 bool Planner::possible_while_failing(const Operation& operation) const {
   const std::string_view name = operation.name;
   if (name == "external" || name == "preallocate" || name == "atomicity" || name == "delete") {
@@ -135,7 +136,7 @@ bool Planner::possible_while_failing(const Operation& operation) const {
   const Routine* routine = find_routine(name);
   if (routine != nullptr && routine->position == Position::individual_pointer &&
       routine->completion == Completion::nonblocking) {
-    return false;  // its failure leaves the pointer where it was, which comes out too late
+    return false;  // a failure leaves the pointer where it was, but is known too late
   }
   if (features_.enabled("posix_visibility")) return true;
   const int file = handle(operation.slot).file;
@@ -204,7 +205,7 @@ void Planner::plan_open(const Operation& operation, Planned& planned) {
     return;
   }
   if (operation.alias != 0 && !model.exists) return;
-  // Its bytes are in the caches of those who wrote them.
+  // The bytes are in the caches of the ranks that wrote them.
   if (!storable(operation.file) && !features_.enabled("posix_visibility")) return;
   const bool alone = (mode & (kUniqueOpen | kDeleteOnClose)) != 0;
   if (alone && operation.alias != 0) return;
@@ -308,7 +309,7 @@ void Planner::plan_data(const Operation& operation, const Routine& routine, Plan
     transfer->start = operation.number;
     transfer->bytes = part->count * part->memory->size;
     if (transfer->bytes % view.etype->size != 0) return;
-    if (planned.refused && transfer->bytes == 0) return;  // libraries may let it pass
+    if (planned.refused && transfer->bytes == 0) return;  // some libraries allow it
     if (transfer->bytes % view.etype->base_size != 0) return;
     switch (routine.position) {
       case Position::explicit_offset:
@@ -336,8 +337,8 @@ void Planner::plan_data(const Operation& operation, const Routine& routine, Plan
         pending_[index][static_cast<std::size_t>(part->request)].transfer) {
       return;
     }
-    // How far a pointer moves by a read that meets the end of the file is not agreed among
-    // libraries; the executor repairs it after a blocking call with an individual pointer, others
+    // Libraries differ in how far a read that meets the end of the file moves the pointer. The
+    // executor repairs the pointer after a blocking call with an individual pointer; other calls
     // must not meet the end.
     const bool repairable = routine.completion == Completion::blocking && !shared;
     const SizeRange size = model.size_seen(transfer->actor, transfer->start, transfer->end);
@@ -362,7 +363,7 @@ void Planner::plan_data(const Operation& operation, const Routine& routine, Plan
   planned.run = true;
   if (shared && !routine.ordered) handle.shared_user = operation.parts[0].rank;
   if (routine.ordered && !features_.enabled("ordered_moves_pointer_at_once")) {
-    handle.shared_user = kMaxRanks;  // nobody's before the next barrier
+    handle.shared_user = kMaxRanks;  // no rank may use it before the next barrier
   }
   for (const TransferRef& transfer : transfers) {
     const auto index = static_cast<std::size_t>(transfer->rank);
@@ -400,8 +401,8 @@ void Planner::plan_completion(const Operation& operation, Planned& planned) {
   auto& requests = pending_[static_cast<std::size_t>(part.rank)];
   PendingRequest& request = requests[static_cast<std::size_t>(part.request)];
   planned.run = true;
-  // Whether a test finds its request complete is the library's affair; for the model only waiting
-  // completes.
+  // The library decides whether a test finds its request complete; in the model only a wait
+  // completes it.
   if (operation.name == "waitall") {
     for (PendingRequest& each : requests) {
       if (each.transfer) each.transfer->end = operation.number;
@@ -466,7 +467,7 @@ void Planner::plan_size_change(const Operation& operation, Planned& planned) {
   Handle& handle = handles_[static_cast<std::size_t>(operation.slot)];
   FileModel& model = file(handle.file);
   if (operation.value < 0 || operation.value > kFileLimit) return;
-  if (!handle.writable() && operation.name == "preallocate") return;  // libraries may let it pass
+  if (!handle.writable() && operation.name == "preallocate") return;  // some libraries allow it
   complete_all(operation.slot, operation.number);
   planned.run = true;
   planned.operation.members = handle.members;
@@ -495,7 +496,7 @@ void Planner::plan_external(const Operation& operation, Planned& planned) {
   for (const Handle& handle : handles_) {
     const bool promised =
         handle.open && handle.file == operation.file && (handle.mode & kUniqueOpen) != 0;
-    if (promised) return;  // that nobody else has the file open
+    if (promised) return;  // the program has promised that nobody else has the file open
   }
   if (!model.settled()) model.settle();
   auto transfer = std::make_shared<Transfer>();
@@ -528,7 +529,7 @@ void Planner::plan_query(const Operation& operation, Planned& planned) {
     if (name == "atomicity") handle.atomic = operation.mode != 0;
   } else if (name == "hints") {
     planned.run = true;
-  } else {  // asked by one rank
+  } else {  // by one rank
     if (operation.parts.size() != 1 || !handle.member(operation.parts[0].rank)) return;
     const auto index = static_cast<std::size_t>(operation.parts[0].rank);
     if (name == "tell_shared") {

@@ -1,8 +1,8 @@
-// The schedule as every rank knows it: which handles are open, their views and pointers, which
-// requests are pending, and so what each operation will do before it is done. Operations are
-// planned in schedule order by all ranks alike; planning changes the model, executing checks
-// against it. A stretch of operations between two barriers is planned as a whole before its first
-// is executed, because a read may legally see whatever another rank writes before the next barrier.
+// The schedule as each rank knows it: the open handles with their views and pointers, the pending
+// requests, and so the effect of each operation before it happens. All ranks plan the operations
+// identically, in the order of the schedule. Planning changes the model; executing compares with
+// it. The operations between two barriers are planned together before the first one is executed,
+// because a read may legally see what another rank writes before the next barrier.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ struct Handle {
   std::array<View, kMaxRanks> view;
   std::array<int64_t, kMaxRanks> pointer{};  // etypes
   int64_t shared_pointer = 0;                // etypes
-  // Whose use of the shared pointer since the last barrier fixes its order; -1 nobody's yet.
+  // The rank whose use of the shared pointer since the last barrier fixes its order; -1: none yet.
   int shared_user = -1;
   const Routine* split = nullptr;  // the split collective call in progress
   std::array<TransferRef, kMaxRanks> split_transfer;
@@ -52,9 +52,9 @@ struct Handle {
   bool member(int rank) const { return (members >> rank & 1) != 0; }
   bool writable() const { return (mode & kReadOnly) == 0; }
   bool readable() const { return (mode & kWriteOnly) == 0; }
-  // An ordered split call may take its place at the shared pointer at its begin or at its end.
+  // An ordered split call may take its place at the shared pointer when it begins or when it ends.
   bool split_ordered() const { return split != nullptr && split->ordered; }
-  bool same_view() const;  // on all members, as shared pointers require
+  bool same_view() const;  // on all members; shared pointers require this
 };
 
 struct PendingRequest {
@@ -62,22 +62,22 @@ struct PendingRequest {
   int slot = 0;
 };
 
-// An operation and what this rank must find when it carries it out.
+// An operation, and what this rank must find when it executes it.
 struct Planned {
   Operation operation;
-  bool run = false;       // false: lost its ground, skipped by all ranks
+  bool run = false;       // false: its precondition is missing; all ranks skip it
   bool refused = false;   // the MPI library must return an error
   bool compare = false;   // the file is to be compared afterwards
-  bool may_fail = false;  // storage fails, so the call may
+  bool may_fail = false;  // storage fails, so the call may fail
   TransferRef mine;       // this rank's transfer
-  View view;              // this rank's, at that time
-  int64_t expected = 0;   // position, size, mode, whatever the operation asks for
+  View view;              // this rank's view at that time
+  int64_t expected = 0;   // expected position, size, mode or other result
   int actor = 0;
 };
 
-// True for operations with a barrier before and after: they are planned and executed alone.
+// True for operations with a barrier before and after. They are planned and executed alone.
 bool separates(std::string_view name);
-// What completes a nonblocking request of a rank, or asks after one.
+// Whether the operation completes or tests nonblocking requests of a rank.
 bool concerns_request(std::string_view name);
 
 class Planner {
@@ -99,13 +99,13 @@ class Planner {
   bool in_use(int file) const;  // some handle has it open
   int actor(int rank, int slot) const;
 
-  // Between a `fail` and the next `heal` any call that may need storage may fail.
+  // Between a `fail` and the next `heal`, any call that may need storage may fail.
   bool storage_fails() const { return storage_fails_; }
   // Operations (operation_id) that are known to have failed.
   void mark_failed(const std::set<uint32_t>& ids);
-  // A close has failed: storage lacks bytes of the file, which the cache keeps.
+  // A close has failed: the cache keeps bytes of the file that storage lacks.
   void keep_unstored(int file) { unstored_[static_cast<std::size_t>(file)] = true; }
-  // Whether storage can be brought to hold all of the file by its open handles.
+  // Whether the file's open handles can bring all of its bytes to storage.
   bool storable(int file) const;
 
  private:
@@ -120,7 +120,7 @@ class Planner {
   void plan_size_change(const Operation& operation, Planned& planned);
   void plan_external(const Operation& operation, Planned& planned);
   void plan_query(const Operation& operation, Planned& planned);
-  // Every transfer pending on the slot ends with operation `number`.
+  // Ends every transfer pending on the slot with operation `number`.
   void complete_all(int slot, int number);
   std::optional<int64_t> end_in_etypes(const Handle& handle, int rank, int slot, int number);
 
@@ -130,11 +130,11 @@ class Planner {
   const Features& features_;
   int generations_ = 0;
   bool storage_fails_ = false;
-  bool flush_failed_ = false;  // some file's: its syncs go on failing
+  bool flush_failed_ = false;  // of a file: its further syncs fail, too
   std::array<bool, kFiles> unstored_{};
   std::array<Handle, kSlots> handles_;
   std::array<FileModel, kFiles> files_;
-  std::array<int, kFiles> frozen_;  // actor whose SEEK_END relies on the size; -1 none
+  std::array<int, kFiles> frozen_;  // actor whose SEEK_END depends on the size; -1: none
   std::array<std::array<PendingRequest, kRequests>, kMaxRanks> pending_;
 };
 

@@ -1,4 +1,4 @@
-// What a handle says of itself, against the plan.
+// Compares what a handle reports about itself with the plan.
 #pragma once
 
 #include "rank.h"

@@ -1,5 +1,5 @@
-// The seeded source of randomness of the schedule generator: the same numbers on every rank and
-// with every standard library.
+// The seeded random source of the schedule generator: the same numbers on every rank, with every
+// standard library.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace random_io {
 class RandomSource {
  public:
   explicit RandomSource(uint64_t seed) : state_(seed) {
-    state_ = next() ^ (seed << 32);  // neighbouring seeds are not shifted copies of one stream
+    state_ = next() ^ (seed << 32);  // so that the streams of neighbouring seeds differ
   }
 
   uint64_t next() {

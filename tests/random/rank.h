@@ -1,5 +1,5 @@
-// What the parts of an executor share: this rank's plan and settings, its open handles, and what
-// judges and tells of results.
+// State shared by the parts of an executor: this rank's plan and settings, its open handles, and
+// the objects that judge and report results.
 #pragma once
 
 #include <mpi.h>
@@ -32,7 +32,7 @@ struct Rank {
 
   int number() const { return planner.rank(); }
   bool among(int64_t members) const { return (members >> number() & 1) != 0; }
-  // What this rank passes; null: it takes no part.
+  // The arguments of this rank; nullptr: it takes no part.
   const Part* part(const Planned& planned) const { return planned.operation.part(number()); }
   MPI_File& file(int slot) { return files[static_cast<std::size_t>(slot)]; }
   std::string path(int file, int alias) const { return file_path(settings.directory, file, alias); }
@@ -40,7 +40,7 @@ struct Rank {
   Planner& planner;
   const Features& features;
   const RunSettings settings;
-  std::array<MPI_File, kSlots> files;  // MPI_FILE_NULL where the slot is free
+  std::array<MPI_File, kSlots> files;  // MPI_FILE_NULL if the slot is free
   FailureReport report;
   CallOutcomes outcomes;
   Communicators communicators;

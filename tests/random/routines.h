@@ -1,5 +1,5 @@
 // The data access routines of MPI-IO (MPI 4.1, table 14.1) as one table: what each does, for the
-// planner and the generator, and how it is called, for the executor.
+// planner and the generator, and how to call it, for the executor.
 #pragma once
 
 #include <mpi.h>
@@ -20,7 +20,7 @@ struct Call {
   MPI_Datatype type;
   MPI_Status* status;    // blocking, and the end of a split call
   MPI_Request* request;  // nonblocking
-  bool large;            // the _c routine, where the library has it
+  bool large;            // the _c routine, if the library has it
 };
 
 struct Routine {

@@ -3,8 +3,8 @@
 
     python3 tests/random/run.py [--operations N] [--long] [--seed S] [--only TEXT] [--keep DIR]
 
-Ends with 1 when a configuration failed; the failure's log stays in the folder that is printed, to
-be replayed (`random_io --replay LOG`) or cut down by minimise.py.
+Ends with 1 if a configuration failed. The log of the failure stays in the folder that is printed,
+to be replayed (`random_io --replay LOG`) or shortened by minimise.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import matrix
 
 LONG_OPERATIONS = 1_000_000
-SLOWEST_RATE = 40  # operations a second, for the timeout only
+SLOWEST_RATE = 40  # operations per second, for the timeout only
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-// What a run is told: where its files are, and how it can be had again.
+// The settings of a run: the place of its files, and how to repeat it.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 namespace random_io {
 
 struct RunSettings {
-  std::string directory;  // where the files are made
-  std::string log;        // where the schedule goes on failure
-  std::string heading;    // first line of that log: how to run it again
+  std::string directory;  // folder of the files
+  std::string log;        // where to write the schedule after a failure
+  std::string heading;    // first line of that log: how to repeat the run
   int operation_timeout_s = 60;
-  History* history = nullptr;        // where it has lives: the files are those of the one before
+  History* history = nullptr;        // if the job has lives: the files are those of the life before
   std::vector<Operation> earlier{};  // operations of that life
 };
 

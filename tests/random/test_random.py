@@ -1,4 +1,5 @@
-"""The random tester in every configuration, and the tester itself tested by faults on purpose."""
+"""The random tester in every configuration, and tests of the tester itself with deliberate
+faults."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ FAULTS = ("drop", "swap", "stale", "pointer", "count")
 def run(
     configuration: matrix.Configuration, folder: Path, options: list[str], patience: float
 ) -> None:
-    """Nothing is found to be wrong; with Forebay its cache serves files."""
+    """Checks that nothing is found to be wrong, and that with Forebay its cache serves files."""
     files, statistics = folder / "files", folder / "statistics.json"
     files.mkdir()
     if configuration.settings is not None:
@@ -45,7 +46,7 @@ def test_operations(configuration: matrix.Configuration, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("configuration", list(matrix.fault_configurations()), ids=lambda c: c.name)
 def test_lives(configuration: matrix.Configuration, tmp_path: Path) -> None:
-    """Storage fails, ranks are killed, and what had been written is there when they live again."""
+    """Storage fails and ranks are killed; in the next life what had been written is there."""
     if not configuration.installation.available:
         pytest.skip(f"no {configuration.installation.name}")
     job = lives.Job(configuration, tmp_path, seed=1, lives=LIVES, operations=1000)
@@ -55,7 +56,8 @@ def test_lives(configuration: matrix.Configuration, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("log", REGRESSIONS, ids=lambda log: log.stem)
 def test_regression(log: Path, tmp_path: Path) -> None:
-    """Schedules that once failed pass; their first line says the ranks and Forebay's settings."""
+    """Schedules that once failed now pass. Their first line gives the ranks and Forebay's
+    settings."""
     words = log.read_text().splitlines()[0].split()
     named = dict(word.split("=", 1) for word in words if "=" in word)
     ranks = int(named.pop("ranks"))
@@ -67,7 +69,7 @@ def test_regression(log: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_is_found(fault: str, tmp_path: Path) -> None:
-    """A library that spoils one call in 40 does not get through 10,000 operations."""
+    """A library that damages one call in 40 does not survive 10,000 operations unnoticed."""
     installation = mpi.WHEELS[0]
     program = [str(matrix.build(installation)), "--files", str(tmp_path)]
     spoiled = [f"LD_PRELOAD={matrix.build_faults(installation)}", f"RANDOM_IO_FAULT={fault}"]

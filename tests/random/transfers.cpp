@@ -52,7 +52,7 @@ void Transfers::begin(const Planned& planned, const Routine& routine) {
   *flight = {request, keep_type ? type : MPI_DATATYPE_NULL, std::move(buffer), planned, part, true};
 }
 
-// The transfer is over: checks it and lets its buffer go.
+// Checks a completed transfer and releases its buffer.
 void Transfers::settle(InFlight& flight, int code, const MPI_Status& status, const char* call) {
   flight.active = false;
   if (flight.type != MPI_DATATYPE_NULL) free_handle(*flight.part.memory, flight.type);
@@ -112,7 +112,7 @@ void Transfers::wait(InFlight& flight) {
   settle(flight, code, status, "MPI_Wait");
 }
 
-// From the first on, so that orders cross.
+// Begins with `first`, so that ranks wait in different orders.
 void Transfers::wait_for_all(int first) {
   std::vector<MPI_Request> list;
   std::vector<InFlight*> flights;

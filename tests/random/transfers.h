@@ -1,4 +1,4 @@
-// The data accesses of a rank; the nonblocking and the split ones until they are complete.
+// The data accesses of a rank; keeps nonblocking and split ones until they are complete.
 #pragma once
 
 #include <mpi.h>
@@ -16,17 +16,17 @@ class Transfers {
   explicit Transfers(Rank& rank) : rank_(rank) {}
 
   void begin(const Planned& planned, const Routine& routine);
-  // What completes requests, or asks after them.
+  // Completes or tests requests.
   void complete(const Planned& planned);
   void end_split(int slot);
-  // Completes all that is in flight on the slot.
+  // Completes everything in progress on the slot.
   void drain(int slot);
   void drain_all();
 
  private:
   struct InFlight {
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Datatype type = MPI_DATATYPE_NULL;  // the memory type, where it has to be kept
+    MPI_Datatype type = MPI_DATATYPE_NULL;  // the memory type, if it must be kept
     std::unique_ptr<Buffer> buffer;
     Planned planned;
     Part part;

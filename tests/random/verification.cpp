@@ -11,7 +11,7 @@
 namespace random_io {
 namespace {
 
-// How many bytes the transfer has moved, by its status.
+// The number of bytes the transfer has moved, by its status.
 int64_t verify_count(const Rank& rank, const Planned& planned, const Part& part,
                      const MPI_Status& status, SizeRange size) {
   const Transfer& transfer = *planned.mine;
@@ -53,8 +53,8 @@ int64_t verify_count(const Rank& rank, const Planned& planned, const Part& part,
   return transferred;
 }
 
-// After a read that met the end of the file the pointer may stand behind what was asked for or
-// behind what was there; the schedule goes on from the former.
+// After a read that met the end of the file, the pointer may be after the requested or after the
+// transferred bytes. The schedule continues from the former.
 void repair_pointer(Rank& rank, const Planned& planned, int64_t transferred) {
   const Transfer& transfer = *planned.mine;
   const int64_t unit = planned.view.etype->size;

@@ -1,4 +1,4 @@
-// What transfers have moved and what files hold, against the model.
+// Compares the results of transfers, and the contents of files, with the model.
 #pragma once
 
 #include <mpi.h>
@@ -8,7 +8,7 @@
 
 namespace random_io {
 
-// A transfer of this rank's that is complete.
+// Checks a completed transfer of this rank.
 void verify_transfer(Rank& rank, const Planned& planned, const Part& part, Buffer& buffer,
                      const MPI_Status& status);
 // Rank 0 compares the file, which is settled and in storage.

@@ -1,4 +1,4 @@
-"""The test runner counts what ran, and notices what did not."""
+"""The test runner counts the tests that ran, and notices those that did not."""
 
 import signal
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_a_suite_is_not_run_when_what_it_needs_failed(reports: Path) -> None:
 
 
 def test_suites_of_one_core_run_side_by_side(reports: Path, tmp_path: Path) -> None:
-    """Each ends only once the other has begun."""
+    """Each suite ends only after the other one has begun."""
 
     def meets(mine: str, other: str) -> str:
         wait = f"until test -e {tmp_path}/{other}; do sleep 0.01; done"
@@ -98,7 +98,7 @@ def test_a_suite_waits_for_cores_and_for_what_it_needs(
 
 
 def test_no_suite_overtakes_another(reports: Path, tmp_path: Path) -> None:
-    """A free core is left alone rather than given to a later suite: the order is the table's."""
+    """A core stays free rather than being given to a later suite: the table's order is kept."""
 
     def command(name: str) -> str:
         return f"sh -c 'sleep 0.2; echo {name} >> {tmp_path}/order'"

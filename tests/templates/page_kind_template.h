@@ -1,5 +1,5 @@
-// A page kind to start from: one flag byte a byte of the page. Copy it to src/page/, rename it, and
-// add it to the table in src/page/page_kinds.cpp.
+// A template for a page kind: one flag byte per byte of the page. Copy it to src/page/, rename it,
+// and add it to the table in src/page/page_kinds.cpp.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class BytePage final : public PageKind {
   std::string_view name() const override { return "byte"; }
   std::string_view meaning() const override { return "a byte a byte says what is valid and dirty"; }
 
-  // The state is plain memory in the arena: no pointers, nothing that a constructor must make.
+  // The state is plain memory in the arena: no pointers, and nothing that a constructor would make.
   std::size_t state_bytes(int64_t page_size) const override {
     return static_cast<std::size_t>(page_size);
   }
@@ -55,7 +55,7 @@ class BytePage final : public PageKind {
     collect(
         state, {0, page_size}, [](char flag) { return flag >= newer; }, out);
   }
-  // A byte's flag is one store, so whoever died in between left no flag that means anything else.
+  // Each flag is changed by one store, so after a death every flag is valid.
   void repair(void* state, int64_t page_size) const override {
     settle(state, page_size, false);
     drop_clean(state, page_size);
@@ -83,7 +83,7 @@ class BytePage final : public PageKind {
   static char* flags(void* state) { return static_cast<char*>(state); }
   static const char* flags(const void* state) { return static_cast<const char*>(state); }
 
-  // Appends the maximal runs of flags that pass the test.
+  // Appends the maximal runs of flags that pass `test`.
   template <typename Test>
   static void collect(const void* state, Extent region, Test test, Regions& out) {
     Extent run{region.offset, 0};

@@ -1,4 +1,4 @@
-// A replacement policy to start from: random replacement. Copy it to src/policy/, rename it, and
+// A template for a replacement policy: random replacement. Copy it to src/policy/, rename it, and
 // add it to the table in src/policy/policies.cpp.
 #pragma once
 
@@ -8,11 +8,11 @@ namespace forebay::templates {
 
 class RandomPolicy final : public Policy {
  public:
-  // (Victims are found by looking; a policy that is used links its frames, as lru.h and links.h
-  // do.)
+  // (victim() searches for a resident frame. A real policy links its frames, as in lru.h and
+  // links.h.)
   //
-  // The state is all that lasts, and is shared by the processes that map it: the object itself
-  // keeps nothing but where it is.
+  // Only the state lasts, and the processes that map it share it. The object itself stores nothing
+  // but the state's place.
   static std::size_t state_bytes(uint32_t frames) { return sizeof(State) + frames; }
 
   RandomPolicy(void* state, uint32_t frames)

@@ -1,4 +1,4 @@
-// A storage to start from: files kept in memory, by path, for the life of the process. Copy it to
+// A template for a storage: files in memory, by path, for the life of the process. Copy it to
 // src/storage/, rename it, and add it to the table in src/storage/storages.cpp.
 #pragma once
 
@@ -20,7 +20,7 @@ struct MemoryFile {
 
 class MemoryStorage final : public Storage {
  public:
-  // Opens a file that exists; add_file() makes one.
+  // Opens an existing file; add_file() makes one.
   static OpenedStorage open(const std::string& path, bool, bool writable) {
     const auto found = files().find(path);
     if (found == files().end()) return {nullptr, Status::from_errno(ENOENT)};

@@ -1,7 +1,7 @@
-// Calls every MPI-IO routine that a trace records and says what the trace must hold of it: a line
-// for each call, "ROUTINE POSITION REQUESTED MOVED", in data bytes of the view; POSITION is
-// "shared" where the other ranks move the pointer, too. Arguments: FILE. Each rank writes its lines
-// to FILE.expected.RANK.
+// Calls every MPI-IO routine that a trace records, and writes what the trace must contain: a line
+// per call, "ROUTINE POSITION REQUESTED MOVED", in data bytes of the view. POSITION is "shared" if
+// other ranks move the pointer, too. Argument: FILE. Each rank writes its lines to
+// FILE.expected.RANK.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void moved(const char* routine) {
   }
 }
 
-// A data access at a given offset, at the pointer, and the same by request or split.
+// A data access at a given offset, at the pointer, and both by request or split.
 #define AT(name, offset)                                                              \
   CHECK_MPI(MPI_File_##name(file, offset, buffer, INTS, MPI_INT, MPI_STATUS_IGNORE)); \
   line_at(#name, (long long)(offset) * (long long)sizeof(int), BYTES)
@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
   fprintf(expected, "MPI_File_seek_shared 9 0 0\n");
   access_everywhere();
 
-  // Beyond the end of the file: less is moved than was asked for.
+  // Beyond the end of the file: fewer bytes are moved than requested.
   MPI_Offset size;
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK_MPI(MPI_File_get_size(file, &size));

@@ -1,6 +1,6 @@
-// Rank 0 writes, and the last rank reads the same bytes as soon as a file tells it of that: a lucky
-// order, unless the program's collectives make sure of it. Once for each way, on FILE.WAY, with a
-// sync of the writer before and of the reader after it:
+// Rank 0 writes, and the last rank reads the same bytes as soon as a file tells it to: the order is
+// lucky, unless collectives of the program ensure it. Repeats this for each of these ways, on
+// FILE.WAY; the writer syncs before and the reader after it:
 //   nothing     only that file
 //   zero        an MPI_Allreduce of no elements
 //   message     a message, which nobody records
@@ -40,7 +40,7 @@ static int rank, ranks;
 
 static int is(const char* how, const char* name) { return strcmp(how, name) == 0; }
 
-// Neighbours meet, pair by pair.
+// Pairs of neighbours meet, one pair after the other.
 static void chain(int backwards) {
   for (int i = 0; i + 1 < ranks; ++i) {
     const int pair = backwards ? ranks - 2 - i : i;

@@ -1,6 +1,6 @@
-// Ranks that write and read two files in many ways at the same time, as chance has it: contiguous
-// and strided views, small and large accesses, independent and collective ones, nonblocking ones,
-// syncs, new sizes, a file closed and opened again.
+// Ranks that write and read two files at the same time, in many randomly chosen ways: contiguous
+// and strided views, small and large accesses, independent, collective and nonblocking ones, syncs,
+// new sizes, a close and reopen.
 //
 //     many_ways FILE SEED STEPS shared|own      own: each rank has its own two files
 #include <mpi.h>
@@ -31,7 +31,7 @@ static MPI_File open_file(const char* path, int number) {
   return file;
 }
 
-// Dense, or every rank its blocks.
+// A dense view, or one of each rank's own blocks.
 static void set_view(MPI_File file, int strided, int rank, int ranks) {
   if (!strided) {
     MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
@@ -44,7 +44,7 @@ static void set_view(MPI_File file, int strided, int rank, int ranks) {
   MPI_Type_free(&blocks);
 }
 
-// The same on all ranks: what they do together.
+// A collective operation, the same on all ranks.
 static void together(MPI_File* files, const char* path, int what, int argument, char* buffer,
                      int rank, int ranks) {
   const int number = argument % FILES;
@@ -83,7 +83,7 @@ static void alone(MPI_File file, char* buffer) {
     case 2:
       MPI_File_read_at(file, offset, buffer, length, MPI_BYTE, MPI_STATUS_IGNORE);
       break;
-    case 3:  // one after the other, so that something is fetched ahead
+    case 3:  // one after the other, so that read-ahead begins
       for (int i = 0; i < 8; ++i)
         MPI_File_read_at(file, offset + i * 500, buffer, 500, MPI_BYTE, MPI_STATUS_IGNORE);
       break;

@@ -50,7 +50,8 @@ static void expect(int asked, int moved, const char* how) {
 static MPI_Offset place(int i) { return ((MPI_Offset)i * ranks + rank) * RECORD; }
 
 static void begin_accesses(void) {
-  memset(statuses, 0, sizeof statuses);  // MPICH's MPI_Testall takes an error in them for its own
+  // MPICH's MPI_Testall takes an earlier error in them for its own.
+  memset(statuses, 0, sizeof statuses);
   for (int i = 1; i <= FILES; ++i) {
     fill_bytes(memory[i], place(i), RECORD);
     if (i % 2 == 0)
@@ -64,7 +65,8 @@ static void expect_accesses(const char* how) {
   for (int i = 1; i <= FILES; ++i) expect(RECORD - i, RECORD - i, how);
 }
 
-// Requests of a message from the neighbour, of FILES accesses and of a message to the neighbour.
+// Begins requests for a message from the neighbour, for FILES accesses, and for a message to the
+// neighbour.
 static void begin(void) {
   const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
   CHECK_MPI(MPI_Irecv(memory[0], 1, MPI_BYTE, previous, 0, MPI_COMM_WORLD, &requests[0]));
@@ -115,7 +117,7 @@ static void some(int wait, int ignore) {
 static void all(int wait, int ignore) {
   begin();
   MPI_Status* const told = ignore ? MPI_STATUSES_IGNORE : statuses;
-  // MPICH's MPI_Testall reports errors that there are not where messages are among them.
+  // MPICH's MPI_Testall reports wrong errors if there are messages among the requests.
   if (!wait) {
     CHECK_MPI(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_Wait(&requests[ALL - 1], MPI_STATUS_IGNORE));
@@ -132,7 +134,7 @@ static void all(int wait, int ignore) {
 
 enum { TRIES = 200 };
 
-// Of what is told to be complete the request is given up: nothing else could tell of it.
+// Frees a request that was reported complete, so that nothing else can report its access.
 static void told(int i, MPI_Status* status) {
   CHECK(i >= 1 && i <= FILES && requests[i] != MPI_REQUEST_NULL);
   if (status != MPI_STATUS_IGNORE) check_count(status, i);
@@ -173,8 +175,8 @@ static int status_of_all(int ignore) {
   return MPI_SUCCESS;
 }
 
-// MPICH's _some and _all at times report errors that there are not, and may not return from waiting
-// for the same requests: these are given up, and others tried.
+// MPICH's _some and _all sometimes report wrong errors, and may then never return from waiting for
+// these requests. So these are freed, and others are tried.
 static void status_of_many(void) {
   int (*const ways[])(int) = {status_of_any, status_of_some, status_of_all};
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -232,7 +234,7 @@ static void one_by_one(void) {
   CHECK_MPI(MPI_File_iwrite_at_all(file, place(0), memory[0], 15, MPI_BYTE, &request));
   CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
   expect(15, 15, "at-once");
-  // The last access of all: Open MPI may keep the bytes of a request that is given up locked.
+  // The last access: Open MPI may keep the bytes of a freed request locked.
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK_MPI(MPI_File_iread_at(file, 0, memory[0], 14, MPI_BYTE, &request));
   CHECK_MPI(MPI_Request_free(&request));
@@ -262,7 +264,7 @@ static void in_threads(void) {
   for (int t = 0; t < THREADS; ++t) pthread_join(threads[t], NULL);
 }
 
-// Ten are begun and five are waited for. The close of another file hands that to the trace.
+// Begins ten accesses and waits for five. The close of another file writes that to the trace.
 static void die(const char* name) {
   MPI_File other;
   CHECK_MPI(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &other));

@@ -1,5 +1,5 @@
-"""What the runtime's caches count in an MPI program, and what the simulator counts from the trace
-of that run: the same, to the last one, whatever the ranks did at the same time."""
+"""The counts of the runtime's caches in an MPI program, and the simulator's counts from the trace
+of that run: equal to the last one, whatever the ranks did at the same time."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_simulator_counts_what_the_runtime_counted(
     tmp_path: Path,
 ) -> None:
     program = mpi.compile_program(installation, FOLDER / "many_ways.c", [])
-    capacity = 64 << 10  # of a process
+    capacity = 64 << 10  # per process
     settings = {
         "FOREBAY_DETERMINISTIC": "1",
         "FOREBAY_POLICY": policy,
@@ -64,7 +64,7 @@ def test_the_simulator_counts_what_the_runtime_counted(
         "FOREBAY_TRACE": str(tmp_path / "trace"),
     }
     seed = str(POLICIES.index(policy) * len(KINDS) + KINDS.index(kind) + 1)
-    # How far a file reaches is known to a cache from all who write to it.
+    # A cache knows a file's length only if all writers of the file use that cache.
     files = "shared" if scope == "node" else "own"
     command = [str(program), str(tmp_path / "file"), seed, "25", files]
     launch = mpi.launch_command(installation, ranks, forebay.preloaded(command, settings))
@@ -82,7 +82,7 @@ def test_the_simulator_counts_what_the_runtime_counted(
 
 
 def test_other_options_are_tried_without_running_again(tmp_path: Path) -> None:
-    """What the simulator says of another policy and size is what a run with them counts."""
+    """The simulator's counts for another policy and size are those of a run with them."""
     installation = mpi.WHEELS[0]
     program = mpi.compile_program(installation, FOLDER / "many_ways.c", [])
 
@@ -97,7 +97,7 @@ def test_other_options_are_tried_without_running_again(tmp_path: Path) -> None:
             "FOREBAY_STATS_JSON": str(folder / "statistics.json"),
             "FOREBAY_TRACE": str(folder / "trace"),
         }
-        # One rank alone: the other run takes the same way.
+        # A single rank, so that the other run makes the same accesses.
         command = [str(program), str(folder / "file"), "7", "25", "shared"]
         launch = mpi.launch_command(installation, 1, forebay.preloaded(command, settings))
         outcome = mpi.run(launch, installation.environment, folder)
@@ -127,7 +127,7 @@ def test_other_options_are_tried_without_running_again(tmp_path: Path) -> None:
 
 
 def test_steps_of_the_cache_are_no_calls_of_the_program(tmp_path: Path) -> None:
-    """With and without them, the same program made the same calls."""
+    """With and without steps in the trace, the program made the same calls."""
     installation = mpi.WHEELS[0]
     program = mpi.compile_program(installation, FOLDER / "many_ways.c", [])
     told = []

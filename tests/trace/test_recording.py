@@ -1,5 +1,5 @@
-"""What MPI programs do is in their traces: every routine, through the cache and past it, from every
-MPI, from threads, and from processes that were killed."""
+"""Traces contain what MPI programs do: every routine, through the cache and past it, with every
+MPI, in threads, and in processes that are killed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROGRAMS = FOLDER.parent / "apps" / "programs"
 CACHE = {"cached": "true", "plain": "false"}
 # MPI_Request_get_status_any, _some and _all are of MPI 4.1.
 STATUS_OF_MANY = mpi.WHEELS[:2]
-# Where other ranks move the pointer, too, the library alone knows the place.
+# If other ranks move the pointer, too, only the library knows the place.
 UNKNOWN = -1
 
 
@@ -31,7 +31,7 @@ def record(
     settings: Mapping[str, str],
     code: int | None = 0,
 ) -> Trace:
-    """The trace of the program's run; `code`: how it is to end, None for anyhow but well."""
+    """The trace of a run of the program. `code`: the exit code to expect; None: any but 0."""
     variables = {"FOREBAY_TRACE": str(folder / "trace"), "FOREBAY_STEP_ASIDE": "never", **settings}
     launch = mpi.launch_command(installation, ranks, forebay.preloaded(command, variables))
     outcome = mpi.run(launch, installation.environment, folder)
@@ -40,14 +40,14 @@ def record(
 
 
 def requests_flags(installation: mpi.Mpi) -> list[str]:
-    """Of requests.c."""
+    """The flags to compile requests.c with."""
     of_library = [] if installation.abi == "openmpi" else ["-DSHORT_READS", "-DNO_TESTALL"]
     of_version = ["-DSTATUS_OF_MANY"] if installation in STATUS_OF_MANY else []
     return [*of_library, *of_version, "-pthread", "-ldl"]
 
 
 def calls(trace: Trace, rank: int) -> list[tuple[str, int, int, int]]:
-    """Routine, position, bytes asked for and moved, of a rank's calls of MPI-IO in their order."""
+    """Routine, position, requested and moved bytes of each MPI-IO call of a rank, in order."""
     table = trace.accesses
     mine = (table["rank"] == rank) & (table["operation"] < Operation.STEP)
     columns = [table[name][mine] for name in ("routine", "position", "requested", "transferred")]
@@ -58,7 +58,7 @@ def calls(trace: Trace, rank: int) -> list[tuple[str, int, int, int]]:
 
 
 def expected_calls(path: Path) -> list[tuple[str, str, int, int]]:
-    """The lines of every_routine.c."""
+    """The expected calls, from the lines of every_routine.c."""
     words = [line.split() for line in path.read_text().splitlines()]
     return [(name, place, int(asked), int(moved)) for name, place, asked, moved in words]
 
@@ -68,7 +68,7 @@ def expected_calls(path: Path) -> list[tuple[str, str, int, int]]:
 def test_every_routine(installation: mpi.Mpi, cache: str, tmp_path: Path) -> None:
     flags = ["-DLARGE_COUNT"] if installation.abi in ("mpich", "mpiabi") else []
     if installation.name == "mpich-debian":
-        flags = []  # of MPI 4.0, without large counts of MPI-IO
+        flags = []  # MPI 4.0, without large counts in MPI-IO
     program = mpi.compile_program(installation, FOLDER / "every_routine.c", flags)
     trace = record(
         installation,
@@ -84,7 +84,7 @@ def test_every_routine(installation: mpi.Mpi, cache: str, tmp_path: Path) -> Non
         found = calls(trace, rank)
         expected = expected_calls(tmp_path / f"file.expected.{rank}")
         assert [one[0] for one in found] == [one[0] for one in expected]
-        split = Counter[str]()  # between a begin and its end it may be either that moves
+        split = Counter[str]()  # either the begin or the end of a split access moves the data
         for (name, position, asked, moved), (_, place, *sizes) in zip(found, expected, strict=True):
             ordered = "ordered" in name
             if ordered and name.endswith(("_begin", "_end")):
@@ -99,7 +99,7 @@ def test_every_routine(installation: mpi.Mpi, cache: str, tmp_path: Path) -> Non
             else:
                 assert position >= 0, name
         assert split["asked"] == split["moved"] == 0
-    # The program has waited for every request and ended every split access.
+    # The program has waited for all requests and ended all split accesses.
     assert (trace.accesses["completed_ns"] >= trace.accesses["end_ns"]).all()
 
 
@@ -117,7 +117,7 @@ def test_requests_are_followed_to_their_completion(
 
 
 def check_requests(trace: Trace, expected_lines: Path, cache: str) -> list[int]:
-    """Of requests.c; how many are complete at once, by rank."""
+    """Checks the accesses of requests.c. Returns how many were complete at once, per rank."""
     counts = []
     assert trace.problems == []
     table = trace.accesses
@@ -154,7 +154,7 @@ def test_the_status_of_several_requests_tells_of_their_completion(
 
 @pytest.mark.parametrize("installation", mpi.WHEELS[:2], ids=lambda m: m.name)
 def test_requests_of_threads(installation: mpi.Mpi, tmp_path: Path) -> None:
-    """The library gives the handle of a request that is complete to another thread. (Open MPI's
+    """The library gives the handle of a completed request to another thread. (Open MPI's
     nonblocking routines crash in threads.)"""
     program = mpi.compile_program(installation, FOLDER / "requests.c", requests_flags(installation))
     command = [str(program), str(tmp_path / "file"), "threads"]
@@ -228,7 +228,7 @@ def test_threads(cache: str, tmp_path: Path) -> None:
         first = []
         for thread in set(table["thread"][mine].tolist()):
             records = table["position"][mine & (table["thread"] == thread)] // 100
-            # One thread may go on in the log of another that has ended.
+            # A thread may reuse the log of another thread that has ended.
             runs = records.reshape(-1, count)
             assert (runs == runs[:, :1] + np.arange(count)).all()
             first += runs[:, 0].tolist()
@@ -236,7 +236,7 @@ def test_threads(cache: str, tmp_path: Path) -> None:
         starts = table["start_ns"][mine]
         assert (table["end_ns"][mine] >= starts).all()
         assert (starts > 0).all()
-    # Each thread is a pattern of its own, however their calls mix.
+    # Each thread has a pattern of its own, however their calls interleave.
     (file,) = package.analyze(trace).files
     writers = zip(table["rank"][writes], table["thread"][writes], strict=True)
     assert len(file.locals) == len(set(writers))
@@ -307,7 +307,8 @@ def summary(trace: Trace) -> dict[str, tuple[int, int, int]]:
     "installation", [m for m in mpi.ALL if "debian" in m.name], ids=lambda m: m.name
 )
 def test_programs(installation: mpi.Mpi, name: str, tmp_path: Path) -> None:
-    """The trace is the same with the cache and without, and what the cache counts is in it."""
+    """The trace is the same with and without the cache, and contains the calls that the cache
+    counts."""
     flags = {"use-mpi": ["-DBINDING=2"], "mpi_f08": ["-DBINDING=3"], "hdf5": []}[name]
     source = "hdf5_datasets.c" if name == "hdf5" else "fortran_io.F90"
     flags += (
@@ -328,18 +329,18 @@ def test_programs(installation: mpi.Mpi, name: str, tmp_path: Path) -> None:
         if cache == "cached":
             assert run.statistics is not None
             table = traces[cache].accesses
-            seen = table["view"] >= 0  # the cache hands on views that it does not walk
+            seen = table["view"] >= 0  # the cache passes views on that it does not serve
             for number, kind in ((Operation.READ, "read"), (Operation.WRITE, "write")):
                 moved = int(table["transferred"][seen & (table["operation"] == number)].sum())
                 counted = run.statistics["total"][f"{kind}_bytes"]
                 assert moved == counted > 0 if name != "hdf5" else moved >= counted > 0
     assert summary(traces["cached"]) == summary(traces["plain"])
-    assert summary(traces["plain"])["forebay_exchange"][0] > 0  # barriers, of Fortran too
+    assert summary(traces["plain"])["forebay_exchange"][0] > 0  # barriers, also those of Fortran
 
 
 @pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
 def test_clocks_of_nodes_are_compared(installation: mpi.Mpi, tmp_path: Path) -> None:
-    """The second rank is told of another node, whose clock is a thousand seconds ahead."""
+    """The second rank believes to be on another node, whose clock is a thousand seconds ahead."""
     ahead = ["unshare", "--time", "--monotonic", "1000", "--fork"]
     if mpi.run([*ahead, "true"]).code != 0:
         pytest.skip("no time name spaces here")
@@ -354,7 +355,7 @@ def test_clocks_of_nodes_are_compared(installation: mpi.Mpi, tmp_path: Path) -> 
     first, second = sorted(trace.processes, key=lambda process: process.rank)
     assert first.clock_offset_ns == 0
     assert abs(second.clock_offset_ns + 1000 * 10**9) < 10**9
-    # Opening is collective: on one clock it overlaps.
+    # Opens are collective: on one clock they overlap.
     table = trace.accesses
     opens = [table["routine"] == [one.name for one in trace.routines].index("MPI_File_open")]
     begins, ends = table["start_ns"][opens[0]], table["end_ns"][opens[0]]
@@ -368,14 +369,16 @@ def test_clocks_of_nodes_are_compared(installation: mpi.Mpi, tmp_path: Path) -> 
 def test_what_consistency_a_program_needs(
     installation: mpi.Mpi, name: str, needs: str, tmp_path: Path
 ) -> None:
-    """Programs that other tests run under what they need, and would fail under less."""
+    """Programs that other tests run with the consistency they need, and that would fail with
+    less."""
     program = mpi.compile_program(installation, FOLDER.parent / "mpi" / f"{name}.c")
     command = [str(program), str(tmp_path)]
     trace = record(installation, 2, command, tmp_path, {"FOREBAY_ENABLE": "false"})
     assert package.analyze(trace).needs == needs
 
 
-# What lucky.c does between a write and a read of the same bytes, and what keeps these apart.
+# What happens between a write and a read of the same bytes in lucky.c, and the resulting
+# separation.
 LUCKY = {
     "nothing": "unordered",
     "zero": "unordered",
@@ -439,8 +442,8 @@ def test_only_a_traced_program_calls_collectives_through_forebay(
 
 
 def test_a_view_keeps_interleaved_accesses_apart(tmp_path: Path) -> None:
-    """From their first byte to their last the ranks' writes overlap; their runs do not. Other ranks
-    read them after a sync."""
+    """The ranges of the ranks' writes overlap, but their runs do not. Other ranks read the bytes
+    after a sync."""
     installation = mpi.WHEELS[0]
     program = mpi.compile_program(installation, PROGRAMS / "tile_io.c")
     command = [str(program), str(tmp_path), "independent"]

@@ -1,5 +1,5 @@
-// THREADS threads of each rank write CALLS records each, one after the other, to places of their
-// own: thread t of rank r the records from (r * THREADS + t) * CALLS on. Arguments: FILE THREADS
+// THREADS threads per rank write CALLS records each, one after the other, at places of their own:
+// thread t of rank r writes the records from (r * THREADS + t) * CALLS on. Arguments: FILE THREADS
 // CALLS.
 #include <mpi.h>
 #include <pthread.h>

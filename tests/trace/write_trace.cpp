@@ -4,7 +4,7 @@
 //   file NUMBER RANKS CACHED AMODE PATH
 //   view NUMBER ORIGIN EXTENT COUNT STRIDE BYTES         COUNT blocks of BYTES, STRIDE apart
 //   access ROUTINE FILE VIEW POSITION REQUESTED TRANSFERRED START END COMPLETED SEQUENCE
-//   block THREAD exact|histogram                         of the accesses since the last one
+//   block THREAD exact|histogram                         the accesses since the last block
 //   end MADE LOST
 #include <fstream>
 #include <iostream>

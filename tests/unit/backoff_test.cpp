@@ -1,4 +1,4 @@
-// Who waits for another process lets it run: the wait ends in sleeps, at whose end it looks again.
+// A process that waits for another one lets it run: it soon sleeps between its checks.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -17,7 +17,7 @@ namespace {
 thread_local std::function<void()> before_sleep;
 }  // namespace
 
-// In front of the C library's.
+// Replaces the C library's.
 extern "C" int nanosleep(const timespec* length, timespec* rest) {
   if (before_sleep) before_sleep();
   return clock_nanosleep(CLOCK_REALTIME, 0, length, rest);
@@ -48,12 +48,13 @@ TEST(Backoff, SleepsAfterAWhileAndAsksAfterTheOwnerNowAndThen) {
   constexpr int pauses = 200;
   for (int i = 0; i < pauses; ++i) looks += backoff.pause() ? 1 : 0;
   EXPECT_GT(sleeps.count(), 0);
-  EXPECT_LT(sleeps.count(), pauses);  // short waits need none
+  EXPECT_LT(sleeps.count(), pauses);  // short waits need no sleep
   EXPECT_GT(looks, 0);
   EXPECT_LT(looks, sleeps.count());
 }
 
-// A handle that is within an access keeps a frame; who wants the frame closed sleeps until then.
+// A handle within an access keeps a frame. A process that wants to close the frame sleeps
+// meanwhile.
 TEST(Backoff, WaitsForAFrameInUseAsleep) {
   const test::TemporaryFile disk(std::string(4096, 'x'));
   Options options;
@@ -77,7 +78,7 @@ TEST(Backoff, WaitsForAFrameInUseAsleep) {
   });
   ASSERT_NE(entry, files.end());
   Seat& seat = registry.seats[registry.seats_in_use.load() - 1];
-  seat.busy.store(uint64_t{entry->arena} << 32 | 1);  // its first frame
+  seat.busy.store(uint64_t{entry->arena} << 32 | 1);  // the first frame of the arena
   const CountedSleeps sleeps([&seat](int count) {
     if (count == 3) seat.busy.store(0);
   });

@@ -1,4 +1,4 @@
-// The block cache of the simulator, and Belady's bound.
+// The simulator's block cache, and Belady's bound.
 #include "sim/block_cache.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ std::vector<PageKey> random_touches(uint64_t seed, int count, uint64_t pages_tou
   return keys;
 }
 
-// By its definition: the cached page whose next touch is the latest goes.
+// By definition: evicts the cached page whose next touch is the latest.
 int64_t min_by_looking(const std::vector<PageKey>& touches, std::size_t frames) {
   std::vector<PageKey> cached;
   int64_t found = 0;
@@ -76,11 +76,11 @@ TEST(BlockCache, CountsEachTouchOnce) {
 }
 
 TEST(BlockCache, PoliciesDifferWhereTheyShould) {
-  // LFU keeps what was used most, SIEVE's hand passes over it once.
+  // LFU keeps the most used page; SIEVE's hand passes over it once.
   const std::vector<PageKey> favourite = pages({1, 1, 1, 2, 2, 3, 1, 1});
   EXPECT_EQ(hits("lfu", 2, favourite), 5);
   EXPECT_EQ(hits("sieve", 2, favourite), 4);
-  // A scan drives the loop out of LRU, not out of ARC.
+  // A scan evicts the loop from LRU, but not from ARC.
   std::vector<int64_t> numbers;
   for (int round = 0; round < 50; ++round) {
     for (int twice = 0; twice < 2; ++twice) {
@@ -106,7 +106,7 @@ TEST(BlockCache, ShardsShareTheTouchesOut) {
   EXPECT_EQ(cache.frames(), 1000u);
 }
 
-// Ghosts included, and the table that finds a page.
+// Counts ghosts, and the table that finds a page.
 TEST(BlockCache, KeepsLittleForABlock) {
   constexpr uint32_t frames = 100000;
   for (const PolicySpec& policy : policies()) {

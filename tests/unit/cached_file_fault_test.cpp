@@ -1,6 +1,6 @@
-// The cache over storage that fails: every storage call in turn, once and for ever, with each
-// error. A fault must surface in some call, no byte whose write succeeded may be lost, and bytes of
-// writes that failed are old or new.
+// The cache over failing storage: each storage call fails in turn, once and from then on, with each
+// error. Some call must report the fault, no byte whose write succeeded may be lost, and bytes of
+// failed writes are old or new.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -39,7 +39,7 @@ class CachedFileFaults : public ::testing::TestWithParam<std::string> {
     options.page_size_bytes = 1024;
     options.cache_size_bytes = 8 * 1024;  // evictions throughout
     options.read_ahead_bytes = 0;
-    options.write_behind = false;  // whose failures are met again by sync and close
+    options.write_behind = false;  // its failures would be reported by sync and close again
     options.step_aside = StepAside::never;
     return options;
   }
@@ -52,7 +52,7 @@ class CachedFileFaults : public ::testing::TestWithParam<std::string> {
                             });
   }
 
-  // One run; whether it met the fault.
+  // One run. Returns whether the fault occurred.
   bool meets(const Fault& fault, int64_t nth) {
     test::TemporaryFile disk;
     FaultInjector calls;
@@ -94,7 +94,7 @@ class CachedFileFaults : public ::testing::TestWithParam<std::string> {
     EXPECT_TRUE(!met || failures > 0 || fault.error == EINTR) << "nobody heard of it";
     EXPECT_TRUE(met || failures == 0);
     calls.heal();
-    if (!closed) {  // the cache has kept the bytes: whoever opens the file again commits them
+    if (!closed) {  // the cache has kept the bytes: the next handle on the file commits them
       auto again = open(calls, disk.path());
       EXPECT_NE(again, nullptr);
       if (again != nullptr) {
@@ -112,7 +112,7 @@ TEST_P(CachedFileFaults, EveryStorageCallInTurn) {
   for (const Call call : {Call::pwritev, Call::preadv, Call::fsync, Call::size}) {
     for (const int error : {EIO, ENOSPC, EINTR}) {
       for (const bool for_ever : {false, true}) {
-        if (error == EINTR && for_ever) continue;            // would be asked for ever
+        if (error == EINTR && for_ever) continue;            // would be repeated for ever
         if (call == Call::size && error == EINTR) continue;  // fstat is not interrupted
         int64_t nth = 1;
         while (!HasFailure() && meets({call, error, for_ever}, nth)) ++nth;

@@ -66,7 +66,7 @@ Options options_for(const Setting& setting) {
   return options;
 }
 
-// Other values of what may change on an open file.
+// Other values of the options that may change on an open file.
 Options changed_options(Options options, unsigned int number) {
   options.bypass_bytes = number % 5 == 0 ? 1 : 1 << 20;
   options.read_ahead_bytes = number % 3 == 0 ? 0 : 64 << 10;
@@ -202,7 +202,7 @@ std::vector<Setting> settings() {
 
 INSTANTIATE_TEST_SUITE_P(Settings, CachedFileModel, ::testing::ValuesIn(settings()));
 
-// Where a delta page was written, all of it is what storage had then: no read has to ask again.
+// A written delta page holds all bytes that storage had then, so no read has to fetch them.
 TEST(CachedFileDelta, APartialWriteFillsItsPageFirst) {
   constexpr int64_t page = 4096;
   const auto opened = [](const TemporaryFile& disk, const std::string& kind) {
@@ -224,7 +224,7 @@ TEST(CachedFileDelta, APartialWriteFillsItsPageFirst) {
     ASSERT_TRUE(file->write(page + 50, mine.data(), 100).ok());
     EXPECT_EQ(file->statistics().fetched_bytes, delta ? page : 0);
     EXPECT_EQ(file->statistics().read_requests, delta ? 1 : 0);
-    // What others write to the file meanwhile shows who reads from where.
+    // A write past the cache shows where each read gets its bytes.
     ASSERT_EQ(pwrite(descriptor, behind.data(), page, page), page);
     std::vector<std::byte> found(page);
     int64_t got;
@@ -233,7 +233,7 @@ TEST(CachedFileDelta, APartialWriteFillsItsPageFirst) {
     std::vector<std::byte> expected = delta ? std::vector(page, std::byte{1}) : behind;
     std::copy_n(mine.begin(), 100, expected.begin() + 50);
     EXPECT_EQ(found, expected);
-    // Differences go back, and nothing else.
+    // Only the differences are written back.
     ASSERT_TRUE(file->close(false).ok());
     expected = behind;
     std::copy_n(mine.begin(), 100, expected.begin() + 50);
@@ -248,7 +248,8 @@ std::byte expected_byte(int64_t offset) {
   return static_cast<std::byte>((offset * 2654435761u) >> 13);
 }
 
-// Rank `rank` of `ranks` writes every ranks-th record, then all ranks' bytes must be in the file.
+// Rank `rank` of `ranks` writes every ranks-th record. Afterwards the bytes of all ranks must be in
+// the file.
 void write_interleaved(CachedFile& file, int rank, int ranks, int64_t record, int records) {
   std::vector<std::byte> buffer(static_cast<std::size_t>(record));
   for (int i = 0; i < records; ++i) {
@@ -331,7 +332,8 @@ TEST_P(CachedFileShared, ThreadsLoseNoByte) {
     team.emplace_back([&, t] {
       Status status;
       Options options = options_for(GetParam());
-      if (t % 2 == 1) options.local_bypass_bytes = 1;  // past the cache, between the others' bytes
+      // Past the cache, between the bytes of other threads.
+      if (t % 2 == 1) options.local_bypass_bytes = 1;
       auto file = CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
       ASSERT_NE(file, nullptr);
       write_interleaved(*file, t, threads, record, records);
@@ -384,7 +386,7 @@ std::vector<Setting> shared_settings() {
 
 INSTANTIATE_TEST_SUITE_P(Settings, CachedFileShared, ::testing::ValuesIn(shared_settings()));
 
-// What goes past the cache beside a neighbour's dirty bytes must neither commit nor hide them.
+// Accesses past the cache beside a neighbour's dirty bytes must neither commit nor hide these.
 TEST(CachedFileLocally, BypassesBesideDirtyBytesOfThePage) {
   constexpr int64_t small = 300, large = 10'000;
   constexpr int first = 4, records = 9;  // a handle's first few accesses go past the cache
@@ -410,10 +412,11 @@ TEST(CachedFileLocally, BypassesBesideDirtyBytesOfThePage) {
     int64_t bytes = 0;
     ASSERT_TRUE(file->read(offset + small, got.data(), large, &bytes).ok());
     EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin() + offset + small));
-    ASSERT_TRUE(file->read(offset + 1, got.data(), large, &bytes).ok());  // some held, some not
+    // Some bytes cached, some not.
+    ASSERT_TRUE(file->read(offset + 1, got.data(), large, &bytes).ok());
     EXPECT_TRUE(std::equal(got.begin(), got.begin() + bytes, expected.begin() + offset + 1));
   }
-  // Bytes that the cache holds are written there, so that they stay in order.
+  // A write to bytes that the cache holds goes to the cache, so that writes keep their order.
   std::fill(got.begin(), got.end(), std::byte{7});
   constexpr int64_t held = first * (small + large);
   const int64_t aside = file->statistics().aside_calls;

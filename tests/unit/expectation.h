@@ -1,4 +1,4 @@
-// What a file may hold after writes that succeeded and writes that failed.
+// The possible contents of a file after successful and failed writes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace forebay::test {
 
-// For every byte what a reader may find.
+// The values that a reader may find at each byte.
 class Expectation {
  public:
   explicit Expectation(int64_t file_bytes) : legal_(static_cast<std::size_t>(file_bytes), {0}) {}

@@ -5,7 +5,7 @@
 namespace forebay {
 namespace {
 
-// Feeds calls of one size and says after how many the file went aside (-1: never).
+// Adds calls of one size. Returns after how many of them the file was set aside (-1: never).
 int calls_until_aside(Gain& gain, int64_t bytes, int64_t cached_ns, int64_t direct_ns,
                       double commit_ns_per_byte, int calls) {
   for (int call = 0; call < calls; ++call) {

@@ -1,5 +1,5 @@
-// Layouts, tilings and cursors against a naive expansion: every layout is built a second time as
-// the plain list of its bytes' offsets, and everything is compared with that list.
+// Layouts, tilings and cursors against a naive expansion: every layout is also built as a list of
+// its bytes' offsets, and everything is compared with that list.
 #include "extent/layout.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using Bytes = std::vector<int64_t>;  // offsets of the data bytes, in type-map o
 struct Sample {
   LayoutRef layout;
   Bytes bytes;
-  std::string text;  // how it was built, to replay a failure by hand
+  std::string text;  // how it was built, to repeat a failure by hand
 };
 
 void place(const Bytes& child, int64_t displacement, Bytes& out) {
@@ -60,7 +60,7 @@ class Generator {
     return std::uniform_int_distribution<int64_t>(low, high)(random_);
   }
 
-  // A distance from one part to the next: often exactly touching.
+  // The distance from one part to the next; often the parts touch.
   int64_t spacing(const Sample& child) {
     const int64_t extent = span(child.bytes);
     if (ascending_) return extent + (pick(0, 2) == 0 ? pick(0, 5) : 0);
@@ -194,7 +194,7 @@ void expect_properties(const Sample& sample) {
   EXPECT_GT(layout.description_bytes(), 0);
 }
 
-// Written as bytes and read again.
+// The layout, written as bytes and read again.
 LayoutRef read_back(const Layout& layout) {
   trace::Bytes bytes;
   trace::ByteWriter writer(bytes);
@@ -213,7 +213,7 @@ Bytes tiled(const Sample& sample, const Tiling& tiling, int64_t copies) {
   return bytes;
 }
 
-// The run that a cursor at `position` must yield, or nothing where the expansion is too short.
+// The length of the run that a cursor at `position` must return; 0 if the expansion is too short.
 int64_t run_length(const Bytes& bytes, std::size_t position, int64_t max_bytes) {
   int64_t length = 1;
   while (length < max_bytes && position + length < bytes.size() &&
@@ -265,7 +265,7 @@ void expect_tiling(const Sample& sample, const Tiling& tiling) {
   }
 }
 
-// How many random layouts; a longer run: FOREBAY_TEST_LAYOUTS=1000000.
+// The number of random layouts. For a longer run: FOREBAY_TEST_LAYOUTS=1000000.
 int layouts_to_try() {
   const char* text = std::getenv("FOREBAY_TEST_LAYOUTS");
   return text ? std::atoi(text) : 6000;
@@ -323,9 +323,9 @@ TEST(Layout, NormalFormIsSmall) {
   EXPECT_EQ(Layout::indexed(displacements, std::vector<int64_t>(1000, 3), 4, Layout::block(2))
                 ->description_bytes(),
             4 * node);  // shift, repeat, repeat, block
-  // Nested shifts fold, back to nothing.
+  // Nested shifts combine; a zero shift disappears.
   EXPECT_EQ(Layout::shifted(5, Layout::shifted(-5, row))->description_bytes(), 2 * node);
-  // An irregular indexed type costs its displacements.
+  // An irregular indexed type takes the memory of its displacements.
   std::mt19937 random(1);
   for (int64_t i = 1; i < 1000; ++i)
     displacements[i] = displacements[i - 1] + 5 + static_cast<int64_t>(random() % 100);
@@ -382,8 +382,8 @@ TEST(Layout, RefusesWhatLeaves64Bits) {
   EXPECT_NE(Layout::shifted(kMin, byte), nullptr);
 }
 
-// Numbers as no one writes them, but as a broken or hostile program might: nothing may overflow on
-// the way (sanitizers watch), and what is accepted must hold together.
+// Numbers of a faulty or hostile program. Nothing may overflow (sanitizers check this), and
+// accepted values must be consistent.
 class ExtremeNumbers {
  public:
   explicit ExtremeNumbers(uint32_t seed) : random_(seed) {}
@@ -478,7 +478,7 @@ TEST(Tiling, ContiguousTilingIsOneRun) {
 }
 
 TEST(Tiling, HugeViewsAreWalkedFromAnywhere) {
-  // 10 million blocks, in each of a million planes, tiled.
+  // 10 million blocks in each of a million planes, tiled.
   const LayoutRef plane = Layout::repeat(10'000'000, 100, Layout::block(8));
   const LayoutRef cube = Layout::repeat(1'000'000, 2'000'000'000, plane);
   const Tiling tiling{cube, 7, 4'000'000'000'000'000};

@@ -12,7 +12,7 @@ TEST(LocalBypass, TakesNothingOfStorageThatIsNotLocal) {
   EXPECT_FALSE(bypass.takes(INT64_MAX - 1));
 }
 
-// Storage is local, and the first few accesses are made.
+// A state with local storage, after the first few accesses.
 LocalBypass begun() {
   LocalBypass bypass;
   bypass.expect(8 * kibibyte);
@@ -28,7 +28,7 @@ TEST(LocalBypass, TakesTheFirstFewAccessesOfAnySize) {
   EXPECT_EQ(taken, 4);
 }
 
-// Else a header would keep the records after it.
+// Otherwise a header would keep the records after it from going past the cache.
 TEST(LocalBypass, DoesNotCountTheFirstAmongSmallWrites) {
   LocalBypass bypass;
   bypass.expect(8 * kibibyte);

@@ -1,4 +1,4 @@
-// Limits of control groups, found among made hierarchies of both versions.
+// Finds the limits of control groups in made-up hierarchies of both versions.
 #include "runtime/memory_groups.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST_F(MemoryGroupsTest, Version1HasAControllerForMemory) {
   EXPECT_EQ(MemoryGroups("4:memory:/\n", mounts).limit_bytes(), MemoryGroups::unlimited);
 }
 
-// In a container the top of what is seen is the container's own group.
+// In a container, the top of the visible hierarchy is the container's own group.
 TEST_F(MemoryGroupsTest, AContainerSeesItsGroupAtTheTop) {
   write("", "memory.max", std::to_string(128 * mebibyte));
   const std::string mounts = mount("/docker/1", "cgroup2", "rw");

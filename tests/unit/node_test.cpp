@@ -1,5 +1,5 @@
-// Processes that join a node's registry: more than it has room for at first, all leaving again, and
-// one that died between making the registry and entering it.
+// Processes that join a node's registry: more than it first has room for, all of them leaving
+// again, and one that died between making the registry and joining it.
 #include "runtime/node.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST_F(NodeTest, MoreProcessesThanItHasRoomForAtFirst) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
-// Nobody is in the registry: the next process enters it as though it had made it.
+// The registry is empty: the next process joins it as though it had made it.
 TEST_F(NodeTest, WhoDiedBeforeItEnteredLeavesARegistryToOthers) {
   const pid_t maker = fork();
   if (maker == 0) {

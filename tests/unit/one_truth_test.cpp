@@ -1,5 +1,5 @@
-// The simulator of the runtime's cache counts what the runtime counts, after every step of random
-// programs: every policy and page kind, page sizes, capacities, shards and options as they come.
+// The simulator of the runtime's cache has the runtime's counts after every step of random
+// programs: every policy and page kind, with random page sizes, capacities, shards and options.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-// The same programs run on both.
+// Runs the same program on both.
 class Twins {
  public:
   Twins(const std::string& policy, const std::string& kind, Random& random) : random_(random) {
@@ -124,7 +124,7 @@ class Twins {
     ASSERT_TRUE(handle.file->read(extent.offset, bytes.data(), extent.length, &got).ok());
     EXPECT_EQ(simulated_->read(handle.simulated, extent), got);
   }
-  // A few variables of each record: a loop that a signature sees.
+  // A few variables of each record: a loop that the signature predictor recognises.
   void read_records(Handle& handle) {
     std::vector<Extent> variables;
     for (int64_t left = 1 + random_.below(4); left > 0; --left) {

@@ -170,7 +170,7 @@ TEST_F(OptionsTest, WhatAUserGivesStaysOneLine) {
   }
 }
 
-// Every option, at every time: it takes effect, or is a mistake that names what stays.
+// Every option at every time: it takes effect, or is a mistake that names the value that stays.
 TEST_F(OptionsTest, AnOptionGivenTooLateStaysAsItIs) {
   for (const OptionSpec& spec : option_table()) {
     const std::string other =
@@ -192,7 +192,7 @@ TEST_F(OptionsTest, AnOptionGivenTooLateStaysAsItIs) {
       if (!complaints_.empty()) {
         EXPECT_TRUE(complaints_[0].starts_with(hint + "=" + value)) << complaints_[0];
       }
-      // What a program read from MPI_File_get_info it may give back.
+      // A program may give back what it read from MPI_File_get_info.
       complaints_.clear();
       (void)given({{hint, spec.fallback}}, Notation::hint, when);
       EXPECT_TRUE(complaints_.empty()) << spec.name;

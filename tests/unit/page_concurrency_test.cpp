@@ -1,6 +1,6 @@
-// Lock-free page kinds while threads publish and another takes dirty: no byte is lost, and what was
-// published is always seen to be held. Bytes are relaxed atomics here, so that a thread sanitizer
-// sees the one race that is meant: readers of a byte that is just being overwritten.
+// Lock-free page kinds while some threads publish and another takes dirty regions: no byte is lost,
+// and published bytes are always seen to be held. Bytes are relaxed atomics here, so that the
+// thread sanitizer does not report the intended race: readers of a byte that is being overwritten.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@
 namespace forebay {
 namespace {
 
-// Small, so that threads meet in the same words all the time.
+// Small, so that threads often share words.
 constexpr int64_t page_size = 512;
 constexpr int episodes = 4000;
 constexpr int writes_an_episode = 30;
@@ -38,7 +38,7 @@ class Shared {
     }
     EXPECT_TRUE(kind_.publish(state_.data(), page_size, region));
   }
-  // Commits what is dirty, as the holder of the shard's lock does.
+  // Commits what is dirty, like the holder of the shard's lock.
   void commit() {
     Regions taken;
     if (++commits_ % 3 == 0) {  // one in three fails
@@ -87,9 +87,9 @@ std::vector<const PageKind*> lock_free_kinds() {
 INSTANTIATE_TEST_SUITE_P(Kinds, PageConcurrency, testing::ValuesIn(lock_free_kinds()),
                          [](const auto& param) { return std::string(param.param->name()); });
 
-// In each episode publishers write a few regions that `choose` gives them, while this thread
-// commits; after it the bytes that reached storage must be those of the page. Episodes are short,
-// as a byte lost early would be hidden by the next write to it.
+// In each episode publishers write a few regions, given by `choose`, while this thread commits.
+// Afterwards the bytes in storage must be those of the page. Episodes are short, because the next
+// write to a byte would hide an earlier loss.
 void publish_and_commit(Shared& page, const std::function<Extent(int, std::mt19937_64&)>& choose) {
   int64_t lost = 0;
   std::barrier begin(publishers + 1);
@@ -133,7 +133,7 @@ TEST_P(PageConcurrency, OverlappingRegionsAreAllCommitted) {
   publish_and_commit(page, [](int, std::mt19937_64& random) { return anywhere(random, 100); });
 }
 
-// Records of 50 bytes dealt out to the publishers in turn: they share words, never bytes.
+// Records of 50 bytes, assigned to the publishers in turn: they share words, but no bytes.
 TEST_P(PageConcurrency, InterleavedRecordsAreAllCommitted) {
   Shared page(*GetParam());
   publish_and_commit(page, [](int who, std::mt19937_64& random) {
@@ -142,15 +142,15 @@ TEST_P(PageConcurrency, InterleavedRecordsAreAllCommitted) {
   });
 }
 
-// Spins at first, so that both threads go on at nearly the same time where there are two cores.
+// Spins first, so that both threads continue at nearly the same time if there are two cores.
 void wait_until(const std::atomic<int>& counter, int value) {
   for (int spins = 0; counter < value; ++spins) {
     if (spins > 2000) std::this_thread::yield();
   }
 }
 
-// A byte that is dirty already is written once more at the very moment when it is taken. A publish
-// that looked before it set its bit would be lost here, for the look can overtake the bytes.
+// A byte that is already dirty is written again at the moment when it is taken. A publish that
+// tested its bit before setting it would be lost here, because the test can overtake the bytes.
 TEST_P(PageConcurrency, BytesRewrittenWhileTakenAreCommitted) {
   const Extent region{0, 64 * 7 + 8};  // several cache lines to wait for, and a shared last word
   Shared page(*GetParam());

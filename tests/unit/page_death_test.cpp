@@ -1,5 +1,5 @@
 // Page kinds when a process dies inside a member: every state that the member passes through,
-// instruction by instruction, must show what storage lacks and be repairable; and so must what a
+// instruction by instruction, must show what storage lacks, and be repairable. The same for what a
 // process leaves in shared memory that is really killed there.
 #include <gtest/gtest.h>
 
@@ -31,8 +31,8 @@ using test::text;
 
 constexpr int64_t page_size = smallest_page_size;
 constexpr std::size_t most_state_bytes = 1024;
-constexpr std::size_t most_states = 2000;  // that one member passes through
-constexpr int64_t most_steps = 25000;      // of all instructions, as traps are slow
+constexpr std::size_t most_states = 2000;  // passed through by one member
+constexpr int64_t most_steps = 25000;      // of all instructions, because traps are slow
 
 struct State {
   alignas(64) std::byte bytes[most_state_bytes];
@@ -44,7 +44,7 @@ struct Operation {
   std::function<void(Model&)> model;
 };
 
-// Every member that changes a page; the further publishes cut and join regions of the first page.
+// All members that change a page. The further publishes cut and join regions of the first page.
 std::vector<Operation> operations(Extent region, int64_t length) {
   const auto publish = [](Extent bytes) {
     return Operation{"publish " + text({bytes}),
@@ -64,7 +64,7 @@ std::vector<Operation> operations(Extent region, int64_t length) {
   return {
       publish(region),
       publish({200, 40}),  // splits bytes in flight
-      publish({80, 25}),   // joins dirty bytes, cuts what is left of them
+      publish({80, 25}),   // joins dirty bytes, cuts the rest of them
       publish({410, 40}),  // cuts bytes in flight and clean ones
       {"fill " + text({region}),
        [region](const PageKind& kind, void* state, Regions&) {
@@ -119,7 +119,7 @@ class PageDeath : public testing::TestWithParam<const PageKind*> {
     return pair;
   }
 
-  // A page with a bit of everything; often with more regions than a bounded kind can remember.
+  // A page with regions of every state, often more than a bounded kind can remember.
   Pair random_page(std::mt19937_64& random) const {
     RegionSource source(random, page_size);
     Pair pair(kind_, page_size);
@@ -141,8 +141,8 @@ class PageDeath : public testing::TestWithParam<const PageKind*> {
     return pair;
   }
 
-  // A byte that storage lacks before and after the operation it lacks all the time, and one that it
-  // lacks neither before nor after it never does.
+  // A byte that storage lacks before and after the operation is unsaved at every moment. A byte
+  // that storage lacks neither before nor after is unsaved at no moment.
   void check(const State& torn, const Model& before, const Model& after, uint64_t seed) const {
     Regions unsaved;
     kind_.unsaved(torn.bytes, page_size, unsaved);
@@ -162,7 +162,7 @@ class PageDeath : public testing::TestWithParam<const PageKind*> {
     for (int i = 0; i < 12 && !HasFailure(); ++i) test::random_operation(pair, source);
   }
 
-  // What the operation makes of the model; none: it is refused.
+  // The model after the operation; nullopt: the operation is refused.
   std::optional<Model> expected(const Operation& operation, const Pair& pair) const {
     State state;
     std::memcpy(state.bytes, pair.state(), kind_.state_bytes(page_size));
@@ -173,7 +173,7 @@ class PageDeath : public testing::TestWithParam<const PageKind*> {
     return model;
   }
 
-  // Calls visit(operation, pair, after) for every operation on one page after another, until the
+  // Calls visit(operation, pair, after) for every operation, on one page after another, until the
   // calls have taken most_steps instructions together.
   template <typename Visit>
   void each_operation(Visit visit) {
@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, PageDeath, testing::ValuesIn(test::page_kinds_an
 
 TEST_P(PageDeath, EveryStateOfAMemberIsRecoverable) {
   const std::size_t bytes = kind_.state_bytes(page_size);
-  std::vector<State> passed(most_states);  // those that differ from the one before
+  std::vector<State> passed(most_states);  // states that differ from the one before
   each_operation([&](const Operation& operation, const Pair& pair, const Model& after) {
     State state;
     std::memcpy(state.bytes, pair.state(), bytes);
@@ -226,7 +226,8 @@ TEST_P(PageDeath, EveryStateOfAMemberIsRecoverable) {
   });
 }
 
-// Starts a process that runs `work` and is killed after `steps` instructions. False: it ended.
+// Starts a process that runs `work` and is killed after `steps` instructions. False: it ended
+// before.
 bool die_within(const std::function<void()>& work, int64_t steps) {
   const pid_t child = fork();
   if (child == 0) {
@@ -242,12 +243,12 @@ bool die_within(const std::function<void()>& work, int64_t steps) {
 }
 
 TEST_P(PageDeath, WhatAKilledProcessLeavesIsRecoverable) {
-  constexpr int64_t stride = 97;  // a process for every so many instructions of a member
+  constexpr int64_t stride = 97;  // instructions of a member between two processes
   void* const memory =
       mmap(nullptr, sizeof(State), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   auto* const shared = static_cast<State*>(memory);
-  int64_t first = 0;  // another one for every member and page
+  int64_t first = 0;  // differs for each member and page
   each_operation([&](const Operation& operation, const Pair& pair, const Model& after) {
     Regions out;
     out.reserve(page_size);

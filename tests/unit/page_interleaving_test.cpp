@@ -1,6 +1,6 @@
-// Lock-free page kinds, every interleaving of two operations: the first is stopped after each of
-// its instructions in turn, by the processor's single-step trap, and the second runs as a whole
-// there. (What a processor reorders beyond that is left to page_concurrency_test.cpp.)
+// Lock-free page kinds in every interleaving of two operations: the processor's single-step trap
+// stops the first one after each of its instructions in turn, and the second one runs completely
+// there. (page_concurrency_test.cpp covers reordering by the processor.)
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -14,7 +14,7 @@
 namespace forebay {
 namespace {
 
-constexpr int64_t page_size = 192;  // smaller than any real one: few instructions to stop at
+constexpr int64_t page_size = 192;  // smaller than any real page: few instructions to stop at
 constexpr int64_t most_steps = 5000;
 
 struct Memory {
@@ -64,14 +64,14 @@ class Page {
  private:
   const PageKind& kind_;
   Memory memory_;
-  Regions taken_;  // roomy enough never to allocate, as in a signal handler it must not
+  Regions taken_;  // large enough never to allocate, which a signal handler must not do
 };
 
 using Work = std::function<void()>;
 
 #ifdef FOREBAY_SINGLE_STEP
 // Runs `stepped` for `steps` instructions, then `between`, then the rest of `stepped`. False:
-// `stepped` had ended by then.
+// `stepped` ended before.
 bool interleave(const Work& stepped, int64_t steps, const Work& between) {
   test::single_step(stepped, [&] {
     if (steps-- > 0) return true;
@@ -84,8 +84,8 @@ bool interleave(const Work& stepped, int64_t steps, const Work& between) {
 
 class PageInterleaving : public testing::TestWithParam<const PageKind*> {
  protected:
-  // Prepare, interleave, check; for every third point of `stepped`, as traps are slow, beginning
-  // with another one in each call: the regions of a test together leave none out.
+  // Prepares, interleaves and checks, at every third point of `stepped`, because traps are slow.
+  // Each call begins at another point, so the regions of a test together cover all points.
   void all_along([[maybe_unused]] Page& page, [[maybe_unused]] const Work& prepare,
                  [[maybe_unused]] const Work& stepped, [[maybe_unused]] const Work& between,
                  [[maybe_unused]] const std::function<bool()>& right) {
@@ -115,7 +115,7 @@ std::vector<const PageKind*> lock_free_kinds() {
 INSTANTIATE_TEST_SUITE_P(Kinds, PageInterleaving, testing::ValuesIn(lock_free_kinds()),
                          [](const auto& param) { return std::string(param.param->name()); });
 
-// Beside the bytes [64, 164), which are dirty before: within a full word, across words, and new
+// Relative to the bytes [64, 164), which are dirty before: within a full word; across words; new
 // bits in a partly dirty word, by single bits and by whole bytes of the mask.
 const Extent regions[] = {{67, 9}, {60, 100}, {150, 30}, {168, 16}};
 

@@ -1,5 +1,5 @@
-// A model of a page that keeps three flags a byte, a page of one kind beside it, and random
-// operations on both.
+// A model of a page with three flags per byte, a page of one kind beside it, and random operations
+// on both.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ class Model {
   void truncate(int64_t length) {
     each({length, size() - length}, [](Byte& byte) { byte = {}; });
   }
-  // What a kind that is short of room has forgotten.
+  // A kind without enough room has forgotten these.
   void forget(const Regions& regions) {
     for (const Extent region : regions) each(region, [](Byte& byte) { byte.valid = false; });
   }
@@ -114,14 +114,14 @@ inline std::string text(const Regions& regions) {
   return out;
 }
 
-// A page of one kind beside its model; every change is made to both and compared.
+// A page of one kind and its model. Every change is made to both, and compared.
 class Pair {
  public:
   Pair(const PageKind& kind, int64_t page_size)
       : kind_(kind), size_(page_size), model_(page_size), state_(words(), ~uint64_t{0}) {
     kind_.reset(state(), size_);
   }
-  // Goes on with a state, as `model` says that it is.
+  // Continues with a state that `model` describes.
   Pair(const PageKind& kind, Model model, const void* state)
       : kind_(kind), size_(model.size()), model_(std::move(model)), state_(words(), ~uint64_t{0}) {
     std::memcpy(state_.data(), state, kind_.state_bytes(size_));

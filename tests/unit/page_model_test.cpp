@@ -1,5 +1,5 @@
-// Every page kind against a model that keeps three flags a byte: seeded random sequences of
-// operations, and all regions of a smallest page one by one.
+// Every page kind against a model with three flags per byte: seeded random sequences of operations,
+// and all regions of a smallest page one by one.
 #include "page_model.h"
 
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ TEST_P(PageModel, AlternatingBytesAreRefusedOrKept) {
   }
 }
 
-// Bytes on their way that are written again split what is in flight, again and again.
+// Rewriting bytes in flight splits the region in flight again and again.
 TEST_P(PageModel, RewritingBytesInFlight) {
   for (const bool stored : {true, false}) {
     constexpr int64_t size = 2048;

@@ -47,7 +47,7 @@ AccessList operator+(AccessList a, const AccessList& b) {
   return a;
 }
 
-// Bodies of several accesses: offsets, their sizes, and how far each moves.
+// Accesses that repeat a body: its offsets and sizes, and the step of each.
 AccessList repeated(int64_t count, const AccessList& body, const std::vector<int64_t>& steps) {
   AccessList accesses;
   for (int64_t i = 0; i < count; ++i) {
@@ -142,7 +142,7 @@ TEST(PatternClassify, Direction) {
   EXPECT_EQ(classes_of({{5, 8, 1}}).direction, Direction::write);
 }
 
-// `interval_ns(i)` from access i to the next.
+// `interval_ns(i)`: from access i to the next.
 template <typename Interval>
 Signature timed(int64_t count, const Interval& interval_ns) {
   Folder folder;
@@ -163,8 +163,8 @@ TEST(PatternClassify, Time) {
   EXPECT_EQ(temporal(fold(nest({{100, 64}}, {0, 64, 0}))), Temporal::unknown);
 }
 
-// Yin V.A: the local trace signature of PIO-Bench, nested strided. (A parenthesis closes there that
-// was not opened.)
+// Yin V.A: the local trace signature of PIO-Bench, nested strided. (The paper's text closes a
+// parenthesis that it did not open.)
 TEST(PatternNotation, YinNestedStrided) {
   const std::array<Operation, 1> names{{{"MPI_READALL", false}}};
   Folder folder;
@@ -180,7 +180,7 @@ TEST(PatternNotation, YinNestedStrided) {
             "{read, <nested strided, 2>, <repeated 100>, <medium, fixed>, <fixed>}");
 }
 
-// Yin V.B: IOR, contiguous, as printed there.
+// Yin V.B: IOR, contiguous, as printed in the paper.
 TEST(PatternNotation, YinContiguous) {
   const std::array<Operation, 1> names{{{"MPI_READAT", false}}};
   Folder folder;

@@ -1,5 +1,5 @@
-// Folding is exact on whatever comes, and a loop nest becomes one pattern, however often it goes
-// round.
+// Folding is exact for any accesses, and a loop nest becomes one pattern, however often it is
+// repeated.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ using test::fold;
 using test::nest;
 using test::RandomProgram;
 
-// What must hold of every signature.
+// Checks what must hold for every signature.
 void check(const AccessList& accesses, const Signature& signature) {
   ASSERT_EQ(signature.accesses, accesses.size());
   ASSERT_EQ(signature.lost, 0u);
@@ -128,7 +128,7 @@ TEST(PatternFold, ANestOfAnyDepthIsOnePattern) {
   }
 }
 
-// But for nests whose accesses are so alike that a loop goes on by chance where it should end.
+// Except for nests with such similar accesses that a loop continues by chance after its end.
 TEST(PatternFold, ARandomNestIsOnePattern) {
   constexpr int nests = 500;
   int in_one_pattern = 0;
@@ -154,8 +154,7 @@ TEST(PatternFold, ItsSizeDoesNotDependOnCounts) {
   EXPECT_EQ(bytes(4), bytes(100));
 }
 
-// A header that stays, three blocks of unlike size that move, a loop, a trailer that moves
-// backward.
+// A header that stays, three moving blocks of unlike size, a loop, a trailer that moves backward.
 AccessList records(int64_t count) {
   AccessList accesses;
   for (int64_t i = 0; i < count; ++i) {
@@ -208,7 +207,8 @@ void row(AccessList& accesses, int64_t offset, int64_t step, int64_t count) {
 }
 
 // `rounds` times: a header, a row, something else; then a loop that begins with the same header and
-// the same row, or the beginning of it. The end of that loop is seen only inside of the next round.
+// the same row, or with the beginning of that row. The end of that loop is noticed only in the next
+// round.
 AccessList loops_that_begin_alike(int64_t rounds, int64_t long_row, int64_t short_row) {
   AccessList accesses;
   for (int64_t round = 0; round < rounds; ++round) {
@@ -289,7 +289,7 @@ TEST(PatternFold, TwoOfAKindAreNoPattern) {
   EXPECT_EQ(signature.parts[0].kind, Part::Kind::raw);
 }
 
-// Rows of a table read in random order: one pattern, at many places.
+// Rows of a table, read in random order: one pattern at many places.
 TEST(PatternFold, APatternThatComesAgainElsewhereIsKeptOnce) {
   std::mt19937_64 random(3);
   AccessList accesses;
@@ -402,7 +402,7 @@ TEST(PatternFold, AFolderIsAsNewAfterItsEnd) {
 }
 
 TEST(PatternFold, IntervalsAreThoseOfEachLoop) {
-  // Rows of 10 accesses, 100 ns apart, a row every 5000 ns.
+  // Rows of 10 accesses every 100 ns; a row begins every 5000 ns.
   Folder folder;
   for (int64_t row = 0; row < 50; ++row) {
     for (int64_t i = 0; i < 10; ++i) {
@@ -427,7 +427,7 @@ TEST(PatternFold, IntervalsAreThoseOfEachLoop) {
 
 TEST(PatternFold, IntervalsOfThreeLoops) {
   // Planes of 6 rows of 4 pairs: a pair takes 100 ns, a row begins every 1000 ns, a plane every
-  // 9000.
+  // 9000 ns.
   Folder folder;
   for (int64_t plane = 0; plane < 8; ++plane) {
     for (int64_t row_of_plane = 0; row_of_plane < 6; ++row_of_plane) {
@@ -451,7 +451,7 @@ TEST(PatternFold, IntervalsOfThreeLoops) {
   }
 }
 
-// The header that begins the second phase is one that the first phase expects.
+// The first phase expects the header with which the second phase begins.
 TEST(PatternFold, APartBeginsWithItsFirstAccess) {
   Folder folder;
   int64_t now_ns = 0;

@@ -1,4 +1,4 @@
-// What the ranks of a job did, put together: one pattern for all, its places by rank, its bytes.
+// Global signatures: one pattern for all ranks, its place in each rank, its bytes.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -25,7 +25,7 @@ using test::nest;
 const std::array<Operation, 2> operations{{{"READ", false}, {"WRITE", true}}};
 constexpr int64_t block = 4096;
 
-// Merges what `accesses(rank)` is for each of the ranks.
+// Merges the signatures of `accesses(rank)` for these ranks.
 GlobalSignature merged(const std::vector<uint32_t>& ranks,
                        const std::function<AccessList(uint32_t)>& accesses) {
   std::vector<Signature> signatures;
@@ -53,7 +53,7 @@ std::string space(const GlobalPattern& pattern) {
          (pattern.overlapping ? " overlapping" : "");
 }
 
-// Each rank has two threads, which read the halves of its part, and whose numbers are by chance.
+// Each rank has two threads, which read the halves of its part, and whose numbers are random.
 TEST(PatternGlobal, ThreadsOfRanksAreLikeEachOther) {
   constexpr int64_t half = 100 * block;
   std::vector<Signature> signatures;
@@ -62,12 +62,12 @@ TEST(PatternGlobal, ThreadsOfRanksAreLikeEachOther) {
     for (uint32_t thread = 0; thread < 2; ++thread) {
       const int64_t begin = (2 * rank + (thread + rank) % 2) * half;
       AccessList accesses = nest({{100, block}}, {begin, block, 0});
-      accesses.push_back({int64_t{1} << 30, block, 1});  // once: all threads the same
+      accesses.push_back({int64_t{1} << 30, block, 1});  // once; the same in all threads
       accesses.push_back({(int64_t{1} << 31) + begin, 7, 1});
       signatures.push_back(test::fold(accesses));
     }
   }
-  // Not in the order of the ranks, either.
+  // The order is not that of the ranks.
   for (std::size_t i = signatures.size(); i-- > 0;)
     locals.push_back({static_cast<uint32_t>(i / 2), &signatures[i]});
   const GlobalSignature job = merge(locals);
@@ -110,7 +110,7 @@ TEST(PatternStreams, ColumnsGiveTheirReadsAndWrites) {
   EXPECT_EQ(found[1].signature.parts.front().start_ns, unknown_time);
 }
 
-// Their accesses come as chance has it.
+// The accesses of the threads are interleaved at random.
 TEST(PatternStreams, ThreadsOfOneProcessAreTwoPatterns) {
   std::mt19937 random(1);
   Streams streams;
@@ -140,7 +140,7 @@ TEST(PatternStreams, ThreadsOfOneProcessAreTwoPatterns) {
   for (const GlobalPattern& pattern : job.patterns) EXPECT_EQ(space(pattern), "contiguous 1");
 }
 
-// Yin, figure 4: four processes, each strided, the job contiguous.
+// Yin, figure 4: each of four processes is strided, the job is contiguous.
 TEST(PatternGlobal, StridedLocallyContiguousGlobally) {
   const GlobalSignature job = merged(ranks_to(4), [](uint32_t rank) {
     return nest({{100, 4 * block}}, {rank * block, block, 0});
@@ -227,7 +227,7 @@ TEST(PatternGlobal, BytesOfTheJob) {
             "fixed stride 1");
 }
 
-// Every pattern of every rank is in one and only one global pattern, where that says it is.
+// Checks that every pattern of every rank is in exactly one global pattern, at the right place.
 void check(const GlobalSignature& job, const std::vector<uint32_t>& ranks,
            const std::function<AccessList(uint32_t)>& accesses) {
   std::map<uint32_t, std::multiset<std::pair<int64_t, int64_t>>> found;
@@ -296,7 +296,7 @@ TEST(PatternGlobal, ARankOutOfLineStandsAlone) {
   check(job, ranks_to(32), accesses);
 }
 
-// As a library of formats writes: no rule within a rank, but the same for all of them.
+// As a library of file formats writes: no rule within a rank, but the same accesses in all ranks.
 TEST(PatternGlobal, ARunWithoutARuleMayBeThatOfAllRanks) {
   const auto accesses = [](uint32_t rank) {
     std::mt19937_64 random(5);
@@ -370,7 +370,7 @@ TEST(PatternGlobal, ThreePlacesAreNoGrid) {
   check(job, ranks_to(3), accesses);
 }
 
-// Where nothing tells how far the next rank is.
+// Starts without a rule from rank to rank.
 int64_t irregular(uint32_t rank) {
   std::mt19937_64 random(rank + 1);
   return rank * int64_t{1'000'000'000} + static_cast<int64_t>(random() % 900'000'000);
@@ -393,7 +393,7 @@ TEST(PatternGlobal, RanksWithStartsOfTheirOwnAreOnePattern) {
                 "{write, <fixed stride, 1>, <repeated 50>, <medium, fixed>, <unknown>}}"}));
 }
 
-// Two ranks are in a line wherever they begin.
+// Any two ranks are in a line.
 TEST(PatternGlobal, TwoRanksOfManyShowNoRule) {
   const auto accesses = [](uint32_t rank) {
     return nest({{50, 1 << 20}}, {irregular(rank), 100 + rank / 2, 1});
@@ -412,7 +412,7 @@ TEST(PatternGlobal, TwoRanksOfManyShowNoRule) {
       << "all ranks of the job";
 }
 
-// A block of each rank's own size, somewhere, as a partition of a mesh has it.
+// Each rank's block has its own size and place, as in a partitioned mesh.
 TEST(PatternGlobal, OneBlockARankOfItsOwnSize) {
   int64_t end = 0;
   std::vector<Access> blocks;
@@ -433,7 +433,7 @@ TEST(PatternGlobal, OneBlockARankOfItsOwnSize) {
   EXPECT_EQ(job.covered, 0u) << "no rule tells where a block is";
 }
 
-// As a library of formats aligns: lines of seven ranks, then something in between.
+// As a library of file formats aligns: lines of seven ranks, with something between them.
 TEST(PatternGlobal, ManyRulesAreNone) {
   const auto accesses = [](uint32_t rank) {
     const int64_t begin = rank * int64_t{1000} + rank / 7 * (rank / 7) * 33;
@@ -467,7 +467,7 @@ TEST(PatternGlobal, SeveralLoopsARankAreAsManyLines) {
     EXPECT_NE(line.find("{write, <fixed stride, 1>, <repeated 20 to 39>"), std::string::npos);
 }
 
-// Damaged traces name any.
+// Damaged traces may name any rank.
 TEST(PatternGlobal, RanksMayBeAnyNumber) {
   const std::vector<uint32_t> ranks{0, 77, std::numeric_limits<uint32_t>::max()};
   const auto accesses = [](uint32_t rank) {

@@ -1,4 +1,4 @@
-// Programs of nested loops and the accesses that they make, to fold and to compare with.
+// Programs of nested loops and their accesses, for tests of folding.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ inline AccessList expanded(const Signature& signature, uint64_t index = 0) {
   return accesses;
 }
 
-// One level of a loop nest: how often, and how far it moves what is within.
+// A level of a loop nest: its count, and the step by which it moves everything within.
 struct Level {
   int64_t count;
   int64_t step;
@@ -52,8 +52,8 @@ inline AccessList nest(const std::vector<Level>& levels, Access access) {
   return accesses;
 }
 
-// Loop nests of any shape: bodies of several accesses and loops, steps of either sign or none, and
-// for each access its own; sizes that grow; offsets anywhere in 64 bits.
+// Random loop nests: bodies of several accesses and loops; steps of either sign or zero, different
+// for each access; growing sizes; offsets anywhere in 64 bits.
 class RandomProgram {
  public:
   explicit RandomProgram(uint64_t seed) : random_(seed) {}
@@ -70,7 +70,7 @@ class RandomProgram {
     return all;
   }
 
-  // A loop of loops, `depth` at most, each of which goes round `least_count` times or more.
+  // A loop of loops, at most `depth` levels, each with a count of at least `least_count`.
   Pattern loop(uint64_t depth, uint64_t least_count) { return loop(depth, least_count, 0); }
 
   // Independent of Walk: plain recursion.

@@ -1,4 +1,4 @@
-// What every replacement policy must do, and the order of each that is known.
+// What every replacement policy must do, and the order of evictions of each.
 #include "policy/policy.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace forebay {
 namespace {
 
-// Frames that `accept` accepts, all clean.
+// Candidates: the frames that `accept` accepts, all clean.
 template <typename Accept>
 class Those final : public Candidates {
  public:
@@ -32,7 +32,7 @@ const Those any_frame([](FrameIndex) { return true; });
 
 PageKey page(int64_t number) { return {1, number}; }
 
-// A policy on memory of its own.
+// A policy with memory of its own.
 struct Fixture {
   Fixture(const PolicySpec& policy_spec, uint32_t frame_count)
       : spec(policy_spec), frames(frame_count), state(spec.state_bytes(frames) / 8 + 2, guard) {
@@ -95,7 +95,7 @@ TEST_P(EveryPolicy, SkipsWhatCannotBeEvicted) {
   EXPECT_EQ(fixture.policy->victim(page(9), Those([](FrameIndex) { return false; })), no_frame);
 }
 
-// One access to a cache of the fixture's policy, as a driver makes it.
+// A cache with the fixture's policy. One access at a time, in the calls that a driver makes.
 class Cache {
  public:
   explicit Cache(Fixture& fixture) : fixture_(fixture), pages_(fixture.frames, -1) {}
@@ -131,11 +131,11 @@ class Cache {
     return static_cast<FrameIndex>(at - pages_.begin());
   }
   Fixture& fixture_;
-  std::vector<int64_t> pages_;  // of each frame, -1 for none
+  std::vector<int64_t> pages_;  // page in each frame; -1: none
 };
 
-// The state is all there is: a policy attached anew before every access, as by another process,
-// decides as the first one would have.
+// A policy decides by its state alone: one that is attached anew before every access, as by another
+// process, decides like the first.
 TEST_P(EveryPolicy, GoesOnFromItsStateAlone) {
   Fixture kept(GetParam(), 16);
   Fixture attached(GetParam(), 16);
@@ -173,7 +173,7 @@ TEST_P(EveryPolicy, KeepsALoopThatFits) {
   for (int64_t i = 0; i < 100; ++i) EXPECT_TRUE(cache.access(i % 10));
 }
 
-// Whoever maps an arena after a death makes the policy anew, whatever half-done state it finds.
+// A process that maps an arena after a death resets the policy, whatever state it finds.
 TEST_P(EveryPolicy, WorksAfterAResetOfWhateverWasThere) {
   std::mt19937_64 random(11);
   Fixture broken(GetParam(), 12);
@@ -188,7 +188,8 @@ TEST_P(EveryPolicy, WorksAfterAResetOfWhateverWasThere) {
   }
 }
 
-// A death may leave hash, free list and policy in any state; the frames' keys are the truth.
+// A death may leave the hash table, free list and policy in any state. The keys of the frames are
+// right.
 TEST_P(EveryPolicy, AShardIsRebuiltFromItsFrames) {
   constexpr uint32_t frames = 24;
   constexpr uint32_t buckets = 64;
@@ -223,7 +224,7 @@ TEST_P(EveryPolicy, AShardIsRebuiltFromItsFrames) {
     for (FrameIndex& head : table) head = static_cast<FrameIndex>(random());
     for (FrameSlot& slot : slots) slot.hash_next = static_cast<FrameIndex>(random());
     state.free_head = static_cast<FrameIndex>(random());
-    if (death % 3 == 0) {  // in the middle of an earlier rebuild
+    if (death % 3 == 0) {  // as if an earlier rebuild had been interrupted
       state.rebuilds |= 1;
       std::fill(table.begin(), table.end(), no_frame);
       for (const int64_t number : before) EXPECT_TRUE(shard.may_hold(page(number)));
@@ -238,8 +239,8 @@ TEST_P(EveryPolicy, AShardIsRebuiltFromItsFrames) {
   }
 }
 
-// Ghosts are bounded: a stream of pages that come once overruns nothing, and what was known of it
-// is forgotten in time.
+// The number of ghosts is limited: a stream of pages that come once overflows nothing, and older
+// ghosts are forgotten.
 TEST_P(EveryPolicy, ForgetsALongScan) {
   Fixture fixture(GetParam(), 20);
   Cache cache(fixture);
@@ -249,7 +250,7 @@ TEST_P(EveryPolicy, ForgetsALongScan) {
   for (int64_t i = 0; i < 20; ++i) EXPECT_TRUE(cache.access(i));
 }
 
-// A driver may ask for a victim and then do something else first.
+// A driver may ask for a victim, and then do something else first.
 TEST_P(EveryPolicy, BearsVictimsThatAreNotReplaced) {
   Fixture fixture(GetParam(), 16);
   Cache cache(fixture);
@@ -266,7 +267,7 @@ TEST_P(EveryPolicy, BearsVictimsThatAreNotReplaced) {
 }
 
 TEST(Fcf, PrefersWhatCommitsFastest) {
-  Fixture fixture(*find_policy("fcf"), 16);  // looks at four of them
+  Fixture fixture(*find_policy("fcf"), 16);  // compares four of them
   for (FrameIndex i = 0; i < 16; ++i) fixture.policy->insert(i, page(i));
   struct Costs final : Candidates {
     bool evictable(FrameIndex) const override { return true; }
@@ -278,7 +279,7 @@ TEST(Fcf, PrefersWhatCommitsFastest) {
   EXPECT_EQ(fixture.policy->victim(page(99), costs), 2u);
   costs.cost[3] = 0;
   EXPECT_EQ(fixture.policy->victim(page(99), costs), 3u);
-  costs.cost[4] = 0;  // was used after the four
+  costs.cost[4] = 0;  // was used more recently than the four
   fixture.policy->hit(3, page(3));
   costs.cost[2] = Candidates::requests_unit;
   EXPECT_EQ(fixture.policy->victim(page(99), costs), 4u);

@@ -1,5 +1,5 @@
-// Read-ahead on the access patterns of real programs: what is predicted is asked for later, nothing
-// is predicted twice, the window opens and closes.
+// Read-ahead for the access patterns of real programs: predicted bytes are requested later, none is
+// predicted twice, the window opens and closes.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t KiB = 1024;
 constexpr int64_t largest_window = 1024 * KiB;
 
-// Plays accesses and counts what a predictor was good for.
+// Makes accesses, and counts how many bytes a predictor fetched, and how many of them were used.
 class Play {
  public:
   explicit Play(const PredictorSpec& spec, int64_t join_bytes = 64 * KiB,
@@ -60,13 +60,13 @@ class Play {
 
   const std::unique_ptr<Predictor> predictor_;
   const int64_t window_;
-  std::map<int64_t, int64_t> pieces_;  // begin to end of what was fetched
+  std::map<int64_t, int64_t> pieces_;  // fetched pieces, begin to end
   int64_t accesses_ = 0;
   int64_t hits_ = 0;
   int64_t fetched_bytes_ = 0;
 };
 
-// What every predictor does.
+// What every predictor must do.
 class EachPredictor : public testing::TestWithParam<const PredictorSpec*> {};
 
 INSTANTIATE_TEST_SUITE_P(Table, EachPredictor, testing::ValuesIn([] {
@@ -109,7 +109,7 @@ TEST_P(EachPredictor, FetchesTheNextHalfBeforeTheWindowIsUsedUp) {
 }
 
 TEST_P(EachPredictor, CoversInterleavedRecordsByWholePages) {
-  Play play(*GetParam());  // one of four ranks that deal out 4 KiB records
+  Play play(*GetParam());  // one of four ranks that take 4 KiB records in turn
   for (int64_t i = 0; i < 1000; ++i) play.access({i * 16 * KiB + 4 * KiB, 4 * KiB});
   EXPECT_EQ(play.misses(), 3);
   EXPECT_GE(play.fetched_bytes(), 900 * 16 * KiB) << "holes are fetched with the records";
@@ -131,7 +131,7 @@ TEST_P(EachPredictor, ReadsBackward) {
   }
 }
 
-// Rows of a block of an array: `columns` records `inner` apart, rows `outer` apart.
+// Rows of a block of an array: `columns` records at steps of `inner`, rows at steps of `outer`.
 void read_rows(Play& play, int64_t begin, int64_t rows, int64_t columns, int64_t inner,
                int64_t outer) {
   for (int64_t row = 0; row < rows; ++row) {
@@ -211,7 +211,7 @@ TEST_P(EachPredictor, WithoutAWindowSaysNothing) {
   EXPECT_EQ(play.fetched_bytes(), 0);
 }
 
-// Whatever the offsets, nothing that lies in no file is fetched (and no sum overflows).
+// Whatever the offsets are, nothing outside of possible files is fetched (and no sum overflows).
 TEST_P(EachPredictor, StaysWithinWhatOffsetsCanSay) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
   for (const int64_t step : {-most / 3, most / 5, -(int64_t{1} << 40), int64_t{1} << 40}) {
@@ -226,8 +226,8 @@ TEST_P(EachPredictor, StaysWithinWhatOffsetsCanSay) {
   }
 }
 
-// Reads of the variables of a record, as PnetCDF makes them: unlike in place and size, of every
-// record the same.
+// Reads of the variables of a record, as PnetCDF makes them: unlike in place and size, the same in
+// every record.
 struct Variable {
   int64_t offset;  // in the record
   int64_t length;
@@ -270,7 +270,7 @@ TEST(SignaturePredictor, KnowsWhereTheNextRunBegins) {
 }
 
 TEST(SignaturePredictor, FollowsStepsOfAnyDepth) {
-  const auto read_array = [](Play& play) {  // a block of four dimensions, elements apart
+  const auto read_array = [](Play& play) {  // a block in four dimensions, with gaps
     for (int64_t a = 0; a < 6; ++a) {
       for (int64_t b = 0; b < 6; ++b) {
         for (int64_t c = 0; c < 6; ++c) {
@@ -305,7 +305,7 @@ TEST(SignaturePredictor, LeavesTheFieldWhenTheRuleFails) {
   EXPECT_TRUE(play.predictor().predicts());
 }
 
-// Contiguous reads of a few sizes that come in any order make accidental loops.
+// Contiguous reads of a few sizes in random order contain loops by chance.
 TEST(SignaturePredictor, DoesNotDisturbARunThatIsContiguous) {
   for (const int sizes : {2, 3}) {
     Play signature(*find_predictor("signature"));
@@ -323,7 +323,8 @@ TEST(SignaturePredictor, DoesNotDisturbARunThatIsContiguous) {
   }
 }
 
-// The same bytes in every pass, none to be had from elsewhere: bounded, though it is endless.
+// The same bytes in every pass take nothing of the window: the prediction must be bounded, although
+// the loop is endless.
 TEST(SignaturePredictor, ComesToAnEndOnTheSameBytes) {
   Play play(*find_predictor("signature"));
   for (int i = 0; i < 10000; ++i) {

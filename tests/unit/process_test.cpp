@@ -1,4 +1,4 @@
-// A process's number, asked of the system once and in each fork's child anew.
+// The number of a process: requested from the system once, and again in each forked child.
 #include "runtime/process.h"
 
 #include <gtest/gtest.h>

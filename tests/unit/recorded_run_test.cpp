@@ -7,7 +7,7 @@
 namespace forebay::runtime {
 namespace {
 
-// A run of which no trace file is left.
+// A run without a trace file.
 RecordedRun nothing() {
   return RecordedRun(std::make_shared<const TraceReader>(std::vector<std::string>{}));
 }

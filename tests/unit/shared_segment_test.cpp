@@ -1,4 +1,4 @@
-// Segments whose creators die in the midst of creating them.
+// Segments whose creators die while they create them.
 #include "runtime/shared_segment.h"
 
 #include <fcntl.h>
@@ -114,7 +114,7 @@ TEST_F(SharedSegmentTest, OneThatIsBeingMadeIsWaitedFor) {
   joiner.join();
   ASSERT_NE(segment, nullptr);
   EXPECT_EQ(segment->base()[0], std::byte{42});
-  EXPECT_TRUE(segment->watch());  // its creator has let go of it
+  EXPECT_TRUE(segment->watch());  // the creator no longer holds it
   int ended = 0;
   ASSERT_EQ(waitpid(creator, &ended, 0), creator);
   EXPECT_EQ(ended, 0);

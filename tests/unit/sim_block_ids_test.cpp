@@ -7,7 +7,7 @@
 namespace forebay::sim {
 namespace {
 
-// More than are handed on at a time: 0, 1, ... 9,999, and the same again.
+// More ids than are handed on at a time: 0, 1, ... 9,999, and the same again.
 std::vector<uint64_t> twice() {
   std::vector<uint64_t> ids(20'000);
   std::iota(ids.begin(), ids.begin() + 10'000, 0);

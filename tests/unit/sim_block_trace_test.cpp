@@ -1,4 +1,4 @@
-// Block traces: what is read of sound ones, what is said of others, and that no bytes do harm.
+// Block traces: valid ones are read, errors of others are named, and no bytes do harm.
 #include <gtest/gtest.h>
 #include <zstd.h>
 
@@ -105,6 +105,25 @@ TEST(BlockTraces, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_EQ(complaint(BlockFormat::oracle_general, records),
             "byte 48: time 2 lies before the 9 of the record before; is it oracleGeneral, in "
             "order?");
+}
+
+TEST(BlockTraces, ATraceThatHasEndedOrIsWrongTakesNoMoreBytes) {
+  BlockReader ended(BlockFormat::text, plenty);
+  EXPECT_EQ(ended.feed("7\n"), "");
+  EXPECT_EQ(ended.finish(), "");
+  EXPECT_EQ(ended.feed("8\n"), "the trace has ended");
+  EXPECT_EQ(ended.finish(), "the trace has ended");
+  EXPECT_EQ(ended.trace().keys.size(), 1U);
+  BlockReader wrong(BlockFormat::text, plenty);
+  EXPECT_EQ(wrong.feed("7\nx\n"), "line 2: 'x' is no block number");
+  EXPECT_EQ(wrong.feed("8\n"), "the trace has ended");
+  EXPECT_EQ(wrong.finish(), "the trace has ended");
+}
+
+TEST(BlockTraces, FormatsHaveNames) {
+  EXPECT_EQ(find_block_format("text"), BlockFormat::text);
+  EXPECT_EQ(find_block_format("oracleGeneral"), BlockFormat::oracle_general);
+  EXPECT_EQ(find_block_format("csv"), std::nullopt);
 }
 
 TEST(BlockTraces, MemoryIsBounded) {

@@ -17,7 +17,7 @@ struct Row {
   bool collective = false;
 };
 
-// One row as columns.
+// One row, as columns.
 struct Columns {
   explicit Columns(const Row& row)
       : process{row.process},
@@ -49,7 +49,7 @@ struct Columns {
 std::vector<trace::Open> opens() {
   std::vector<trace::Open> all(3);
   for (uint32_t i = 0; i < 3; ++i) all[i].process = i % 2;
-  all[0].ranks = all[1].ranks = 2;  // one file that two processes open together
+  all[0].ranks = all[1].ranks = 2;  // two processes open one file together
   all[2].ranks = 1;
   all[2].file = 1;
   return all;

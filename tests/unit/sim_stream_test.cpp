@@ -1,4 +1,4 @@
-// What several caches are shown, and samples of it, against the block cache.
+// Streams for several caches, and samples of them, compared with the block cache.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,6 +53,32 @@ TEST(Stream, EachCacheIsSimulatedByItself) {
     best += min_hits(each[c], std::span(frames).subspan(c, 1)).front();
   EXPECT_EQ(simulate_min(stream, frames, progress).hits, best);
   EXPECT_EQ(progress.done, 16'000U);
+}
+
+TEST(Stream, AccessesAndWhatWentPastACacheAreKept) {
+  Shown shown;
+  shown.keys = random_touches(1, 100, 20);
+  shown.ends = {60, 100};
+  shown.accesses = {50, 30};
+  shown.past_accesses = 4;
+  shown.past_bytes = 12'345;
+  const Stream stream(std::move(shown));
+  EXPECT_EQ(stream.accesses(), (std::vector<uint64_t>{50, 30}));
+  EXPECT_EQ(stream.past_accesses(), 4U);
+  EXPECT_EQ(stream.past_bytes(), 12'345U);
+  const Stream sample = stream.sampled(0, uint64_t{1} << 31);
+  EXPECT_TRUE(sample.accesses().empty());
+  EXPECT_EQ(sample.past_accesses(), 0U);
+  EXPECT_EQ(sample.past_bytes(), 0U);
+}
+
+TEST(Stream, KeysAloneAreTouchesOfOneCache) {
+  const Stream stream(std::vector<PageKey>{{1, 7}, {1, 8}, {1, 7}});
+  ASSERT_EQ(stream.caches(), 1U);
+  EXPECT_EQ(stream.touches(), 3U);
+  EXPECT_EQ(stream.pages(), 2U);
+  EXPECT_EQ(stream.accesses(), (std::vector<uint64_t>{3}));
+  EXPECT_EQ(Stream(std::vector<PageKey>{}).caches(), 1U);
 }
 
 TEST(Stream, ASampleHasAllTouchesOfItsPagesAndTogetherTheyAreTheWhole) {

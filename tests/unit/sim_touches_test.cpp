@@ -1,5 +1,5 @@
-// Accesses as touches of pages: small jobs with answers found by hand, and random ones against a
-// byte by byte account.
+// Accesses as touches of pages: small jobs with answers computed by hand, and random jobs against a
+// count byte by byte.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t plenty = 1 << 20;
 constexpr int64_t page = 10;
 
-using Pages = std::vector<std::pair<uint64_t, int64_t>>;  // file, from 0, and page
+using Pages = std::vector<std::pair<uint64_t, int64_t>>;  // file, counted from 0, and page
 
 Pages pages_of(const std::vector<PageKey>& keys) {
   Pages pages;
@@ -55,7 +55,7 @@ DataAccess contiguous(uint32_t process, int64_t offset, int64_t end, int64_t at 
   return access;
 }
 
-// Of view 0 of the log.
+// An access through view 0 of the log.
 DataAccess in_view(const Tiling& tiling, uint32_t process, int64_t position, int64_t bytes) {
   DataAccess access = contiguous(process, 0, 0);
   access.view = 0;
@@ -82,15 +82,15 @@ TEST(SimTouches, AccessesTouchTheirPagesInTheOrderOfTheirStarts) {
 TEST(SimTouches, ConsecutiveAccessesOfAHandleToAPageCountOnce) {
   AccessLog log(plenty);
   log.add(contiguous(0, 0, 5, 0));
-  log.add(contiguous(0, 5, 12, 1));   // goes on on page 0
+  log.add(contiguous(0, 5, 12, 1));   // continues on page 0
   log.add(contiguous(1, 15, 16, 2));  // another process
   log.add(contiguous(0, 13, 14, 3));  // still on page 1, for process 0
-  log.add(contiguous(0, 0, 1, 4));    // back
+  log.add(contiguous(0, 0, 1, 4));    // back on page 0
   EXPECT_EQ(original(log), (Pages{{0, 0}, {0, 1}, {0, 1}, {0, 0}}));
 }
 
 TEST(SimTouches, NothingBetweenTheExtentsOfAnAccessIsTouched) {
-  // 2 bytes of every 5, 20 bytes apart after the third: pages 0, 1, then 3.
+  // 2 bytes of every 5, three times in 30 bytes: pages 0, 1, then 3.
   const Tiling tiling{Layout::repeat(3, 5, Layout::block(2)), 3, 30};
   AccessLog log(plenty);
   log.set_views({tiling});
@@ -99,7 +99,7 @@ TEST(SimTouches, NothingBetweenTheExtentsOfAnAccessIsTouched) {
 }
 
 TEST(SimTouches, ManyExtentsOnAPageAreSkippedWithoutLosingOne) {
-  const Tiling tiling{Layout::block(1), 0, 3};  // each third byte
+  const Tiling tiling{Layout::block(1), 0, 3};  // every third byte
   AccessLog log(plenty);
   log.set_views({tiling});
   log.add(in_view(tiling, 0, 1, 1000));  // from byte 3 to byte 3000
@@ -111,7 +111,7 @@ TEST(SimTouches, ManyExtentsOnAPageAreSkippedWithoutLosingOne) {
 TEST(SimTouches, LongPiecesGoPastTheCache) {
   AccessLog log(plenty);
   log.add(contiguous(0, 0, 30, 1));    // 3 pages
-  log.add(contiguous(0, 30, 61, 2));   // past, and page 2 stays the last
+  log.add(contiguous(0, 30, 61, 2));   // past the cache; page 2 stays the last one
   log.add(contiguous(0, 20, 30, 3));   // page 2 again
   log.add(contiguous(0, 95, 100, 4));  // page 9
   Shown shown;
@@ -121,7 +121,7 @@ TEST(SimTouches, LongPiecesGoPastTheCache) {
   EXPECT_EQ(shown.past_accesses, 1U);
   EXPECT_EQ(shown.past_bytes, 31U);
   EXPECT_EQ(shown.accesses, (std::vector<uint64_t>{4}));
-  // What stays on the page of the access before is served there.
+  // A piece on the page of the touch before is served there.
   ASSERT_TRUE(original_touches(log, 1000, {{}, {30}}, plenty, shown, progress));
   EXPECT_EQ(pages_of(shown.keys), (Pages{{0, 0}}));
   EXPECT_EQ(shown.past_bytes, 61U);
@@ -135,7 +135,7 @@ TEST(SimTouches, PiecesOfAViewGoPastTheCacheOneByOne) {
   Shown shown;
   Progress progress;
   ASSERT_TRUE(original_touches(log, 1000, {{}, {8}}, plenty, shown, progress));
-  // Only the first piece is short before the page is met: what follows stays on it.
+  // Only the first piece is short; the following ones stay on its page.
   EXPECT_EQ(pages_of(shown.keys), (Pages{{0, 0}}));
   EXPECT_EQ(shown.past_bytes, 0U);
   ASSERT_TRUE(original_touches(log, page, {{}, {8}}, plenty, shown, progress));
@@ -185,7 +185,8 @@ TEST(SimTouches, MoreTouchesThanAllowedAreRefusedBeforeTheyAreMade) {
   constexpr int64_t never = Caches::never;
   EXPECT_FALSE(original_touches(log, 1, {}, 1000, shown, progress));
   EXPECT_FALSE(aggregated_touches(log, 1, never, {}, 1000, shown, progress));
-  EXPECT_FALSE(aggregated_touches(log, 1 << 30, never, {1, 1}, 1000, shown, progress));  // rounds
+  // Rounds are limited, too.
+  EXPECT_FALSE(aggregated_touches(log, 1 << 30, never, {1, 1}, 1000, shown, progress));
   AccessLog full(1);
   EXPECT_TRUE(full.add(contiguous(0, 0, 1)));
   EXPECT_FALSE(full.add(contiguous(0, 0, 1)));
@@ -205,9 +206,9 @@ TEST(SimAggregation, ACollectiveCallIsUnitedAndDividedEvenly) {
   log.set_group_ranks({2});
   log.add(collective(contiguous(0, 0, 30, 0)));
   log.add(collective(contiguous(1, 20, 60, 5)));
-  // Bytes 0 to 59 by two aggregators, 30 each; the overlap once.
+  // Bytes 0 to 59 by two aggregators, 30 each. The overlap counts once.
   EXPECT_EQ(aggregated(log, {2, 100}), (Pages{{0, 0}, {0, 1}, {0, 2}, {0, 3}, {0, 4}, {0, 5}}));
-  // In rounds of 10: both aggregators' first pages, then their second ones ...
+  // In rounds of 10: the first pages of both aggregators, then the second pages ...
   EXPECT_EQ(aggregated(log, {2, 10}), (Pages{{0, 0}, {0, 3}, {0, 1}, {0, 4}, {0, 2}, {0, 5}}));
 }
 
@@ -216,11 +217,11 @@ TEST(SimAggregation, HolesWithinARoundAreTouchedAndEmptyRoundsAreNot) {
   log.set_group_ranks({2});
   log.add(collective(contiguous(0, 5, 10, 0)));
   log.add(collective(contiguous(1, 35, 40, 0)));
-  // One round holds all: the hole, too.
+  // One round contains everything, the hole included.
   EXPECT_EQ(aggregated(log, {1, 100}), (Pages{{0, 0}, {0, 1}, {0, 2}, {0, 3}}));
   // Rounds of 20 from byte 5: the first has bytes 5 to 9, the second bytes 35 to 39.
   EXPECT_EQ(aggregated(log, {1, 20}), (Pages{{0, 0}, {0, 3}}));
-  // Original: no hole.
+  // The original accesses do not touch the hole.
   EXPECT_EQ(original(log), (Pages{{0, 0}, {0, 3}}));
 }
 
@@ -251,7 +252,7 @@ TEST(SimAggregation, CallsAreMatchedByTheirNumberAndRoutine) {
   EXPECT_EQ(aggregated(log, {1, 100}), (Pages{{0, 0}, {0, 1}, {0, 2}, {0, 3}}));
   const Requests requests = requests_of(log, 0);
   ASSERT_EQ(requests.list.size(), 2U);
-  EXPECT_EQ(requests.list[0].time_ns, 2);  // when its last process came
+  EXPECT_EQ(requests.list[0].time_ns, 2);  // when its last process began
   EXPECT_EQ(requests.list[1].time_ns, 3);
 
   AccessLog other(plenty);
@@ -285,8 +286,8 @@ TEST(SimAggregation, WithoutMarksAWindowUnitesEachProcessOnce) {
   AccessLog log(plenty);
   log.add(contiguous(0, 0, 10, 0));
   log.add(contiguous(1, 30, 40, 4));
-  log.add(contiguous(0, 10, 20, 5));   // process 0 again: another call
-  log.add(contiguous(1, 20, 30, 50));  // too late for it
+  log.add(contiguous(0, 10, 20, 5));   // process 0 again: a new call
+  log.add(contiguous(1, 20, 30, 50));  // too late for the new call
   EXPECT_EQ(aggregated(log, {1, 100, 10}), (Pages{{0, 0}, {0, 1}, {0, 2}, {0, 3}, {0, 1}, {0, 2}}));
   EXPECT_EQ(requests_of(log, 10).list.size(), 3U);
   EXPECT_EQ(requests_of(log, 100).list.size(), 2U);
@@ -321,7 +322,7 @@ TEST(SimAggregation, OpensThatProcessesMadeTogetherAreFound) {
   EXPECT_EQ(std::set(groups.begin(), groups.end()).size(), 5U);
 }
 
-// As the header of aggregation.h says it, a byte at a time. One file.
+// The rules of aggregation.h, applied byte by byte to one file.
 Pages byte_by_byte(const std::vector<std::set<int64_t>>& calls, const Aggregation& aggregation,
                    uint32_t ranks) {
   Pages pages;

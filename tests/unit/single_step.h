@@ -1,5 +1,5 @@
-// Stops at every instruction of a piece of code, by the processor's single-step trap. Defines
-// FOREBAY_SINGLE_STEP where there is one and no sanitizer's instructions are in between.
+// Stops after every instruction of a piece of code, by the processor's single-step trap. Defines
+// FOREBAY_SINGLE_STEP if there is such a trap, and no sanitizer adds instructions.
 #pragma once
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -23,8 +23,8 @@ inline void on_trap(int, siginfo_t*, void* context) {
   flags &= ~static_cast<greg_t>(trap_flag);
 }
 
-// Runs `work` and calls `after_each` after each of its instructions until that returns false; it
-// runs in a signal handler and so must not allocate where `work` does.
+// Runs `work`, and calls `after_each` after each of its instructions until that returns false.
+// `after_each` runs in a signal handler, so it must not allocate where `work` does.
 inline void single_step(const std::function<void()>& work,
                         const std::function<bool()>& after_each) {
   struct sigaction action {};

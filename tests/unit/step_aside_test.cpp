@@ -1,6 +1,6 @@
-// Stepping aside on whole workloads: it must happen where storage is as fast as memory, and must
-// not where each request is dear. The storages here differ by orders of magnitude, so that the
-// verdicts do not depend on how busy the machine is.
+// Stepping aside in whole workloads: it must happen if storage is as fast as memory, and must not
+// if requests are expensive. The storages here differ by orders of magnitude, so the outcome does
+// not depend on the machine's load.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,7 +14,8 @@
 namespace forebay::runtime {
 namespace {
 
-// Takes every byte in no time, or `request_delay` after it was asked; keeps only the size.
+// A storage that takes all bytes at once, or `request_delay` after the request. Keeps only the
+// size.
 class TimedStorage final : public Storage {
  public:
   explicit TimedStorage(std::chrono::microseconds request_delay) : delay_(request_delay) {}
@@ -71,7 +72,8 @@ class StepAside : public ::testing::Test {
     return file;
   }
 
-  // Writes `calls` records of `bytes` bytes, each behind the last; how many went past the cache.
+  // Writes `calls` records of `bytes` bytes, one after the other. Returns how many went past the
+  // cache.
   static int64_t write_records(CachedFile& file, int64_t calls, int64_t bytes) {
     const std::vector<std::byte> record(static_cast<std::size_t>(bytes), std::byte{7});
     for (int64_t i = 0; i < calls; ++i) {
@@ -99,7 +101,7 @@ TEST_F(StepAside, SmallWritesStayWhereRequestsAreDear) {
 TEST_F(StepAside, AVerdictIsTriedAgain) {
   auto file = open(std::chrono::microseconds(0));
   const int64_t aside = write_records(*file, 6000, 256 << 10);
-  // The first verdict holds for 1,024 calls; then the cache is tried before it falls again.
+  // The first decision lasts for 1,024 calls; then the cache is tried before the next decision.
   EXPECT_GT(aside, 1024);
   EXPECT_LT(aside, 6000 - 50);
   EXPECT_TRUE(file->close(false).ok());

@@ -1,4 +1,4 @@
-// Storage "posix" when system calls fail, are interrupted or do less than they were asked for.
+// Storage "posix" when system calls fail, are interrupted, or transfer less than requested.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -93,8 +93,8 @@ TEST_F(PosixStorage, SaysWhereAReadFailed) {
   EXPECT_EQ(bytes, "0123");
 }
 
-// Every call is made to fail in turn until none fails any more. Each failure surfaces, and the
-// other requests of the list reach the file.
+// Each call fails in turn, until none fails any more. Each failure is reported, and the other
+// requests of the list reach the file.
 TEST_F(PosixStorage, EveryFailedWriteSurfacesAndSparesTheOthers) {
   for (const int64_t length : {int64_t{100}, int64_t{256 << 10}}) {
     for (int64_t nth = 1;; ++nth) {
@@ -167,7 +167,7 @@ TEST_F(PosixStorage, FailuresToOpenAndToAskTheSizeSurface) {
   EXPECT_EQ(storage_->size(&size).code, Code::io);
 }
 
-// Only open_posix's own descriptor may be closed, and it is not inherited by children.
+// Only the descriptor of open_posix is closed, and children do not inherit it.
 TEST_F(PosixStorage, ClosesItsDescriptorAndDoesNotPassItOn) {
   class Watch final : public SystemCalls {
    public:
@@ -186,7 +186,7 @@ TEST_F(PosixStorage, ClosesItsDescriptorAndDoesNotPassItOn) {
   EXPECT_EQ(watch.descriptor, -1);
 }
 
-// A file system that takes its time, as one beyond a network does.
+// A slow file system, like one across a network.
 class SlowCalls : public SystemCalls {
  public:
   ssize_t preadv(int descriptor, const iovec* segments, int count, int64_t offset) override {

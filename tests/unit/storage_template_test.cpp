@@ -1,4 +1,4 @@
-// The storage template of docs/adding-a-variant.md works as it stands.
+// The storage template of docs/adding-a-variant.md works unchanged.
 #include "templates/storage_template.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What every storage must do that opens files by path.
+// What every storage that opens files by path must do.
 #include "storage/storage.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using test::TemporaryFile;
 
-// A request with memory of its own, cut into segments.
+// A request with memory of its own, in segments.
 class Buffer {
  public:
   Buffer(int64_t offset, const std::string& bytes, int64_t segment_bytes = INT64_MAX)
@@ -32,7 +32,7 @@ class Buffer {
   static Buffer room(int64_t offset, int64_t bytes) {
     return {offset, std::string(static_cast<std::size_t>(bytes), '?')};
   }
-  // As many segments as pieces, in an order of memory in which no two touch.
+  // Reverses the segments, so that no two are adjacent in memory in their order.
   void shuffle() { std::reverse(segments_.begin(), segments_.end()); }
 
   Request request() const { return {offset_, segments_}; }
@@ -41,7 +41,7 @@ class Buffer {
 
  private:
   int64_t offset_;
-  std::vector<char> bytes_;  // stays in place when the buffer is moved
+  std::vector<char> bytes_;  // keeps its address when the buffer is moved
   std::vector<Segment> segments_;
 };
 

@@ -1,4 +1,4 @@
-// Helper threads: every part once, from several threads, with signals blocked, and after a fork.
+// Helper threads: each part runs once; several callers; blocked signals; after a fork.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -37,7 +37,7 @@ TEST(Workers, ServeSeveralCallers) {
 
 TEST(Workers, RunPartsAtOnceWithSignalsBlocked) {
   Workers workers(3);
-  std::barrier all_at_once(4);  // returns only if four threads are here together
+  std::barrier all_at_once(4);  // completes only if four threads are here at the same time
   std::mutex mutex;
   std::set<std::thread::id> threads;
   int open_to_signals = 0;

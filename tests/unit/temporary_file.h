@@ -1,4 +1,4 @@
-// A file of its own for a test, removed with it.
+// A file for one test, removed with its object.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Time stamps in ticks are told the time of the clock, to a few microseconds, and none backwards.
+// Time stamps in ticks become times of the clock, right to a few microseconds, and never run
+// backwards.
 #include "runtime/tick_clock.h"
 
 #include <gtest/gtest.h>
@@ -16,12 +17,13 @@ int64_t ticks_at(int64_t ns) { return static_cast<int64_t>(static_cast<double>(n
 TEST(TickClock, TwoMomentsCloseTogetherTellNoRate) {
   TickClock clock({ticks_at(0), 0}, {ticks_at(100'000), 100'000});
   (void)clock.ns(ticks_at(64'999'900));
-  clock.calibrate({ticks_at(65'000'000), 65'000'050});  // read late by 50 ns of the 100 since
+  // Read 50 ns late, of the 100 since the last stamp.
+  clock.calibrate({ticks_at(65'000'000), 65'000'050});
   EXPECT_NEAR(clock.ns(ticks_at(74'000'000)), 74'000'000, 2'000);
 }
 
 TEST(TickClock, StampsAreToldTheTimeAndNoneBackwards) {
-  constexpr int64_t noise_ns = 50;  // of a reading
+  constexpr int64_t noise_ns = 50;  // of each reading of the clock
   for (unsigned seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);
     const auto draw = [&](int64_t from, int64_t to) {
@@ -38,7 +40,7 @@ TEST(TickClock, StampsAreToldTheTimeAndNoneBackwards) {
       if (draw(0, 3) == 0) clock.calibrate(read(now));
       const int64_t told = clock.ns(ticks_at(now));
       ASSERT_GE(told, last) << "seed " << seed << ", step " << step;
-      // A thousandth is how far the first two readings may be off.
+      // The first two readings may be wrong by a thousandth.
       ASSERT_LT(std::abs(told - now), 30'000) << "seed " << seed << ", step " << step;
       last = told;
     }

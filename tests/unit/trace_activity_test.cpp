@@ -1,4 +1,4 @@
-// Stretches of activity with known answers, and of parts put together in any way.
+// Stretches of activity with known answers, also from parts merged in any order.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -48,7 +48,7 @@ TEST(TraceActivity, OnlyReadsAndWritesOfFilesCount) {
 TEST(TraceActivity, APausePartsStretches) {
   constexpr int64_t ms = 1'000'000;
   Activity activity;
-  // In no order: two bursts of writes, one read that lasts from the first to the second.
+  // In no order: two bursts of writes, and one read that lasts from the first burst to the second.
   for (int64_t i = 9; i >= 0; --i) {
     activity.add(0, true, 500 * ms + i * ms, 500 * ms + i * ms + 100, 10);
     activity.add(0, true, i * ms, i * ms + 100, 10);
@@ -69,7 +69,7 @@ TEST(TraceActivity, ExtremeTimesFit) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
   Activity activity;
   activity.add(0, true, least, least, 1);
-  activity.add(0, true, most, least, 1);  // a clock that ran backwards
+  activity.add(0, true, most, least, 1);  // a clock ran backwards
   activity.add(0, true, -5, most, 1);
   EXPECT_EQ(rows(activity, 0).front(), std::make_tuple(0, true, least, least, 1, 1));
 }

@@ -1,4 +1,5 @@
-// Blocks of accesses: what goes in comes out; what is damaged is refused; how small they are.
+// Blocks of accesses: decoding returns what was encoded; damaged blocks are refused; blocks are
+// small.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +32,7 @@ Bytes encoded(const std::vector<Access>& accesses, Times times = Times::exact) {
   return bytes;
 }
 
-// A call every microsecond or so, a third of which it takes: times scatter as they do in programs.
+// Times of a call about every microsecond that takes a third of it. They scatter as in programs.
 class Clock {
  public:
   explicit Clock(uint64_t seed) : random_(seed) {}

@@ -1,5 +1,5 @@
-// Conflicts of small jobs with known answers, and of random ones against every pair of accesses and
-// every path by which one comes before another.
+// Conflicts of small jobs with known answers, and of random jobs against every pair of accesses and
+// every path that orders them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr uint64_t plenty = 1 << 20;
 
-// A job as it is told of, each thread's actions in their order. Each process has one open of the
-// file, of its own number.
+// Describes a job, each thread's actions in their order. Each process has its own open of the file,
+// with its own number.
 struct Job {
   Order order;
   ConflictFinder finder{plenty};
@@ -81,8 +81,8 @@ TEST(TraceConflicts, DisjointAccessesAndReadsHaveNone) {
   EXPECT_EQ(job.finish().counts, (std::array<uint64_t, separations>{}));
 }
 
-// What keeps a write of process 0 and a later read of process 1 apart; `between` tells of both what
-// they do meanwhile.
+// The separation of a write of process 0 and a later read of process 1. `between` adds what both
+// processes do between these.
 template <typename Between>
 Separation separation(Between between) {
   Job job;
@@ -102,12 +102,12 @@ TEST(TraceConflicts, TimesOrderNothing) {
   EXPECT_EQ(separation([](Job&) {}), Separation::chance);
   EXPECT_EQ(separation([](Job& j) { j.sync(0, 10), j.sync(1, 500); }), Separation::chance);
   EXPECT_EQ(separation([](Job& j) { j.close(0, 10), j.open(1, 500); }), Separation::chance);
-  // Of different collectives, and of one that only one of them takes part in.
+  // Different collectives, and a collective that only one of them takes part in.
   EXPECT_EQ(separation([](Job& j) { j.exchange(0, 7, 10), j.exchange(1, 8, 500); }),
             Separation::chance);
   EXPECT_EQ(separation([](Job& j) { j.exchange(0, 7, 10), j.exchange(2, 7, 10); }),
             Separation::chance);
-  // Both acquire, both release, or the wrong one does.
+  // Both acquire, both release, or the wrong one releases.
   EXPECT_EQ(separation([](Job& j) { j.acquire(0, 7, 10), j.acquire(1, 7, 10); }),
             Separation::chance);
   EXPECT_EQ(separation([](Job& j) { j.release(0, 7, 10), j.release(1, 7, 10); }),
@@ -121,13 +121,13 @@ TEST(TraceConflicts, CollectivesOrder) {
             Separation::order);
   EXPECT_EQ(separation([](Job& j) { j.release(0, 7, 10), j.acquire(1, 7, 10); }),
             Separation::order);
-  // By way of a third: first this pair, then that.
+  // Through a third process: first one pair meets, then the other.
   EXPECT_EQ(separation([](Job& j) {
               j.exchange(0, 7, 10), j.exchange(2, 7, 10), j.exchange(2, 8, 20),
                   j.exchange(1, 8, 20);
             }),
             Separation::order);
-  // The other way round it does not lead from the one to the other.
+  // In the opposite order, nothing leads from the first process to the last.
   EXPECT_EQ(separation([](Job& j) {
               j.exchange(2, 8, 10), j.exchange(2, 7, 20), j.exchange(1, 8, 10),
                   j.exchange(0, 7, 20);
@@ -143,7 +143,7 @@ TEST(TraceConflicts, SyncsHandOverInTheOrderThatCollectivesMake) {
               j.sync(0, 10), j.sync(1, 10), barrier(j, 1), j.sync(0, 30), j.sync(1, 30);
             }),
             Separation::synced);
-  // Only one sync each, on one side of the barrier.
+  // Only one sync each, both on the same side of the barrier.
   EXPECT_EQ(separation([&](Job& j) { j.sync(0, 10), j.sync(1, 10), barrier(j, 1); }),
             Separation::order);
   EXPECT_EQ(separation([&](Job& j) { barrier(j, 1), j.sync(0, 30), j.sync(1, 30); }),
@@ -156,7 +156,7 @@ TEST(TraceConflicts, SyncsHandOverInTheOrderThatCollectivesMake) {
             Separation::reopened);
   EXPECT_EQ(separation([&](Job& j) { j.open(1, 10), barrier(j, 1), j.close(0, 30); }),
             Separation::order);
-  // A sync of another open of the file hands over nothing of this one.
+  // A sync of another open of the file does not hand over writes of this one.
   EXPECT_EQ(separation([&](Job& j) {
               FileMoment other = j.moment(0, 10);
               other.open = 7;
@@ -167,7 +167,7 @@ TEST(TraceConflicts, SyncsHandOverInTheOrderThatCollectivesMake) {
 
 TEST(TraceConflicts, OrderHoldsWhateverTheClocksSay) {
   Job job;
-  job.write(0, 0, 100, 5000);  // its clock is ahead
+  job.write(0, 0, 100, 5000);  // the clock of its process is ahead
   job.exchange(0, 7, 5010);
   job.exchange(1, 7, 20);
   job.read(1, 0, 100, 30);
@@ -185,7 +185,8 @@ TEST(TraceConflicts, ThreadsOfAProcessAreNotOrdered) {
   EXPECT_EQ(count(job.finish(), Separation::chance), 1u);
 }
 
-// Another thread of its process has overwritten it, and that write is ordered; this one is not.
+// Another thread of the process has overwritten the bytes, and that write is ordered; the first
+// write is not.
 TEST(TraceConflicts, AWriteIsNotForgottenForThatOfAnotherThread) {
   Job job;
   job.write(0, 0, 100, 0, /*thread=*/1);
@@ -230,7 +231,7 @@ TEST(TraceConflicts, AReadBeforeAWriteMustBeOrdered) {
   job.write(1, 0, 10, 20);  // the bytes were read before
   EXPECT_EQ(job.finish().counts, (std::array<uint64_t, separations>{}));
 
-  // All readers but one are ordered before it.
+  // All readers except one are ordered before the write.
   Job other;
   for (uint32_t process = 1; process < 5; ++process) other.read(process, 0, 10, process);
   for (const uint32_t process : {0, 1, 2, 4}) other.exchange(process, 7, 50);
@@ -241,7 +242,7 @@ TEST(TraceConflicts, AReadBeforeAWriteMustBeOrdered) {
   EXPECT_EQ(found.examples[0].first.process, 3u);
 }
 
-// Processes whose traces contradict each other know the less, and end.
+// For processes whose traces contradict each other less order is known, but the search ends.
 TEST(TraceConflicts, ThreadsThatWaitForEachOtherEnd) {
   Job job;
   job.write(0, 0, 100, 0);
@@ -256,7 +257,7 @@ TEST(TraceConflicts, AccessesThatOverlapInTimeAreNotApart) {
   Job job;
   job.read(1, 0, 10, 0);
   job.write(0, 5, 20, 3);
-  job.write(2, 15, 30, 8);  // begins as the one before ends
+  job.write(2, 15, 30, 8);  // begins when the one before ends
   const Conflicts found = job.finish();
   EXPECT_EQ(count(found, Separation::none), 1u);
   EXPECT_EQ(count(found, Separation::chance), 1u);
@@ -267,7 +268,7 @@ TEST(TraceConflicts, OnlyTheLastWriteOfAByteCounts) {
   Job job;
   job.write(0, 0, 10, 0);
   job.write(1, 0, 10, 10);
-  job.read(1, 0, 10, 20);  // what it wrote itself
+  job.read(1, 0, 10, 20);  // reads its own bytes
   EXPECT_EQ(count(job.finish(), Separation::chance), 1u);
 }
 
@@ -310,7 +311,8 @@ TEST(TraceConflicts, PartsPutTogetherAreTheWhole) {
         FileAccess of_part = part.access_of(process, true, offset, end, 10 * i);
         FileAccess of_whole = whole.access_of(process, true, offset, end, 10 * i);
         bool in_part = true, in_whole = true;
-        for (int64_t run = 1 + below(3); run > 0; --run) {  // as who tells of them does
+        // Adds the runs of an access like a caller does.
+        for (int64_t run = 1 + below(3); run > 0; --run) {
           in_part = in_part && part.finder.access(of_part);
           in_whole = in_whole && whole.finder.access(of_whole);
           of_part.continued = of_whole.continued = true;
@@ -342,8 +344,8 @@ TEST(TraceConflicts, PartsPutTogetherAreTheWhole) {
 }
 
 // A random program: threads of processes that access a file, sync, close, open and meet in
-// collectives, in an execution whose times by the processes' clocks may say anything. It is told to
-// a Job, and judged by every path from one action to another.
+// collectives. The times of its execution, by the processes' clocks, may be anything. It is added
+// to a Job, and judged by all paths from one action to another.
 class Program {
  public:
   explicit Program(uint32_t seed) : draw_(seed) {
@@ -451,7 +453,7 @@ class Program {
     });
   }
 
-  // Some threads meet: all for all, all for one, or one for all.
+  // Some threads meet: all wait for all, one waits for all, or all wait for one.
   void meet(uint64_t key) {
     std::vector<Thread*> met;
     for (Thread& thread : threads_) {
@@ -539,7 +541,8 @@ TEST(TraceConflicts, RandomProgramsAgainstEveryPath) {
   for (const uint64_t of_kind : counts) EXPECT_GT(of_kind, 20u);
 }
 
-// Byte by byte: for each access the last write before it, and the last reads of the others since.
+// Byte by byte: compares each access with the last write before it, and the last reads of others
+// since.
 TEST(TraceConflicts, RandomJobsAgainstEveryByte) {
   std::mt19937 draw(7);
   const auto below = [&](int64_t limit) { return static_cast<int64_t>(draw() % limit); };
@@ -553,7 +556,7 @@ TEST(TraceConflicts, RandomJobsAgainstEveryByte) {
       access.end_ns = access.start_ns + 1 + below(25);
       accesses.push_back(access);
     }
-    uint64_t met[2] = {0, 0};  // bytes of pairs that overlap in time, and of others
+    uint64_t met[2] = {0, 0};  // bytes of pairs that overlap in time, and of other pairs
     std::set<std::pair<std::size_t, std::size_t>> pairs[2];
     for (std::size_t i = 0; i < accesses.size(); ++i) {
       for (int64_t byte = accesses[i].offset; byte < accesses[i].end; ++byte) {

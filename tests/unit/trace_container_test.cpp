@@ -1,5 +1,5 @@
-// Trace files: what is written is read; of a damaged file what can be read is, and the rest is
-// named.
+// Trace files: what is written is read; of a damaged file the readable parts are read, and the rest
+// is named.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -82,7 +82,7 @@ TEST(TraceContainer, EveryTruncationIsSaid) {
     EXPECT_EQ(good, length >= 12);
     EXPECT_FALSE(content.problems.empty()) << length;
     EXPECT_FALSE(content.ended);
-    EXPECT_GE(content.accesses.size(), most);  // the longer, the more can be read
+    EXPECT_GE(content.accesses.size(), most);  // a longer file has at least as many accesses
     most = content.accesses.size();
   }
   EXPECT_EQ(most, 150u);
@@ -103,7 +103,7 @@ TEST(TraceContainer, OneDamagedBlockCostsOneBlock) {
   Container container;
   Container::begin(first);
   container.process(process, first);
-  bytes[first.size() + 40] ^= std::byte{1};  // within the block of the file
+  bytes[first.size() + 40] ^= std::byte{1};  // within the block of the file record
   Content content;
   ASSERT_TRUE(read(bytes, content));
   EXPECT_TRUE(content.files.empty());

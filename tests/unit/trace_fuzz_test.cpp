@@ -1,5 +1,5 @@
-// Trace files changed at random behind right checksums: the reader keeps its promises, and the
-// sanitizers of their builds watch. TRACE_FUZZ_RUNS says how many files are tried.
+// Randomly changed trace files with correct checksums: the reader keeps its promises, and
+// sanitizers check it in their builds. TRACE_FUZZ_RUNS is the number of files.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

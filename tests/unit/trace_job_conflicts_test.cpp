@@ -1,4 +1,4 @@
-// Columns of a job's accesses become conflicts by file, in one go, in parts, and carried as bytes.
+// Columns of a job's accesses become conflicts by file: at once, in parts, and through bytes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace {
 
 constexpr uint64_t plenty = 1 << 20;
 
-// 3 blocks of 4 bytes, 10 apart, of every 30.
+// 3 blocks of 4 bytes at steps of 10, of every 30 bytes.
 const Views views{{{Layout::block(1), 0, 1}, {Layout::repeat(3, 10, Layout::block(4)), 0, 30}}};
 
-// Rows of a table, of which each process has an open of each file.
+// Rows of a table. Each process has an open of each file.
 struct Rows {
   std::vector<int32_t> file, open, view;
   std::vector<uint32_t> process, thread;
@@ -96,7 +96,7 @@ TEST(TraceJobConflicts, RequestsEndWhenTheyAreComplete) {
   EXPECT_EQ(pairs(found_in(rows).front().second, Separation::none), 1u);
 }
 
-// A writes, both meet, B reads; with a sync on both sides of the meeting, too.
+// A writes, both meet, B reads; with `synced` also a sync before and after the meeting.
 Rows meeting(bool synced) {
   Rows rows;
   rows.add(Operation::write, 0, 0, 0, 10, 0);

@@ -1,5 +1,4 @@
-// Traces of several processes put together: numbers of the job, times of one clock, places in
-// files.
+// Traces of several processes combined: numbers of the job, times of one clock, places in files.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -25,7 +24,7 @@ TEST(TracePlace, AnAccessLiesWhereItsViewSays) {
   EXPECT_TRUE(nothing.contiguous);
 }
 
-// By the definition: the extents that a cursor lists.
+// By definition: the extents that a cursor returns.
 TEST(TracePlace, AgreesWithTheExtents) {
   std::mt19937 random(7);
   const auto pick = [&](int64_t below) { return static_cast<int64_t>(random() % below); };
@@ -79,7 +78,7 @@ TEST(TracePlace, WhatEndsBeyond64BitsHasNoPlace) {
   EXPECT_EQ(place_of(later, largest - 36, 20).end, largest);
   EXPECT_EQ(place_of(later, largest - 20, 20).offset, -1);
   EXPECT_EQ(place_of(before, 0, 8).offset, -1);
-  EXPECT_EQ(place_of(before, 100, 8).offset, -1);  // told by where the view begins
+  EXPECT_EQ(place_of(before, 100, 8).offset, -1);  // rejected because of the view's beginning
   EXPECT_EQ(place_of(over_and_over, largest - 5, 5).offset, 2);
   EXPECT_EQ(place_of(over_and_over, largest - 5, 10).offset, -1);
   EXPECT_EQ(place_of(sparse, 8, 8).offset, int64_t{1} << 62);
@@ -165,7 +164,7 @@ TEST(TraceJob, ProcessesAreNumberedThroughout) {
   EXPECT_EQ(job.files(), std::vector<std::string>{"/a"});
   EXPECT_EQ(job.opens().size(), 2u);
   EXPECT_EQ(job.views().size(), 3u);
-  ASSERT_EQ(job.routines().size(), 4u);  // the unknown one, too
+  ASSERT_EQ(job.routines().size(), 4u);  // the unknown routine included
   EXPECT_EQ(table.rank, (std::vector<int32_t>{0, 0, 1}));
   EXPECT_EQ(table.open, (std::vector<int32_t>{0, 0, 1}));
   EXPECT_EQ(table.view, (std::vector<int32_t>{1, 1, 2}));
@@ -188,14 +187,14 @@ TEST(TraceJob, ProcessesAreNumberedThroughout) {
   EXPECT_EQ(bytes, table_bytes_per_access);
 }
 
-// Wherever it stands in the file, and of each process its own.
+// Completions may be anywhere in the file, and belong to their own process.
 TEST(TraceJob, RequestsAreCompletedByWhatIsToldApart) {
   std::vector<Access> accesses(4);
   for (uint32_t i = 0; i < 4; ++i) {
     accesses[i].start_ns = accesses[i].end_ns = accesses[i].completed_ns = 100;
     accesses[i].requested = accesses[i].transferred = 50;
     if (i > 0) accesses[i].completed_ns = unknown_time;
-    accesses[i].request = i;  // the first has none
+    accesses[i].request = i;  // the first access has no request
   }
   std::vector<Bytes> files(2);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -244,7 +243,8 @@ TEST(TraceJob, ClocksDriftEvenlyFromOneComparisonToTheOther) {
     const Table table = table_of({file_of(first, {}), file_of(second, accesses)}, job);
     return table;
   };
-  EXPECT_EQ(starts({{"clock_offset_at_end_ns", "-6999400"}}).start_ns, times);  // but not when
+  // Without the time of the comparison.
+  EXPECT_EQ(starts({{"clock_offset_at_end_ns", "-6999400"}}).start_ns, times);
   const Table drifted = starts({{"compared_monotonic_ns", "8000000"}});
   EXPECT_EQ(drifted.start_ns, (std::vector<int64_t>{-10, 0, 499'800, 999'600, 1'999'600}));
   EXPECT_EQ(drifted.end_ns[2], 749'700);
@@ -261,7 +261,8 @@ TEST(TraceJob, DamageIsCounted) {
   Outline outline;
   ASSERT_TRUE(read_outline(source, outline));
   bytes[outline.blocks[0].at + 40] ^= std::byte{1};
-  for (const std::size_t length : {bytes.size(), bytes.size() - 1}) {  // with an end and without
+  // With and without an end block.
+  for (const std::size_t length : {bytes.size(), bytes.size() - 1}) {
     Job job;
     table_of({Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length))}, job);
     EXPECT_EQ(job.processes()[0].accesses, 0u);
@@ -297,7 +298,7 @@ TEST(TraceJob, AnEndThatContradictsTheFileIsNotBelieved) {
   }
 }
 
-// Wherever the reader looks in pieces.
+// Wherever the reader's windows end.
 TEST(TraceOutline, BlocksAreFoundBehindRubbishOfAnyLength) {
   for (std::size_t rubbish = 1; rubbish < 600; ++rubbish) {
     Bytes bytes;
@@ -316,8 +317,8 @@ TEST(TraceOutline, BlocksAreFoundBehindRubbishOfAnyLength) {
   }
 }
 
-// Heads that claim long payloads must not make a reader check the same bytes over and over: the
-// bytes that are read may not grow with the square of the file's size.
+// Heads that claim long payloads must not make the reader check the same bytes repeatedly: the
+// bytes read may not grow with the square of the file's size.
 TEST(TraceOutline, HostileHeadsCostNoMoreThanTheFile) {
   class Counting final : public Source {
    public:
@@ -333,7 +334,7 @@ TEST(TraceOutline, HostileHeadsCostNoMoreThanTheFile) {
     MemorySource source_;
   };
   constexpr uint32_t heads = 20'000;
-  for (const uint32_t payload : {heads * 16, heads * 64}) {  // within the file and beyond
+  for (const uint32_t payload : {heads * 16, heads * 64}) {  // within the file, and beyond its end
     Bytes bytes;
     Container::begin(bytes);
     for (uint32_t i = 0; i < heads; ++i)

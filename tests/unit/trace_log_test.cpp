@@ -1,4 +1,4 @@
-// Recording by threads into a file: all of it is there afterwards, in order, or counted as lost.
+// Threads record into a file: afterwards everything is in it, in order, or counted as lost.
 #include "runtime/trace_log.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ class TraceLogFile : public ::testing::Test {
   fs::path folder_;
 };
 
-// Each in a thread that had nothing else to record.
+// Each in a thread that has nothing else to record.
 TEST_F(TraceLogFile, CompletionsAreToldApart) {
   for (const trace::Times times : {trace::Times::exact, trace::Times::histogram}) {
     ASSERT_TRUE(start(times));
@@ -108,7 +108,7 @@ TEST_F(TraceLogFile, ThreadsKeepTheirOrder) {
     all.emplace_back([t] {
       for (int64_t round = 0; round < rounds; ++round) {
         record(t, round * calls, calls);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the helper keeps up
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // so that the helper keeps up
       }
     });
   }
@@ -166,7 +166,7 @@ TEST_F(TraceLogFile, BeyondItsLimitTimesAreFolded) {
     flush_trace();
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   };
-  // The helper writes when it gets the processor.
+  // The helper writes when it gets a processor.
   while (static_cast<int64_t>(fs::file_size(file)) <= limit && first < most_rounds * calls) round();
   const auto exact = static_cast<int64_t>(fs::file_size(file));
   ASSERT_GT(exact, limit);
@@ -211,7 +211,7 @@ TEST_F(TraceLogFile, AProcessThatIsKilledLeavesWhatWasFlushed) {
   EXPECT_EQ(found.accesses.size(), 5000u);
 }
 
-// The helper holds whole chunks back for larger blocks, but not until more come.
+// The helper collects whole chunks for larger blocks, but does not wait for ever.
 TEST_F(TraceLogFile, WholeChunksAreWrittenSoon) {
   ASSERT_TRUE(start());
   record(0, 0, 2 * 2048);

@@ -1,4 +1,4 @@
-// Bytes that several processes touch, against a count of every byte.
+// Bytes that several processes access, compared with a count of every byte.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -16,7 +16,7 @@ TEST(TraceSharing, WhatLiesApartIsNotShared) {
 }
 
 TEST(TraceSharing, SetsAreToldApart) {
-  // A header that all read, and halos between neighbours.
+  // A header read by all, and halos between neighbours.
   const Sharing found = sharing_of(
       {{2, {{290, 400}, {0, 8}}}, {5, {{0, 8}, {90, 210}}}, {7, {{190, 310}, {0, 8}, {2, 6}}}}, 8);
   ASSERT_EQ(found.sets.size(), 3u);

@@ -1,4 +1,4 @@
-// The runs of an access through a view, and views that there are not.
+// The runs of an access through a view, and views that do not exist.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -10,7 +10,7 @@
 namespace forebay::trace {
 namespace {
 
-// 3 blocks of 4 bytes, 10 apart, from byte 100 on, of every 50.
+// 3 blocks of 4 bytes at steps of 10, from byte 100 on, of every 50 bytes.
 const Views views{{{Layout::block(1), 0, 1}, {Layout::repeat(3, 10, Layout::block(4)), 100, 50}}};
 
 std::vector<Extent> runs_of(int64_t view, int64_t position, int64_t bytes) {

@@ -1,4 +1,4 @@
-// What columns of calls say is in the file that they make.
+// The trace file that Writer makes contains the given columns of calls.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The tables' variants and the templates of docs/adding-a-variant.md, for the suites that all
+// The variants in the tables, and the templates of docs/adding-a-variant.md, for tests that all
 // variants must pass.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Four ranks write and read interleaved records of 300 bytes: the program of README's examples.
+// Four ranks write and read interleaved records of 300 bytes: the program in README's examples.
 #include <mpi.h>
 #include <string.h>
 

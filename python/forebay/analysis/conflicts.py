@@ -1,5 +1,5 @@
-"""Bytes that several processes touch; and conflicting accesses: of different processes, to the same
-bytes, one of them a write."""
+"""Bytes that several processes access, and conflicting accesses: accesses of different processes to
+the same bytes, at least one of them a write."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from forebay import _core
 from forebay.trace import Accesses, Trace
 
 MOST_RUNS = 4_000_000
-"""Of bytes of a file, that are looked at: an access has one, or several through a view."""
+"""The runs of bytes per file that are compared: an access has one, or several through a view."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two accesses of different processes to the same bytes, one of them a write."""
+    """Two accesses of different processes to the same bytes, at least one of them a write."""
 
     offset: int
     end: int
-    """Of the bytes that both touch."""
+    """One past the last byte that both access."""
     first_rank: int
     first: str
     """`read` or `write`."""
     first_seconds: tuple[float, float]
-    """From when to when, after the first call's start."""
+    """Start and end, in seconds after the start of the first call."""
     second_rank: int
     second: str
     second_seconds: tuple[float, float]
@@ -32,7 +32,8 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Conflicts of one kind: pairs of accesses, the bytes that they have in common, and some."""
+    """Conflicts of one kind: the number of pairs of accesses, the bytes that they share, and
+    examples."""
 
     pairs: int = 0
     bytes: int = 0
@@ -41,59 +42,61 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class Conflicts:
-    """What keeps conflicting accesses of a file apart (MPI 4.1, 14.6).
+    """Conflicting accesses of a file, by what separates them (MPI 4.1, 14.6).
 
-    Order is what the program makes sure of by collectives such as MPI_Barrier, where the trace
-    tells of them (`Trace.tells_order`); the times of a run order nothing.
+    Collectives of the program such as MPI_Barrier order accesses, if the trace contains them
+    (`Trace.tells_order`). The times of one run order nothing.
     """
 
     concurrent: Apart = Apart()
-    """Nothing that is known: in this run they overlapped in time."""
+    """No known order; in this run the accesses overlapped in time."""
     unordered: Apart = Apart()
-    """Nothing that is known: in this run the first had ended when the second began."""
+    """No known order; in this run the first access ended before the second began."""
     ordered: Apart = Apart()
-    """The program's order. Enough where writes are visible at once (POSIX)."""
+    """Ordered by the program. Sufficient if writes are visible at once (POSIX)."""
     synced: Apart = Apart()
-    """Its order, with a sync or close of the first's open, and after it a sync or open of the
-    second's. Enough for MPI's nonatomic mode."""
+    """Ordered; after the first access its process synced or closed the file, and after that the
+    second process synced or opened it, by the opens of these accesses. Sufficient for MPI's
+    nonatomic mode."""
     reopened: Apart = Apart()
-    """The same by closing and opening. Enough for close-to-open consistency."""
+    """The same by close and open. Sufficient for close-to-open consistency."""
     left_out: int = 0
-    """Accesses that were not looked at, there being too many."""
+    """Accesses that were not compared, because there are too many."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedBytes:
-    """Bytes that all of these processes touch, and no other."""
+    """Bytes that exactly these processes access."""
 
     processes: int
     ranks: str
-    """Theirs, as ranges."""
+    """The ranks of these processes, as ranges: `0-3, 7`."""
     bytes: int
     ranges: int
-    """In how many pieces."""
+    """The number of pieces that the bytes form."""
     begin: int
     end: int
-    """Between these offsets, with other bytes among them where there are several ranges."""
+    """One past the last of the bytes. Other bytes lie between `begin` and `end` if there are
+    several ranges."""
     numbers: tuple[int, ...] = field(repr=False)
-    """The processes, as the trace counts them."""
+    """Numbers of the processes in the trace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Who touches the same bytes of a file, whether reading or writing."""
+    """Which processes read or write the same bytes of a file."""
 
     bytes: int = 0
-    """That more than one process touches."""
+    """Bytes that more than one process accesses."""
     left_out: int = 0
-    """Of these, of sets of processes that are not listed, there being more than 1,024."""
+    """Those of sets of processes that are not listed, because there are more than 1,024 sets."""
     sets: tuple[SharedBytes, ...] = ()
-    """Those with the most bytes first."""
+    """The set with the most bytes first."""
 
 
 class Finder:
-    """Finds what processes share in each file of a trace, in its first `most_runs` runs of bytes,
-    which are those of the first processes."""
+    """Finds what processes share in each file of a trace. Compares the first `most_runs` runs of
+    bytes of a file; those of the first processes come first."""
 
     COLUMNS = (
         *("file", "process", "thread", "open", "operation", "offset", "end", "contiguous"),
@@ -104,15 +107,15 @@ class Finder:
         self._found = _core.JobConflicts(most_runs)
 
     def add(self, trace: Trace, batch: Accesses) -> None:
-        """Takes a batch of the trace in."""
+        """Adds a batch of the trace."""
         self._found.add(trace.view_layouts, *batch.as_numbers(self.COLUMNS))
 
     def merge(self, other: Finder) -> None:
-        """Takes in what later processes did."""
+        """Takes over what was added to `other`, a Finder of later processes."""
         self._found.merge(other._found)
 
     def finish(self, trace: Trace, first_ns: int) -> dict[int, tuple[Conflicts, Sharing]]:
-        """By file. `first_ns`: when the first call began."""
+        """The result of each file, by number. `first_ns`: start of the first call."""
         return {
             file: (_conflicts(trace, found, first_ns), _sharing(trace, found.sharing))
             for file, found in self._found.finish()

@@ -1,7 +1,7 @@
-"""Analyses a trace.
+"""Analyzes a trace in one pass, a batch at a time.
 
-One pass over the trace, a batch at a time: memory is bounded by the patterns, and by the four
-million runs of bytes of a file among which conflicts are looked for.
+Memory is bounded by the patterns found, and by the runs of bytes per file that are compared for
+conflicts (`most_runs`).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def analyze(
     jobs: int | None = None,
     most_runs: int = MOST_RUNS,
 ) -> Analysis:
-    """Reads the whole trace once.
+    """Reads the whole trace once and returns its analysis.
 
-    `page_bytes`: what request sizes are called small, medium or large against. `progress` is told
-    how many accesses were read, again and again, by any thread. `jobs`: threads that read, each
-    processes of its own; None: one for each core. `most_runs`: in how many runs of bytes of a file
-    conflicts and shared bytes are looked for, with up to 100 bytes of memory for each. Raises
-    TraceError as Trace.batches does.
+    `page_bytes`: the size against which requests are small, medium or large. `progress` is called
+    repeatedly, from any thread, with the number of accesses read so far. `jobs`: the number of
+    threads, each of which reads its own processes; None: one per core. `most_runs`: the runs of
+    bytes per file that are compared for conflicts and shared bytes, up to 100 bytes of memory each.
+    Raises TraceError as Trace.batches does.
     """
     check_kind(trace, Trace, "analyze", "trace")
     check_number(page_bytes, "analyze", "page_bytes")
@@ -51,7 +51,7 @@ def analyze(
 
 
 def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
-    """Of a trace that was read."""
+    """The analysis of a trace from `folded`, what was read of it."""
     sums = folded.sums
     shared = folded.conflicts.finish(trace, sums.first_ns)
     by_file: dict[int, list[_Stream]] = {}
@@ -117,7 +117,7 @@ class _Stream(NamedTuple):
 
 
 class _Describe:
-    """Signatures as text."""
+    """Describes signatures as text."""
 
     def __init__(self, routines: Sequence[Routine], page_bytes: int, zero_ns: int):
         self._routines = [
@@ -158,7 +158,8 @@ class _Describe:
 
 
 def _prevailing(merged: _core.GlobalSignature) -> str:
-    """The spatial class of 19 in 20 accesses, or what they are without one."""
+    """The spatial class of at least 19 of 20 accesses. If no class has so many: `combination` if
+    half of the accesses follow a pattern, otherwise `random`."""
     classes: dict[str, int] = {}
     for pattern in merged.patterns:
         of_all = pattern.accesses * pattern.processes
@@ -203,18 +204,18 @@ def _file(
 
 
 def _told(traced: Counts, known: KnownCalls) -> Counts:
-    """With what counters say of whether calls were collective."""
+    """`traced`, with the number of collective calls that counters give."""
     return traced if known.counted else replace(traced, collective=known.collective)
 
 
 def _counted_users(counters: FileCounters | None) -> int:
-    """Processes that opened a file of whose accesses the trace lacks some."""
+    """Processes that opened the file, if its trace lacks accesses."""
     parts = (counters.mpiio, counters.posix) if counters is not None and counters.untraced else ()
     return next((part.processes for part in parts if part is not None), 0)
 
 
 def _setting_up(sums: Sums, number: int) -> dict[str, Any]:
-    """What the accesses tell of opens and the like, and of syncs."""
+    """Calls and seconds of opens, closes, views, sizes, seeks, and of syncs, from the accesses."""
     metadata = [
         sums.of(number, operation)
         for operation in (
@@ -235,7 +236,7 @@ def _setting_up(sums: Sums, number: int) -> dict[str, Any]:
 
 
 def _counted_setting_up(counters: FileCounters | None) -> dict[str, Any]:
-    """The same of counters, as far as they tell: syncs are timed as writes."""
+    """The same from counters, as far as they tell: they time syncs as writes."""
     calls: int | None = None
     seconds: float | None = None
     syncs: int | None = None

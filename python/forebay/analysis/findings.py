@@ -1,8 +1,7 @@
 """What a job could do better, with the evidence.
 
-RULES lists what is looked for: a function each, which is given what is known of a file. What a
-function needs and the input does not tell, it takes as unknown: it says so, or says nothing.
-docs/report.md has the table of rules.
+Each rule in RULES is a function of what is known of a file. If a function needs a fact that the
+input does not contain, it says so or finds nothing. docs/report.md has the table of rules.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from forebay.trace.counters import Counters, FileCounters, Hdf5, Mpiio, Posix, S
 MANY_CALLS = 1000
 MUCH_BYTES = 1 << 20
 LONG = 0.1
-"""Part of the job's time, of each process on average."""
+"""A fraction of the job's time, per process on average."""
 MANY_PROCESSES = 8
 
 
 class Found(NamedTuple):
-    """What a rule found, and the seconds that it costs, summed over the processes."""
+    """A finding of a rule. `seconds`: its cost, summed over the processes."""
 
     seconds: float
     title: str
@@ -33,16 +32,16 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A file, and what is known of the job. Counters of modules that lack some are left out."""
+    """A file, and what is known of the job. Counters of incomplete modules are left out."""
 
     file: FileAnalysis
     job: Counters | None
     span: float
-    """Seconds that the job, or else its I/O, took."""
+    """Seconds that the job took, or its I/O if that is all that is known."""
     cached: bool
-    """By Forebay, when it was traced."""
+    """Whether Forebay cached the file in the traced run."""
     tells_order: bool
-    """Whether it is known in what order the program makes its ranks act."""
+    """Whether the order in which the program makes its ranks act is known."""
 
     @property
     def mpiio(self) -> Mpiio | None:
@@ -62,7 +61,8 @@ class Subject:
 
     @property
     def storage(self) -> Posix | None:
-        """Requests of all that MPI-IO wrote: None where some went another way, or is unknown."""
+        """Requests of POSIX that hold all bytes MPI-IO wrote. None: some bytes went another way, or
+        nothing is known."""
         mpiio, posix = self.mpiio, self.posix
         if mpiio is None or posix is None or posix.write.bytes < mpiio.write.bytes:
             return None
@@ -70,7 +70,7 @@ class Subject:
 
     @property
     def in_mpiio(self) -> bool:
-        """Whether the program makes calls of MPI-IO, not of POSIX."""
+        """Whether the program calls MPI-IO, not only POSIX."""
         return self.job is None or self.job.layer == "MPI-IO" or self.mpiio is not None
 
     @property
@@ -83,16 +83,16 @@ class Subject:
 
     @property
     def seconds(self) -> float:
-        """On the file, of all processes."""
+        """Seconds in calls on the file, summed over the processes."""
         metadata, syncs = self.file.metadata_seconds or 0, self.file.sync_seconds or 0
         return self.file.known_reads.seconds + self.file.known_writes.seconds + metadata + syncs
 
     def long(self, seconds: float) -> bool:
-        """Whether so many, of all processes, are worth changing something."""
+        """Whether `seconds`, summed over the processes, justify a change."""
         return seconds >= 1 and seconds >= LONG * self.span * max(1, self.file.processes)
 
     def each(self, seconds: float) -> str:
-        """Of all processes, as those of each."""
+        """`seconds`, summed over the processes, as text: the mean per process."""
         mean = seconds / max(1, self.file.processes)
         share = f" ({mean / self.span:.0%} of {self.span:,.1f} s)" if self.span else ""
         return f"{mean:,.3g} s a process{share}"
@@ -116,7 +116,8 @@ def findings_of(
     span: float,
     tells_order: bool,
 ) -> list[Finding]:
-    """What costs the most time comes first. `cached`: paths; `span`: seconds of the job."""
+    """The findings of all files, the most expensive first. `cached`: paths; `span`: seconds of the
+    job."""
     found: list[tuple[float, Finding]] = []
     for file in files:
         subject = Subject(file, job, span, file.path in cached, tells_order)
@@ -180,7 +181,7 @@ def _shared_bytes(subject: Subject) -> Iterator[Found]:
 
 
 def _small_calls(subject: Subject) -> Iterator[Found]:
-    """Calls that each process makes on its own."""
+    """Small calls that each process makes independently."""
     file = subject.file
     for kind, calls in subject.kinds if subject.in_mpiio else ():
         if not _mostly_small(calls) or _merged(subject, kind, calls):
@@ -206,7 +207,7 @@ def _small_calls(subject: Subject) -> Iterator[Found]:
 
 
 def _small_requests(subject: Subject) -> Iterator[Found]:
-    """Of programs that do not use MPI-IO."""
+    """Small requests of programs that do not use MPI-IO."""
     for kind, calls in () if subject.in_mpiio else subject.kinds:
         if _mostly_small(calls):
             yield Found(
@@ -219,7 +220,7 @@ def _small_requests(subject: Subject) -> Iterator[Found]:
 
 
 def _unmerged(subject: Subject) -> Iterator[Found]:
-    """Did collective buffering do its work?"""
+    """Collective calls that collective buffering did not merge."""
     storage = subject.storage
     for kind, calls in subject.kinds if storage is not None else ():
         requests, moved = _requests(subject, kind)
@@ -241,7 +242,7 @@ def _unmerged(subject: Subject) -> Iterator[Found]:
 
 
 def _slow_small_calls(subject: Subject) -> Iterator[Found]:
-    """Few bytes that take much of the time."""
+    """Small calls that take much of the time."""
     for kind, calls in subject.kinds:
         took = calls.small_seconds
         if took is None or not subject.long(took) or took < 0.2 * calls.seconds:
@@ -295,7 +296,7 @@ def _hdf5_metadata(subject: Subject) -> Iterator[Found]:
 
 
 def _hdf5_own_writes(subject: Subject) -> Iterator[Found]:
-    """What MPI-IO wrote and no H5Dwrite asked for."""
+    """Bytes that MPI-IO wrote without an H5Dwrite: HDF5's own."""
     hdf5, mpiio = subject.hdf5, subject.mpiio
     if hdf5 is None or mpiio is None or hdf5.dataset_processes < mpiio.processes:
         return
@@ -313,7 +314,7 @@ def _hdf5_own_writes(subject: Subject) -> Iterator[Found]:
 
 
 def _unasked_reads(subject: Subject) -> Iterator[Found]:
-    """Read-modify-write, and data sieving."""
+    """Bytes read without a request of the program: read-modify-write, and data sieving."""
     storage, mpiio = subject.storage, subject.mpiio
     if storage is None or mpiio is None:
         return
@@ -406,7 +407,8 @@ def _syncs(subject: Subject) -> Iterator[Found]:
 
 
 def _inside_library(subject: Subject) -> Iterator[Found]:
-    """Time that is neither the operating system's nor spent waiting in collective calls."""
+    """Time within the MPI library: neither in the operating system nor spent waiting in
+    collectives."""
     storage = subject.storage
     for kind, calls in subject.kinds if storage is not None else ():
         assert storage is not None
@@ -463,7 +465,7 @@ def _one_stripe(subject: Subject) -> Iterator[Found]:
 
 
 class Rule(NamedTuple):
-    """What is looked for; `name` stands in docs/report.md, too."""
+    """A rule; docs/report.md lists it by its `name`."""
 
     name: str
     find: Callable[[Subject], Iterator[Found]]
@@ -485,7 +487,7 @@ RULES = (
     Rule("uneven", _uneven),
     Rule("one-stripe", _one_stripe),
 )
-"""A further one is a function and a line here, a line of the table in docs/report.md, and a row of
+"""A new rule needs a function, a line here, a line in the table of docs/report.md, and a row of
 tests/python/test_findings.py."""
 
 
@@ -494,13 +496,13 @@ def _mostly_small(calls: KnownCalls) -> bool:
 
 
 def _merged(subject: Subject, kind: str, calls: KnownCalls) -> bool:
-    """Whether storage saw few of them."""
+    """Whether storage received few requests for the calls."""
     requests, moved = _requests(subject, kind)
     return subject.storage is not None and moved >= calls.bytes and 10 * requests < calls.small
 
 
 def _requests(subject: Subject, kind: str) -> tuple[int, int]:
-    """Requests of storage and their bytes; zeros where these are unknown."""
+    """The number of storage requests and their bytes; zeros if unknown."""
     storage = subject.storage
     if storage is None:
         return 0, 0
@@ -509,7 +511,7 @@ def _requests(subject: Subject, kind: str) -> tuple[int, int]:
 
 
 def _reached(subject: Subject, kind: str) -> str:
-    """What storage saw of calls."""
+    """A sentence on the storage requests that the calls became."""
     if subject.job is None:
         return ""
     if subject.storage is None:
@@ -533,7 +535,7 @@ def _collective(calls: KnownCalls) -> str:
 
 
 def _setting_up(subject: Subject) -> str:
-    """The calls that open a file and set it up."""
+    """The number of calls that open the file and set it up, as text."""
     mpiio, posix = subject.mpiio, subject.posix
     if subject.job is None:
         return f"{subject.file.metadata_calls:,} calls"

@@ -1,5 +1,5 @@
-"""One pass over a trace, by threads side by side: each reads processes of its own, and what they
-come to is put together in the order of the processes, so that it does not depend on their number.
+"""One pass over a trace by several threads. Each thread reads its own processes. The results are
+combined in the order of the processes, so they do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ _SIGNATURE_COLUMNS = (
 _COLUMNS = tuple(dict.fromkeys((*sums.COLUMNS, *_SIGNATURE_COLUMNS, *Finder.COLUMNS)))
 
 _ROWS_OF_FILES = 1 << 17
-"""Of trace files, whose batches have all columns: so that several threads take little memory."""
+"""Rows per batch of trace files, whose batches have all columns; bounds the memory of several
+threads."""
 
 Progress = Callable[[int], object]
 
 
 class Fold:
-    """What an analysis is made of, of some processes of a trace. `most_runs`: as for Finder."""
+    """The parts of an analysis, for some processes of a trace. `most_runs`: as for Finder."""
 
     def __init__(self, trace: Trace, most_runs: int):
         self.sums = Sums(len(trace.files), len(trace.processes))
@@ -38,7 +39,7 @@ class Fold:
         """Process, thread, file and signature of each stream, by process first."""
 
     def merge(self, other: Fold) -> None:
-        """Takes in what later processes come to."""
+        """Takes over the parts of `other`, a Fold of later processes."""
         self.sums.merge(other.sums)
         self.conflicts.merge(other.conflicts)
         self.activity.merge(other.activity)
@@ -46,17 +47,17 @@ class Fold:
 
 
 def cores() -> int:
-    """That this process may run on."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def fold(
     trace: Trace, processes: range, jobs: int, progress: Progress, most_runs: int = MOST_RUNS
 ) -> Fold:
-    """Reads what these processes did, once, by so many threads at most.
+    """Reads the accesses of these processes once, with at most `jobs` threads.
 
-    `progress` is told how many accesses were read, by any of the threads. Raises TraceError as
-    Trace.batches does.
+    `progress` is called from any of the threads with the number of accesses read so far. Raises
+    TraceError as Trace.batches does.
     """
     parts = parts_of(trace, processes, jobs)
     stopped = False
@@ -94,8 +95,8 @@ def fold(
 
 
 def parts_of(trace: Trace, processes: range, count: int, least: int | None = None) -> list[range]:
-    """At most so many stretches of the processes, with about as many accesses each: on average at
-    least so many, or half a batch."""
+    """Divides the processes into at most `count` stretches with similar numbers of accesses. On
+    average a stretch has at least `least` accesses (None: half a batch)."""
     least = ROWS_PER_BATCH // 2 if least is None else least
     accesses = [trace.processes[process].accesses for process in processes]
     count = min(count, sum(accesses) // max(1, least), len(processes))

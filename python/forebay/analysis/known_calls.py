@@ -16,7 +16,7 @@ from forebay.trace.counters import (
 )
 
 SMALL_BYTES = 1 << 16
-"""Accesses of less are small; of counted calls, those up to `SMALL_COUNTED_BYTES`."""
+"""An access of fewer bytes is small; a counted call of at most SMALL_COUNTED_BYTES."""
 SMALL_COUNTED_BYTES = 100 << 10
 _SMALL_CLASSES = SMALL_BYTES.bit_length()
 _SMALL_COUNTED = SIZE_LIMITS.index(SMALL_COUNTED_BYTES) + 1
@@ -24,34 +24,34 @@ _SMALL_COUNTED = SIZE_LIMITS.index(SMALL_COUNTED_BYTES) + 1
 
 @dataclass(frozen=True, slots=True)
 class KnownCalls:
-    """Calls of MPI-IO, or requests of POSIX where nothing of MPI-IO is known."""
+    """Calls of MPI-IO; if nothing is known of these, requests of POSIX."""
 
     calls: int
     collective: int | None
-    """Of these; None: nothing tells."""
+    """Calls that were collective; None: unknown."""
     bytes: int
     seconds: float
-    """Summed over the processes."""
+    """Seconds in the calls, summed over the processes."""
     small: int
-    """Of at most `small_bytes`; those of accesses ask for a byte at least."""
+    """Calls of at most `small_bytes`; from accesses, only calls of at least one byte."""
     small_bytes: int
     small_seconds: float | None
-    """Of `seconds`, those of small calls; None: counters do not tell."""
+    """Seconds in small calls; None: counters do not tell."""
     typical_bytes: int
-    """Half of the calls ask for no more."""
+    """Half of the calls request at most so many bytes."""
     counted: bool
-    """Whether numbers and sizes are those of counters: not all calls are among the accesses."""
+    """Whether numbers and sizes come from counters, because the accesses lack some calls."""
 
     @property
     def alone(self) -> int | None:
-        """That a process made on its own."""
+        """Calls that were not collective."""
         return None if self.collective is None else self.calls - self.collective
 
 
 def known_calls(
     traced: Counts, writes: bool, file: FileCounters | None, job: Counters | None
 ) -> KnownCalls:
-    """Of one file and direction. `traced`: of its accesses."""
+    """The calls of one file and direction. `traced`: its accesses."""
     mpiio = _mpiio_calls(writes, file, job)
     if job is not None and file is not None:
         whole = job.traced and not file.untraced
@@ -75,7 +75,7 @@ def known_calls(
 
 
 def _mpiio_calls(writes: bool, file: FileCounters | None, job: Counters | None) -> Calls | None:
-    """None where they are not all there."""
+    """The counted calls; None: not all calls were counted."""
     if file is None or file.mpiio is None or job is None or "MPI-IO" in job.incomplete:
         return None
     return file.mpiio.write if writes else file.mpiio.read

@@ -1,5 +1,5 @@
-"""The phases of a job: bursts of reading and writing, with idle time or a change of file or
-operation between them."""
+"""The phases of a job: bursts of reading and writing. Idle time, or a change of the file or the
+operation, separates them."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from forebay import _core
 
 COLUMNS = ("file", "operation", "folded", "transferred", "start_ns", "end_ns")
-"""Of a trace, that phases are found in."""
+"""The columns of a trace from which phases are found."""
 
 _PAUSES = 64
-"""A pause is as long as this part of the job's time."""
+"""The job's time divided by the length of a pause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Reads, or writes, of one file by any processes, without a pause."""
+    """Reads, or writes, of one file by any processes without a pause between them."""
 
     path: str
     operation: str
     """`read` or `write`."""
     start: float
-    """Seconds after the first call's start, as all times here."""
+    """Seconds after the start of the first call, like all times here."""
     end: float
     accesses: int
     bytes: int
@@ -31,18 +31,19 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class OutsidePhases:
-    """Accesses that stand in no phase."""
+    """Accesses that belong to no phase."""
 
     empty: int
-    """They moved no bytes."""
+    """Accesses that moved no bytes."""
     untimed: int
-    """They did, at times that are unknown: folded into histograms, as a rule."""
+    """Accesses that moved bytes at unknown times, mostly because times are folded into
+    histograms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Stretches that go on together: each but the first lies by at least half in the time of those
-    that began before it."""
+    """Stretches that overlap in time. Each but the first lies for at least half of its time within
+    the time of those that began before it."""
 
     start: float
     end: float
@@ -58,15 +59,16 @@ class Phase:
 
     @property
     def what(self) -> str:
-        """Its operations: `read`, `write` or `read, write`."""
+        """The operations: `read`, `write` or `read, write`."""
         return ", ".join(sorted({one.operation for one in self.stretches}))
 
 
 def phases_of(
     activity: _core.Activity, files: Sequence[str], first_ns: int, last_ns: int
 ) -> tuple[Phase, ...]:
-    """In the order of their starts. A stretch ends where its file is not read (or written) for 1/64
-    of the job's time: from `first_ns`, the first call's start, to `last_ns`, the last one's end."""
+    """The phases in the order of their starts. A stretch ends where its file is not read (or
+    written) for 1/64 of the job's time. `first_ns`: start of the first call; `last_ns`: end of the
+    last."""
     phases: list[list[Stretch]] = []
     end = 0.0  # of the latest phase
     for file, writes, start_ns, end_ns, accesses, size in activity.stretches(
@@ -94,5 +96,5 @@ def phases_of(
 
 
 def outside_phases(activity: _core.Activity) -> OutsidePhases:
-    """What phases_of() leaves out."""
+    """The accesses that phases_of() leaves out."""
     return OutsidePhases(*activity.left_out)

@@ -1,5 +1,5 @@
-"""An analysis by the ranks of an MPI job: `mpiexec -n 4 forebay analyze TRACE`. Each opens the
-trace and reads some of its processes; rank 0 puts together what they come to."""
+"""Analysis by the ranks of an MPI job: `mpiexec -n 4 forebay analyze TRACE`. Each rank opens the
+trace and reads some of its processes; rank 0 combines the results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from forebay.trace import Trace, TraceError
 
 
 class Ranks:
-    """Those that analyze together. Without a launcher it is this process, and no MPI is loaded."""
+    """The ranks that analyze together. Without a launcher this is one process, and no MPI is
+    loaded."""
 
     def __init__(self) -> None:
         self._comm: Any = None
@@ -40,10 +41,10 @@ class Ranks:
         progress: Callable[[Trace], Progress],
         most_runs: int,
     ) -> tuple[Trace, Fold] | None:
-        """On rank 0 the trace, and what all of it comes to; None on others.
+        """On rank 0 the trace and what was read of all processes; None on the others.
 
-        `open_it` opens the trace on every rank. Raises TraceError and click.ClickException on rank
-        0, SystemExit on the others, where any of them failed.
+        `open_it` opens the trace on every rank. If a rank fails, raises TraceError or
+        click.ClickException on rank 0, SystemExit on the others.
         """
         outcome: Any
         trace = None

@@ -1,4 +1,4 @@
-"""What an analysis comes to: of the job, and of each file."""
+"""The results of an analysis: of the job, and of each file."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LocalSignature:
-    """What one thread of a process did to a file (Yin III.B)."""
+    """What one thread of a process did to one file (Yin III.B)."""
 
     rank: int
-    """Of the process; its number in the trace where that is unknown."""
+    """Rank of the process; if that is unknown, its number in the trace."""
     thread: int
-    """Of the process, in the order in which they first did I/O."""
+    """Number of the thread in its process, in the order of their first I/O."""
     accesses: int
     covered: int
     """Accesses in patterns of at least three repetitions."""
@@ -33,60 +33,61 @@ class LocalSignature:
     pattern: str
     """The local pattern signature."""
     trace: tuple[str, ...]
-    """The local trace signature, a part each."""
+    """The local trace signature, one part per text."""
     signature: _core.Signature = field(repr=False, compare=False)
-    """`expand()` gives back the accesses, one by one."""
+    """`expand()` returns the accesses, one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class GlobalSignature:
-    """What the processes of a job did to a file together (Yin III.B.3)."""
+    """What all processes of a job did to one file (Yin III.B.3)."""
 
     processes: int
     ranks: str
     patterns: tuple[str, ...]
-    """In Yin's notation, a pattern each, or what several have in common, that with the most
-    accesses first; those of less than three are left out. Times are seconds after the first call's
-    start."""
+    """Lines in Yin's notation: a pattern, or what several patterns have in common, the one with the
+    most accesses first. Patterns of fewer than three accesses are left out. Times are seconds after
+    the start of the first call."""
     accesses: int
     covered: int
-    """In patterns of at least three repetitions or ranks."""
+    """Accesses in patterns of at least three repetitions or ranks."""
     spatial: str
-    """Of nearly all bytes of all ranks: 19 in 20 accesses; else `combination` or `random`."""
+    """The class of at least 19 of 20 accesses, judged by the bytes of all ranks; otherwise
+    `combination` or `random`."""
     overlapping: bool
-    """Ranks of some pattern touch the same bytes."""
+    """Whether ranks of a pattern access the same bytes."""
     merged: _core.GlobalSignature = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class FileAnalysis:
-    """One file."""
+    """The analysis of one file."""
 
     path: str
     processes: int
-    """That accessed it."""
+    """The number of processes that accessed the file."""
     read: Counts
     write: Counts
-    """Of the trace's accesses."""
+    """Writes; like `read` counted from the trace's accesses."""
     metadata_calls: int | None
-    """Opens, closes, views, sizes, seeks; of Darshan logs opens and views. None, here and in the
-    next three: the trace does not tell."""
+    """Opens, closes, views, sizes, seeks; for Darshan logs opens and views. None, also in the next
+    three members: unknown."""
     metadata_seconds: float | None
     syncs: int | None
     sync_seconds: float | None
     end: int
-    """One past the last byte that was asked for."""
+    """One past the last requested byte."""
     unplaced: int
-    """Accesses whose place in the file is unknown."""
+    """Accesses at an unknown place of the file."""
     locals: tuple[LocalSignature, ...]
     signature: GlobalSignature
     conflicts: Conflicts
     sharing: Sharing
     counters: FileCounters | None
-    """What was counted beside the accesses."""
+    """Counters of the file, beside its accesses."""
     known_reads: KnownCalls
     known_writes: KnownCalls
-    """From accesses and counters."""
+    """Writes; like `known_reads` from accesses and counters together."""
 
     @property
     def accesses(self) -> int:
@@ -94,7 +95,7 @@ class FileAnalysis:
 
     @property
     def coverage(self) -> float:
-        """Part of the accesses that lie in patterns of the threads; 1 where there are none."""
+        """The fraction of accesses in patterns of the threads; 1 without accesses."""
         accesses = sum(one.accesses for one in self.locals)
         return sum(one.covered for one in self.locals) / accesses if accesses else 1.0
 
@@ -104,81 +105,83 @@ class FileAnalysis:
 
     @property
     def left_out(self) -> int:
-        """Accesses not looked at for conflicts and shared bytes, there being too many."""
+        """Accesses that were not compared for conflicts and shared bytes, because there are too
+        many."""
         return self.conflicts.left_out if self.processes > 1 else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something worth changing."""
+    """Something that is worth changing."""
 
     title: str
     evidence: str
     advice: str
     rule: str = ""
-    """Its name in RULES."""
+    """The name of its rule in RULES."""
 
 
 @dataclass(frozen=True)
 class Analysis(Shown):
-    """A job, as its trace tells. Seconds, wherever they are a time and no duration, count from the
-    first call's start."""
+    """The analysis of a job from its trace. Points in time are seconds after the start of the first
+    call."""
 
     path: str
     kind: str
     processes: int
     problems: tuple[str, ...]
     operations: tuple[tuple[str, bool], ...]
-    """Name of each routine, as signatures number and print them, and whether it writes."""
+    """Name of each routine, by the number it has in signatures, and whether it writes."""
     totals: Totals
-    """Of the program's calls."""
+    """Totals of the program's calls."""
     steps: int
-    """Of caches, recorded with the option `deterministic`; they stand in no other number."""
+    """Steps of caches, recorded with the option `deterministic`. No other member counts them."""
     orders: int
-    """Collectives that order ranks, a call of a process each; they stand in no other number."""
+    """Collectives that order ranks, one call per process. No other member counts them."""
     tells_order: bool
-    """Whether the trace tells what the program orders; else conflicts can be told apart by the
-    times of this run alone."""
+    """Whether the trace contains the order that the program ensures. Otherwise only the times of
+    this run tell conflicts apart."""
     unplaced: int
     first_ns: int
-    """When the first call began, by the trace's clock."""
+    """Start of the first call, by the trace's clock."""
     last_ns: int
-    """When the last call ended; `first_ns` where no time is known."""
+    """End of the last call; `first_ns` if no time is known."""
     io_seconds: float
-    """In MPI-IO, mean of the processes."""
+    """Seconds in MPI-IO, mean of the processes."""
     phases: tuple[Phase, ...]
     outside_phases: OutsidePhases
     files: tuple[FileAnalysis, ...]
     findings: tuple[Finding, ...]
     counters: Counters | None
-    """Of a Darshan log."""
+    """Counters of a Darshan log."""
 
     @property
     def traced(self) -> bool:
-        """Whether there are accesses, not counters only."""
+        """Whether the trace has accesses, not only counters."""
         return self.counters is None or self.counters.traced
 
     @property
     def layer(self) -> str:
-        """Whose calls these are: `MPI-IO`, or `POSIX`."""
+        """The interface that the calls belong to: `MPI-IO` or `POSIX`."""
         return self.counters.layer if self.counters is not None else "MPI-IO"
 
     @property
     def seconds(self) -> float:
-        """From the first call's start to the last one's end; the job's where neither is known."""
+        """Seconds from the start of the first call to the end of the last; without accesses, those
+        of the job."""
         if self.counters is not None and not self.counters.traced:
             return self.counters.seconds
         return (self.last_ns - self.first_ns) / 1e9
 
     @property
     def needs(self) -> str:
-        """The consistency without which the job's processes may not see each other's bytes.
+        """The consistency that the job's processes need to see each other's bytes.
 
-        `any`: they share none that any of them writes. `mpi`: these are handed over by sync or
-        close, in an order that the program makes sure of. `posix`: in such an order, but not
-        handed over. `unknown`: nothing recorded orders them, and in this run they were not accessed
-        at once; or nothing tells which bytes were accessed (not `traced`). `none`: they were
-        accessed at once, and no consistency helps. All without the accesses that were `left_out`.
+        `any`: no process accesses bytes that another one writes. `mpi`: such bytes are handed over
+        by sync or close, in an order that the program ensures. `posix`: they are accessed in such
+        an order, without a hand-over. `unknown`: no recorded order, and in this run the accesses
+        did not overlap; or the accessed bytes are unknown (not `traced`). `none`: the accesses
+        overlapped, and no consistency helps. Accesses that were `left_out` are not considered.
         """
         if not self.traced:
             return "unknown"
@@ -193,7 +196,7 @@ class Analysis(Shown):
 
     @property
     def left_out(self) -> int:
-        """Of all files."""
+        """Accesses of all files that were left out (FileAnalysis.left_out)."""
         return sum(file.left_out for file in self.files)
 
     @property
@@ -202,17 +205,17 @@ class Analysis(Shown):
         return sum(one.covered for file in self.files for one in file.locals)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row for each file: its path, sums, and what its signature says. Missing values are what
-        the trace does not tell. Raises ImportError without pandas."""
+        """A row per file: its path, its sums, and its signature. Unknown values are missing. Raises
+        ImportError without pandas."""
         import pandas as pd
 
         return pd.DataFrame([_row(file) for file in self.files])
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values. `accesses` are the calls that were read, without `steps` and
-        `orders`; of these
-        `covered` lie in patterns, and `left_out` were not looked at for conflicts (`needs`) and
-        shared bytes. `first_ns` is the trace's time from which all others are counted."""
+        """Plain values. `accesses` counts the calls that were read, without `steps` and `orders`.
+        Of these, `covered` lie in patterns, and `left_out` were not compared for conflicts
+        (`needs`) and shared bytes. All other times count from `first_ns`, a time of the trace's
+        clock."""
         return {
             "trace": self.path,
             "kind": self.kind,
@@ -311,7 +314,7 @@ def _file_json(file: FileAnalysis) -> dict[str, Any]:
 
 
 def unknown_of(job: Counters | None) -> list[str]:
-    """What a Darshan log does not tell of its job, a line each."""
+    """What a Darshan log does not tell about its job, one line each."""
     if job is None:
         return []
     modules = set(job.modules) - set(job.incomplete)

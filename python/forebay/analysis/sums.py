@@ -15,7 +15,7 @@ COLUMNS = (
     *("file", "process", "operation", "collective", "folded", "offset", "end", "requested"),
     *("transferred", "start_ns", "end_ns"),
 )
-"""Of a trace, that sums are made of."""
+"""The columns of a trace from which sums are made."""
 
 _SIZE_CLASSES = 64  # powers of two
 _OPERATIONS = len(Operation)
@@ -23,31 +23,32 @@ _OPERATIONS = len(Operation)
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Of the calls of one kind."""
+    """Counts of the calls of one kind."""
 
     calls: int = 0
     collective: int | None = 0
-    """Of these, how many were of collective routines; None: nothing tells of some of them."""
+    """Calls of collective routines; None: unknown for some calls."""
     requested: int = 0
-    """Bytes."""
+    """Requested bytes."""
     transferred: int = 0
-    """Bytes."""
+    """Transferred bytes."""
     seconds: float = 0.0
-    """Spent in them, summed over the processes; calls with folded times are left out."""
+    """Seconds in the calls, summed over the processes, without calls with folded times."""
     size_classes: tuple[int, ...] = ()
-    """Calls that asked for less than 1, 2, 4, 8 ... bytes and no less than half of it."""
+    """Number of calls per size class: of fewer than 1, 2, 4, 8 ... bytes, and at least half of
+    that."""
     size_seconds: tuple[float, ...] = ()
-    """Of these, the parts of `seconds`."""
+    """Seconds per size class; they add up to `seconds`."""
 
     @property
     def empty(self) -> int:
-        """Calls that asked for no bytes, as ranks do that only take part in a collective call."""
+        """Calls of no bytes, by ranks that only take part in a collective call."""
         return self.size_classes[0] if self.size_classes else 0
 
     @property
     def median_size(self) -> int:
-        """Half of the calls that ask for bytes ask for less than this power of two, and none of
-        them for less than half of the others' least. 0: none does."""
+        """The smallest power of two such that at least half of the calls that request bytes request
+        fewer. 0: no call requests bytes."""
         asking = sum(self.size_classes) - self.empty
         seen = 0
         for power, calls in enumerate(self.size_classes[1:], 1):
@@ -80,11 +81,12 @@ class Sums:
         ]
 
     def add(self, batch: Accesses) -> None:
-        """Takes a batch in. Raises IndexError where it names what the trace does not have."""
+        """Adds a batch. Raises IndexError if the batch names something that the trace does not
+        have."""
         _core.add_sums(*batch.as_numbers(COLUMNS), *self._tables)
 
     def merge(self, other: Sums) -> None:
-        """Adds what another part of the trace came to."""
+        """Adds the sums of another part of the trace."""
         for mine, theirs in zip(self._tables, other._tables, strict=True):
             if mine is self._ends or mine is self._users:
                 np.maximum(mine, theirs, out=mine)
@@ -95,32 +97,32 @@ class Sums:
 
     @property
     def steps(self) -> int:
-        """Steps of caches, which are no calls and stand in no other sum."""
+        """Steps of caches, which are no calls. No other sum counts them."""
         return int(self._steps[0])
 
     @property
     def orders(self) -> int:
-        """Collectives that order ranks and move no data of files; they stand in no other sum."""
+        """Collectives that order ranks and move no file data. No other sum counts them."""
         return int(self._orders[0])
 
     @property
     def folded_asides(self) -> int:
-        """Steps and orders whose times were folded."""
+        """Steps and orders with folded times."""
         return int(self._steps[1] + self._orders[1])
 
     @property
     def first_ns(self) -> int:
-        """When the first call began; 0 where no call's time is known."""
+        """Start of the first call; 0 if no call's time is known."""
         first = int(self._first_last_ns[0])
         return 0 if first == np.iinfo(np.int64).max else first
 
     @property
     def last_ns(self) -> int:
-        """When the last call ended whose times are not folded; `first_ns` where there is none."""
+        """End of the last call whose times are not folded; `first_ns` if there is none."""
         return max(self.first_ns, int(self._first_last_ns[1]))
 
     def end(self, file: int) -> int:
-        """One past the last byte that was asked for."""
+        """One past the last requested byte of the file."""
         return int(self._ends[file])
 
     def users(self, file: int) -> int:

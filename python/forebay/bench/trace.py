@@ -1,4 +1,4 @@
-"""What a trace takes: bytes a call of loops with irregular times, and the time of MPI_Finalize."""
+"""The cost of a trace: bytes per call in loops with irregular times, and time of MPI_Finalize."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ class LoopReport:
 
     loop: str
     calls: int
-    """Of all ranks, opens and closes among them."""
+    """Calls of all ranks, opens and closes included."""
     bytes_per_call: dict[str, float]
-    """Of the whole trace; the largest of the launches."""
+    """Bytes of the whole trace per call; the largest of all launches."""
     finalize_ms: dict[str, float]
-    """MPI_Finalize of the slowest rank, the least of the launches; `plain` without Forebay."""
+    """Milliseconds of MPI_Finalize on the slowest rank, the least of all launches; `plain`: without
+    Forebay."""
     finalize_ms_per_100k: dict[str, float]
-    """What the trace adds to that, for 100,000 calls of each rank."""
+    """The milliseconds that the trace adds, per 100,000 calls of each rank."""
 
 
 @dataclass(frozen=True)
 class TraceReport:
-    """What one `forebay bench trace` found."""
+    """The result of one `forebay bench trace`."""
 
     mpi: str
     ranks: int
@@ -52,7 +53,7 @@ class TraceReport:
 
 @dataclass(frozen=True)
 class TraceBench:
-    """Launches each loop `repeat` times plain, with exact and with folded times, in turn."""
+    """Launches each loop `repeat` times: plain, with exact times and with folded times, in turn."""
 
     mpi: Mpi
     directory: Path
@@ -62,7 +63,7 @@ class TraceBench:
     timeout_seconds: float = 600
 
     def run(self, progress: Callable[[str], None] = lambda _: None) -> TraceReport:
-        """Measures. Raises click.ClickException when a launch fails or a trace lacks calls."""
+        """Measures. Raises click.ClickException if a launch fails or a trace lacks calls."""
         with temporary_folders(self.directory) as (build, files):
             program = self.mpi.compile("trace", build)
             loops = tuple(self._loop(loop, program, files, progress) for loop in LOOPS)
@@ -93,7 +94,7 @@ class TraceBench:
     def _launch(
         self, loop: str, program: Path, files: Path, side: str, trace: Path
     ) -> tuple[int, float]:
-        """Writes of all ranks, and seconds of the slowest MPI_Finalize."""
+        """The writes of all ranks, and the seconds of the slowest MPI_Finalize."""
         words = [str(program), "--dir", str(files), "--variant", loop]
         words += ["--count", str(self.count)] if self.count else []
         command = self.mpi.command(self.ranks, words)
@@ -110,7 +111,7 @@ class TraceBench:
 
     @staticmethod
     def _size(path: Path, calls: int) -> int:
-        """Bytes of a trace, which must hold so many calls."""
+        """The bytes of a trace, which must contain `calls` calls."""
         trace = open_trace(path)
         orders = [operation for operation in Operation if operation.orders]
         held = int((~np.isin(trace.accesses["operation"], orders)).sum())
@@ -122,7 +123,7 @@ class TraceBench:
 
 
 def trace_table(report: TraceReport) -> Table:
-    """One row a loop."""
+    """One row per loop."""
     table = Table(
         title=f"traces of {report.ranks} ranks, {report.mpi}",
         caption="finalize: what a trace adds to MPI_Finalize for 100,000 calls of each rank, by the"

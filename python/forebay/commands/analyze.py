@@ -1,4 +1,4 @@
-"""`forebay analyze`: what a trace tells, for a person at a terminal or as JSON."""
+"""`forebay analyze`: the analysis of a trace, as text or as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forebay bench`: a workload plain and through Forebay, interleaved in one run."""
+"""`forebay bench`: runs a workload plain and through Forebay, alternately."""
 
 from __future__ import annotations
 

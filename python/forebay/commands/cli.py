@@ -1,5 +1,5 @@
-"""The command `forebay`. Each subcommand is a module of its own, imported when it is called, so
-that `forebay run` starts fast."""
+"""The command `forebay`. Each subcommand is a module, imported only when it is called, so that
+`forebay run` starts fast."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import click
 
-# In the order of the help; each is a module here, in which the command has the same name.
+# In the order of the help. Each name is a module here, and a command in it.
 _COMMANDS = (
     *("run", "trace", "analyze", "report", "simulate", "generate"),
     *("doctor", "env", "hints", "recover", "convert", "bench", "demo"),
@@ -58,7 +58,7 @@ def commands() -> None:
 
 
 def main() -> NoReturn:
-    """The entry point: a user's mistake is answered by one line and exit code 2."""
+    """The entry point. A user's mistake ends in one line of text and exit code 2."""
     try:
         code = commands.main(sys.argv[1:] or ["--help"], "forebay", standalone_mode=False)
     except click.ClickException as error:

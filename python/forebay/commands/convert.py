@@ -64,7 +64,7 @@ def _format(output: Path, name: str | None) -> Format:
 
 
 def _shown(trace: Trace) -> Iterator[Accesses]:
-    """The trace's batches, with a progress bar on a terminal."""
+    """Iterates over the trace's batches, with a progress bar on a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -77,7 +77,7 @@ def _shown(trace: Trace) -> Iterator[Accesses]:
 
 
 def _report(trace: Trace, format_: Format) -> None:
-    """What the file lacks, on standard error."""
+    """Says on standard error what the file lacks."""
     for problem in trace.problems:
         click.echo(f"forebay: {problem}", err=True)
     totals = trace.totals

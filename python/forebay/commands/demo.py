@@ -1,4 +1,4 @@
-"""`forebay demo`: what Forebay does to two typical outputs, shown in one table."""
+"""`forebay demo`: the effect of Forebay on two typical outputs, in one table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.table import Table
 from forebay.bench.mpi import find_mpi, mpi_option
 from forebay.bench.runs import SIDES, WORKLOADS, Bench, Report
 
-# Figure of a workload, and what a reader should call it.
+# Workload, its figure, and the name shown for it.
 _ROWS = (
     ("small", "write", "small records, write"),
     ("small", "read", "small records, read"),
@@ -65,7 +65,7 @@ def _table(reports: dict[str, Report], title: str) -> Table:
                 f"{report.calls[name]:,}",
                 f"{report.requests[side][name]:,}",
                 f"{seconds[side]:.3f}",
-                # Of the seconds beside it, not the median of the pairs' ratios.
+                # The ratio of the seconds shown, not the median of the pairs' ratios.
                 "" if side == "plain" else f"{seconds['plain'] / seconds['forebay']:.1f}x",
                 end_section=side == "forebay",
             )

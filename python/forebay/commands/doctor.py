@@ -1,4 +1,4 @@
-"""`forebay doctor`: whether this place is fit for Forebay, and what to set where it is not."""
+"""`forebay doctor`: checks whether Forebay can work here, and says what to set otherwise."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def doctor(program: str | None, directory: Path, ranks: int | None, as_json: boo
 
 
 def _number(names: Sequence[str], otherwise: int) -> int:
-    """What the first of these variables that a launcher has set says."""
+    """The value of the first of these variables that a launcher has set to a number, or
+    `otherwise`."""
     for name in names:
         text = os.environ.get(name, "")
         if text.isdigit():

@@ -1,4 +1,4 @@
-"""`forebay env`: what `forebay run` would set, for a shell to evaluate."""
+"""`forebay env`: the environment that `forebay run` sets, for a shell to evaluate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forebay hints`: every option, from the runtime's own table."""
+"""`forebay hints`: every option, from the runtime's table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from forebay import _core
 
-# What belongs together, in the order in which users ask.
+# Options by purpose, in the order in which users ask.
 _GROUPS = (
     (
         "Which files are cached, and which ranks share a cache",
@@ -79,7 +79,7 @@ def _print_table() -> None:
     for title, names in (*_GROUPS, others):
         if not names:
             continue
-        # A column beside the names, so that 80 columns do and lines stay short on wide screens.
+        # A column beside the names: it fits into 80 columns, and lines stay short on wide screens.
         table = Table.grid(padding=(0, 2))
         table.add_column(no_wrap=True, width=width)
         table.add_column(max_width=_LONGEST_LINE)

@@ -1,4 +1,4 @@
-"""`forebay recover`: brings into their files what killed jobs left on this node, or drops it."""
+"""`forebay recover`: commits the bytes that killed jobs left on this node, or drops them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from forebay import _core
 from forebay.text import one_line
 
 _MOST_NAMES = 5
-"""Of jobs or files, in a message."""
+"""Jobs or files named in one message."""
 _WHOLE_CACHE = b""
-"""In the place of a file's path."""
+"""Stands for all files of a cache, in place of a path."""
 
 _Left: TypeAlias = tuple[_core.LeftCache, _core.LeftFile]
 
@@ -84,7 +84,7 @@ def _discard(
     files: Sequence[str],
     yes: bool,
 ) -> None:
-    """Drops what was chosen of `caches`, and says of each file how much that was."""
+    """Drops the chosen files of `caches`, and says how many bytes of each file were dropped."""
     chosen = _of_jobs(caches, jobs)
     there = _files_of(chosen)
     left = _of_files(there, files)
@@ -102,7 +102,7 @@ def _discard(
 
 
 def _ask(to_drop: Sequence[str]) -> None:
-    """Ends the command unless somebody agrees."""
+    """Ends the command unless the user agrees."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError(
             "--discard drops bytes for good, and asks only on a terminal: check with --list, then"
@@ -115,7 +115,7 @@ def _ask(to_drop: Sequence[str]) -> None:
 
 
 def _of_jobs(caches: Sequence[_core.LeftCache], names: Sequence[str]) -> list[_core.LeftCache]:
-    """The caches of these jobs; without names those of all jobs that have ended."""
+    """The caches of these jobs; without names, those of all jobs that have ended."""
     if not names:
         return [cache for cache in caches if not _state(cache)]
     known = dict.fromkeys(_job(cache) for cache in caches)
@@ -134,7 +134,7 @@ def _of_jobs(caches: Sequence[_core.LeftCache], names: Sequence[str]) -> list[_c
 
 
 def _of_files(left: Sequence[_Left], names: Sequence[str]) -> list[_Left]:
-    """What these files lack; without names all."""
+    """The entries of these files; without names, all."""
     if not names:
         return list(left)
     chosen: list[_Left] = []
@@ -156,7 +156,7 @@ def _of_files(left: Sequence[_Left], names: Sequence[str]) -> list[_Left]:
 
 
 def _those_there(names: Iterable[str]) -> str:
-    """The end of a message: what there is to choose from."""
+    """The end of a message: the names to choose from."""
     shown = [one_line(name) for name in names]
     more = f" and {len(shown) - _MOST_NAMES:,} more" if len(shown) > _MOST_NAMES else ""
     return f" (there is {', '.join(shown[:_MOST_NAMES])}{more})" if shown else ""
@@ -171,14 +171,14 @@ def _job(cache: _core.LeftCache) -> str:
 
 
 def _state(cache: _core.LeftCache) -> str:
-    """Why nothing can be done about it now, or nothing."""
+    """Why the cache cannot be changed now; "": it can."""
     if cache.in_use:
         return "in use by a running job"
     return "is being recovered" if cache.cared_for else ""
 
 
 def _cache_line(cache: _core.LeftCache) -> str:
-    """What there is to say of a cache without looking at its files."""
+    """A line on a cache whose files are not shown."""
     registry = one_line(os.fsdecode(cache.registry))
     return f"{registry}: {cache.problem or _state(cache)} (job {one_line(_job(cache))})"
 
@@ -192,7 +192,7 @@ def _recovered(file: _core.LeftFile) -> str:
 
 
 def _file_lines(left: Sequence[_Left], outcome: Callable[[_core.LeftFile], str]) -> list[str]:
-    """A line for each file of a job, of however many caches."""
+    """A line for each file of a job, summed over its caches."""
     sums: Counter[tuple[bytes, str, str]] = Counter()
     for cache, file in left:
         sums[file.path, outcome(file), _job(cache)] += file.bytes

@@ -1,4 +1,4 @@
-"""`forebay report`: a trace as one page that needs nothing but a browser."""
+"""`forebay report`: a trace as one page that needs only a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forebay run`: a command, and all that it starts, with Forebay preloaded."""
+"""`forebay run`: runs a command with Forebay preloaded into it and into all that it starts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from forebay.job.environment import MPI_ABIS, inside_launcher, preload_value
 
 
 class StarterCommand(click.Command):
-    """A command that starts another: its own options come before that command's first word.
+    """A command that starts another command. Its own options come before that command's first word.
 
-    An option that there is not is answered with the nearest one, of this command or of the cache.
+    For an unknown option it suggests the nearest option of this command or of the cache.
     """
 
     allow_interspersed_args = False
@@ -42,14 +42,14 @@ class StarterCommand(click.Command):
 def _complete_word(
     _ctx: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Of the command to start: whatever the shell finds."""
+    """Completes the command to start: by the shell's own completion of files."""
     return [CompletionItem(incomplete, type="file")]
 
 
 def complete_option(
     _ctx: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Of -o: names, and the values of those that have choices."""
+    """Completes -o: names, and the values of options with choices."""
     from forebay import _core
 
     given = [f"{o.name}={value}" for o in _core.options() for value in o.choices or ("",)]
@@ -129,9 +129,9 @@ def run(
 def new_trace(directory: Path, environment: Mapping[str, str]) -> Path:
     """The absolute path of a directory for a job's trace.
 
-    Raises click.ClickException when it cannot be made, or holds another job's trace.
+    Raises click.ClickException if it cannot be made, or contains another job's trace.
     """
-    # Other ranks of the job may have been there.
+    # Within a launcher, other ranks of the same job may have made files there.
     if not inside_launcher(environment) and any(directory.glob("*.trace")):
         raise click.ClickException(f"{directory} holds a trace; name another directory")
     try:
@@ -142,19 +142,19 @@ def new_trace(directory: Path, environment: Mapping[str, str]) -> Path:
 
 
 def start(command: Sequence[str], environment: dict[str, str], mpi: str | None) -> NoReturn:
-    """Runs the command with Forebay in it, and ends as it ends. Changes `environment`.
+    """Runs the command with Forebay and ends as it ends. Changes `environment`.
 
-    `mpi`: one of MPI_ABIS, or None to find out in each process.
+    `mpi`: one of MPI_ABIS, or None to detect the ABI in each process.
     """
     if mpi is not None:
         environment["FOREBAY_MPI"] = mpi
     environment["LD_PRELOAD"] = preload_value(environment)
 
-    # Imported here: inside a launcher every rank passes this way.
+    # Imported here, because each rank within a launcher runs this code.
     if inside_launcher(environment) or "FOREBAY_JOB" in environment:
         from forebay.job.launch import replace_process
 
-        # A rank without a name of its job takes that of its launch, or of other ranks.
+        # A rank without a job name uses the name of its launch, or that of other ranks.
         replace_process(command, environment)
     from forebay.job.outside import run_job
 
@@ -164,7 +164,7 @@ def start(command: Sequence[str], environment: dict[str, str], mpi: str | None) 
 def _option_variables(
     config: Path | None, assignments: tuple[str, ...], environment: Mapping[str, str]
 ) -> dict[str, str]:
-    # Imported here: most runs name no option.
+    # Imported here, because most runs name no option.
     from forebay.job.settings import (
         check_sizes,
         configuration_variable,

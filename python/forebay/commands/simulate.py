@@ -1,4 +1,4 @@
-"""`forebay simulate`: what caches would do with a trace."""
+"""`forebay simulate`: simulates caches on a trace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _COMMANDS = ("cache", "lu", "runtime")
 
 
 class _Group(click.Group):
-    """With subcommands that are loaded when they are called."""
+    """A group whose subcommands are imported when they are called."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(_COMMANDS)

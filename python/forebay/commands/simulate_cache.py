@@ -1,4 +1,4 @@
-"""`forebay simulate cache`: what a cache would have done with a trace."""
+"""`forebay simulate cache`: simulates block caches on traces."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _COLUMNS = (
 
 
 def _list_of(convert: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
-    """The type of an option whose value is words between commas."""
+    """The type of an option whose value is a list, separated by commas."""
 
     def converted(text: str) -> tuple[Any, ...]:
         words = [word.strip() for word in text.split(",") if word.strip()]
@@ -240,7 +240,7 @@ def cache(
 
 
 def run(traces: Sequence[str | os.PathLike[str]], **settings: Any) -> CacheResults:
-    """Simulates, with a progress bar on a terminal; raises click.ClickException for mistakes."""
+    """Simulates with a progress bar on a terminal. Raises click.ClickException for mistakes."""
     try:
         with stages() as progress:
             return simulate_cache(
@@ -265,7 +265,7 @@ def write_files(
     plot_file: Path | None,
     force: bool,
 ) -> None:
-    """Writes what was asked for; raises click.ClickException for what cannot be."""
+    """Writes the requested files. Raises click.ClickException for those that cannot be written."""
     if csv_file == _STANDARD_OUTPUT:
         click.echo(_as_csv(results), nl=False)
     elif csv_file is not None:

@@ -1,7 +1,7 @@
-"""`forebay simulate lu`: the comparisons of Lu (4.2 to 4.4) with traces made up here.
+"""`forebay simulate lu`: the comparisons of Lu (4.2 to 4.4), with generated traces.
 
-Lu compares policies that see the processes' own accesses (CIO-LRU, CIO-LFU, CIO-ARC) with an LRU
-cache that sees what collective I/O makes of them, at nine cache sizes with 32 processes.
+Lu compares policies that see each process's own accesses (CIO-LRU, CIO-LFU, CIO-ARC) with an LRU
+cache that sees the accesses of collective I/O, at nine cache sizes with 32 processes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from forebay.sizes import shown_size, size_option
 _POLICIES = ("lru", "lfu", "arc")
 _BASELINE = "lru"
 _PROCESSES_PER_NODE = 12
-"""Of the cluster that Lu measured on."""
+"""Processes per node of the cluster on which Lu measured."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class _Workload:
     file: str
     make: Callable[[Path, int], None]
     his: tuple[str, str, str]
-    """What Lu gives for _POLICIES: gains of the hit rate in percent, or nothing."""
+    """Lu's results for _POLICIES: gains of the hit rate in percent, or nothing."""
 
 
 _WORKLOADS = (
@@ -124,8 +124,8 @@ def _misses(results: Sequence[CacheResult], policy: str, awareness: str) -> int:
 
 
 def _gains(results: Sequence[CacheResult]) -> dict[str, dict[str, float | None]]:
-    """Of each policy: mean hit rates of both sides over the sizes, the gain of the mean, and how
-    many times the baseline's misses there are in all."""
+    """For each policy: the mean hit rates of both sides over the sizes, the gain of the mean, and
+    all misses divided by the baseline's."""
     baseline = statistics.mean(_rates(results, _BASELINE, "aggregated"))
     misses = _misses(results, _BASELINE, "aggregated")
     gains: dict[str, dict[str, float | None]] = {}

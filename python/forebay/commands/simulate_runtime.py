@@ -1,4 +1,4 @@
-"""`forebay simulate runtime`: a run of Forebay again, with other options."""
+"""`forebay simulate runtime`: replays a run of Forebay with other options."""
 
 from __future__ import annotations
 

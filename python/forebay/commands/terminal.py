@@ -1,4 +1,4 @@
-"""Where commands write: standard output, and progress bars where it is a terminal."""
+"""The output of commands: standard output, and progress bars if it is a terminal."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ _NOT_A_TERMINAL = 120  # columns
 
 
 def output() -> Console:
-    """Standard output; what is no terminal takes lines of 120 characters."""
+    """Standard output, with lines of 120 characters if it is no terminal."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else _NOT_A_TERMINAL)
 
 
 @contextmanager
 def reading(trace: Trace, times: float = 1) -> Iterator[Callable[[int], None]]:
-    """A progress bar for who reads the trace so many times; is told how many accesses were read."""
+    """A progress bar for reading the trace `times` times. The callable takes the number of accesses
+    read so far."""
     columns = (TextColumn("reading"), BarColumn(), TimeRemainingColumn())
     errors = Console(stderr=True)
     with Progress(
@@ -40,7 +41,7 @@ def reading(trace: Trace, times: float = 1) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def stages() -> Iterator[Callable[[str, float], None]]:
-    """A progress bar of the current stage."""
+    """A progress bar for the current stage."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     errors = Console(stderr=True)
     with Progress(

@@ -1,4 +1,4 @@
-"""`forebay trace`: a command, and all that it starts, with every MPI-IO call recorded."""
+"""`forebay trace`: runs a command and records every MPI-IO call of it and of all that it starts."""
 
 from __future__ import annotations
 

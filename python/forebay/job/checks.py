@@ -1,4 +1,4 @@
-"""What `forebay doctor` looks at. A check is a function and a line in CHECKS."""
+"""The checks of `forebay doctor`. A check is a function and a line in CHECKS."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from forebay.paths import library_directory, preload_library
 from forebay.sizes import shown_size
 
 _SECONDS = 30
-"""For a program that is asked something."""
+"""The longest time for a program that is asked something."""
 _SHARE_OF_GROUP = 4
-"""A node's cache takes at most this part of what its control group may use."""
+"""A node's cache may take 1/4 of its control group's limit."""
 _LEFT_TO_OTHERS = 8
-"""This part of /dev/shm, and of a control group's memory, is left to others."""
+"""1/8 of /dev/shm, and of a control group's memory, is left to others."""
 _SCRIPT = b"#!"
 _ELF = b"\x7fELF"
 
 
 class State(enum.Enum):
-    """What a check came to. NOTE: works, but something should be known."""
+    """The result of a check. NOTE: it works, but the user should know something."""
 
     FIT = "fit"
     NOTE = "note"
@@ -39,7 +39,7 @@ class State(enum.Enum):
 
 @dataclass(frozen=True)
 class Check:
-    """Attributes: subject, state, what was found (a sentence), and what to do about it, or ""."""
+    """A check's subject, its state, what it found (a sentence), and what to do, or ""."""
 
     subject: str
     state: State
@@ -49,7 +49,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Place:
-    """What is examined: a program or None, the directory of its files, ranks on the node."""
+    """What is checked: a program or None, the directory of its files, the ranks on the node."""
 
     program: str | None
     directory: Path
@@ -57,13 +57,13 @@ class Place:
 
     @cached_property
     def options(self) -> dict[str, str]:
-        """The options of a job that is started here, as text."""
+        """The options of a job started here, as text."""
         given = {o.name: os.environ.get(f"FOREBAY_{o.name.upper()}") for o in _core.options()}
         return {o.name: given[o.name] or o.fallback for o in _core.options()}
 
 
 def examine(place: Place) -> list[Check]:
-    """Every check's results, in the order of CHECKS."""
+    """The results of all checks, in the order of CHECKS."""
     return [result for check in CHECKS for result in check(place)]
 
 
@@ -139,8 +139,8 @@ def _mpi(place: Place) -> Iterator[Check]:
         yield Check("MPI", State.NOTE, why, "put mpiexec into PATH, or name the program")
         return
     with tempfile.TemporaryDirectory(prefix="forebay-doctor-") as folder:
-        # The preload itself says what it makes of the library, in a process that loads it and asks
-        # for one of its routines.
+        # Asks the preload itself, in a process that loads the library and looks up one of its
+        # routines.
         loads = (
             "import ctypes, sys;"
             "getattr(ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL), 'PMPI_Init');"
@@ -417,7 +417,7 @@ def _is_static(program: Path) -> bool:
 
 
 def _mounted(directory: Path) -> str:
-    """The file system's type, as it is mounted."""
+    """The type of the file system that contains the directory."""
     path = directory.resolve()
     best, kind = -1, "unknown"
     for line in Path("/proc/self/mountinfo").read_text().splitlines():

@@ -1,4 +1,4 @@
-"""The environment by which the processes of a job come to use Forebay, and find each other."""
+"""The environment variables that make the processes of a job use Forebay and find each other."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from forebay.paths import preload_library
 
 MPI_ABIS = ("mpich", "mpiabi", "openmpi")
 
-# Set by a launcher, all of a line, in the processes that it starts. Slurm sets SLURM_PROCID in
-# batch scripts too, but a step only in what srun started.
+# Variables that a launcher sets in the processes it starts, all those of a line. Slurm sets
+# SLURM_PROCID in batch scripts, too, but a step only in processes that srun started.
 _RANK_VARIABLES = (
     ("PMI_RANK",),
     ("PMIX_RANK",),
@@ -22,19 +22,19 @@ _RANK_VARIABLES = (
 
 
 def inside_launcher(environment: Mapping[str, str]) -> bool:
-    """Whether this process was started by mpiexec, srun or their like, as a rank."""
+    """Whether mpiexec, srun or the like started this process as a rank."""
     return any(all(name in environment for name in names) for names in _RANK_VARIABLES)
 
 
 def new_job() -> str:
-    """A name for a job that nobody else can guess."""
+    """A name for a job that others cannot guess."""
     return os.urandom(16).hex()
 
 
 def preload_value(environment: Mapping[str, str]) -> str:
-    """LD_PRELOAD with our library in front of what is there.
+    """The value of LD_PRELOAD with Forebay's library before those already there.
 
-    Raises click.ClickException when the library is missing or LD_PRELOAD cannot express its path.
+    Raises click.ClickException if the library is missing or LD_PRELOAD cannot contain its path.
     """
     library = preload_library()
     if not library.exists():

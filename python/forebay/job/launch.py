@@ -1,5 +1,5 @@
-"""Runs a command as if nobody stood between it and its caller: same standard streams and process
-group, signals forwarded, exit code or death by signal handed on."""
+"""Runs a command as if its caller had started it: with the same standard streams and process group.
+Signals are forwarded; the exit code, or the signal it died of, is passed on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import NoReturn
 
 import click
 
-# Sent to the terminal's foreground process group by the kernel: the command gets its own.
+# si_code of signals that the kernel sends to the terminal's foreground process group; the command
+# receives its own.
 _SENT_BY_KERNEL = 0x80
 _FORWARDED = {
     signal.SIGHUP,
@@ -23,12 +24,12 @@ _FORWARDED = {
     signal.SIGUSR1,
     signal.SIGUSR2,
 }
-# Python ignores these; the command is to find them as a shell would have left them.
+# Python ignores these signals. The command must get the default action, as from a shell.
 _IGNORED_BY_PYTHON = {signal.SIGPIPE, signal.SIGXFSZ}
 
 
 def replace_process(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
-    """Becomes the command (exec)."""
+    """Replaces this process by the command (exec)."""
     for number in _IGNORED_BY_PYTHON:
         signal.signal(number, signal.SIG_DFL)
     sys.stdout.flush()
@@ -57,12 +58,12 @@ def run_command(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 
 def finish_like(status: int) -> NoReturn:
-    """Ends this process as the one with this wait status ended."""
+    """Ends this process in the way the process with this wait status ended."""
     sys.stdout.flush()
     sys.stderr.flush()
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        # The command has left its core file, if any; ours would take its place.
+        # The command has written its core file, if any; one of this process would replace it.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(number, signal.SIG_DFL)
@@ -85,6 +86,6 @@ def _wait_and_forward(process: int, watched: set[signal.Signals]) -> int:
 
 
 def _refuse(name: str, error: OSError) -> NoReturn:
-    """As a shell does: 127 where there is no such command, 126 where it cannot be run."""
+    """Ends like a shell: with 127 if there is no such command, 126 if it cannot be run."""
     click.echo(f"forebay: {name}: {error.strerror}", err=True)
     raise SystemExit(127 if isinstance(error, FileNotFoundError) else 126)

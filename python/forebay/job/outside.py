@@ -1,4 +1,5 @@
-"""`forebay run` outside a launcher: begins a job, waits for the command, and says so if in vain."""
+"""`forebay run` outside a launcher: begins a job, waits for the command, and says so if Forebay did
+nothing."""
 
 from __future__ import annotations
 
@@ -17,10 +18,10 @@ import click
 from forebay.job.environment import new_job
 from forebay.job.launch import finish_like, run_command
 
-# Files of the run directory. The preload leaves the first when it was loaded into any process, the
-# second, with the process's name, when that was given LD_PRELOAD as an argument, the third when it
-# found an MPI library, the fourth, with the reason, when it could not load the interposer. The
-# interposer leaves the others: MPI-IO was used through it; a file was cached; one was not, and why.
+# Files of the run directory. The preload makes the first when it is loaded into a process; the
+# second, with the name of the process, if an argument changes LD_PRELOAD; the third when it finds
+# an MPI library; the fourth, with the reason, if it cannot load the interposer. The interposer
+# makes the others: MPI-IO was used through it; a file was cached; a file was not, with the reason.
 _LOADED = "loaded"
 _OTHER_PRELOAD = "ld_preload"
 _MPI = "mpi"
@@ -28,9 +29,10 @@ _UNLOADABLE = "unloadable"
 _USED = "used"
 _CACHED = "cached"
 _UNCACHED = "uncached.*"
-# The job that its ranks agreed on, where that is not the one that they were given.
+# The name of the job that its ranks agreed on, if it differs from the given one.
 _JOB = "job"
-# The committer's: bytes, path and problem of each file that ended processes left, a line each.
+# Made by the committer: bytes, path and problem of each file with bytes of killed processes, one
+# line each.
 _SAVED = "saved"
 _COMMITTER_SECONDS = 60
 _DYING_SECONDS = 2
@@ -38,17 +40,17 @@ _SCRIPT_BYTES = 1 << 20
 
 
 def run_job(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
-    """Runs the command as a job of its own, and ends as it ends. Changes `environment`."""
+    """Runs the command as a job of its own and ends as it ends. Changes `environment`."""
     environment["FOREBAY_JOB"] = new_job()
     _forward_to_remote_ranks(command, environment)
     finish_like(_run_in_directory(command, environment))
 
 
 def _forward_to_remote_ranks(command: Sequence[str], environment: dict[str, str]) -> None:
-    """Has Open MPI's mpiexec hand our variables to the ranks of other nodes.
+    """Lets Open MPI's mpiexec pass Forebay's variables to the ranks of other nodes.
 
-    MPICH's hands on the whole environment; Open MPI's only what is named. Open MPI 4 refuses this
-    way of naming beside -x, so it is left to a user who gives -x.
+    MPICH's mpiexec passes the whole environment, Open MPI's only named variables. Open MPI 4
+    refuses this way of naming together with -x, so a user of -x must name them there.
     """
     launchers = {"mpiexec", "mpirun", "mpiexec.openmpi", "mpirun.openmpi", "prterun", "orterun"}
     if Path(command[0]).name not in launchers or {"-x", "--x"} & set(command):
@@ -60,7 +62,7 @@ def _forward_to_remote_ranks(command: Sequence[str], environment: dict[str, str]
 
 
 def _run_in_directory(command: Sequence[str], environment: dict[str, str]) -> int:
-    """Runs the command with a private directory in which its processes leave word."""
+    """Runs the command with a private directory for messages of its processes."""
     directory = Path(tempfile.mkdtemp(prefix="forebay-"))
     try:
         environment["FOREBAY_RUN_DIR"] = str(directory)
@@ -74,9 +76,9 @@ def _run_in_directory(command: Sequence[str], environment: dict[str, str]) -> in
 
 
 def _report_saved(directory: Path, environment: dict[str, str]) -> None:
-    """Commits what killed processes of this node left, and says what was saved.
+    """Commits the bytes that killed processes left on this node, and says what was saved.
 
-    The node's committer does so while the job runs; it is given time to finish, as are processes
+    The node's committer does so while the job runs. It gets time to finish, and so do processes
     that the launcher has told to end.
     """
     from forebay import _core
@@ -134,7 +136,7 @@ def _report_trace(environment: dict[str, str]) -> None:
 
 
 def _report_if_in_vain(directory: Path, command: Sequence[str]) -> None:
-    """One line where no file was cached, unless the user wanted it so or was told at once."""
+    """Prints one line if no file was cached, unless the user wanted that or was told already."""
     if not (directory / _USED).exists():
         reason = _why_unused(directory, command)
         said = f"no process on this node used MPI-IO through Forebay; {reason}"
@@ -149,7 +151,7 @@ def _report_if_in_vain(directory: Path, command: Sequence[str]) -> None:
 
 
 def _why_unused(directory: Path, command: Sequence[str]) -> str:
-    """What the processes' marks say; a guess only where they say nothing."""
+    """The reason, from the messages of the processes; a guess only if there are none."""
     unloadable = directory / _UNLOADABLE
     if unloadable.exists():
         return f"the interposer could not be loaded ({unloadable.read_text().strip()})"
@@ -170,7 +172,7 @@ def _why_unused(directory: Path, command: Sequence[str]) -> str:
 
 
 def _who_sets_preload(directory: Path, command: Sequence[str]) -> str | None:
-    """Whose arguments change LD_PRELOAD, or the script that does."""
+    """The command whose arguments change LD_PRELOAD, or the script that does."""
     mark = directory / _OTHER_PRELOAD
     if mark.exists():
         return f"the command line of {Path(mark.read_text()).name}"

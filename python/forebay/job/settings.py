@@ -1,6 +1,6 @@
-"""Options given on a command line or in a TOML file, on their way into the environment.
+"""Options of a command line or a TOML file, as environment variables.
 
-The runtime reads FOREBAY_<NAME>, then FOREBAY_CONFIG (lines "name=value"), as `src/options` says.
+The runtime reads FOREBAY_<NAME>, then FOREBAY_CONFIG (lines "name=value"): see `src/options`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from forebay import _core
 def parse_assignments(words: Iterable[str]) -> dict[str, str]:
     """The options of `-o name=value` words.
 
-    Raises click.UsageError, which names the word, for anything the runtime would not accept.
+    Raises click.UsageError, which names the word, for anything that the runtime would not accept.
     """
     options: dict[str, str] = {}
     for word in words:
@@ -32,7 +32,7 @@ def parse_assignments(words: Iterable[str]) -> dict[str, str]:
 def read_configuration(path: Path) -> dict[str, str]:
     """The options of a TOML file: `name = value` lines at top level.
 
-    Raises click.UsageError, which names the file and the option, for what is not accepted.
+    Raises click.UsageError, which names the file and the option, for anything not accepted.
     """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -47,13 +47,14 @@ def read_configuration(path: Path) -> dict[str, str]:
 
 
 def environment_options(environment: Mapping[str, str]) -> dict[str, str]:
-    """The options among the variables of an environment."""
+    """The options among environment variables."""
     variables = {option.name: f"FOREBAY_{option.name.upper()}" for option in _core.options()}
     return {name: environment[v] for name, v in variables.items() if v in environment}
 
 
 def check_sizes(*sources: Mapping[str, str]) -> None:
-    """Raises click.UsageError for sizes that contradict each other, the strongest source last."""
+    """Raises click.UsageError for sizes that contradict each other. Later sources override earlier
+    ones."""
     together: dict[str, str] = {}
     for source in sources:
         together |= source

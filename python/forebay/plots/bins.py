@@ -1,4 +1,4 @@
-"""A trace counted into bins, as figures show it: however long the trace, as large as a figure."""
+"""Counts a trace into bins for figures. The bins take the same memory however long the trace."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TIMES = 240
 PLACES = 120
 ROWS = 128
 SIZES = 48
-"""Powers of two."""
+"""Size classes: powers of two."""
 
 _STEPS = 8
 _LATENCIES = 64 * _STEPS
-"""Eighths of a power of two of nanoseconds."""
+"""Classes of durations: eighths of a power of two, in nanoseconds."""
 
 _ROWS_AT_ONCE = 1 << 16
 _COLUMNS = (
@@ -36,7 +36,7 @@ _DATA = (Operation.READ, Operation.WRITE)
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """How long the calls of a routine took, in seconds, each to a twelfth of itself."""
+    """Durations of a routine's calls, in seconds, to within a twelfth."""
 
     routine: str
     calls: int
@@ -49,24 +49,24 @@ class Latencies:
 
 @dataclass(frozen=True)
 class Bins:
-    """Of the first axis, reads come first and writes second, where there is one for both."""
+    """The counts for all figures. In arrays of shape (2, ...), index 0 is reads and 1 is writes."""
 
     edges_s: Amounts
-    """Of TIMES bins, in seconds after the first call's start."""
+    """Edges of the TIMES bins, in seconds after the start of the first call."""
     bytes_moved: Amounts
-    """(2, TIMES): as if each access moved its bytes evenly while it lasted."""
+    """(2, TIMES): bytes, as if each access moved them evenly over its duration."""
     busy_s: Amounts
-    """(rows, TIMES): seconds that a process of the row spent in MPI-IO."""
+    """(rows, TIMES): seconds that the processes of a row spent in MPI-IO."""
     row_processes: tuple[int, ...]
-    """How many processes a row of `busy_s` stands for."""
+    """The number of processes per row of `busy_s`."""
     sizes: Counts
-    """(2, SIZES, TIMES): accesses by size, less than 1, 2, 4 ... bytes."""
+    """(2, SIZES, TIMES): accesses by size: of less than 1, 2, 4 ... bytes."""
     places: dict[int, Counts]
-    """By file, (2, PLACES, TIMES): accesses by where they begin."""
+    """By file, (2, PLACES, TIMES): accesses by their first byte."""
     ends: dict[int, int]
-    """By file, one past the last byte that was accessed: where the places end."""
+    """By file: one past the last accessed byte, where the places end."""
     shares: Amounts
-    """(files, rows, 2): bytes that the processes of a row moved."""
+    """(files, rows, 2): bytes moved by the processes of a row."""
     latencies: tuple[Latencies, ...]
 
 
@@ -80,8 +80,9 @@ def count_into_bins(
 ) -> Bins:
     """Reads the whole trace once.
 
-    `first_ns` and `last_ns`: when the first call began and the last one ended. `files`: those whose
-    places are wanted, by their numbers, and `ends` their lengths in bytes.
+    `first_ns`, `last_ns`: start of the first call and end of the last. `files`: numbers of the
+    files whose places are counted; `ends`: their lengths in bytes. `progress` is called with the
+    number of accesses read so far.
     """
     counter = _Counter(trace, first_ns, last_ns, dict(zip(files, ends, strict=True)))
     for batch in trace.batches(_ROWS_AT_ONCE, columns=_COLUMNS):
@@ -91,14 +92,16 @@ def count_into_bins(
 
 
 def overlaps(sharing: Iterable[Sharing], row_processes: Sequence[int]) -> Amounts:
-    """(rows, rows): bytes that a process of the one row shares with one of the other, summed over
-    files and pairs of processes. Rows stand for so many processes each, in their order."""
+    """(rows, rows): bytes that a process of one row shares with a process of the other, summed over
+    files and pairs of processes. `row_processes`: how many processes each row has, in their
+    order."""
     row_of = np.repeat(np.arange(len(row_processes)), row_processes)
     shared = np.zeros((len(row_processes), len(row_processes)))
     for of_file in sharing:
         for one in of_file.sets:
             members = np.bincount(row_of[list(one.numbers)], minlength=len(row_processes))
-            pairs = np.outer(members, members) - np.diag(members)  # none with itself
+            # Without pairs of a process with itself.
+            pairs = np.outer(members, members) - np.diag(members)
             shared += float(one.bytes) * pairs
     return shared
 
@@ -122,7 +125,7 @@ class _Ramp:
         self._whole += np.bincount(cells, amount, len(self._rate))
 
     def amounts(self) -> Amounts:
-        """(rows, bins)."""
+        """The amounts as an array of shape (rows, bins)."""
         width = len(self._edges) + 1
         rate, begun, whole = (
             column.reshape(-1, width).cumsum(axis=1)[:, :-1]
@@ -199,7 +202,7 @@ class _Counter:
         )
 
     def _called(self) -> list[int]:
-        """Routines, that with the most time first."""
+        """Numbers of the routines that were called, the one with the most time first."""
         called = np.flatnonzero(self._latencies.sum(axis=1))
         return sorted(called.tolist(), key=lambda number: -float(self._totals[number]))
 

@@ -20,23 +20,23 @@ _COLOURS = (READ, WRITE)
 _KINDS = ("read", "write")
 _SHARED_COLOUR, _BUSY_COLOUR = "#7d5ba6", "#3b8d54"
 _WIDTH = 9.2
-"""Inches, as all below."""
+"""Inches, like all lengths below."""
 _LEFT, _RIGHT, _ABOVE, _BELOW = 1.05, 1.0, 0.3, 0.45
-"""Room for labels, and on the right for a scale of colours: the same for all figures over time."""
+"""Margins for labels, and on the right for a scale of colours: equal in all figures over time."""
 _POINTS = 72
-"""An inch."""
+"""Points per inch."""
 _MOST_CELLS = 32_000
-"""Whose values a page holds, of one figure."""
+"""The most cells of a figure whose values a page contains."""
 _FEW_CELLS, _MANY_CELLS = 500, 1000
 _LEAST_SHADE = 0.5
 _POINT_AREA = 10
 """Square points."""
 _FEWEST_SIZES = 8
-"""Classes of a histogram: with fewer, bars would be blocks."""
+"""Classes of a histogram; with fewer, bars would look like blocks."""
 
 
 def places_over_time(bins: Bins, file: int) -> Plot:
-    """Where in a file the accesses begin, over time (Yin, figure of offsets)."""
+    """The first bytes of accesses in a file, over time (Yin, figure of offsets)."""
     figure, axes = _axes(2.8)
     extent = (0.0, float(bins.edges_s[-1]), 0.0, float(max(1, bins.ends[file])))
     _heats(axes, bins.places[file], extent, _COLOURS, "accesses", EngFormatter())
@@ -50,7 +50,7 @@ def places_over_time(bins: Bins, file: int) -> Plot:
 
 
 def sizes_over_time(bins: Bins) -> Plot:
-    """How long the requests are, over time (Yin, figure of request sizes)."""
+    """The sizes of requests over time (Yin, figure of request sizes)."""
     figure, axes = _axes(2.4)
     used = np.flatnonzero(bins.sizes.sum(axis=(0, 2)))
     low, high = _sizes_shown(used)
@@ -68,7 +68,7 @@ def sizes_over_time(bins: Bins) -> Plot:
 
 
 def bandwidth_over_time(bins: Bins) -> Plot:
-    """Bytes a second of all processes, over time (Yin, figure of bandwidth)."""
+    """Bytes per second of all processes over time (Yin, figure of bandwidth)."""
     figure, axes = _axes(2.2)
     width = np.diff(bins.edges_s)
     for moved, colour, kind in zip(bins.bytes_moved, _COLOURS, _KINDS, strict=True):
@@ -85,7 +85,7 @@ def bandwidth_over_time(bins: Bins) -> Plot:
 
 
 def busy_processes(bins: Bins) -> Plot:
-    """Which part of the time each process spends in MPI-IO."""
+    """The fraction of time that each process spends in MPI-IO, over time."""
     figure, axes = _axes(2.6)
     whole = np.outer(bins.row_processes, np.diff(bins.edges_s))
     busy = np.clip(bins.busy_s / whole, 0, 1)
@@ -110,7 +110,7 @@ def busy_processes(bins: Bins) -> Plot:
 
 
 def request_sizes(bins: Bins) -> Plot:
-    """How many requests have which size."""
+    """The number of requests by size."""
     counts = bins.sizes.sum(axis=2)
     used = np.flatnonzero(counts.sum(axis=0))
     low, high = _sizes_shown(used)
@@ -132,7 +132,7 @@ def request_sizes(bins: Bins) -> Plot:
 
 
 def calls_and_requests(counters: FileCounters) -> Plot:
-    """How many calls of MPI-IO, and how many requests to the operating system, have which size."""
+    """The number of calls of MPI-IO, and of requests to the operating system, by size."""
     read, write = (_lighter(colour) for colour in _COLOURS)
     series: list[tuple[str, Any, Sequence[int]]] = []
     if counters.mpiio is not None:
@@ -166,7 +166,7 @@ def calls_and_requests(counters: FileCounters) -> Plot:
 
 
 def sharing(bins: Bins, files: list[int], paths: list[str]) -> Plot:
-    """Which processes move the bytes of which files; `paths` are their labels."""
+    """Bytes of each file that each process moved. `paths`: labels of the files."""
     longest = max((len(path) for path in paths), default=0)
     figure, axes = _axes(0.9 + 0.28 * len(paths), min(0.3 + 0.075 * longest, _WIDTH / 2))
     moved = bins.shares.sum(axis=2)[files]
@@ -182,7 +182,7 @@ def sharing(bins: Bins, files: list[int], paths: list[str]) -> Plot:
 
 
 def overlaps(shared: Amounts, row_processes: Sequence[int]) -> Plot:
-    """How many bytes processes share with one another, as `bins.overlaps` counts them."""
+    """Bytes that processes share with each other, as bins.overlaps() counts them."""
     figure, axes = _axes(3.6)
     processes = sum(row_processes)
     extent = (-0.5, processes - 0.5, -0.5, processes - 0.5)
@@ -198,12 +198,12 @@ def overlaps(shared: Amounts, row_processes: Sequence[int]) -> Plot:
 
 
 def _size_class(power: int) -> str:
-    """Of accesses that moved less than 2 to that power, and no less than half of it."""
+    """The label of accesses of less than 2**power bytes, and at least half of that."""
     return "0 B" if power == 0 else f"{bytes_label(2.0**power / 2)} to {bytes_label(2.0**power)}"
 
 
 def _named_rows(row_processes: Sequence[int]) -> tuple[str, ...]:
-    """Of a figure whose rows stand for so many processes each."""
+    """Labels of rows that stand for so many processes each."""
     firsts = np.cumsum([0, *row_processes[:-1]]).tolist()
     return tuple(
         f"process {first}" if count == 1 else f"processes {first} to {first + count - 1}"
@@ -221,7 +221,8 @@ def _values(
     column_labels: tuple[str, ...] = (),
     row_labels: tuple[str, ...] = (),
 ) -> Values:
-    """`shown`: (kinds, columns), or (kinds, rows, columns); rows begin at the least value of y."""
+    """The values of a figure. `shown`: (kinds, columns), or (kinds, rows, columns); rows begin at
+    the smallest value of y."""
     by_row = shown if shown.ndim == 3 else shown[:, None]
     cells = []
     for of_kind in by_row.reshape(len(kinds), -1):
@@ -253,7 +254,7 @@ def _values(
 
 
 def _sizes_shown(used: NDArray[np.intp]) -> tuple[int, int]:
-    """The powers of two from the smallest to the largest size, and some beside them if these are
+    """The powers of two from the smallest to the largest used size, and neighbours if these are
     few."""
     low, high = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, 1)
     lacking = max(0, _FEWEST_SIZES - (high - low))
@@ -262,8 +263,8 @@ def _sizes_shown(used: NDArray[np.intp]) -> tuple[int, int]:
 
 
 def _axes(height: float, left: float = _LEFT, below: float = _BELOW) -> tuple[Plot, Axes]:
-    """With room for labels, so many inches on these sides. To find out how much they need takes as
-    long as drawing."""
+    """Axes with margins for labels, in inches. Computing the margins that labels need takes as long
+    as drawing."""
     with matplotlib.rc_context(STYLE):
         figure = Plot(figsize=(_WIDTH, height))
         place = (left / _WIDTH, below / height)
@@ -272,7 +273,7 @@ def _axes(height: float, left: float = _LEFT, below: float = _BELOW) -> tuple[Pl
 
 
 def _scale_axes(axes: Axes) -> Axes:
-    """For a scale of colours, right of the figure's own axes."""
+    """Axes for a scale of colours, right of the figure's own axes."""
     place = axes.get_position()
     with matplotlib.rc_context(STYLE):
         figure = axes.get_figure(root=True)
@@ -290,8 +291,8 @@ def _heats(
     base: int = 10,
     origin: str = "lower",
 ) -> None:
-    """Stronger where there is more, clear where there is nothing; one scale for all kinds, with
-    labels at powers of `base`."""
+    """Draws counts as shades: darker for larger counts, transparent for zero. All kinds share one
+    scale, with labels at powers of `base`."""
     axes.set_xlim(extent[0], extent[1])
     axes.set_ylim(extent[2], extent[3])
     most = max(float(counts.max(initial=0)) for counts in kinds)
@@ -346,7 +347,7 @@ def _mark_cells(
     shades: LinearSegmentedColormap,
     norm: LogNorm,
 ) -> None:
-    """Where few cells have a count, each is as large as a point that can be seen."""
+    """Draws few counts as points that are large enough to be seen."""
     rows, columns = np.nonzero(counts)
     left, right, bottom, top = extent
     axes.scatter(
@@ -362,7 +363,7 @@ def _mark_cells(
 
 
 def _shades(colour: str, least: float) -> LinearSegmentedColormap:
-    """From `least` of the colour's strength to all of it."""
+    """Shades from `least` of the colour's strength to all of it."""
     red, green, blue = _rgb(colour)
     return LinearSegmentedColormap.from_list(
         "shades", [(red, green, blue, least), (red, green, blue, 1)]

@@ -18,11 +18,11 @@ _COLOURS = ("#2a6fb0", "#c8641b", "#3b7d4f", "#6a4c93", "#b3365b", "#8a7a1f", "#
 _MARKERS = "osD^vPX*"
 _LINES = {"original": "-", "aggregated": "--"}
 _PANEL = (6.4, 3.6)
-"""Inches."""
+"""Width and height in inches."""
 
 
 def draw(results: Sequence[CacheResult]) -> Plot:
-    """A panel for each trace and page size."""
+    """Draws a panel per trace and page size."""
     panels = _grouped(results, lambda one: (one.trace, one.page_size))
     with matplotlib.rc_context(STYLE):
         figure = Plot(figsize=(_PANEL[0] + 1.4, _PANEL[1] * len(panels)), layout="constrained")

@@ -14,21 +14,22 @@ from forebay.text import one_line
 from forebay.trace import Trace
 
 _MOST_PLACES = 4
-"""Files of which it is counted where their accesses begin: those with the most bytes."""
+"""The number of files, those with the most bytes, whose places are counted."""
 _MOST_SHARED = 24
 
 
 def of(trace: Trace, progress: Callable[[int], object] = lambda _: None) -> JobPlots:
-    """Reads the trace twice; `progress` is told how many accesses were read, again and again.
+    """The figures of a trace. Reads the trace twice.
 
-    Raises TraceError as Trace.batches does.
+    `progress` is called repeatedly with the number of accesses read so far. Raises TraceError as
+    Trace.batches does.
     """
     check_kind(trace, Trace, "plots.of", "trace")
     return JobPlots(trace, analyze(trace, progress=progress), progress)
 
 
 class JobPlots:
-    """Figures of one job. Those over time count seconds after the first call's start."""
+    """Figures of one job. Times are seconds after the start of the first call."""
 
     def __init__(
         self, trace: Trace, analysis: Analysis, progress: Callable[[int], object] = lambda _: None
@@ -45,21 +46,21 @@ class JobPlots:
 
     @property
     def files(self) -> list[str]:
-        """Those that accesses moved bytes of, the one with the most first."""
+        """Paths of the files with moved bytes, the one with the most bytes first."""
         return [self._analysis.files[number].path for number in self._moving]
 
     @property
     def largest(self) -> list[str]:
-        """Those that `places` has a figure of."""
+        """Paths of the files that `places` can show."""
         return self.files[:_MOST_PLACES]
 
     def bandwidth(self) -> Plot:
-        """Bytes a second of all processes, each access spread evenly over its duration."""
+        """Bytes per second of all processes; each access is spread evenly over its duration."""
         return figures.bandwidth_over_time(self.bins)
 
     def places(self, path: str | None = None) -> Plot:
-        """Where accesses begin in a file, over time. `path`: one of `largest`, whole or its name
-        alone; none for the first. Raises ValueError where there is no such."""
+        """The first bytes of accesses in a file, over time. `path`: one of `largest`, or its last
+        component; None: the first. Raises ValueError for another file."""
         names = dict(zip(self.largest, self._moving, strict=False))
         names |= {Path(name).name: n for name, n in names.items() if Path(name).name not in names}
         if path is None and self._moving:
@@ -70,15 +71,15 @@ class JobPlots:
         return figures.places_over_time(self.bins, names[path])
 
     def sizes_over_time(self) -> Plot:
-        """How many bytes each access moved, over time."""
+        """The bytes moved per access, over time."""
         return figures.sizes_over_time(self.bins)
 
     def sizes(self) -> Plot:
-        """How many accesses moved how many bytes."""
+        """The number of accesses by the bytes they moved."""
         return figures.request_sizes(self.bins)
 
     def busy(self) -> Plot:
-        """Which part of the time each process spends in calls."""
+        """The fraction of time that each process spends in calls."""
         return figures.busy_processes(self.bins)
 
     def sharing(self) -> Plot:
@@ -88,6 +89,6 @@ class JobPlots:
         return figures.sharing(self.bins, shown, paths)
 
     def overlaps(self) -> Plot:
-        """Bytes that two processes both touch, in all files."""
+        """Bytes that two processes both access, in all files."""
         shared = overlaps((file.sharing for file in self._analysis.files), self.bins.row_processes)
         return figures.overlaps(shared, self.bins.row_processes)

@@ -1,4 +1,4 @@
-"""What all figures look like, and how they become SVG."""
+"""The common style of all figures, and their conversion to SVG."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STYLE: Any = {
     "svg.hashsalt": "forebay",
     "axes.spines.top": False,
     "axes.spines.right": False,
-    # On a page's own ground, light or dark; the text's colour follows it (_svg).
+    # Shown on the page's own background, light or dark; the text has the page's colour (_svg).
     "figure.facecolor": "none",
     "savefig.facecolor": "none",
     "axes.facecolor": "none",
@@ -37,32 +37,32 @@ _INK, _INK_ON_DARK = "#1d2329", "#dfe5ea"
 
 @dataclass(frozen=True)
 class Values:
-    """What a figure shows where, so that a page can say it of the place under a pointer.
+    """The values in a figure, from which a page tells the value under the pointer.
 
-    The axes' area is `columns` wide and `rows` high, in equal steps. A row or a column is told by
-    its label, or else by a value of its axis.
+    The area of the axes is divided into `columns` by `rows` equal cells. A row or column is named
+    by its label, or else by its value on the axis.
     """
 
     box: tuple[float, float, float, float]
     """Left, top, right and bottom of the axes' area, in points from the upper left corner."""
     x: tuple[float, float, str]
-    """Values on the left and on the right, and their unit: `s`, `B` or none."""
+    """Left and right value, and their unit: `s`, `B` or none."""
     y: tuple[float, float, str]
-    """Values at the bottom and at the top, likewise."""
+    """Bottom and top value, and their unit."""
     columns: int
     rows: int
     kinds: tuple[str, ...]
     unit: str
-    """Of the values: `accesses`, `B`, `B/s`, `%` or `calls`."""
+    """Unit of the cells' values: `accesses`, `B`, `B/s`, `%` or `calls`."""
     cells: tuple[tuple[int, ...], ...]
-    """Of each kind: how many cells after the one before, row by row, and its value; those of zero
-    are left out. Empty where there would be too many."""
+    """Per kind, for each cell that is not zero, row by row: its distance from the one before, and
+    its value. Empty if there are too many cells."""
     column_labels: tuple[str, ...] = ()
     row_labels: tuple[str, ...] = ()
 
 
 class Plot(Figure):
-    """A figure of Matplotlib that notebooks show as it stands on a page."""
+    """A Matplotlib figure that a notebook shows as a page does."""
 
     values: Values | None = None
 
@@ -70,7 +70,7 @@ class Plot(Figure):
         return svg_of(self)
 
     def savefig(self, fname: Any, *, transparent: bool | None = None, **options: Any) -> None:
-        """As Matplotlib's, on white unless it shall be transparent."""
+        """Saves the figure as Matplotlib does, on white unless `transparent`."""
         with matplotlib.rc_context(STYLE):
             if not transparent:
                 options.setdefault("facecolor", "white")
@@ -89,14 +89,14 @@ class BinaryLocator(Locator):
         return self.tick_values(float(low), float(high))
 
     def tick_values(self, vmin: float, vmax: float) -> list[float]:
-        """From vmin to vmax; at most as many as wanted, and one more."""
+        """Ticks from vmin to vmax, at most one more than wanted."""
         span = max(vmax - vmin, 1e-9)
         step = 2.0 ** np.ceil(np.log2(span / self._most))
         return [float(n * step) for n in range(int(np.ceil(vmin / step)), int(vmax // step) + 1)]
 
 
 def bytes_label(amount: float, _: object = None) -> str:
-    """As 16 MiB; made for the axes of figures."""
+    """Formats a label of an axis, such as 16 MiB."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if amount < 1024 or unit == "TiB":
             break
@@ -105,7 +105,7 @@ def bytes_label(amount: float, _: object = None) -> str:
 
 
 def svg_of(figure: Plot) -> str:
-    """As an element for an HTML page: nothing in it refers to anything outside."""
+    """The figure as an SVG element for an HTML page, without references to anything outside."""
     text = io.StringIO()
     with matplotlib.rc_context(STYLE):
         unnamed = {"Date": None, "Creator": None}

@@ -22,20 +22,20 @@ from forebay.trace import Trace
 __all__ = ["Page", "report"]
 
 _NOTEBOOK_HEIGHT = 720
-"""Pixels."""
+"""Height of the frame in a notebook, in pixels."""
 
 
 class Page:
-    """One HTML file with all figures in it, which loads nothing."""
+    """One HTML file that contains all figures and loads nothing."""
 
     def __init__(self, name: str, text: str):
         self._name = name
         self.html = text
-        """The page itself."""
+        """The page as text."""
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
-        """Writes the page, whole or not at all. Raises FileExistsError for a file that exists,
-        unless `force`, and OSError."""
+        """Writes the page, completely or not at all. Raises OSError; FileExistsError if the file
+        exists and `force` is false."""
         where = Path(path)
         if where.exists() and not force:
             told = f"{os.strerror(errno.EEXIST)}; force=True replaces it"
@@ -59,11 +59,11 @@ def report(
     most_runs: int = MOST_RUNS,
     progress: Callable[[int], object] = lambda _: None,
 ) -> Page:
-    """The page of `forebay report`, about a trace that `forebay.open_trace` opened.
+    """The page of `forebay report` about a trace from `forebay.open_trace`.
 
     `against`: another run to compare with. `most_runs`: as for `forebay.analyze`. `progress` is
-    told how many accesses were read, again and again: the trace is read twice. Raises TraceError
-    where nothing can be read, TypeError for what is no trace.
+    called repeatedly with the number of accesses read so far; the trace is read twice. Raises
+    TraceError if nothing can be read, TypeError if an argument is no trace.
     """
     check_kind(trace, Trace, "report", "trace")
     if against is not None:

@@ -1,5 +1,5 @@
-// Says what a figure shows under the pointer, and magnifies what is dragged over. The page is whole
-// without it.
+// Shows the value of a figure under the pointer, and magnifies a part that is dragged over. Without
+// this script nothing is missing from the page.
 "use strict";
 for (const figure of document.querySelectorAll("figure[data-values]")) {
   const values = JSON.parse(figure.dataset.values);

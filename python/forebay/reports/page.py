@@ -1,4 +1,4 @@
-"""A trace as one page that needs nothing but a browser."""
+"""A trace as one page that needs only a browser."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _MOST_SETS = 8
 _MOST_PHASES = 40
 _MOST_SIGNATURES = 20
 _LONGEST_PATH = 72
-"""Characters."""
+"""In characters."""
 _EQUAL = 0.02
-"""Two runs that differ by less are as good."""
+"""Results of two runs that differ by less count as equal."""
 
 
 def render(
@@ -53,12 +53,12 @@ def render(
     most_runs: int = MOST_RUNS,
     progress: Callable[[int], object] = lambda _: None,
 ) -> str:
-    """The page, as HTML. `most_runs`: as for forebay.analyze. `progress` is told how many accesses
-    were read, again and again: the trace is read twice. Raises TraceError as Trace.batches does,
-    ImportError without Jinja2 and Matplotlib."""
+    """The page as HTML. `most_runs`: as for forebay.analyze. `progress` is called repeatedly with
+    the number of accesses read so far; the trace is read twice. Raises TraceError as Trace.batches
+    does, ImportError without Jinja2 and Matplotlib."""
     from jinja2 import Environment
 
-    # Matplotlib takes as long to load as 800,000 accesses to be read.
+    # Importing Matplotlib takes as long as reading 800,000 accesses.
     loading = Thread(target=import_module, args=("forebay.plots.figures",))
     loading.start()
     analysis = analyze(trace, progress=progress, most_runs=most_runs)
@@ -93,7 +93,8 @@ def render(
 
 
 def short_path(path: str) -> str:
-    """With an ellipsis in its middle where it is long: what it begins with, and its name, stay."""
+    """The path, with an ellipsis in its middle if it is long. Its beginning and the file's name
+    stay."""
     if len(path) <= _LONGEST_PATH:
         return path
     kept = _LONGEST_PATH - 1
@@ -101,7 +102,7 @@ def short_path(path: str) -> str:
 
 
 def _embedded(analysis: Analysis) -> str:
-    """JSON that no browser takes for the end of its element."""
+    """The analysis as JSON without characters that could end an HTML element."""
     text = json.dumps(analysis.to_json())
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -128,7 +129,7 @@ def _comparison(analysis: Analysis, against: Trace) -> dict[str, Any]:
     other = analyze(against)
 
     def sums(one: Analysis) -> Iterator[tuple[str, float | None, str]]:
-        """Label, value, format. Less of seconds is better, and more bytes a call."""
+        """Label, value and format. Fewer seconds are better, and more bytes per call."""
         yield "seconds from first to last call", one.seconds, ",.3f"
         yield f"seconds {time_in_calls(one)}, a process", one.io_seconds, ",.3f"
         for kind in ("write", "read"):
@@ -162,7 +163,7 @@ def _comparison(analysis: Analysis, against: Trace) -> dict[str, Any]:
 
 
 def _signatures_compared(here: Analysis, there: Analysis) -> list[dict[str, Any]]:
-    """Of each file that both have: what is told of it, on both sides, and which side is better."""
+    """For each file in both runs: its signatures on both sides, and which side is better."""
     others = {file.path: file for file in there.files if file.locals}
     compared = []
     for file in here.files:
@@ -182,7 +183,7 @@ def _signatures_compared(here: Analysis, there: Analysis) -> list[dict[str, Any]
 
 
 def _order(spatial: str) -> int | None:
-    """The larger, the fewer requests; None among classes that cannot be told apart so."""
+    """A larger number means fewer requests; None: the class does not tell."""
     return {"contiguous": 2, "random": 0, "none": None}.get(spatial, 1)
 
 
@@ -213,17 +214,18 @@ _SIGNATURE_ROWS: tuple[
         lambda _: None,
     ),
 )
-"""A label, what is said of a file, and what is better where it is larger; None: neither is."""
+"""A label, a value of a file, and a number that is better when larger; None: neither side is
+better."""
 
 
 def _sum_of(analysis: Analysis, name: str) -> float | None:
-    """Over the files; None where the trace does not tell of one."""
+    """The sum over all files; None if it is unknown for one."""
     values = [getattr(file, name) for file in analysis.files]
     return None if None in values else sum(values)
 
 
 def _counted(analysis: Analysis) -> dict[str, Any] | None:
-    """A table of what a Darshan log counted, and what it does not tell."""
+    """A table of a Darshan log's counters, and what the log does not tell."""
     if analysis.counters is None:
         return None
     return {
@@ -246,7 +248,7 @@ def _signature(file: FileAnalysis) -> dict[str, Any]:
 
 
 def _phases(analysis: Analysis) -> list[tuple[str, ...]]:
-    """Rows of a table; none for a job of one phase."""
+    """Rows of the table of phases; none if the job has one phase."""
     if len(analysis.phases) < 2:
         return []
     return [phase_cells(n, phase) for n, phase in enumerate(analysis.phases[:_MOST_PHASES], 1)]
@@ -262,14 +264,14 @@ def _shared(file: FileAnalysis) -> dict[str, Any]:
 
 
 class _Figures:
-    """The figures of a page, in their sections."""
+    """The figures of a page, by section."""
 
     def __init__(self) -> None:
         self.sections: list[dict[str, Any]] = []
         self.latencies: list[dict[str, str]] = []
 
     def add(self, title: str, explanation: str, figures: Sequence[tuple[str, Plot]]) -> None:
-        """`figures`: a caption, or "", of each, and itself."""
+        """Adds a section. `figures`: pairs of a caption, or "", and a figure."""
         from forebay.plots.style import svg_of
 
         drawn = [
@@ -354,7 +356,7 @@ def _figures(trace: Trace, analysis: Analysis, progress: Callable[[int], object]
 
 
 def _most_counted(analysis: Analysis) -> list[FileCounters]:
-    """The files with the most bytes of those whose calls or requests were counted."""
+    """The files with the most bytes among those whose calls or requests were counted."""
     files = sorted(analysis.files, key=lambda one: -one.known_writes.bytes - one.known_reads.bytes)
     counted = (file.counters for file in files if file.counters is not None)
     return [one for one in counted if one.mpiio or one.posix][:_MOST_COUNTED]

@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from forebay.signatures.signature_pb2 import GlobalPattern, LocalSignature, Pattern, Signatures
 
 VERSION = 2
-"""That is written; those before are read, too."""
+"""The version that is written. Earlier versions are read, too."""
 _WORD = 1 << 64
 
 
 class SignatureError(Exception):
-    """That is no file of signatures; the text is one line that names the file and the reason."""
+    """The file contains no signatures. The text is one line with the file and the reason."""
 
 
 def message_of(analysis: Analysis) -> dict[str, Any]:
-    """The message Signatures, as plain values."""
+    """The message Signatures as plain values."""
     return {
         "version": VERSION,
         "operations": [{"name": name, "writes": writes} for name, writes in analysis.operations],
@@ -59,7 +59,7 @@ def message_of(analysis: Analysis) -> dict[str, Any]:
 
 
 def write(analysis: Analysis, file: IO[bytes], as_json: bool = False) -> None:
-    """Writes all signatures. Raises ImportError without protobuf, unless JSON is wanted."""
+    """Writes all signatures. Raises ImportError without protobuf, except for JSON."""
     message = message_of(analysis)
     if as_json:
         file.write(json.dumps(message).encode())
@@ -72,9 +72,9 @@ def write(analysis: Analysis, file: IO[bytes], as_json: bool = False) -> None:
 
 
 def read(path: str | Path) -> Signatures:
-    """The signatures in a file, whether protocol buffers or JSON.
+    """The signatures in a file, as protocol buffers or JSON.
 
-    Raises SignatureError where there are none, and OSError.
+    Raises SignatureError if there are none, and OSError.
     """
     from google.protobuf.json_format import Parse, ParseError
     from google.protobuf.message import DecodeError
@@ -108,7 +108,7 @@ def read(path: str | Path) -> Signatures:
 
 
 def _check_pattern(pattern: Pattern, operations: int, where: str, loops: int = 0) -> None:
-    """That the accesses can be told."""
+    """Raises SignatureError if the accesses of the pattern cannot be computed."""
     if pattern.WhichOneof("kind") == "access":
         if pattern.access.operation >= operations:
             raise SignatureError(f"{where}: there is no operation {pattern.access.operation}")
@@ -142,7 +142,7 @@ def _check_local(local: LocalSignature, operations: int, where: str) -> None:
 
 
 def accesses_of(local: LocalSignature) -> Iterator[tuple[int, int, int]]:
-    """Operation, offset and size of each access that is not lost, in order."""
+    """Operation, offset and size of each access that was not lost, in order."""
     for part in local.parts:
         kind = part.WhichOneof("kind")
         if kind == "raw":
@@ -167,14 +167,14 @@ def starts_of(pattern: GlobalPattern) -> Iterator[tuple[int, int]]:
 
 
 def accesses_at(pattern: GlobalPattern, start: int) -> Iterator[tuple[int, int, int]]:
-    """Operation, offset and size of each access of the rank that begins there."""
+    """Operation, offset and size of each access of the rank whose pattern begins at `start`."""
     yield from _accesses(pattern.pattern, (), start)
 
 
 def _accesses(
     pattern: Pattern, iterations: Sequence[int], position: int
 ) -> Iterator[tuple[int, int, int]]:
-    """`iterations`: of the loops around the pattern, innermost first."""
+    """`iterations`: those of the loops around the pattern, innermost first."""
     if pattern.WhichOneof("kind") == "access":
         one = pattern.access
         offset, size = position + one.offset, one.size
@@ -189,6 +189,6 @@ def _accesses(
 
 
 def _word(number: int) -> int:
-    """Of 64 bits, as signatures count."""
+    """The number as a signed integer of 64 bits; signatures wrap around."""
     number %= _WORD
     return number - _WORD if number >= _WORD // 2 else number

@@ -1,4 +1,4 @@
-"""What caches would have done with a trace: of blocks, or the runtime's own, replayed."""
+"""Simulates caches on a trace: caches of blocks, or the runtime's own by replay."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the simulators are fed with: traces of jobs, Darshan logs, and block traces of any origin.
+"""Inputs of the simulators: traces of jobs, Darshan logs, and block traces of other tools.
 
-Block traces are text or libCacheSim's oracleGeneral, either also compressed by Zstandard;
-docs/simulating.md describes them. They are read once and never held as text.
+Block traces are text or libCacheSim's oracleGeneral, both optionally compressed by Zstandard;
+docs/simulating.md describes them. They are read once, and never held in memory as text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from forebay.trace import Trace, TraceError, open_trace
 from forebay.trace.opening import is_darshan
 
 FORMATS = ("auto", "trace", "text", "oracleGeneral")
-"""What an input may be said to be; `trace`: what `forebay.open_trace` opens."""
+"""The formats that an input may have. `trace`: anything that `forebay.open_trace` opens."""
 
 _TEXT_ENDINGS = (".csv", ".txt")
 _FOREBAY_MAGIC = b"FOREBAYT"
@@ -25,25 +25,25 @@ _CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Input:
-    """A trace that was read: accesses to bytes of files, or touches of blocks by their ids."""
+    """A trace that was read: accesses to bytes of files, or touches of blocks."""
 
     path: str
     log: _core.AccessLog | None
-    """Accesses to bytes; None for a trace of ids."""
+    """Accesses to bytes; None for a trace of block ids."""
     blocks: _core.Touches | None
     """Touches of blocks; None for a trace of bytes."""
     hosts: int
-    """Nodes of the job, as far as the trace tells; at least 1."""
+    """Number of the job's nodes, as far as the trace tells; at least 1."""
     nodes: tuple[int, ...] | None
-    """The node of each process, by number; None where the trace does not tell."""
+    """The node of each process, by number; None: unknown."""
     problems: tuple[str, ...]
-    """What is missing from it, a line each."""
+    """What is missing from the trace, one line each."""
     marked: bool
-    """Whether it tells which calls were collective."""
+    """Whether the trace tells which calls were collective."""
     collective: str
-    """What it tells instead, to go on with a sentence on that; or nothing."""
+    """The end of a sentence about collective calls that are counted but not marked, or ""."""
     owner: object
-    """Holds the memory of `log`."""
+    """The object that holds the memory of `log`."""
 
 
 def read_input(
@@ -52,9 +52,9 @@ def read_input(
     most_bytes: int,
     progress: Callable[[float], object] = lambda _: None,
 ) -> Input:
-    """Reads a whole trace; `progress` is told which part has been read.
+    """Reads a whole trace. `progress` is called with the fraction read so far.
 
-    Raises TraceError, one line that names the file and the place, for what cannot be read or takes
+    Raises TraceError, one line with the file and the place, if the trace cannot be read or takes
     more memory than `most_bytes`.
     """
     if file_format == "auto":
@@ -65,7 +65,7 @@ def read_input(
 
 
 def _format_of(path: Path) -> str:
-    """By what the file begins with, else by its name."""
+    """Recognises the format by the beginning of the file, otherwise by its name."""
     name = one_line(str(path))
     try:
         if path.is_dir() or is_darshan(path):
@@ -120,7 +120,7 @@ def _read_trace(trace: Trace, most_bytes: int, progress: Callable[[float], objec
 
 
 def _counted_collective(trace: Trace) -> str:
-    """How many calls of a Darshan log were collective: its counters do not tell which."""
+    """The number of collective calls in a Darshan log. Its counters do not tell which they were."""
     counted = [file.mpiio for file in trace.counters.files] if trace.counters is not None else []
     calls = [of for file in counted if file is not None for of in (file.read, file.write)]
     if not calls:
@@ -142,7 +142,7 @@ def _read_blocks(
     path: Path, file_format: str, most_bytes: int, progress: Callable[[float], object]
 ) -> Input:
     name = one_line(str(path))
-    blocks = _core.BlockFile(file_format, most_bytes)
+    blocks = _core.BlockReader(file_format, most_bytes)
     try:
         with path.open("rb") as file:
             size = max(1, path.stat().st_size)

@@ -1,12 +1,12 @@
-"""What a cache of pages would have done with a trace: hits, misses and evictions, by the policies
-that run inside MPI programs.
+"""Simulates caches of pages on a trace: hits, misses and evictions with the policies that run
+inside MPI programs.
 
     import forebay
     for result in forebay.simulate_cache("run.trace", policies=["lru", "arc"],
                                          cache_sizes=[16 << 20, 64 << 20]):
         print(result.policy, result.awareness, result.cache_size, result.hit_rate)
 
-docs/simulating.md says what the policies are shown, and who has which cache.
+docs/simulating.md says what the policies are shown, and which processes share a cache.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from forebay.text import one_line
 from forebay.trace import TraceError
 
 MIN = "min"
-"""Belady's MIN, which no policy can surpass: it knows what comes."""
+"""Belady's MIN, which no policy can surpass, because it knows the following accesses."""
 
 POLICIES = (*(policy.name for policy in _core.policies()), MIN)
 AWARENESS = ("original", "aggregated")
 SCOPES = ("process", "node", "job")
-"""Who shares a cache."""
+"""Which processes share a cache."""
 
 PAGE_BYTES = 64 << 10
 COLLECTIVE_BUFFER_BYTES = 16 << 20
-"""That of ROMIO (hint cb_buffer_size)."""
+"""ROMIO's default (hint cb_buffer_size)."""
 UNION_WINDOW_S = 0.1
 BYPASS_BYTES = 1 << 20
-"""Of the runtime (option bypass)."""
+"""The runtime's default (option bypass)."""
 
 _AS_MARKED = -1
 _NEVER_PAST = (1 << 63) - 1
@@ -54,43 +54,45 @@ _DEFAULT_SIZES = 9
 _MOST_BYTES = 1 << 62
 _MOST_FRAMES = 1 << 31
 _BYTES_PER_TOUCH = _core.touch_bytes + 40
-"""Of a stream, and of MIN while it works."""
+"""Memory per touch: of a stream, and of MIN while it works."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheResult:
-    """Caches of one kind on one trace; the counts are those of all of them together."""
+    """The result of caches of one kind on one trace. The counts are sums over the caches."""
 
     trace: str
     policy: str
     awareness: str
     page_size: int
-    """Bytes; blocks for a trace of block ids."""
+    """In bytes; in blocks for a trace of block ids."""
     cache_size: int
-    """As `page_size`; of each cache, or of each process's share of its node's."""
+    """In the unit of `page_size`. Size of each cache; with scope `node`, per process of the
+    node."""
     aggregators: int | None
-    """That collective calls were divided among; None for `original`."""
+    """The number of aggregators that share collective calls; None for `original`."""
     accesses: int
-    """Touches of pages, each a hit or a miss."""
+    """Touches of pages; each is a hit or a miss."""
     pages: int
-    """How many different pages were touched, counted for each cache."""
+    """Different pages that were touched, counted per cache."""
     hits: int
     misses: int
     evictions: int
     scope: str = "job"
     caches: int = 1
-    """That were accessed."""
+    """Caches that were accessed."""
     bypassed_accesses: int = 0
-    """That went past the cache, wholly or in part; they touch nothing there."""
+    """Accesses that went past the cache, wholly or in part; the part past it touches no page."""
     bypassed_bytes: int = 0
     sample: float | None = None
-    """Part of the pages that was simulated, from which the counts are estimated; None: all."""
+    """The fraction of pages simulated, from which the counts are estimated; None: all pages."""
     error: float = 0.0
-    """The exact hit rate is within so much of this one, in about 19 of 20 cases; 0: this is it."""
+    """In about 19 of 20 cases the exact hit rate differs from this one by at most so much; 0: it is
+    exact."""
 
     @property
     def hit_rate(self) -> float:
-        """Part of the touches that were hits; 0 where there were none."""
+        """The fraction of touches that were hits; 0 without touches."""
         return self.hits / self.accesses if self.accesses else 0.0
 
     def to_json(self) -> dict[str, Any]:
@@ -99,7 +101,7 @@ class CacheResult:
 
 
 class CacheResults(Results[CacheResult]):
-    """What `simulate_cache` returns: a list, which `to_pandas()` makes a table of."""
+    """The result of `simulate_cache`: a list; `to_pandas()` makes a table of it."""
 
     __slots__ = ()
 
@@ -109,7 +111,7 @@ Progress = Callable[[str, float], object]
 
 @dataclass(frozen=True)
 class Settings:
-    """What `simulate_cache` was asked for, checked."""
+    """The checked arguments of `simulate_cache`."""
 
     policies: tuple[str, ...]
     cache_sizes: tuple[int, ...]
@@ -180,28 +182,37 @@ def simulate_cache(
 ) -> CacheResults:
     """Simulates every policy with every cache size, page size and awareness on every trace.
 
-    `traces`: what `forebay.open_trace` opens, or block traces. `policies`: of POLICIES.
-    `cache_sizes`: bytes (blocks for traces of ids); none for nine powers of two, up to where the
-    trace fits. A cache smaller than a page holds none: every touch misses, with every policy, and
-    `warn` is told. `page_size`: bytes, one or several; none for 64 KiB, and for one block in traces
-    of ids. `awareness`: of AWARENESS; none for both, and for `original` with scopes other than job.
-    `aggregators`: none for one a node. `collective_buffer`: bytes. `union_window`: seconds
-    within which accesses are united where none are marked as collective; none for 0.1 in traces
-    that do not tell which are, and for no union in those that do. `bypass`: contiguous accesses of
-    so many bytes, and those longer than half of a cache, go past it, as in the runtime; None: none
-    do. `scope`: of SCOPES: a cache for each process, for each node, with `cache_sizes` for each of
-    its processes, or one for the job. `sample`: a part of the pages, above 0, at most 1; only these
-    are simulated, in caches that are smaller by as much, and the results are estimates that state
-    their error. `file_format`: of block_traces.FORMATS. `memory`: bytes at most, roughly; none
-    for half of what is available. `jobs`: simulations at a time; none for one a core. `progress` is
-    told what is being done, and which part of it is; `warn` a line for each thing that is missing
-    from a trace, and for a cache that holds no page.
+    Args:
+        traces: one or several paths: traces for `forebay.open_trace`, or block traces.
+        policies: names from POLICIES.
+        cache_sizes: in bytes (blocks for traces of ids). Default: nine powers of two, up to a cache
+            that holds the whole trace. A cache smaller than a page holds none: every touch misses,
+            and `warn` is told.
+        page_size: in bytes, one or several. Default: 64 KiB; one block for traces of ids.
+        awareness: names from AWARENESS. Default: both; with a scope other than job `original`.
+        aggregators: number of aggregators. Default: one per node.
+        collective_buffer: in bytes.
+        union_window: seconds within which accesses are united if none is marked as collective.
+            Default: 0.1 for traces that do not mark collective calls, no union for others.
+        bypass: contiguous accesses of at least so many bytes, or longer than half of a cache, go
+            past it, as in the runtime. None: no access does.
+        scope: from SCOPES: one cache per process, per node (`cache_sizes` then counts per process
+            of the node), or for the job.
+        sample: fraction of the pages that is simulated, above 0; None: all. The caches are smaller
+            by the same factor, and the results are estimates that state their error.
+        file_format: from block_traces.FORMATS.
+        memory: rough limit in bytes. Default: half of the available memory.
+        jobs: simulations at a time. Default: one per core.
+        progress: called with the current stage and the fraction of it that is done.
+        warn: called with a line for each thing that is missing from a trace, and for a cache that
+            holds no page.
 
-    The results come trace by trace, of each the page sizes, awareness, policies and cache sizes in
-    the order given. Traces of ids know no processes: there are no results of `aggregated` for them.
+    The results are in the order of the traces; for each trace in the order of page sizes,
+    awareness, policies and cache sizes as given. Traces of ids have no processes, and so no results
+    for `aggregated`.
 
-    Raises TraceError, one line that names the file, for what cannot be read or takes more memory;
-    ValueError for settings that make no sense.
+    Raises TraceError, one line with the file, if a trace cannot be read or needs more memory;
+    ValueError for arguments that make no sense.
     """
     paths = _paths(traces)
     if awareness is None:
@@ -241,7 +252,7 @@ def simulate_cache(
 
 
 def _paths(traces: Any) -> list[Any]:
-    """One or several."""
+    """The paths, of one or several."""
     several = traces if isinstance(traces, list | tuple) else [traces]
     for one in several:
         check_path(one, "simulate_cache", "traces")
@@ -249,12 +260,12 @@ def _paths(traces: Any) -> list[Any]:
 
 
 def _plain(number: Any) -> Any:
-    """As a whole number of Python where it is NumPy's."""
+    """A whole number of Python, if it is one of NumPy."""
     return index(number) if hasattr(number, "__index__") else number
 
 
 def _listed(numbers: Any) -> list[Any]:
-    """One or several."""
+    """The numbers, of one or several."""
     one = isinstance(numbers, str) or not isinstance(numbers, Iterable)
     several = [numbers] if one else list(numbers)
     for number in several:
@@ -267,16 +278,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class _Caches:
-    """Who has which cache."""
+    """Which process uses which cache."""
 
     of_process: list[int]
-    """Of each process; none where all share one."""
+    """The cache of each process; empty: all share one."""
     shares: list[int]
-    """Of each cache: how many times the cache size it has."""
+    """The size of each cache, as a multiple of the cache size."""
 
 
 class _Simulation:
-    """All caches on one trace."""
+    """Simulations of all caches on one trace."""
 
     def __init__(
         self,
@@ -295,7 +306,7 @@ class _Simulation:
         self._caches = self._shared()
         self._warned_of_union = False
         self._divided: tuple[object, _core.Touches] | None = None
-        """The latest, and what it was made from."""
+        """The latest touches, and the settings they were made with."""
 
     def run(self) -> list[CacheResult]:
         results: list[CacheResult] = []
@@ -358,7 +369,8 @@ class _Simulation:
     def _results(
         self, page_size: int, awareness: str, sizes: tuple[int, ...]
     ) -> Iterable[CacheResult]:
-        """What is long goes past small caches: sizes differ in what they are shown."""
+        """Simulates sizes together if the same accesses go past their caches. Long accesses go past
+        small caches."""
         same: dict[tuple[int, ...], list[int]] = {}
         for size in sizes:
             same.setdefault(self._least_past(page_size, size), []).append(size)
@@ -406,11 +418,11 @@ class _Simulation:
         return self._settings.aggregators or self._source.hosts
 
     def _frames(self, page_size: int, size: int) -> list[int]:
-        """Of each cache."""
+        """The number of frames of each cache."""
         return [min(size * share, _MOST_BYTES) // page_size for share in self._caches.shares]
 
     def _least_past(self, page_size: int, size: int) -> tuple[int, ...]:
-        """Of each cache: accesses of so many bytes go past it."""
+        """For each cache: accesses of at least so many bytes go past it."""
         bypass = self._settings.bypass
         if bypass is None or self._source.log is None:
             return (_NEVER_PAST,) * len(self._caches.shares)
@@ -422,7 +434,7 @@ class _Simulation:
     def _touches(
         self, page_size: int, awareness: str, least_past: tuple[int, ...]
     ) -> _core.Touches:
-        """One at a time: each takes memory."""
+        """The touches for these settings. Only the latest are kept, because they take memory."""
         if self._source.blocks is not None:
             return self._source.blocks
         made_from = (page_size, awareness, least_past)
@@ -503,7 +515,7 @@ class _Simulation:
         done: _core.Progress,
         whole: int,
     ) -> dict[Any, T]:
-        """Does all of the work, and tells meanwhile how much of the `whole` is done."""
+        """Runs all of `work`, and reports meanwhile which part of `whole` is done."""
         self._progress(stage, 0.0)
         with ThreadPoolExecutor(self._settings.jobs) as pool:
             futures: dict[Any, Future[T]] = {key: pool.submit(job) for key, job in work.items()}

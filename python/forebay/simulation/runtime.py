@@ -1,4 +1,4 @@
-"""What the runtime's own caches count, from a trace of the run."""
+"""The counts of the runtime's own caches, replayed from the trace of a run."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from forebay.text import one_line
 from forebay.trace import TraceError, open_trace
 
 _BYTES_PER_FRAME = 256
-"""Of a simulated cache, and some for the page's regions."""
+"""Memory per frame of a simulated cache, with some for the page's regions."""
 _BYTES_PER_STEP = 16
-"""Of the order in which they are replayed."""
+"""Memory per step, for the order of the replay."""
 _SHOWN = ("policy", "page_kind", "page_size", "cache_size", "scope")
-"""Options that a result names."""
+"""The options that a result contains."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeResult:
-    """What the caches of a job counted, all of them together."""
+    """The counts of a job's caches, summed over the caches."""
 
     trace: str
     policy: str
     page_kind: str
     page_size: int
-    """Bytes."""
+    """In bytes."""
     cache_size: int
-    """Bytes a process; a node's cache is that times its ranks."""
+    """In bytes per process; the cache of a node has this times its ranks."""
     scope: str
     caches: int
     hits: int
-    """Pages, as the policy counts them; so are misses and evictions."""
+    """Of pages, as the policy counts them; likewise misses and evictions."""
     misses: int
     evictions: int
     committed_bytes: int
-    """Written back from pages."""
+    """Bytes written back from pages."""
     bypass_bytes: int
-    """Written and read past the cache."""
+    """Bytes written and read past the cache."""
 
     @property
     def hit_rate(self) -> float:
-        """Part of the counted accesses to pages that were hits; 0 where there were none."""
+        """The fraction of counted accesses to pages that were hits; 0 without such accesses."""
         counted = self.hits + self.misses
         return self.hits / counted if counted else 0.0
 
@@ -59,7 +59,7 @@ class RuntimeResult:
 
 
 class RuntimeResults(Results[RuntimeResult]):
-    """What `simulate_runtime` returns: a list, which `to_pandas()` makes a table of."""
+    """The result of `simulate_runtime`: a list; `to_pandas()` makes a table of it."""
 
     __slots__ = ()
 
@@ -67,13 +67,13 @@ class RuntimeResults(Results[RuntimeResult]):
 def simulate_runtime(
     trace: str | os.PathLike[str], changes: Iterable[dict[str, str]] = ({},)
 ) -> RuntimeResults:
-    """What the runtime's caches would have counted, had the run's options been changed.
+    """The counts that the runtime's caches would have had with other options.
 
-    `trace`: of a run with the option `deterministic`. `changes`: for each result, options as for
-    `forebay run -o`, by name; the others are those of the run. With none the counts are the run's
-    own (`forebay run --stats`).
+    `trace`: a trace of a run with the option `deterministic`. `changes`: for each result, the
+    changed options by name, as for `forebay run -o`; the others are those of the run. Without
+    changes the counts are the run's own (`forebay run --stats`).
 
-    Raises TraceError, one line that names the file, for what cannot be replayed; ValueError for
+    Raises TraceError, one line with the file, if the trace cannot be replayed; ValueError for
     options that make no sense.
     """
     check_path(trace, "simulate_runtime", "trace")
@@ -139,7 +139,8 @@ def simulate_runtime(
 
 
 def _check_memory(options: dict[str, str], shares: int) -> None:
-    """`shares`: processes' shares of a cache that are simulated at a time."""
+    """Raises an error if the simulated caches need too much memory. `shares`: processes whose part
+    of a cache is simulated at a time."""
     page, cache = parse_size(options["page_size"]), parse_size(options["cache_size"])
     pages = cache // page * shares
     if pages * _BYTES_PER_FRAME > available_bytes() // 2:

@@ -1,14 +1,14 @@
-"""Caches simulated with a part of the pages, and how far that may be from the truth.
+"""Simulates caches with a sample of the pages, and estimates the error.
 
-SHARDS (Waldspurger, Park, Garthwaite, Ahmad: FAST 2015): a page is in the sample by its hash, with
-all its touches or none, and a cache is smaller by as much as there are fewer pages. How many there
-are is known here, and takes the place of the rate. Section 3.3 corrects for how many touches the
-sampled pages have (SHARDS-adj). That this holds for policies
-other than LRU is shown by Waldspurger, Saemundsson, Ahmad and Park (USENIX ATC 2017).
+SHARDS (Waldspurger, Park, Garthwaite, Ahmad: FAST 2015): the hash of a page decides whether the
+page is in the sample, with all its touches or none. A cache shrinks by the sample's share of the
+pages; the number of pages is known here, so their share takes the place of the sampling rate.
+Section 3.3 corrects for the number of touches of the sampled pages (SHARDS-adj). Waldspurger,
+Saemundsson, Ahmad and Park (USENIX ATC 2017) show that this holds for policies other than LRU.
 
-The error comes from the sample itself: it is divided by further bits of the hash, and how much its
-parts differ says how much samples differ. The factor for a part drawn from a whole that is finite
-makes the error of the whole nothing.
+The error is estimated from the sample itself: further bits of the hash divide the sample into
+parts, and the differences between the parts tell how much samples differ. The correction for a part
+drawn from a finite whole makes the error of the whole zero.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from forebay import _core
 
 _PARTS = 8
 _QUANTILE = 2.365
-"""Of Student's t distribution with one degree less than parts, for 95 %."""
+"""Quantile of Student's t distribution for 95 %, with one degree of freedom less than parts."""
 _NEVER_SEEN = 3.0
-"""What is in no case of n is in less than 3 / n of all, in 95 %."""
+"""An event that happens in none of n cases has a rate below 3 / n, with 95 % confidence."""
 _LEAST_FRAMES = 2 * _PARTS
-"""Of a sampled cache: two for each part."""
+"""The fewest frames of a sampled cache: two per part."""
 _MARKS = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What caches count."""
+    """The counts of caches, or estimates of them."""
 
     hits: int
     misses: int
@@ -43,12 +43,12 @@ class Estimate:
 
 
 def can_estimate(frames: Sequence[int], rate: float) -> bool:
-    """Whether caches of so many frames are large enough for a sample of this rate."""
+    """Whether caches with these numbers of frames are large enough for a sample of this rate."""
     return min(frames) * rate >= _LEAST_FRAMES
 
 
 class Sample:
-    """A part of the pages of `touches`, by hash; 0 < `rate` < 1."""
+    """A sample of the pages of `touches`, by hash; 0 < `rate` < 1."""
 
     def __init__(self, touches: _core.Touches, rate: float):
         self.rate = rate
@@ -60,11 +60,11 @@ class Sample:
 
     @property
     def touches(self) -> int:
-        """That an estimate goes through."""
+        """The number of touches that an estimate simulates."""
         return 2 * len(self._whole)
 
     def estimate(self, policy: str, frames: Sequence[int], done: _core.Progress) -> Estimate:
-        """Of caches of so many frames, as can_estimate() allows."""
+        """Estimates for caches with these numbers of frames, if can_estimate() allows it."""
         rate, evictions = self._rate(self._whole, policy, frames, done)
         of_parts = [self._rate(part, policy, frames, done)[0] for part in self._parts]
         error = max(
@@ -84,7 +84,7 @@ class Sample:
     def _rate(
         self, sample: _core.Touches, policy: str, frames: Sequence[int], done: _core.Progress
     ) -> tuple[float, float]:
-        """Of all touches: the hit rate and the evictions."""
+        """The hit rate, and the evictions scaled to all touches."""
         smaller = [
             min(count, pages) * sampled // max(1, pages)
             for count, sampled, pages in zip(frames, sample.pages, self._pages, strict=True)

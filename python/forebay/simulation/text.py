@@ -1,4 +1,4 @@
-"""Hit rates of simulated caches as tables for a terminal, and what they come to."""
+"""Hit rates of simulated caches as tables for a terminal, and conclusions from them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from forebay.sizes import shown_size
 from forebay.text import one_line
 
 _AS_GOOD = 0.98
-"""Of the best policy's hits: so many, and the first policy is as good."""
+"""If the first policy has this fraction of the best policy's hits, it counts as equally good."""
 _NEARLY_ALL = 0.95
-"""Of the hits that the largest caches have."""
+"""A fraction of the hits of the largest caches."""
 _NOTHING = 0.05
-"""Points of hit rate."""
+"""A difference in hit rate."""
 _WHOSE = {
     "process": "a process",
     "node": "a process, shared on each node,",
@@ -28,9 +28,9 @@ _WHOSE = {
 
 @parts_of.register
 def text_of(results: CacheResults, name: str | None = None) -> Iterator[Part]:
-    """A table for each trace and page size: a row a policy and awareness, a column a cache size.
+    """A table per trace and page size: a row per policy and awareness, a column per cache size.
 
-    `name`: what stands above; none for the trace's.
+    `name`: a title; None: the trace's path.
     """
     groups: dict[tuple[str, int], list[CacheResult]] = {}
     for result in results:
@@ -69,8 +69,8 @@ def _of_replays(results: RuntimeResults) -> Iterator[Part]:
 
 
 def conclusion(group: Sequence[CacheResult]) -> str:
-    """What one trace's results with pages of one size come to: the smallest cache that has nearly
-    all hits, and the policy, the default one unless another is clearly better."""
+    """The conclusion from one trace's results with one page size: the smallest cache with nearly
+    all hits, and the policy to use, the default one unless another is clearly better."""
     shown = group[0].awareness
     real = [one for one in group if one.awareness == shown and one.policy != MIN]
     bound = {
@@ -129,7 +129,7 @@ def _what_was_shown(group: Sequence[CacheResult], page_size: int) -> list[str]:
 
 
 def _table(group: Sequence[CacheResult]) -> Table:
-    """Hit rates in percent; the best policy of each column and awareness stands out."""
+    """Hit rates in percent. The best policy of each column and awareness is highlighted."""
     sizes = list(dict.fromkeys(result.cache_size for result in group))
     results = {(one.awareness, one.policy, one.cache_size): one for one in group}
     rates = {key: one.hit_rate for key, one in results.items()}

@@ -1,7 +1,8 @@
-"""Traces of well-known workloads, made up call by call: what the programs would have left, had
-`forebay trace` recorded them. They need no MPI, no storage and no time.
+"""Traces of well-known workloads, generated call by call as `forebay trace` would have recorded
+them. This needs no MPI, no storage and no time.
 
-Lu 4.2 to 4.4 measures these three. Ranks begin a collective call one microsecond after each other.
+Lu 4.2 to 4.4 measures these three workloads. Ranks begin a collective call one microsecond after
+each other.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ _ROUTINES = (
 )
 _OPEN, _SET_VIEW, _CLOSE, _WRITE, _READ = range(len(_ROUTINES))
 _MOST_BYTES = (1 << 63) - 1
-"""Of a file."""
+"""The largest size of a file."""
 _MOST_CALLS = 1 << 22
-"""Of a process."""
+"""The largest number of calls per process."""
 _CALL_NS = 1_000_000
 _RANK_NS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """`count` blocks of `block` bytes, `stride` apart, of every `extent` bytes from `origin`."""
+    """`count` blocks of `block` bytes at distances of `stride`, in every `extent` bytes from
+    `origin` on."""
 
     origin: int
     extent: int
@@ -60,12 +62,12 @@ def tile_io(
     overlap: tuple[int, int] = (128, 128),
     repetitions: int = 1,
 ) -> None:
-    """MPI-Tile-IO: each process writes its tile of a dense array, all at once, then reads it.
+    """MPI-Tile-IO: each process writes its tile of a dense array in one call, then reads it.
 
-    `grid`: tiles in x and y; none for as square as `processes` allows, more of them in x. `tile`:
-    elements in x and y; `element`: bytes of one. `overlap`: elements that neighbours share in x and
-    y. `repetitions`: how often the reading is done. Raises ValueError for what makes no array, and
-    OSError.
+    `grid`: number of tiles in x and y; None: as square as `processes` allows, with more tiles in x.
+    `tile`: elements in x and y. `element`: its size in bytes. `overlap`: elements that neighbours
+    share in x and y. `repetitions`: how often the tile is read. Raises ValueError if these make no
+    array, and OSError.
     """
     width, height = tile
     _check(min(processes, width, height, element, repetitions) > 0, "sizes are positive")
@@ -101,12 +103,13 @@ def ior(
     segments: int = 4,
     repetitions: int = 1,
 ) -> None:
-    """IOR, interleaved: the processes' transfers follow each other in the file, in segments.
+    """IOR, interleaved: in each segment of the file the transfers of the processes follow each
+    other.
 
-    Each process writes a transfer a segment, collectively, then reads them `repetitions` times.
-    `transfer`: bytes a call. `piece`: bytes of a transfer that lie together, those of the other
-    processes between them (IOR's strided data types); none for a transfer in one piece.
-    `segments`: transfers of each process. Raises ValueError and OSError.
+    Each process writes one transfer per segment, collectively, then reads them `repetitions` times.
+    `transfer`: bytes per call. `piece`: contiguous bytes of a transfer, with pieces of the other
+    processes between them (IOR's strided data types); None: a transfer is contiguous. `segments`:
+    transfers per process. Raises ValueError and OSError.
     """
     piece = transfer if piece is None else piece
     _check(min(processes, transfer, piece, segments, repetitions) > 0, "sizes are positive")
@@ -128,9 +131,10 @@ def mpi_io_test(
     size: int = 16 << 20,
     iterations: int = 4,
 ) -> None:
-    """mpi-io-test of PVFS: in each iteration the processes write `size` bytes each, one behind the
-    other and behind the last iteration's; then they read it all likewise. The defaults are those of
-    the Darshan log mpi-io-test_32ranks. Raises ValueError and OSError.
+    """mpi-io-test of PVFS: in each iteration each process writes `size` bytes; the blocks of the
+    processes, and the iterations, follow each other in the file. Then everything is read in the
+    same way. The defaults are those of the Darshan log mpi-io-test_32ranks. Raises ValueError and
+    OSError.
     """
     _check(min(processes, size, iterations) > 0, "sizes are positive")
     _check_extent(processes * iterations * size, 2 * iterations)
@@ -167,7 +171,7 @@ def _write(
     view_of: Callable[[int], _View | None],
     calls_of: Callable[[int], list[_Call]],
 ) -> None:
-    """A folder with a trace file for each process."""
+    """Writes a folder with a trace file per process."""
     directory.mkdir(parents=True)
     for rank in range(processes):
         data = _process(rank, processes, name, view_of(rank), calls_of(rank))

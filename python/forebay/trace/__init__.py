@@ -1,4 +1,4 @@
-"""Traces for analysis: who accessed which bytes of which file, when, by which routine.
+"""Traces for analysis: which process accessed which bytes of which file, when, by which routine.
 
     import forebay
     trace = forebay.open_trace("run.trace")       # or one file of it, a Darshan log, a Parquet file

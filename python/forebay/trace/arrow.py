@@ -13,7 +13,8 @@ from forebay.trace.columns import BOOLEANS, COLUMNS, UNKNOWN, Array, Columns, Op
 
 
 def arrow_table(columns: Columns, files: Sequence[str], routines: Sequence[Routine]) -> pa.Table:
-    """The columns; names in the place of numbers where there are such, and nulls for unknown."""
+    """The columns as a table. Names replace numbers where there are names; unknown values are
+    null."""
     names = {
         "file": list(files),
         "routine": [routine.name for routine in routines],
@@ -30,14 +31,14 @@ def arrow_table(columns: Columns, files: Sequence[str], routines: Sequence[Routi
 
 
 def column_types() -> dict[str, pa.DataType]:
-    """Of each column of such a table."""
+    """The type of each column of such a table."""
     empty = _core.TraceTable().columns()
     named = {name: empty[name].view(bool) if name in BOOLEANS else empty[name] for name in COLUMNS}
     return {field.name: field.type for field in arrow_table(named, (), ()).schema}
 
 
 def _unknown(name: str, column: Array) -> Any:
-    """Which entries are unknown, or None when none is: then nothing is copied."""
+    """Which entries are unknown; None: no entry is, and nothing was copied."""
     if name not in UNKNOWN:
         return None
     mask = column == UNKNOWN[name]

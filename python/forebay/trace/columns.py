@@ -1,4 +1,4 @@
-"""What stands in the columns of accesses; docs/tracing.md says what they mean."""
+"""The columns of accesses; docs/tracing.md says what they mean."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from forebay import _core
 
 NO_TIME = _core.no_time
-"""Stands in `completed_ns` where nobody saw a request complete."""
+"""The value in `completed_ns` if the completion of the request was not seen."""
 
 COLUMNS = (
     "rank",
@@ -36,19 +36,19 @@ COLUMNS = (
     "view",
     "position",
 )
-"""The columns of accesses, in their order; docs/tracing.md says what they mean."""
+"""The columns of accesses, in order; docs/tracing.md says what they mean."""
 
 UNKNOWN = {"rank": -1, "file": -1, "open": -1, "view": -1, "offset": -1, "end": -1} | {
     "collective": -1,
     "completed_ns": NO_TIME,
 }
-"""What stands for an unknown value in the columns that may have one."""
+"""The value for unknown, by column that may have unknown values."""
 
 Array = NDArray[Any]
 Columns = Mapping[str, Array]
 
 BOOLEANS = ("contiguous", "folded")
-"""Columns of true and false. `collective` is none of them: it may be unknown."""
+"""Columns of true and false. `collective` is not one of them, because it may be unknown."""
 
 
 class Operation(enum.IntEnum):
@@ -64,13 +64,13 @@ class Operation(enum.IntEnum):
     SYNC = 7
     SIZE = 8
     STEP = 9
-    """Of a cache, within the call before it; recorded with the option `deterministic`."""
+    """A step of a cache within the call before it; recorded with the option `deterministic`."""
     RELEASE = 10
-    """Of a collective of the program that orders its ranks: others wait for this one."""
+    """A collective of the program that orders ranks: other ranks wait for this one."""
     ACQUIRE = 11
-    """The same: this one waits for others."""
+    """The same: this rank waits for others."""
     EXCHANGE = 12
-    """Both."""
+    """The same, in both directions."""
 
     @property
     def is_call(self) -> bool:
@@ -85,10 +85,11 @@ class Operation(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """An MPI-IO routine, `read` and `write` where the trace tells no more, or a step of a cache."""
+    """An MPI-IO routine, or a step of a cache. Named `read` or `write` if the trace tells no
+    more."""
 
     name: str
     operation: Operation
     collective: bool | None
-    """None where the trace does not tell, as the next."""
+    """None: unknown, also in the next member."""
     nonblocking: bool | None

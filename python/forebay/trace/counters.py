@@ -1,8 +1,8 @@
-"""What a Darshan log counted of each file beside the accesses: calls of MPI-IO, requests that
-storage saw, stripes, and what HDF5 did. Sums over the processes, however many records they left.
+"""The counters of a Darshan log for each file, beside its accesses: calls of MPI-IO, requests to
+storage, stripes, and operations of HDF5. They are sums over the processes.
 
-The counters' meaning is that of Darshan's modules MPI-IO, POSIX, LUSTRE, H5F and H5D
-(darshan-util's documentation of log content); forebay.darshan_counters fills them in.
+The counters have the meaning of Darshan's modules MPI-IO, POSIX, LUSTRE, H5F and H5D
+(darshan-util's documentation of log content); forebay.trace.darshan_counters fills them in.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ SIZE_LIMITS = (
     *(100, 1 << 10, 10 << 10, 100 << 10, 1 << 20, 4 << 20, 10 << 20, 100 << 20, 1 << 30),
     1 << 62,
 )
-"""Bytes: the classes of sizes that Darshan counts in, each up to its limit."""
+"""The upper limits of Darshan's size classes, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizeCount:
-    """How often a size of a call or request was met; only the most frequent are counted."""
+    """How often a size of a call or request occurred; only the most frequent sizes are counted."""
 
     bytes: int
     count: int
@@ -28,7 +28,7 @@ class SizeCount:
 
 @dataclass(frozen=True, slots=True)
 class RankTime:
-    """The time of a rank with a file: reading, writing and metadata."""
+    """The time that a rank spent on a file: reading, writing and metadata."""
 
     rank: int
     seconds: float
@@ -37,18 +37,19 @@ class RankTime:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Calls of MPI-IO that read a file, or that write it."""
+    """Calls of MPI-IO that read a file, or those that write it."""
 
     independent: int
     collective: int
     split: int
-    """Split collective ones."""
+    """Split collective calls."""
     nonblocking: int
     bytes: int
     seconds: float
-    """Of writes also those of MPI_File_sync, which Darshan does not tell apart."""
+    """Seconds in the calls. Those of writes include MPI_File_sync, which Darshan does not time
+    apart."""
     sizes: tuple[int, ...]
-    """By SIZE_LIMITS."""
+    """Calls per class of SIZE_LIMITS."""
 
     @property
     def calls(self) -> int:
@@ -56,23 +57,23 @@ class Calls:
 
     @property
     def in_collective(self) -> int:
-        """That all ranks of the file made together."""
+        """Calls that all ranks of the file make together."""
         return self.collective + self.split
 
     @property
     def alone(self) -> int:
-        """That each rank made on its own."""
+        """Calls that a rank makes independently."""
         return self.independent + self.nonblocking
 
 
 @dataclass(frozen=True, slots=True)
 class Mpiio:
-    """What the processes asked of MPI-IO."""
+    """Calls of MPI-IO."""
 
     processes: int
-    """That opened the file."""
+    """Processes that opened the file."""
     independent_opens: int
-    """By one process alone: with MPI_COMM_SELF or a communicator of one."""
+    """Opens by a single process: with MPI_COMM_SELF or a communicator of one process."""
     collective_opens: int
     read: Calls
     write: Calls
@@ -82,9 +83,9 @@ class Mpiio:
     hints: int
     """Opens and views with an MPI_Info."""
     mode: int
-    """As given to MPI_File_open; its bits are those of the job's MPI library."""
+    """The argument of MPI_File_open; its bits are those of the job's MPI library."""
     metadata_seconds: float
-    """Opening, closing and setting views."""
+    """Seconds of opening, closing and setting views."""
     common_sizes: tuple[SizeCount, ...]
     slowest: RankTime | None
     fastest: RankTime | None
@@ -92,22 +93,22 @@ class Mpiio:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """Requests that read a file, or that write it, as the operating system saw them."""
+    """Requests to the operating system that read a file, or those that write it."""
 
     requests: int
     bytes: int
     seconds: float
     sizes: tuple[int, ...]
-    """By SIZE_LIMITS."""
+    """Requests per class of SIZE_LIMITS."""
     consecutive: int
-    """That began where the process's last one ended."""
+    """Requests that begin where the process's last one ended."""
     sequential: int
-    """That began there or later."""
+    """Requests that begin there or later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Posix:
-    """What the processes, and the MPI library in them, asked of the operating system."""
+    """Requests of the processes, and of the MPI library in them, to the operating system."""
 
     processes: int
     opens: int
@@ -117,15 +118,15 @@ class Posix:
     read: Requests
     write: Requests
     unaligned: int
-    """Requests that began at no multiple of `alignment`."""
+    """Requests that do not begin at a multiple of `alignment`."""
     alignment: int
-    """The block size that the file system names; 0: unknown."""
+    """The block size of the file system; 0: unknown."""
     unaligned_in_memory: int
     memory_alignment: int
     mode: int
     """The file's permissions."""
     metadata_seconds: float
-    """Opening, closing, seeking, asking for the file's state."""
+    """Seconds of opening, closing, seeking, and asking for the file's state."""
     common_sizes: tuple[SizeCount, ...]
     slowest: RankTime | None
     fastest: RankTime | None
@@ -137,7 +138,7 @@ class Posix:
 
 @dataclass(frozen=True, slots=True)
 class Stripes:
-    """How Lustre lays the file out: its last component, where there are several."""
+    """Lustre's layout of the file: the last component, if there are several."""
 
     size: int
     count: int
@@ -147,30 +148,30 @@ class Stripes:
 
 @dataclass(frozen=True, slots=True)
 class Hdf5:
-    """What the processes asked of HDF5."""
+    """Operations of HDF5."""
 
     processes: int
-    """That opened the file as HDF5."""
+    """Processes that opened the file as HDF5."""
     opens: int
     flushes: int
     metadata_seconds: float
-    """Opening, flushing and closing the file."""
+    """Seconds of opening, flushing and closing the file."""
     datasets: int
     dataset_processes: int
-    """That used data sets."""
+    """Processes that used data sets."""
     dataset_reads: int
     dataset_writes: int
     bytes_read: int
     bytes_written: int
     dataset_seconds: float
-    """Reading and writing data sets."""
+    """Seconds of reading and writing data sets."""
     dataset_metadata_seconds: float
-    """Creating, opening, flushing and closing them."""
+    """Seconds of creating, opening, flushing and closing data sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileCounters:
-    """Of one file; None where no module counted."""
+    """The counters of one file; None: no module counted."""
 
     path: str
     mpiio: Mpiio | None
@@ -178,40 +179,40 @@ class FileCounters:
     hdf5: Hdf5 | None
     stripes: Stripes | None
     untraced: int
-    """Reads and writes that were counted and are not among the trace's accesses."""
+    """Counted reads and writes that are not among the trace's accesses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Of a job."""
+    """The counters of a job."""
 
     layer: str
-    """Whose calls the accesses are: `MPI-IO`, or `POSIX` where the log has no others."""
+    """The interface of the accesses: `MPI-IO`, or `POSIX` if the log has no others."""
     traced: bool
-    """Whether accesses were recorded at all (DXT)."""
+    """Whether accesses were recorded (DXT)."""
     processes: int
-    """Of the job."""
+    """Processes of the job."""
     seconds: float
-    """Between its MPI_Init and MPI_Finalize."""
+    """Seconds between MPI_Init and MPI_Finalize."""
     modules: tuple[str, ...]
-    """Darshan's, whose counters were read."""
+    """Modules of Darshan whose counters were read."""
     incomplete: tuple[str, ...]
-    """Of these and of the accesses' module, those that lack some: Darshan's memory was full, or
-    the log is damaged."""
+    """Modules, that of the accesses included, that lack records: Darshan's memory was full, or the
+    log is damaged."""
     files: tuple[FileCounters, ...]
-    """Those that the layer used."""
+    """Files that were accessed through `layer`."""
 
     @property
     def untraced(self) -> int:
         return sum(file.untraced for file in self.files)
 
     def of(self, path: str) -> FileCounters | None:
-        """Of one file."""
+        """The counters of one file."""
         return next((file for file in self.files if file.path == path), None)
 
 
 def typical_size(sizes: Sequence[int]) -> int:
-    """Half of the calls ask for no more bytes than this limit of their size class; 0 for none."""
+    """The median size of calls, as the upper limit of its size class; 0: there are no calls."""
     seen, calls = 0, sum(sizes)
     for limit, count in zip(SIZE_LIMITS, sizes, strict=False):
         seen += count
@@ -221,5 +222,5 @@ def typical_size(sizes: Sequence[int]) -> int:
 
 
 def plain(counters: Counters | None) -> dict[str, Any] | None:
-    """As plain values, for JSON."""
+    """The counters as plain values, for JSON."""
     return asdict(counters) if counters is not None else None

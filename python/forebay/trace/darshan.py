@@ -1,8 +1,8 @@
 """Darshan logs as a source of `forebay.trace.Trace`.
 
-DXT tells rank, file, offset, length, start and end of every read and write of MPI-IO (of POSIX
-where a log has no MPI-IO records), but not the routine: whether one was collective is unknown. What
-all of them were is in the counters of the other modules.
+DXT has rank, file, offset, length, start and end of every read and write of MPI-IO (of POSIX if a
+log has no MPI-IO records), but not the routine, so it is unknown whether an access was collective.
+The counters of the other modules give the numbers of each kind.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from forebay.trace.types import Open, Process, TraceError, View
 _READ, _WRITE = 0, 1  # indices of the routines
 _ALL_BYTES = _core.TraceReader([]).views
 _PREFIXES = {"MPI-IO": "MPIIO", "POSIX": "POSIX", "H5F": "H5F", "H5D": "H5D"}
-"""Of the names of a module's counters."""
+"""Prefixes of the names of a module's counters."""
 
 
 class DarshanLog:
-    """A log, all of it in memory."""
+    """A Darshan log, read into memory."""
 
     kind = "darshan"
     reader = None
@@ -93,8 +93,8 @@ class DarshanLog:
     def batches(
         self, rows: int, processes: range | None, columns: Sequence[str]
     ) -> Iterator[Columns]:
-        """As forebay.trace.Source says."""
-        del columns  # there they are
+        """Source.batches."""
+        del columns  # all columns are in memory
         if rows == 0:
             yield self._columns
             return
@@ -107,7 +107,7 @@ class DarshanLog:
             yield {name: column[part] for name, column in self._columns.items()}
 
     def bad_blocks(self) -> Mapping[tuple[int, int], tuple[int, str]]:
-        """As forebay.trace.Source says."""
+        """Source.bad_blocks."""
         return {}
 
 
@@ -135,7 +135,7 @@ def _job(facts: Mapping[str, Any], tables: Mapping[str, Records]) -> Job:
 
 
 def _problems(facts: Mapping[str, Any], counters: Counters) -> Iterator[str]:
-    """What the log lacks, a line each."""
+    """What the log lacks, one line each."""
     tracer = facts["module"]
     if not tracer:
         yield (
@@ -171,10 +171,10 @@ def _problems(facts: Mapping[str, Any], counters: Counters) -> Iterator[str]:
 
 
 def _columns(records: Any, segments: Any, ids: Any, process_of_record: Any) -> Columns:
-    """The segments as columns, by process, and of each process in the order of their starts."""
+    """The segments as columns, by process, then by start."""
     counts = records["writes"] + records["reads"]
     process = np.repeat(process_of_record, counts)
-    # Of each record the writes come first.
+    # The writes of each record come first.
     parts = np.stack([records["writes"], records["reads"]], axis=1).ravel()
     writes = np.repeat(np.tile([True, False], len(records)), parts)
     start, end = (_nanoseconds(segments[name]) for name in ("start", "end"))
@@ -211,18 +211,19 @@ def _columns(records: Any, segments: Any, ids: Any, process_of_record: Any) -> C
 
 
 def _nanoseconds(seconds: Any) -> Any:
-    """Rounded; times that are none or beyond 64 bits become 0."""
+    """Nanoseconds, rounded. Times that are not finite or exceed 64 bits become 0."""
     good = np.isfinite(seconds) & (np.abs(seconds) < 9e9)
     return np.rint(np.where(good, seconds, 0) * 1e9).astype(np.int64)
 
 
 def _run_child(path: Path, name: str) -> Any:
-    """The archive that forebay.darshan_child makes of the log."""
+    """The archive that forebay.trace.darshan_child makes of the log."""
     if find_spec("darshan") is None:
         raise TraceError(
             f"{name}: reading Darshan logs needs PyPI's darshan: pip install 'forebay[darshan]'"
         )
-    # An absolute path is no option; -P: nothing is imported from the working directory.
+    # An absolute path cannot be taken for an option; -P: imports nothing from the working
+    # directory.
     command = [sys.executable, "-P", "-m", "forebay.trace.darshan_child", str(path.absolute())]
     done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode != 0:

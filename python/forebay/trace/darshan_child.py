@@ -1,11 +1,11 @@
-"""Reads a Darshan log's DXT and counter records with pydarshan, in a process of its own: its
-library is C code that an odd log may crash, and it explains itself on standard error only.
+"""Reads a Darshan log's DXT and counter records with pydarshan. It is a process of its own, because
+the library is C code that an unusual log may crash, and reports errors only on standard error.
 
-    python -m forebay.darshan_child LOG
+    python -m forebay.trace.darshan_child LOG
 
-writes a NumPy archive to standard output: `facts` (JSON), `records` and `segments` of DXT, and the
-records of each module that counts, under its name. Ends with 3 after a line on standard error that
-says why not.
+It writes a NumPy archive to standard output: `facts` (JSON), `records` and `segments` of DXT, and
+the counter records of each module, under the module's name. After a failure the exit code is 3, and
+the reason is a line on standard error.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ COUNTERS = {
     "H5F": "struct darshan_hdf5_file *",
     "H5D": "struct darshan_hdf5_dataset *",
 }
-"""Modules whose records are an array of integers and one of floating-point numbers."""
+"""Modules whose records consist of an array of integers and one of floating-point numbers."""
 REFUSED = 3
 
 
 def main(path: str) -> None:
     """Writes the archive."""
     output = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what the library prints is no part of it
+    os.dup2(2, 1)  # the library's output must not get into the archive
     _bound_memory()
     try:
         import darshan.backend.cffi_backend as backend
@@ -88,24 +88,25 @@ def main(path: str) -> None:
 
 
 def _nanoseconds(job: Any, which: str) -> int:
-    """Since 1970."""
+    """A time of the job in nanoseconds since 1970."""
     return int(job[f"{which}_time_sec"] * 1_000_000_000 + job.get(f"{which}_time_nsec", 0))
 
 
 def counter_rows(integers: int, floats: int) -> np.dtype[Any]:
-    """Of a module's counter records; `owner`: of a data set the id of its file, or 0."""
+    """The type of a module's counter records. `owner`: for a data set the id of its file, otherwise
+    0."""
     numbers = [("id", "<u8"), ("owner", "<u8"), ("rank", "<i8")]
     arrays = [("counters", "<i8", (integers,)), ("fcounters", "<f8", (floats,))]
     return np.dtype([*numbers, *arrays])
 
 
 def _names(backend: Any, module: str) -> list[str]:
-    """Of the counters of a module, integers first."""
+    """Names of a module's counters, integers first."""
     return [*backend.counter_names(module), *backend.fcounter_names(module)]
 
 
 def _counted(backend: Any, log: Any, index: int, kind: str) -> tuple[Any, bool]:
-    """A module's counter records, and whether these are all."""
+    """A module's counter records, and whether all could be read."""
     ffi = backend.ffi
     fields = dict(ffi.typeof(kind).item.fields)
     row = counter_rows(fields["counters"].type.length, fields["fcounters"].type.length)
@@ -127,8 +128,8 @@ def _counted(backend: Any, log: Any, index: int, kind: str) -> tuple[Any, bool]:
 
 
 def _stripes(backend: Any, log: Any, modules: Any) -> tuple[list[Any], bool]:
-    """Record id, size and count of stripes and their targets of each file, and whether these are
-    all."""
+    """Record id, stripe size, stripe count and targets of each file, and whether all could be
+    read."""
     ffi = backend.ffi
     found = []
     records = _Records(backend, log, modules["LUSTRE"]["idx"])
@@ -136,7 +137,7 @@ def _stripes(backend: Any, log: Any, modules: Any) -> tuple[list[Any], bool]:
         one = ffi.cast("struct darshan_lustre_record *", record)
         if one.num_comps < 1:
             continue
-        counters = one.comps[one.num_comps - 1].counters  # size and count come first
+        counters = one.comps[one.num_comps - 1].counters  # the first two are size and count
         count = max(0, min(counters[1], one.num_stripes))
         targets = ffi.unpack(one.ost_ids + (one.num_stripes - count), count)
         found.append((str(one.base_rec.id), counters[0], counters[1], list(targets)))
@@ -144,12 +145,12 @@ def _stripes(backend: Any, log: Any, modules: Any) -> tuple[list[Any], bool]:
 
 
 class _Records:
-    """The records of a module, one after the other, as far as the library can read them."""
+    """The records of a module, as far as the library can read them."""
 
     def __init__(self, backend: Any, log: Any, index: int):
         self._backend, self._log, self._index = backend, log, index
         self.all_read = False
-        """Once no more came: whether these were all."""
+        """After the last record: whether all were read."""
 
     def __iter__(self) -> Iterator[Any]:
         library = self._backend.libdutil
@@ -166,10 +167,10 @@ class _Records:
 def _traced(
     backend: Any, log: Any, index: int | None
 ) -> tuple[list[str], list[tuple[int, ...]], list[Any], bool]:
-    """Hosts, DXT records, their segments (writes, then reads), and whether these are all; nothing
-    of a log without such a module.
+    """Hosts, DXT records, their segments (writes, then reads), and whether all could be read; empty
+    if the log has no such module.
 
-    As backend.log_get_dxt_record does, which makes an object of each segment (0.4 million a second)
+    Follows backend.log_get_dxt_record, which makes an object per segment (0.4 million per second)
     and takes an error for the end.
     """
     ffi = backend.ffi
@@ -193,7 +194,7 @@ def _traced(
 
 
 def _bound_memory() -> None:
-    """At most half of the machine's memory, whatever the log says."""
+    """Limits memory to half of the machine's, whatever the log says."""
     half = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     resource.setrlimit(resource.RLIMIT_AS, (half, half))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

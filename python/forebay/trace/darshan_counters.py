@@ -1,5 +1,5 @@
-"""A Darshan log's counter records, as forebay.darshan_child reads them, put together for each file
-(`forebay.counters`)."""
+"""Combines a Darshan log's counter records, as forebay.trace.darshan_child reads them, per file
+(forebay.trace.counters)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SIZES = (
 )
 assert len(_SIZES) == len(SIZE_LIMITS)
 _COMMON = 4
-"""Sizes that Darshan keeps of a record."""
+"""The number of frequent sizes in a record."""
 _MOST = 1 << 62
 _LAYERS = ("MPI-IO", "POSIX")
 
@@ -39,14 +39,14 @@ Kind = TypeVar("Kind")
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Some records of a module: a row each, a column for each counter."""
+    """Some records of a module: a row per record, a column per counter."""
 
     rows: Any
-    """As forebay.darshan_child writes them."""
+    """As forebay.trace.darshan_child writes them."""
     names: Sequence[str]
-    """Of the counters, those of integers first."""
+    """Names of the counters, those of integers first."""
     prefix: str
-    """Of these names, without which they are asked for."""
+    """Prefix of these names; column() takes names without it."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -57,12 +57,12 @@ class Records:
 
     @property
     def owners(self) -> Any:
-        """Of records of parts of a file: its id, or 0."""
+        """For records of a part of a file, the file's id; otherwise 0."""
         return self.rows["owner"]
 
     @property
     def ranks(self) -> Any:
-        """-1: the sum of all of them."""
+        """Rank of each record; -1: the sum over all ranks."""
         return self.rows["rank"]
 
     def where(self, chosen: Any) -> Records:
@@ -70,7 +70,8 @@ class Records:
         return replace(self, rows=self.rows[chosen])
 
     def column(self, name: str) -> Any:
-        """Zeros for what Darshan did not count (-1), and for numbers that make no sense."""
+        """The values of a counter. Zero if Darshan did not count (-1), or if the value makes no
+        sense."""
         full, integers = f"{self.prefix}_{name}", self.rows["counters"]
         if full not in self.names:
             return np.zeros(len(self.rows), np.int64)
@@ -82,7 +83,7 @@ class Records:
         return np.where(np.isfinite(column) & (column > 0) & (column < 1e12), column, 0.0)
 
     def count(self, name: str) -> int:
-        """The sum; of Python's integers, which have room."""
+        """The sum, in Python's integers, which cannot overflow."""
         return min(sum(int(value) for value in self.column(name)), _MOST)
 
     def most(self, name: str) -> int:
@@ -103,11 +104,11 @@ class Records:
         return tuple(SizeCount(size, count) for size, count in met.most_common(_COMMON) if count)
 
     def processes(self, of_job: int) -> int:
-        """That the records are of."""
+        """The number of processes that the records describe."""
         return of_job if np.any(self.ranks < 0) else len(np.unique(self.ranks))
 
     def extreme(self, which: str) -> RankTime | None:
-        """The `SLOWEST` or the `FASTEST` rank, where there are several."""
+        """The `SLOWEST` or `FASTEST` rank, if there are several."""
         if np.any(self.ranks < 0):
             return RankTime(
                 rank=self.count(f"{which}_RANK"),
@@ -125,7 +126,7 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a log says of the job, beside its records."""
+    """Facts about the job from the log, beside its records."""
 
     layer: str
     traced: bool
@@ -133,14 +134,14 @@ class Job:
     seconds: float
     incomplete: tuple[str, ...]
     names: Mapping[int, str]
-    """Of record ids."""
+    """Names of records, by record id."""
     stripes: Mapping[int, Stripes]
-    """By record id."""
+    """Stripes of files, by record id."""
 
 
 def files_of(tables: Mapping[str, Records]) -> list[int]:
-    """The ids of the files whose counters matter: those that MPI-IO used, or where nothing did,
-    POSIX calls."""
+    """The ids of the files whose counters are wanted: those that MPI-IO used, or if there are none,
+    those that POSIX calls used."""
     for module in _LAYERS:
         if module in tables and len(tables[module]):
             return [int(number) for number in np.unique(tables[module].ids)]
@@ -150,8 +151,8 @@ def files_of(tables: Mapping[str, Records]) -> list[int]:
 def counters_of(
     job: Job, tables: Mapping[str, Records], files: Mapping[int, str], accesses: Mapping[int, int]
 ) -> Counters:
-    """`files`: ids and paths of those that are wanted; `accesses`: how many the trace has of each,
-    by id."""
+    """The counters of a job. `files`: ids and paths of the files; `accesses`: number of accesses in
+    the trace, by id."""
     sets = _by_file(tables["H5D"], job, files) if "H5D" in tables else {}
 
     def part(module: str, number: int, make: Callable[[Records, int], Kind]) -> Kind | None:
@@ -269,7 +270,7 @@ def _hdf5(rows: Records, sets: Records | None, of_job: int) -> Hdf5:
 
 
 def _by_file(sets: Records, job: Job, files: Mapping[int, str]) -> dict[int, Records]:
-    """The data sets of each file. Older logs name no owner: there a set is named FILE:SET."""
+    """The data sets of each file. In older logs, which have no owner, a set is named FILE:SET."""
     owner_of: dict[int, int] = {}
     for number, owner in zip(sets.ids.tolist(), sets.owners.tolist(), strict=True):
         if number not in owner_of:

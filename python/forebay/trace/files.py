@@ -13,7 +13,7 @@ from forebay.trace.types import Open, Process, TraceError, View
 
 
 class TraceFiles:
-    """A folder of trace files, or one of them."""
+    """A folder of trace files, or one trace file."""
 
     kind = "forebay"
     counters = None
@@ -49,8 +49,8 @@ class TraceFiles:
     def batches(
         self, rows: int, processes: range | None, columns: Sequence[str]
     ) -> Iterator[Columns]:
-        """As forebay.trace.Source says."""
-        del columns  # a block is read as a whole
+        """Source.batches."""
+        del columns  # a block has all columns
         wanted = range(len(self.processes)) if processes is None else processes
         stream = _core.AccessStream(self.reader, wanted.start, wanted.stop)
         while True:
@@ -64,7 +64,7 @@ class TraceFiles:
                 return
 
     def bad_blocks(self) -> Mapping[tuple[int, int], tuple[int, str]]:
-        """As forebay.trace.Source says."""
+        """Source.bad_blocks."""
         return self._bad
 
 
@@ -105,7 +105,7 @@ def _process(process: _core.TraceProcess) -> Process:
 
 
 def _losses(processes: list[Process]) -> list[str]:
-    """A line for every process that could not record everything."""
+    """A line per process that could not record all accesses."""
     return [
         f"{process.source}: {process.lost:,} accesses were not recorded"
         for process in processes
@@ -114,7 +114,7 @@ def _losses(processes: list[Process]) -> list[str]:
 
 
 def _absent_ranks(folder: Path, processes: list[Process]) -> list[str]:
-    """A line when not all ranks of the job have a trace."""
+    """A line if some ranks of the job have no trace."""
     ranks = max(process.ranks for process in processes)
     absent = ranks - len({process.rank for process in processes})
     if absent <= 0:

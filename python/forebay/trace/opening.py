@@ -1,4 +1,4 @@
-"""Opens whatever holds a trace."""
+"""Opens a trace of any kind."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from forebay.trace.types import Trace, TraceError
 
 
 def open_trace(path: str | os.PathLike[str]) -> Trace:
-    """Opens a folder of trace files, one file of it, a Darshan log, or what `forebay convert`
-    wrote as Parquet.
+    """Opens a folder of trace files, one trace file, a Darshan log, or a Parquet file of `forebay
+    convert`.
 
-    Raises TraceError where nothing can be read. What is wrong with the rest is in
-    `Trace.problems`.
+    Raises TraceError if nothing can be read. Other problems are in `Trace.problems`.
     """
     check_path(path, "open_trace", "path")
     where = Path(path)
@@ -38,14 +37,15 @@ def open_trace(path: str | os.PathLike[str]) -> Trace:
 
 
 def is_darshan(path: Path) -> bool:
-    """By its name, or by how such logs begin: their version, eight bytes, and a magic number."""
+    """Recognises a Darshan log by its name, or by its beginning: a version (eight bytes) and a
+    magic number."""
     if not path.is_file():
         return False
     return path.suffix == ".darshan" or _beginning(path, 16)[8:] == (6567223).to_bytes(8, "little")
 
 
 def _is_parquet(path: Path) -> bool:
-    """By its name, or by how such files begin."""
+    """Recognises a Parquet file by its name, or by its beginning."""
     return path.is_file() and (path.suffix == ".parquet" or _beginning(path, 4) == b"PAR1")
 
 

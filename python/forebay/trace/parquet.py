@@ -29,7 +29,7 @@ _NAMES = ("file", "routine", "operation")
 
 
 class ParquetTrace:
-    """A file, its accesses left where they are."""
+    """A Parquet file, whose accesses are read when they are needed."""
 
     reader = None
 
@@ -85,7 +85,7 @@ class ParquetTrace:
     def batches(
         self, rows: int, processes: range | None, columns: Sequence[str]
     ) -> Iterator[Columns]:
-        """As forebay.trace.Source says."""
+        """Source.batches."""
         if rows == 0:
             parts = list(self._batches(_ROWS_AT_ONCE, processes, columns))
             if parts:
@@ -127,7 +127,7 @@ class ParquetTrace:
                     yield {name: read[name] for name in columns}
 
     def _processes_of(self, group: int) -> tuple[int, int]:
-        """The least and the most process number in a row group, as its statistics say."""
+        """The smallest and the largest process number in a row group, by its statistics."""
         whole = self._metadata.row_group(group)
         statistics = whole.column(self._metadata.schema.names.index("process")).statistics
         if statistics is None or not statistics.has_min_max:
@@ -135,8 +135,8 @@ class ParquetTrace:
         return statistics.min, statistics.max
 
     def _constants(self, group: int, names: Sequence[str]) -> dict[str, Any]:
-        """Of a row group: the columns that have one value throughout, as their statistics say, and
-        that value. Decoding those would take half of the time."""
+        """The columns of a row group that have a single value, by its statistics, and that value.
+        Decoding these columns would take half of the time."""
         whole = self._metadata.row_group(group)
         found = {}
         for name in names:
@@ -177,7 +177,7 @@ class ParquetTrace:
         return array
 
     def _numbers_of(self, name: str, column: Any) -> Array:
-        """The numbers that the names of a dictionary stand for."""
+        """The numbers for the names in a dictionary-encoded column."""
         known = self._numbers[name]
         numbers = []
         for one in column.dictionary.to_pylist():
@@ -199,12 +199,12 @@ class ParquetTrace:
         return array
 
     def bad_blocks(self) -> Mapping[tuple[int, int], tuple[int, str]]:
-        """As forebay.trace.Source says."""
+        """Source.bad_blocks."""
         return {}
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """What pyarrow says, as a TraceError."""
+        """Raises pyarrow's errors as TraceError."""
         try:
             yield
         except (pa.ArrowException, OSError, OverflowError, ValueError, MemoryError) as error:
@@ -217,7 +217,7 @@ def _apart(processes: range, least: int, most: int) -> bool:
 
 
 def about(trace: Any) -> dict[str, Any]:
-    """What is not about a single access, once all of these were read: plain values."""
+    """Everything but the accesses, as plain values, after all accesses were read."""
     from dataclasses import asdict
 
     processes = [asdict(process) for process in trace.processes]
@@ -252,8 +252,8 @@ def _dtype(name: str, kind: Any) -> Any:
 
 
 def _made(kind: Any, value: Any) -> Any:
-    """A value of that type, of plain ones as `about` makes them; numbers must have room in 64 bits,
-    and a dataclass's members be of the types that it declares."""
+    """A value of the type `kind` from plain values as `about` makes them. Numbers must fit into 64
+    bits, and members of a dataclass must have their declared types."""
     if get_origin(kind) is UnionType:
         (wanted,) = (one for one in get_args(kind) if one is not NoneType)
         return None if value is None else _made(wanted, value)
@@ -273,6 +273,6 @@ def _made(kind: Any, value: Any) -> Any:
 
 @cache
 def _members(kind: Any) -> dict[str, Any]:
-    """Names and types."""
+    """The members of a dataclass: names and types."""
     types = get_type_hints(kind)
     return {one.name: types[one.name] for one in fields(kind)}

@@ -1,4 +1,4 @@
-"""Traces as notebooks show them."""
+"""A trace as text, for notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trace: its accesses, and what is known of the job beside them."""
+"""A trace: its accesses, and other facts about the job."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ ROWS_PER_BATCH = 1 << 18
 
 
 class TraceError(Exception):
-    """Nothing can be read there; the text is one line that names the file and the reason."""
+    """Nothing can be read. The text is one line with the file and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process of the job. Numbers that the trace does not tell are -1."""
+    """A process of the job. Unknown numbers are -1."""
 
     source: str
-    """The file that tells of it."""
+    """The file that describes the process."""
     host: str
     rank: int
     ranks: int
-    """How many the job had."""
+    """The number of ranks of the job."""
     pid: int
     clock_offset_ns: int
-    """From the clock of its node to that of rank 0's node."""
+    """The difference from the clock of its node to that of rank 0's node."""
     zero_realtime_ns: int
-    """When its time 0 was, in nanoseconds since 1970; 0: unknown."""
+    """Its time 0 in nanoseconds since 1970; 0: unknown."""
     accesses: int
     folded: int
     lost: int
     damaged: int
     ended: bool
-    """Whether its trace has an end: it was neither killed nor still runs."""
+    """Whether its trace has an end. Otherwise the process was killed or still runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +60,19 @@ class Open:
     file: int
     """Index into `Trace.files`."""
     number: int
-    """In its process: opens count from 0."""
+    """The number of the open in its process, from 0."""
     ranks: int
-    """How many opened it together."""
+    """The number of processes that opened the file together."""
     amode: int
-    """As given to MPI_File_open; its bits are those of the job's MPI library."""
+    """The argument of MPI_File_open; its bits are those of the job's MPI library."""
     cached: bool
-    """Whether accesses went through the cache."""
+    """Whether the cache served the accesses."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What part of a file a process saw: `data_bytes` of each `extent_bytes` from `origin` on."""
+    """The part of a file that a process sees: `data_bytes` of every `extent_bytes` from `origin`
+    on."""
 
     process: int
     origin: int
@@ -82,23 +83,23 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a trace holds, and what it does not."""
+    """Numbers of readable and of missing accesses."""
 
     accesses: int
-    """That can be read."""
+    """Accesses that can be read."""
     folded: int
-    """Of these, whose times were folded into histograms: they begin and end with their block."""
+    """Those whose times were folded into histograms: their times are those of their block."""
     lost: int
-    """That were not recorded."""
+    """Accesses that were not recorded."""
     damaged: int
-    """That were recorded and cannot be read, as far as their number can be known."""
+    """Accesses that were recorded but cannot be read, as far as their number is known."""
 
 
 class Accesses(Shown):
-    """Accesses by columns: a mapping of names to NumPy arrays of one length, not to be written to.
+    """Accesses by columns: a mapping of names to NumPy arrays of one length, which are read-only.
 
-    The accesses of a process stand together, and in them those of a thread in the order of its
-    calls.
+    The accesses of a process are contiguous, and within them those of a thread are in the order of
+    its calls.
     """
 
     def __init__(self, columns: Columns, files: Sequence[str], routines: Sequence[Routine]):
@@ -111,7 +112,7 @@ class Accesses(Shown):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns, in their order."""
+        """The names of the columns, in order."""
         return tuple(self._columns)
 
     def __len__(self) -> int:
@@ -121,7 +122,7 @@ class Accesses(Shown):
         return self._columns[name]
 
     def as_numbers(self, names: Sequence[str]) -> list[Array]:
-        """Columns as functions of forebay._core take them: true and false as 1 and 0."""
+        """Columns as arguments for forebay._core: true and false become 1 and 0."""
         columns = (self._columns[name] for name in names)
         return [column.view(np.uint8) if column.dtype == bool else column for column in columns]
 
@@ -129,23 +130,23 @@ class Accesses(Shown):
         return f"<{len(self):,} accesses: {', '.join(self._columns)}>"
 
     def to_arrow(self) -> pyarrow.Table:
-        """The same as an Arrow table; numbers are not copied.
+        """The accesses as an Arrow table; numbers are not copied.
 
-        Names stand for the numbers of `file`, `routine` and `operation`, null for what is unknown
-        (-1, NO_TIME). Raises ImportError without pyarrow.
+        Names replace the numbers of `file`, `routine` and `operation`; unknown values (-1, NO_TIME)
+        are null. Raises ImportError without pyarrow.
         """
         from forebay.trace.arrow import arrow_table
 
         return arrow_table(self._columns, self.files, self.routines)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The same as a data frame; names are categories. Raises ImportError without pandas and
+        """The accesses as a data frame; names are categories. Raises ImportError without pandas and
         pyarrow."""
         return self.to_arrow().to_pandas()
 
 
 class Source(Protocol):
-    """What a kind of trace must offer to be a Trace."""
+    """What a kind of trace must provide."""
 
     @property
     def kind(self) -> str: ...
@@ -167,28 +168,29 @@ class Source(Protocol):
     def access_count(self) -> int: ...
     @property
     def reader(self) -> _core.TraceReader | None:
-        """Of trace files, where they are the source."""
+        """The reader of trace files, if they are the source."""
 
     @property
     def view_layouts(self) -> _core.Views:
-        """What `views` tells of, exactly."""
+        """The exact layouts of `views`."""
 
     def batches(
         self, rows: int, processes: range | None, columns: Sequence[str]
     ) -> Iterator[Columns]:
-        """The accesses, `rows` or some more at a time; all at once for 0. Of these processes (None:
-        all), and at least these columns. Any number of them may go on at the same time."""
+        """The accesses, `rows` or a few more at a time; 0: all at once. Only those of `processes`
+        (None: all), with at least these columns. Several iterators may be in use at the same
+        time."""
 
     def bad_blocks(self) -> Mapping[tuple[int, int], tuple[int, str]]:
-        """By process and number: accesses in, and what is wrong with, blocks that batches() could
-        not read."""
+        """Blocks that batches() could not read, by process and number: the number of accesses, and
+        what is wrong."""
 
 
 class Trace(Shown):
     """A trace of a job's accesses to files; `open_trace` makes it.
 
-    Opening reads everything but the accesses and takes memory in proportion to the trace; so do
-    `batches`, one at a time. `accesses` are all of them in memory.
+    Opening reads everything but the accesses. The trace takes memory in proportion to its size; so
+    does one of its `batches`. `accesses` has all accesses in memory.
     """
 
     def __init__(self, path: Path, source: Source):
@@ -198,27 +200,28 @@ class Trace(Shown):
 
     @property
     def kind(self) -> str:
-        """Where it is from, before it was converted: `forebay` or `darshan`."""
+        """The origin of the trace, before any conversion: `forebay` or `darshan`."""
         return self._source.kind
 
     @property
     def processes(self) -> Sequence[Process]:
-        """The processes that left a trace."""
+        """The processes that have a trace."""
         return self._source.processes
 
     def rank_of(self, process: int) -> int:
-        """The rank of a process, by its index; its index where that is unknown."""
+        """The rank of a process, by its index; if the rank is unknown, that index."""
         rank = self.processes[process].rank
         return rank if 0 <= rank < 1 << 31 else process
 
     @property
     def files(self) -> Sequence[str]:
-        """Paths, as the program gave them; bytes that are no UTF-8 as backslash and number."""
+        """Paths as the program gave them. Bytes that are not UTF-8 are escaped: a backslash and a
+        number."""
         return self._source.files
 
     @property
     def opens(self) -> Sequence[Open]:
-        """Every open of a file by a process. None in Darshan logs."""
+        """Every open of a file by a process. Darshan logs have none."""
         return self._source.opens
 
     @property
@@ -233,26 +236,27 @@ class Trace(Shown):
 
     @property
     def counters(self) -> Counters | None:
-        """What was counted beside the accesses: in Darshan logs; None elsewhere."""
+        """The counters of a Darshan log; None for other traces."""
         return self._source.counters
 
     @property
     def tells_order(self) -> bool:
-        """Whether collectives by which the program orders its ranks were recorded."""
+        """Whether the trace has the collectives by which the program orders its ranks."""
         return any(routine.operation.orders for routine in self.routines)
 
     @property
     def problems(self) -> list[str]:
-        """What is wrong with the trace or missing from it, a line each that names the file.
+        """What is wrong with the trace or missing from it: lines that name the file.
 
-        Blocks are looked into when their accesses are read: the list may grow then.
+        Blocks are checked when their accesses are read, so the list may grow.
         """
         found = [problem for _, (_, problem) in sorted(self.bad_blocks().items())]
         return [*self._source.problems, *found]
 
     @property
     def totals(self) -> Totals:
-        """What can be read and what not; as `problems`, final once all accesses have been read."""
+        """Numbers of readable and of missing accesses. Like `problems` they are final after all
+        accesses were read."""
         bad = sum(count for count, _ in self.bad_blocks().values())
         processes = self.processes
         untraced = self.counters.untraced if self.counters is not None else 0
@@ -265,7 +269,7 @@ class Trace(Shown):
 
     @property
     def lost(self) -> int:
-        """Accesses that were made and not recorded."""
+        """Accesses that were made but not recorded."""
         return self.totals.lost
 
     @property
@@ -286,9 +290,9 @@ class Trace(Shown):
 
     @cached_property
     def accesses(self) -> Accesses:
-        """All accesses, in memory: about 100 bytes each.
+        """All accesses in memory, about 100 bytes each.
 
-        Raises TraceError when there is not so much memory; use `batches` then.
+        Raises TraceError if there is not so much memory; then use `batches`.
         """
         needed = self._source.access_count * _core.table_bytes_per_access
         if needed > available_bytes():
@@ -306,8 +310,9 @@ class Trace(Shown):
     ) -> Iterator[Accesses]:
         """The accesses in the same order, about `rows` at a time (at most 65,535 more).
 
-        `processes`: only what these did, by their index. `columns`: only these, which costs less
-        where the trace is a Parquet file. Raises TraceError where it turns out to be damaged.
+        `processes`: only the accesses of these, by index. `columns`: only these columns, which is
+        faster if the trace is a Parquet file. Raises TraceError if the trace is found to be
+        damaged.
         """
         if rows < 1:
             raise ValueError("a batch has at least one row")
@@ -315,25 +320,26 @@ class Trace(Shown):
             yield self._accesses({name: read[name] for name in columns})
 
     def bad_blocks(self) -> Mapping[tuple[int, int], tuple[int, str]]:
-        """By process and number: accesses in, and what is wrong with, blocks that `batches` or
-        `accesses` could not read."""
+        """Blocks that `batches` or `accesses` could not read, by process and number: the number of
+        accesses, and what is wrong."""
         return {**self._source.bad_blocks(), **self._met_elsewhere}
 
     def add_bad_blocks(self, blocks: Mapping[tuple[int, int], tuple[int, str]]) -> None:
-        """Takes in which blocks another process could not read of the same trace."""
+        """Adds blocks of the same trace that another process could not read."""
         self._met_elsewhere |= blocks
 
     def extents(self, view: int, position: int, data_bytes: int) -> Iterator[tuple[int, int]]:
-        """Where an access lies: offset and length in bytes of each run, in their order.
+        """The place of an access: offset and length in bytes of each run, in order.
 
-        The arguments are its columns `view`, `position` and `requested` (or `transferred`). Raises
-        ValueError when the view has no such bytes.
+        The arguments are the access's columns `view`, `position` and `requested` (or
+        `transferred`). Raises ValueError if the view has no such bytes, IndexError if there is no
+        such view.
         """
         return self._source.view_layouts.extents(view, position, data_bytes)
 
     @property
     def reader(self) -> _core.TraceReader | None:
-        """For functions of forebay._core that read trace files; None where the trace is no such."""
+        """For functions of forebay._core that read trace files; None for other kinds of traces."""
         return self._source.reader
 
     @property

@@ -1,6 +1,6 @@
 // Blocks of odd length that ranks write and read in turn, by every kind of blocking data call: at
 // explicit offsets, by individual and shared pointers, ordered, collective, split and nonblocking
-// (what the mpi-io-test benchmark and its relatives do). Every kind has a file of its own.
+// (like the mpi-io-test benchmark). Each kind has its own file.
 //
 // usage: block_io FOLDER
 #include <string.h>
@@ -16,7 +16,7 @@ static MPI_Offset place(int iteration, int r) {
   return ((MPI_Offset)iteration * size + r) * kBlockBytes;
 }
 
-// One kind of data call: transfers `block` as iteration's block of rank r.
+// One kind of data call: transfers `block`, the one of rank r in this iteration.
 typedef int (*Transfer)(MPI_File file, int iteration, int r, MPI_Status* status);
 
 static int write_at(MPI_File file, int iteration, int r, MPI_Status* status) {
@@ -59,7 +59,7 @@ static int read_nonblocking(MPI_File file, int iteration, int r, MPI_Status* sta
   int code = MPI_File_iread_at(file, place(iteration, r), block, kBlockBytes, MPI_BYTE, &request);
   return code == MPI_SUCCESS ? MPI_Wait(&request, status) : code;
 }
-// The shared pointer puts the ranks of an iteration in rank order.
+// Within an iteration, the ordered call puts the blocks in rank order.
 static int write_ordered(MPI_File file, int iteration, int r, MPI_Status* status) {
   (void)iteration, (void)r;
   return MPI_File_write_ordered(file, block, kBlockBytes, MPI_BYTE, status);
@@ -72,7 +72,7 @@ static int read_ordered(MPI_File file, int iteration, int r, MPI_Status* status)
 static const struct {
   const char* name;
   Transfer write, read;
-  int shift;  // ranks read what the rank so many places further wrote
+  int shift;  // ranks read the blocks of the rank this many places further
 } kKinds[] = {
     {"at", write_at, read_at, 1},
     {"at_all", write_at_all, read_at_all, 1},
@@ -108,7 +108,7 @@ static void run_kind(const char* folder, const char* name, Transfer write, Trans
     CHECK(bytes == kBlockBytes);
     CHECK(wrong_bytes(block, place(i, other), kBlockBytes) == 0);
   }
-  // Past the end nothing is read, and the status says so.
+  // A read past the end moves nothing, and the status says so.
   CHECK_MPI(MPI_File_read_at(file, place(kIterations, 0), block, 10, MPI_BYTE, &status));
   MPI_Get_count(&status, MPI_BYTE, &bytes);
   CHECK(bytes == 0);

@@ -1,6 +1,6 @@
-// One file opened by several communicators at once: all ranks, each rank alone, the halves of an
-// intercommunicator. Their writes are disjoint and share pages; the file is verified through
-// another handle than the bytes were written through.
+// Several communicators have one file open at once: all ranks, each rank alone, the halves of an
+// intercommunicator. Their writes are disjoint and share pages. The file is verified through other
+// handles than those that wrote.
 //
 // usage: communicators FOLDER
 #include "check.h"
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
   char path[4096];
   snprintf(path, sizeof path, "%s/shared", argv[1]);
 
-  // With one rank there is no second group: the half is all there is.
+  // With one rank there is no second group; then the half is used alone.
   MPI_Comm half;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
   MPI_Comm group_comm = half;

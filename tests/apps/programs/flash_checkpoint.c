@@ -1,6 +1,6 @@
 // A checkpoint as the FLASH code writes it through parallel HDF5 (Settlemyer 2009, section
-// 3.2.2.3): 24 variables, each a dataset of all ranks' blocks of 8x8x8 doubles, taken out of
-// memory that has guard cells around every block; before them the small tables of the block tree.
+// 3.2.2.3): the small tables of the block tree, then 24 variables. Each variable is a dataset of
+// all ranks' blocks of 8x8x8 doubles; in memory each block has guard cells around it.
 //
 // usage: flash_checkpoint FOLDER independent|collective
 #include <hdf5.h>
@@ -13,7 +13,7 @@ enum { kVariables = 24, kSide = 8, kGuard = 4, kPadded = kSide + 2 * kGuard, kBl
 static int rank, size;
 static H5FD_mpio_xfer_t mode = H5FD_MPIO_INDEPENDENT;
 
-// Ranks hold different numbers of blocks, as an adaptive mesh has it.
+// Ranks have different numbers of blocks, as in an adaptive mesh.
 static hsize_t blocks_of(int r) { return kBlocks + (hsize_t)(r % 2); }
 static hsize_t first_block_of(int r) {
   hsize_t first = 0;

@@ -1,5 +1,5 @@
-// A rank forks while its written bytes may still be cached: children that end by exit, by _exit and
-// by another program must neither commit nor damage what the parent wrote, nor end its helpers.
+// A rank forks while its written bytes may still be cached. Children that end by exit, by _exit or
+// by exec must neither commit nor damage the parent's bytes, nor end its helper threads.
 //
 // usage: forked_child FOLDER
 #include <sys/wait.h>

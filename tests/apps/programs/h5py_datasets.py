@@ -14,7 +14,7 @@ ROWS, COLUMNS = 13, 27
 
 
 def share(rank: int, ranks: int) -> numpy.ndarray:
-    """What rank writes: values that name their place in the whole array."""
+    """The values that a rank writes; each names its place in the whole array."""
     rows = numpy.arange(rank, ROWS * ranks, ranks)
     return rows[:, None] * 1000.0 + numpy.arange(COLUMNS)[None, :]
 

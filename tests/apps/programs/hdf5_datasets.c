@@ -1,18 +1,18 @@
-// Parallel HDF5: contiguous and chunked datasets written independently and collectively by
-// interleaved hyperslabs, attributes, an extended dataset; reopened and verified by other ranks.
+// Parallel HDF5: contiguous and chunked datasets, written independently and collectively by
+// interleaved hyperslabs; attributes; an extended dataset. Other ranks reopen and verify the file.
 //
 // usage: hdf5_datasets FOLDER
 #include <hdf5.h>
 
 #include "check.h"
 
-enum { kRows = 24, kColumns = 37 };  // of each rank's share
+enum { kRows = 24, kColumns = 37 };  // of each rank's part
 
 static int rank, size;
 
 static int value_at(hsize_t row, hsize_t column) { return (int)(row * 10007 + column * 13 + 1); }
 
-// Selects the rows row0, row0 + step, ... (rows of them) and likewise columns; the memory is dense.
+// A selection of `rows` rows: row0, row0 + step, ...; likewise columns. The memory is dense.
 typedef struct {
   hsize_t row0, row_step, rows, column0, column_step, columns;
 } Slab;
@@ -51,7 +51,7 @@ static void transfer(hid_t dataset, Slab slab, H5FD_mpio_xfer_t mode, int writin
   H5Sclose(memory_space);
 }
 
-// The share of rank r: a block of rows, interleaved rows, or interleaved columns.
+// The part of rank r: a block of rows, interleaved rows, or interleaved columns.
 static Slab row_block(int r) { return (Slab){(hsize_t)r * kRows, 1, kRows, 0, 1, kColumns}; }
 static Slab row_comb(int r) { return (Slab){(hsize_t)r, (hsize_t)size, kRows, 0, 1, kColumns}; }
 static Slab column_comb(int r) { return (Slab){0, 1, kRows, (hsize_t)r, (hsize_t)size, kColumns}; }
@@ -78,7 +78,7 @@ enum { kCaseCount = sizeof kCases / sizeof kCases[0] };
 
 static hid_t creation_properties(int chunked) {
   hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
-  H5Pset_obj_track_times(properties, 0);  // files of two runs are compared
+  H5Pset_obj_track_times(properties, 0);  // so that the files of two runs are equal
   hsize_t chunk[2] = {7, 5};
   if (chunked) CHECK(H5Pset_chunk(properties, 2, chunk) >= 0);
   return properties;
@@ -114,7 +114,7 @@ static void write_case(hid_t group, const Case* c) {
   H5Sclose(space);
 }
 
-// A chunked dataset that grows by a block of rows a step, as a time series does.
+// A chunked dataset that grows by a block of rows per step, like a time series.
 static void write_series(hid_t group) {
   hsize_t extent[2] = {0, kColumns}, most[2] = {H5S_UNLIMITED, kColumns};
   hid_t space = H5Screate_simple(2, extent, most);

@@ -1,6 +1,6 @@
-// Every rank writes a file of its own, then all write one together, record by record:
+// Each rank writes a file of its own, then all ranks write one file together, record by record:
 //   jobs FOLDER alone|shared|together|kept
-// alone, shared: one of both only; kept: a rank's own file stays open meanwhile.
+// alone, shared: only the former or the latter; kept: a rank's own file stays open meanwhile.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-"""Runs test modules of mpi4py's own suite on every rank and notes how each test ended.
+"""Runs test modules of mpi4py's own suite on each rank and records their outcomes.
 
 usage: mpi4py_tests.py FOLDER_OF_MPI4PY_TESTS MODULE ...
 
-Every rank writes rank<N>.json into the current folder: the outcome of each test by its name.
+Each rank writes rank<N>.json into the current folder: the outcome of each test by its name.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 class Outcomes(unittest.TestResult):
-    """Keeps one word for every test; a test with failing subtests counts as failed."""
+    """Keeps one word per test. A test with failing subtests counts as failed."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
-// Parallel netCDF-4: an HDF5-based file written by rows collectively and by
-// columns independently, with attributes; reopened and verified.
+// Parallel netCDF-4: an HDF5-based file, written by rows collectively and by columns independently,
+// with attributes; reopened and verified.
 //
 // usage: netcdf4_parallel FOLDER
 #include "check.h"

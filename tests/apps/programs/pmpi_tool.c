@@ -1,5 +1,5 @@
-// A profiling tool as Darshan and its relatives are: a library that is preloaded in front of MPI,
-// counts calls and hands them down by their PMPI_ names. Rank 0 prints its counts in MPI_Finalize.
+// A profiling tool like Darshan: a library preloaded in front of MPI. It counts calls and passes
+// them on by their PMPI_ names. Rank 0 prints its counts in MPI_Finalize.
 #include <mpi.h>
 #include <stdio.h>
 

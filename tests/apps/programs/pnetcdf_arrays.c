@@ -1,5 +1,5 @@
 // PnetCDF: collective and independent puts and gets, strided and mapped ones, nonblocking requests
-// gathered by wait_all, a record variable; reopened and verified.
+// completed together by wait_all, a record variable; reopened and verified.
 //
 // usage: pnetcdf_arrays FOLDER
 #include <pnetcdf.h>
@@ -14,7 +14,7 @@ static int rank, size;
 
 static int value_at(MPI_Offset row, MPI_Offset column) { return (int)(row * 1009 + column + 5); }
 
-// The column comb of a rank: every size-th column, beginning at the rank's own.
+// The columns of a rank: every size-th column from the rank's own on.
 static void comb_share(int file, int variable, int r, int reading) {
   MPI_Offset start[2] = {0, r}, count[2] = {kRows, kColumns}, stride[2] = {1, size};
   int values[kRows][kColumns];
@@ -29,7 +29,7 @@ static void comb_share(int file, int variable, int r, int reading) {
     for (int j = 0; j < kColumns; ++j) CHECK(values[i][j] == value_at(i, r + (MPI_Offset)j * size));
 }
 
-// The row block of a rank, row by row and independently of the other ranks.
+// The rows of a rank, accessed one by one and independently.
 static void row_share(int file, int variable, int r, int reading) {
   for (int i = 0; i < kRows; ++i) {
     MPI_Offset start[2] = {(MPI_Offset)r * kRows + i, 0}, count[2] = {1, kColumns};
@@ -44,7 +44,7 @@ static void row_share(int file, int variable, int r, int reading) {
   }
 }
 
-// One pending request for every record and rank, all carried out together.
+// One pending request per record, all completed together.
 static void record_share(int file, int variable, int r, int reading) {
   int values[kRecords][kColumns], requests[kRecords], statuses[kRecords];
   for (int k = 0; k < kRecords; ++k) {

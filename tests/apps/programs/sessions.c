@@ -1,7 +1,7 @@
 // MPI-IO in a program that begins a session and never calls MPI_Init (MPI 4.1, section 11.3).
 //
-// With Forebay's statistics asked for, which it never writes as MPI_Finalize is not called, the
-// file must be in the cache.
+// Without MPI_Finalize Forebay never writes statistics. So if they are requested, the program
+// itself checks that the file is in the cache.
 //
 // usage: sessions FOLDER ROUNDS   (sessions one after the other)
 #include "cached.h"

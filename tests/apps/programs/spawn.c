@@ -1,5 +1,5 @@
-// Ranks that MPI_Comm_spawn started: both worlds write one file, opened on the merged communicator,
-// and a file of their own each; everything is verified by the parents after the children closed.
+// Ranks started by MPI_Comm_spawn: both worlds write one file, opened on the merged communicator,
+// and a file of their own. The parents verify everything after the children have closed the files.
 //
 // usage: spawn FOLDER
 #include <string.h>

@@ -1,5 +1,5 @@
-// Tiles of a dense two-dimensional array, one a rank, written and read through subarray views
-// (the access pattern of the mpi-tile-io benchmark); reading, tiles overlap their neighbours.
+// Tiles of a dense two-dimensional array, one per rank, written and read through subarray views
+// (the access pattern of the mpi-tile-io benchmark). When reading, tiles overlap their neighbours.
 //
 // usage: tile_io FOLDER collective|independent
 #include <string.h>
@@ -22,7 +22,7 @@ static Tile tile_of(int r) {
   return tile;
 }
 
-// The tile grown by the overlap on every side where the array goes on.
+// The tile, extended by the overlap on every side where the array continues.
 static Tile overlapping_tile_of(int r) {
   Tile tile = tile_of(r);
   for (int d = 0; d < 2; ++d) {

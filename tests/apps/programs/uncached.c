@@ -1,4 +1,4 @@
-// Files that the cache serves, or serves not always, or not at all, named after what they tell:
+// Files that the cache serves always, sometimes, or not at all; their names say why:
 //   uncached FOLDER
 #include <mpi.h>
 #include <stdio.h>

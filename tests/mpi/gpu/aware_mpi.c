@@ -1,5 +1,5 @@
-// Makes an MPI library one that knows the stand-in's memory: in front of the real one, under a name
-// by which Forebay takes it for the program's MPI library.
+// Makes an MPI library aware of the stand-in's memory: a layer in front of the real library, with a
+// name by which Forebay takes it for the program's MPI library.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -7,7 +7,7 @@
 
 #include "device.h"
 
-// Calls the real library's routine, which comes later in the order of loading.
+// Calls the real library's routine, which is later in the order of loading.
 #define REAL(name) ((__typeof__(&PMPI_##name))real("PMPI_" #name))
 static void* real(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
@@ -71,7 +71,7 @@ BOTH_NAMES(File_write_ordered_end);
 int PMPI_Sendrecv(const void* sent, int sent_count, MPI_Datatype sent_type, int destination,
                   int sent_tag, void* received, int count, MPI_Datatype type, int source, int tag,
                   MPI_Comm comm, MPI_Status* status) {
-  // Nobody needs to be asked for a copy of what the host may touch.
+  // Memory that the host may touch needs no copy.
   if (device_kind(sent) == device_managed || device_kind(received) == device_managed) abort();
   return REAL(Sendrecv)(device_bytes(sent), sent_count, sent_type, destination, sent_tag,
                         device_bytes(received), count, type, source, tag, comm, status);

@@ -1,4 +1,4 @@
-// Stands for libcuda.so.1.
+// A stand-in for libcuda.so.1.
 #include "device.h"
 
 int cuInit(unsigned flags) { return (int)flags; }
@@ -9,7 +9,7 @@ int cuPointerGetAttribute(void* answer, int attribute, unsigned long long addres
   const enum DeviceKind kind = device_kind((const void*)address);
   if (kind == not_device) return invalid_value;
   if (attribute == memory_type)
-    *(unsigned*)answer = 2;  // that of managed memory, too
+    *(unsigned*)answer = 2;  // also the type of managed memory
   else if (attribute == is_managed)
     *(unsigned*)answer = kind == device_managed;
   else

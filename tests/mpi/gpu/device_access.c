@@ -1,6 +1,6 @@
-// Reads and writes with buffers in the memory of a stand-in for a GPU, by every kind of routine, on
-// 2 ranks. Arguments: a folder, the GPU's library, and the function that initialises it; the
-// library is loaded when the file is already in use.
+// Reads and writes with buffers in a stand-in for GPU memory, by every kind of routine, on 2 ranks.
+// Arguments: a folder, the GPU's library, and the function that initialises it. The library is
+// loaded after the file was first used.
 #include <dlfcn.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@ enum { record = 300, records = 1000, large = (9 << 20) + 5, region = 24 << 20 };
 
 static int rank;
 static MPI_File file;
-static unsigned char* buffer;  // of the device
-static unsigned char* bytes;   // the same, for what the GPU would do
+static unsigned char* buffer;  // address on the device
+static unsigned char* bytes;   // the same bytes, for code in the role of the GPU
 
 static void fill(int64_t position, int64_t length) { fill_bytes(bytes, position, length); }
 
@@ -34,7 +34,7 @@ static void view_bytes(void) {
   CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
 }
 
-// The first rank's records are in the device's memory, those of the other in the host's.
+// The records of the first rank are in the device's memory, those of the second in the host's.
 static void interleaved(int64_t base) {
   MPI_Datatype view;
   MPI_Type_vector(records, record, 2 * record, MPI_BYTE, &view);
@@ -54,7 +54,7 @@ static void interleaved(int64_t base) {
   view_bytes();
 }
 
-// Memory with holes, other ones for what is read than for what is written.
+// Memory with holes; reads use other holes than writes.
 static void with_holes(int64_t base) {
   enum { blocks = 120000, length = 40, stride = 64, other_stride = 48 };
   MPI_Datatype written, read;
@@ -122,7 +122,7 @@ static void atomic(int64_t base) {
   CHECK_MPI(MPI_File_set_atomicity(file, 0));
 }
 
-// What lies in managed memory the host may touch.
+// The host may touch managed memory.
 static void managed(int64_t base) {
   unsigned char* const both = device_allocate_managed(record);
   fill_bytes(both, base + rank * record, record);
@@ -131,7 +131,7 @@ static void managed(int64_t base) {
   read_back(base + rank * record, record);
 }
 
-// A read that the end of file cuts short leaves the rest of the buffer as it is.
+// A read that the end of file shortens leaves the rest of the buffer unchanged.
 static void at_the_end(int64_t base) {
   if (rank == 0) {
     fill(base, record);
@@ -145,8 +145,8 @@ static void at_the_end(int64_t base) {
   for (int i = 100; i < record; ++i) CHECK(bytes[i] == 0xee);
 }
 
-// Loads the GPU's library, which until then nobody needed. Its last error, where it has one, stays
-// the program's own.
+// Loads the GPU's library, which nothing has needed so far. The last error of this library, if it
+// has one, is not changed.
 static int (*load(const char* path, const char* initialise))(void) {
   void* const library = dlopen(path, RTLD_NOW);
   CHECK(library != NULL);

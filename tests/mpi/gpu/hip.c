@@ -1,4 +1,4 @@
-// Stands for libamdhip64.so: an address that it does not know is the thread's last error.
+// A stand-in for libamdhip64.so: an unknown address becomes the thread's last error.
 #include "device.h"
 
 static int last_error;

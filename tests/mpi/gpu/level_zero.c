@@ -1,4 +1,4 @@
-// Stands for libze_loader.so.1, with two drivers, the second of which has the memory.
+// A stand-in for libze_loader.so.1 with two drivers; the second one has the memory.
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-// Asks what HDF5 (1.13.2 and later) asks of a file that it opens, and writes as HDF5 would let a
-// program write there: by independent calls, unless a sync is said to be needed. Arguments: files;
-// those after "foreign" are given a view that only the MPI library walks.
+// Asks for the hints of a file as HDF5 (1.13.2 and later) does when it opens one, and writes as
+// HDF5 then lets a program write: by independent calls, unless the hints say that a sync is needed.
+// Arguments: files; those after "foreign" get a view that only the MPI library knows.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

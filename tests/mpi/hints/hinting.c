@@ -1,8 +1,7 @@
 // Gives hints as its arguments say, "WHEN RANKS KEY=VALUE": WHEN is open, info (MPI_File_set_info)
-// or view (MPI_File_set_view), RANKS is "all" or a number. Before them stands the file and how it
-// is opened, together or apart (each rank a file of its own, by MPI_COMM_SELF, one rank after the
-// other). Rank 0 prints the
-// hints of Forebay that MPI_File_get_info tells at the end.
+// or view (MPI_File_set_view), RANKS is "all" or a number. The first arguments are the file and how
+// to open it: together, or apart (each rank opens a file of its own, by MPI_COMM_SELF, one rank
+// after the other). At the end rank 0 prints Forebay's hints from MPI_File_get_info.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 static int rank, count;
 static char** arguments;
 
-// What this rank gives at one time; *any: some rank does.
+// The hints of this rank at one time. *any: some rank gives hints then.
 static MPI_Info given(const char* when, int* any) {
   MPI_Info info;
   MPI_Info_create(&info);
@@ -45,7 +44,7 @@ static void tell_hints(MPI_File file) {
     const int told = strncmp(key, "forebay_", 8) == 0 || strstr(key, "visibility") != NULL;
     if (rank == 0 && told) printf("%s=%s\n", key, value);
   }
-  // What it tells may be given back.
+  // The hints that were returned may be given back.
   MPI_File_set_info(file, info);
   MPI_Info_free(&info);
 }

@@ -1,4 +1,4 @@
-"""What hinting.F90 does, by mpi4py."""
+"""The same as hinting.F90, by mpi4py."""
 
 from mpi4py import MPI
 

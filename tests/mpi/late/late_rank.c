@@ -1,6 +1,6 @@
 // One rank comes late to a collective call that commits: late_rank FOLDER CALL MILLISECONDS. Ranks
-// 2k and 2k + 1 fill a part of the file together with interleaved records, the odd ones that many
-// milliseconds after the even ones; then all make the call and close the file.
+// 2k and 2k + 1 together fill a part of the file with interleaved records, the odd ranks so many
+// milliseconds after the even ones. Then all ranks make the call and close the file.
 #include <string.h>
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ static void make_call(MPI_File file, const char* name) {
     CHECK_MPI(MPI_File_sync(file));
   } else if (strcmp(name, "preallocate") == 0) {
     CHECK_MPI(MPI_File_preallocate(file, RECORD));
-  } else if (strcmp(name, "set_view") == 0) {  // one that only the library walks
+  } else if (strcmp(name, "set_view") == 0) {  // a view that only the library knows
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "external32", MPI_INFO_NULL));
   } else if (strcmp(name, "set_atomicity") == 0) {
     CHECK_MPI(MPI_File_set_atomicity(file, 1));

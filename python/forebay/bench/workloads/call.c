@@ -1,6 +1,6 @@
-// What one small call costs: interleaved 300-byte writes, 20,000 (--count) a rank, over pages the
-// cache has not seen ("first"), once more over the same pages ("again"), and reads of them
-// ("read"). Of interest is the processor time of the calling thread, `cpu_seconds`, a call.
+// The cost of one small call: interleaved 300-byte writes, 20,000 (--count) per rank, over pages
+// that are not cached ("first"), the same again ("again"), and reads of them ("read"). The figure
+// is the processor time of the calling thread, `cpu_seconds`, per call.
 #include "workload.h"
 
 enum { RECORD = 300 };

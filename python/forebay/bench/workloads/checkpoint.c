@@ -1,7 +1,7 @@
-// A checkpoint of records, as codes write them through PnetCDF without collective calls: 24
-// (--count) variables, of each of which every rank writes 64 records of some 25 KB, unaligned,
-// beside the records of the other ranks; then each rank reads its records back, as a restart does,
-// from the file opened anew.
+// A checkpoint of records, as codes write it through PnetCDF without collective calls: 24 (--count)
+// variables. Of each variable every rank writes 64 records of some 25 KB, unaligned, beside the
+// records of the other ranks. Then each rank reads its records back through a new handle, as at a
+// restart.
 #include "workload.h"
 
 enum { RECORDS = 64, HEADER = 1212 };

@@ -1,6 +1,6 @@
-// What the workloads share that read a file with computation between the reads. The file exists
-// before it is opened. Phases: the computation alone, as what no cache can go below; open, read
-// (with the computation) and close.
+// For workloads that read a file and compute between the reads. The file exists before it is
+// opened. Phases: the computation alone (no cache can be faster); open, read (with the computation)
+// and close.
 #pragma once
 
 #include "workload.h"
@@ -29,7 +29,7 @@ static inline void make_input(const char* path, long long bytes) {
   if (close(fd) != 0) workload_fail("cannot close", path, MPI_SUCCESS);
 }
 
-// This rank makes `reads` reads, number i where nth_read(i) says, of a file of so many bytes.
+// This rank makes `reads` reads of a file of so many bytes; nth_read(i) is the place of number i.
 static inline void read_and_compute(struct repetition* r, const char* name, long long file_bytes,
                                     long long reads, struct place (*nth_read)(long long i)) {
   const char* path = new_file(r, name);

@@ -1,14 +1,14 @@
 // FLASH I/O (Settlemyer 3.2.2.3): a checkpoint and two plot files, each of about 250 (--count) data
-// sets to which every rank contributes one unaligned independent write of 1 to 50 KB, mostly small,
-// 7.5 MB a process over the three files. As HDF5 does, rank 0 puts a small object header before
-// each data set, and writes the superblock twice: blank at the start, in full at the end.
+// sets. To a data set each rank contributes one unaligned independent write of 1 to 50 KB, mostly
+// small; 7.5 MB per process over the three files. As HDF5 does, rank 0 puts a small object header
+// before each data set, and writes the superblock twice: blank at the start, complete at the end.
 #include "workload.h"
 
 enum { SUPERBLOCK = 96 };
 
 static double uniform(uint64_t seed) { return (double)(workload_mix(seed) >> 11) * 0x1p-53; }
 
-// Bytes that a rank contributes to a data set: odd, 1 to 50 KB, 10 KB on average.
+// Bytes that a rank contributes to a data set: an odd number, 1 to 50 KB, 10 KB on average.
 static int contribution(int file, long long set, int rank) {
   const double u = uniform(((uint64_t)file << 48) + ((uint64_t)set << 24) + (uint64_t)rank);
   return 1 | (int)(1000 + 49000 * (u * u * u * u) * (u > 0.5 ? u : 0.5 * u));

@@ -1,10 +1,10 @@
-// Interleaved records: record i of rank r lies at (i * ranks + r) * bytes. Every rank writes its
-// own, one independent call each, and reads them back through the same handle.
+// Interleaved records: record i of rank r is at (i * ranks + r) * bytes. Every rank writes its own
+// records, with one independent call each, and reads them back through the same handle.
 #pragma once
 
 #include "workload.h"
 
-// `records` of `bytes` bytes in all, into one file of the repetition.
+// Makes `records` records of `bytes` bytes, of all ranks together, in one file of the repetition.
 static inline void interleaved_records(struct repetition* r, const char* name, long long records,
                                        int bytes) {
   const long long mine = records / workload_ranks + (workload_rank < records % workload_ranks);

@@ -1,6 +1,6 @@
-// Records of middling size, as IOR's "hard" runs have them: 47,008-byte independent writes at
-// interleaved unaligned offsets, 1,600 (--count) in all, then each rank reads its own back through
-// the same handle.
+// Records of medium size, as in IOR's "hard" runs: 47,008-byte independent writes at interleaved
+// unaligned offsets, 1,600 (--count) in all. Then each rank reads its own records back through the
+// same handle.
 #include "interleaved.h"
 
 static void run(struct repetition* r) {

@@ -1,6 +1,6 @@
-// Opening and closing a file that is already known: 400 (--count) times, each with one 8-byte write
-// at a place of the rank's own, as libraries do that open a file for every small change; and as
-// often for reading alone.
+// Opening and closing a file that exists: 400 (--count) times, each time with one 8-byte write at a
+// place of the rank's own, like a library that opens a file for every small change; then as often
+// only for reading.
 #include "workload.h"
 
 enum { WORD = 8 };

@@ -1,16 +1,16 @@
-// Reading records as an analysis of PnetCDF output does: a record holds five variables of different
-// sizes, each rank's part beside the others'. Every rank reads its parts of a record, not in the
-// order in which they lie there, and goes on to the next one: 8,192 (--count) reads in all, 100
-// microseconds of computation after each.
+// Reading records, like an analysis of PnetCDF output. A record has five variables of different
+// sizes, in each the ranks' parts side by side. Every rank reads its parts of a record, in another
+// order than that of the file, then those of the next record: 8,192 (--count) reads in all, with
+// 100 microseconds of computation after each.
 #include "computing.h"
 
 enum { VARIABLES = 5 };
 
 static const struct {
   int bytes;         // of one rank's part
-  long long before;  // bytes of the variables before it in the record, of one rank
+  long long before;  // bytes of the variables before it in the record, per rank
 } variables[VARIABLES] = {{8192, 20580}, {1200, 0}, {40, 20540}, {16384, 4156}, {2956, 1200}};
-static const long long record_bytes = 28772;  // of one rank
+static const long long record_bytes = 28772;  // per rank
 
 static struct place nth_read(long long i) {
   const long long v = i % VARIABLES;

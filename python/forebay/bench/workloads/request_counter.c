@@ -1,8 +1,8 @@
-// Counts what a program hands to the file system, for the untimed counting run of `forebay bench`:
-// a library for LD_PRELOAD that forwards the C library's data calls and counts those on regular
-// files under FOREBAY_COUNT_DIR. One call of the pread/pwrite family is one contiguous extent, so
-// one request; requests and the other calls (open, seek, lock, sync, size) together are the system
-// calls. Each process appends one JSON line to FOREBAY_COUNT_FILE when it ends.
+// Counts a program's requests to the file system, for the untimed counting run of `forebay bench`.
+// A library for LD_PRELOAD: it forwards the C library's data calls and counts those on regular
+// files below FOREBAY_COUNT_DIR. A call of the pread/pwrite family is one contiguous extent, so one
+// request. Requests and other calls (open, seek, lock, sync, size) together are the system calls.
+// Each process appends one JSON line to FOREBAY_COUNT_FILE when it ends.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ enum { WRITE, READ, OTHER, KINDS };
 enum { DESCRIPTORS = 4096 };
 
 static atomic_llong calls[KINDS], bytes[KINDS];
-static atomic_schar watched[DESCRIPTORS];  // 0: not known yet, 1: counted, -1: not
+static atomic_schar watched[DESCRIPTORS];  // 0: not known yet, 1: counted, -1: not counted
 static char watched_dir[4096];
 
 __attribute__((constructor)) static void start(void) {
@@ -74,7 +74,7 @@ static void count(int kind, int fd, ssize_t moved) {
   static __typeof__(name)* next; \
   if (!next) next = (__typeof__(name)*)dlsym(RTLD_NEXT, #name)
 
-// Defines `name`, which moves data and is counted as `kind`.
+// Defines `name`, which moves data, and counts it as `kind`.
 #define DATA_CALL(kind, name, parameters, arguments) \
   ssize_t name parameters {                          \
     NEXT(name);                                      \
@@ -107,7 +107,7 @@ DATA_CALL(READ, preadv2, (int fd, const struct iovec* parts, int n, off_t at, in
 DATA_CALL(READ, preadv64v2, (int fd, const struct iovec* parts, int n, off64_t at, int flags),
           (fd, parts, n, at, flags))
 
-// Defines `name`, which moves no data of its caller.
+// Defines `name`, which moves no data.
 #define CONTROL_CALL(result, name, parameters, arguments) \
   result name parameters {                                \
     NEXT(name);                                           \
@@ -130,7 +130,7 @@ int close(int fd) {
   return next(fd);
 }
 
-// Defines a variadic `name` whose optional last argument is a word.
+// Defines a variadic `name` with an optional last argument of one word.
 #define VARIADIC_CALL(name, type, last, parameters, arguments) \
   int name parameters {                                        \
     NEXT(name);                                                \

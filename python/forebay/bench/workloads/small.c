@@ -1,5 +1,5 @@
 // Small records: 300-byte independent writes at interleaved unaligned offsets, 100,000 (--count) in
-// all, then each rank reads its own back through the same handle.
+// all. Then each rank reads its own records back through the same handle.
 #include "interleaved.h"
 
 static void run(struct repetition* r) {

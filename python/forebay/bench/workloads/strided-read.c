@@ -1,5 +1,5 @@
-// Strided reading with computation: ranks interleave 4 KiB records that together cover the file,
-// 8,192 (--count) in all, and compute for 100 microseconds of processor time after each.
+// Strided reading with computation. The ranks interleave 4 KiB records that together cover the
+// file, 8,192 (--count) in all, and compute for 100 microseconds of processor time after each.
 #include "computing.h"
 
 enum { RECORD = 4096 };

@@ -1,6 +1,6 @@
-// Tiles of a picture, as a display wall or a domain decomposition has them: the ranks divide frames
-// of 8-byte elements into tiles side by side, 128 rows of 80,000 bytes each. Every rank writes its
-// tile of 6 (--count) frames and reads them back, row by row, in independent calls through a view.
+// Tiles of a picture, as of a display wall or a domain decomposition: the ranks divide frames of
+// 8-byte elements into tiles side by side, 128 rows of 80,000 bytes each. Every rank writes its
+// tile of 6 (--count) frames and reads it back, row by row, in independent calls through a view.
 #include "workload.h"
 
 enum { ROWS = 128, ROW = 80000 };

@@ -1,7 +1,7 @@
-// Calls to be traced: 64-byte writes, 102,400 (--count) a rank, irregular time of computation
-// between them. The loop (--variant): `strided`: the ranks interleave blocks; `nested`: three loops
-// go over a part of the file in another order than it lies in; `random`: each block of such a part
-// once, in random order.
+// Calls to be traced: 64-byte writes, 102,400 (--count) per rank, with irregular times of
+// computation between them. The loop (--variant): `strided`: the ranks interleave blocks; `nested`:
+// three nested loops over a part of the file, in another order than that of the file; `random`:
+// each block of such a part once, in random order.
 #include "workload.h"
 
 enum { BLOCK = 64, ROWS = 16, COLUMNS = 8, LONGEST_PAUSE_NS = 2000 };

@@ -1,8 +1,9 @@
-// What the workloads of `forebay bench` share: arguments, phases, data whose value follows from its
-// place in the file, verification by POSIX, one JSON line a repetition on standard output.
+// The common part of the workloads of `forebay bench`: arguments, phases, data whose value follows
+// from its place in the file, verification by POSIX, one JSON line per repetition on standard
+// output.
 //
-// A workload is a plain MPI program that knows nothing of Forebay. It writes one `main` that calls
-// workload_main with a function carrying out one repetition.
+// A workload is a plain MPI program that knows nothing of Forebay. Its `main` calls workload_main
+// with a function that carries out one repetition.
 #pragma once
 
 #define _GNU_SOURCE
@@ -22,10 +23,10 @@ enum {
   LARGEST_ACCESS = 8 << 20
 };
 
-// One repetition: filled by the workload on every rank, reduced and printed by workload_main.
+// One repetition: each rank fills it; workload_main reduces and prints it.
 struct repetition {
-  int index;        // 0: the first of the launch
-  long long count;  // --count, 0: the workload's default
+  int index;        // 0: the first one of the launch
+  long long count;  // --count; 0: the workload's default
   int files;        // files made; verified and removed after the repetition
   char paths[MAX_FILES][4096];
   long long file_bytes[MAX_FILES];  // expected size
@@ -35,7 +36,7 @@ struct repetition {
   double phase_cpu_seconds[MAX_PHASES];
   double phase_start, phase_cpu_start;
   long long write_calls, read_calls, written_bytes, read_bytes;  // of this rank
-  int wrong;                                                     // bytes read that differ: not 0
+  int wrong;  // not 0: some bytes that were read are wrong
 };
 
 static int workload_rank, workload_ranks;
@@ -62,8 +63,9 @@ static inline uint64_t workload_mix(uint64_t x) {  // splitmix64's finaliser
   return x ^ (x >> 31);
 }
 
-// The bytes that belong at `offset` of a file, good for LARGEST_ACCESS bytes. They repeat with a
-// prime period, so that no plausible misplacement goes unseen and no buffer need be filled in time.
+// The bytes that belong at `offset` of a file, LARGEST_ACCESS of them. They repeat with a prime
+// period, so that every plausible misplacement is noticed and no buffer has to be filled during a
+// measurement.
 static inline unsigned char* workload_bytes(long long offset) {
   return workload_pattern + offset % PATTERN_PERIOD;
 }
@@ -76,8 +78,8 @@ static inline double seconds_of(clockid_t clock) {
 
 static inline double thread_cpu_seconds(void) { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 
-// A phase lasts from one barrier to the next, so a rank that is scheduled late counts; its
-// processor time is the rank's own, without the waiting. Time between phase_end and the next
+// A phase lasts from one barrier to the next, so a rank that is scheduled late counts. Its
+// processor time is the rank's own, without the waiting. The time between phase_end and the next
 // phase_begin (checking what was read) belongs to no phase.
 static inline void phase_begin(struct repetition* r) {
   MPI_Barrier(MPI_COMM_WORLD);
@@ -112,7 +114,7 @@ static inline MPI_File open_file(const char* path, int mode) {
   return file;
 }
 
-// As a phase.
+// Closes the file, as a phase.
 static inline void close_file(struct repetition* r, MPI_File file, const char* path) {
   phase_begin(r);
   workload_check(MPI_File_close(&file), "close", path);
@@ -135,7 +137,7 @@ static inline void read_at(struct repetition* r, MPI_File file, long long offset
   r->read_bytes += bytes;
 }
 
-// Memory whose pages are there already, so that no phase pays for its first touch.
+// Memory whose pages are present, so that no phase includes page faults.
 static inline unsigned char* touched_memory(size_t bytes) {
   unsigned char* memory = malloc(bytes ? bytes : 1);
   if (!memory) workload_fail("out of memory", "", MPI_SUCCESS);
@@ -148,8 +150,8 @@ static inline void expect_bytes(struct repetition* r, const unsigned char* got, 
   if (memcmp(got, workload_bytes(offset), (size_t)bytes) != 0) r->wrong = 1;
 }
 
-// Reads a finished file by POSIX: 1 when it holds exactly `bytes` bytes of the pattern. Folds every
-// byte into *hash (FNV-1a over 8-byte words).
+// Reads a finished file by POSIX. Returns 1 if it has exactly `bytes` bytes of the pattern. Adds
+// every byte to *hash (FNV-1a over 8-byte words).
 static inline int verify_file(const char* path, long long bytes, uint64_t* hash) {
   enum { CHUNK = 1 << 20 };
   unsigned char* chunk = malloc(CHUNK + 8);
@@ -204,9 +206,9 @@ static inline void print_repetition(const char* workload, struct repetition* r, 
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// Arguments: --dir DIR, --repeat N (repetitions, each on fresh files), --count N (how much; what is
-// counted is the workload's), --variant NAME (of workloads that have several), --keep (files stay),
-// --no-file-check (files are not read back, so that a request counter sees the workload alone).
+// Arguments: --dir DIR, --repeat N (repetitions, each on new files), --count N (the amount, in the
+// workload's own unit), --variant NAME (for workloads with several), --keep (keeps the files),
+// --no-file-check (does not read files back, so that a request counter counts only the workload).
 // Each rank's last line is "finalize SECONDS".
 static inline int workload_main(int argc, char** argv, const char* workload,
                                 void (*run)(struct repetition*)) {

@@ -1,5 +1,5 @@
-"""What `forebay convert` writes. A format is a module here with a function `write`, and a line in
-FORMATS."""
+"""The formats of `forebay convert`. A format is a module here with a function `write`, and a line
+in FORMATS."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from forebay.trace.types import Accesses, Trace
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format: `write(trace, batches, file)` of its module writes `batches` of a trace."""
+    """A file format. Its module's `write(trace, batches, file)` writes `batches` of a trace."""
 
     name: str
     module: str
     endings: tuple[str, ...]
     meaning: str
     needs_times: bool = False
-    """Accesses whose times were folded are left out."""
+    """Whether accesses with folded times are left out."""
 
     def write(self, trace: Trace, batches: Iterator[Accesses], file: IO[bytes]) -> None:
-        """Writes all of the batches; memory for one of them. Raises ImportError, OSError."""
+        """Writes all batches, with the memory of one. Raises ImportError, OSError."""
         function: Any = import_module(self.module).write
         function(trace, batches, file)
 

@@ -1,4 +1,4 @@
-"""CSV in UTF-8 with a line of names. Unknown is empty; true and false are 1 and 0."""
+"""CSV in UTF-8 with a line of names. Unknown values are empty; true and false are 1 and 0."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.trace.types import Accesses, Trace
 
 
 def write(trace: Trace, batches: Iterator[Accesses], file: IO[bytes]) -> None:
-    """As forebay.formats.Format says."""
+    """Format.write."""
     names = {
         "file": trace.files,
         "routine": [routine.name for routine in trace.routines],

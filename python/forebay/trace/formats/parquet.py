@@ -1,6 +1,6 @@
-"""Parquet, a row group a batch, compressed by Zstandard, offsets and times as differences before
-that. What is not about a single access stands as JSON in the file's metadata, under `forebay`:
-forebay.parquet_trace reads it back."""
+"""Parquet, with a row group per batch. Offsets and times are differences; everything is compressed
+by Zstandard. Facts about the job are JSON in the file's metadata, under `forebay`;
+forebay.trace.parquet reads them back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GROWING = ("offset", "end", "position", "start_ns", "end_ns", "completed_ns", "
 
 
 def write(trace: Trace, batches: Iterator[Accesses], file: IO[bytes]) -> None:
-    """As forebay.formats.Format says."""
+    """Format.write."""
     writer = None
     try:
         for batch in batches:

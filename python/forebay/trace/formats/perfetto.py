@@ -1,8 +1,8 @@
-"""Trace events as JSON, which ui.perfetto.dev and chrome://tracing show: a process a rank, a track
-a thread, a slice a call, and an asynchronous one for a request that outlives its call.
+"""Trace events as JSON for ui.perfetto.dev and chrome://tracing: a process per rank, a track per
+thread, a slice per call, and an asynchronous slice for a request that outlives its call.
 
-Format: Google, "Trace Event Format", and what Perfetto's importer expects of it (no process or
-thread 0, numbers of threads unique, slices of a track nested).
+Format: Google, "Trace Event Format", and the requirements of Perfetto's importer (no process or
+thread 0, unique thread numbers, nested slices in a track).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _EVENTS_PER_WRITE = 4096
 
 
 def write(trace: Trace, batches: Iterator[Accesses], file: IO[bytes]) -> None:
-    """As forebay.formats.Format says. Time 0 is the start of the first access."""
+    """Format.write. Time 0 is the start of the first access."""
     zero_ns = min((int(b["start_ns"].min()) for b in _timed(trace.batches())), default=0)
     tracks = _Tracks(trace)
     file.write(b'{"displayTimeUnit":"ns","traceEvents":[\n')
@@ -50,20 +50,21 @@ def _flush(file: IO[bytes], events: list[str], first: bool) -> bool:
 
 
 class _Tracks:
-    """Numbers of processes and threads. Calls of a thread that overlap take further tracks."""
+    """Numbers of processes and threads. Overlapping calls of a thread take further tracks."""
 
     def __init__(self, trace: Trace):
         self._trace = trace
-        self._ends: dict[tuple[int, int], list[int]] = {}  # of the last call of each lane
+        self._ends: dict[tuple[int, int], list[int]] = {}  # end of the last call in each lane
         self._numbers: dict[tuple[int, int, int], int] = {}
         self._requests = itertools.count(1)
 
     def next_request(self) -> int:
-        """A number that no other request has."""
+        """A number for a new request."""
         return next(self._requests)
 
     def of(self, process: int, thread: int, start: int, end: int) -> int:
-        """The number of the track on which this call finds room; calls come in time order."""
+        """The number of the first track of the thread with room for the call. Calls come in time
+        order."""
         ends = self._ends.setdefault((process, thread), [])
         lane = next((i for i, before in enumerate(ends) if before <= start), len(ends))
         if lane == len(ends) and lane < _MOST_LANES:
@@ -87,7 +88,7 @@ class _Tracks:
             yield _metadata("process_sort_index", number + 1, number + 1, order)
 
     def named_threads(self) -> Iterator[str]:
-        """Events that name the threads met."""
+        """Events that name the threads with calls."""
         for (process, thread, lane), number in self._numbers.items():
             name = f"thread {thread}" + (f", at the same time ({lane})" if lane else "")
             yield _metadata("thread_name", process + 1, number, {"name": name})
@@ -99,7 +100,7 @@ def _metadata(name: str, process: int, track: int, facts: Mapping[str, object]) 
 
 
 def _events(trace: Trace, batch: Accesses, tracks: _Tracks, zero_ns: int) -> Iterator[str]:
-    """One event for each access with times of its own, two more for a request of its own."""
+    """One event per access with times of its own, and two more for a request that outlives it."""
     names = [json.dumps(routine.name) for routine in trace.routines]
     files = [json.dumps(file) for file in trace.files]
     kinds = [operation.name.lower() for operation in Operation]
@@ -132,6 +133,6 @@ def _events(trace: Trace, batch: Accesses, tracks: _Tracks, zero_ns: int) -> Ite
 
 
 def _micros(nanoseconds: int) -> str:
-    """Exactly: a double has no room for nanoseconds of long times."""
+    """Exact microseconds: a double cannot hold the nanoseconds of long times."""
     sign = "-" if nanoseconds < 0 else ""
     return f"{sign}{abs(nanoseconds) // 1000}.{abs(nanoseconds) % 1000:03d}"
