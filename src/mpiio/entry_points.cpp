@@ -3,22 +3,22 @@
 #include <iterator>
 #include <string_view>
 
-#include "mpiio/access.h"
-#include "mpiio/atomic_mode.h"
-#include "mpiio/file_view.h"
-#include "mpiio/followed_requests.h"
-#include "mpiio/handle.h"
-#include "mpiio/hints.h"
+#include "mpiio/access/access.h"
+#include "mpiio/access/requests.h"
+#include "mpiio/access/split_collectives.h"
+#include "mpiio/file/atomic_mode.h"
+#include "mpiio/file/file_view.h"
+#include "mpiio/file/handle.h"
+#include "mpiio/file/hints.h"
+#include "mpiio/file/open_close.h"
+#include "mpiio/file/positions.h"
+#include "mpiio/file/sizes.h"
 #include "mpiio/lifecycle.h"
-#include "mpiio/open_close.h"
-#include "mpiio/ordering.h"
-#include "mpiio/positions.h"
 #include "mpiio/refused_memory.h"
-#include "mpiio/requests.h"
 #include "mpiio/routines.h"
-#include "mpiio/sizes.h"
-#include "mpiio/split_collectives.h"
-#include "mpiio/tracing.h"
+#include "mpiio/trace/followed_requests.h"
+#include "mpiio/trace/ordering.h"
+#include "mpiio/trace/tracing.h"
 
 #define FOREBAY_EXPORT extern "C" [[gnu::visibility("default")]]
 

@@ -5,13 +5,13 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "mpiio/handle.h"
-#include "mpiio/job.h"
-#include "mpiio/mistakes.h"
-#include "mpiio/open_close.h"
-#include "mpiio/own_comm.h"
-#include "mpiio/statistics.h"
-#include "mpiio/tracing.h"
+#include "mpiio/file/handle.h"
+#include "mpiio/file/open_close.h"
+#include "mpiio/job/job.h"
+#include "mpiio/job/mistakes.h"
+#include "mpiio/library/own_comm.h"
+#include "mpiio/trace/statistics.h"
+#include "mpiio/trace/tracing.h"
 #include "runtime/cached_file.h"
 
 namespace forebay::mpiio {

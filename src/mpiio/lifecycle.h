@@ -2,7 +2,7 @@
 // MPI_Abort.
 #pragma once
 
-#include "mpiio/mpi_library.h"
+#include "mpiio/library/mpi_library.h"
 
 namespace forebay::mpiio {
 

@@ -21,7 +21,7 @@ enum class Step : uint8_t {
   resize,
 };
 
-// What a routine does to a cache. Names as in mpiio/tracing.h.
+// What a routine does to a cache. Names as in mpiio/trace/tracing.h.
 Step step_of(const trace::Routine& routine) {
   static constexpr std::pair<std::string_view, Step> steps[] = {
       {"forebay_cache_join", Step::join},         {"forebay_cache_leave", Step::leave},

@@ -1,0 +1,437 @@
+#include "mpiio/file/open_close.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "mpiio/access/device_memory.h"
+#include "mpiio/file/commit_together.h"
+#include "mpiio/file/errors.h"
+#include "mpiio/file/file_name.h"
+#include "mpiio/file/hints.h"
+#include "mpiio/file/uncached.h"
+#include "mpiio/job/job.h"
+#include "mpiio/job/mistakes.h"
+#include "mpiio/job/run_folder.h"
+#include "mpiio/library/agreement.h"
+#include "mpiio/library/mpi_storage.h"
+#include "mpiio/library/own_comm.h"
+#include "mpiio/lifecycle.h"
+#include "mpiio/trace/statistics.h"
+#include "mpiio/trace/tracing.h"
+
+namespace forebay::mpiio {
+namespace {
+
+using runtime::CachedFile;
+using runtime::OpenMode;
+using runtime::SharedWords;
+
+struct Opening {
+  MPI_Comm comm;  // the user's
+  MPI_File file;
+  std::string name;
+  int amode;
+  MPI_Info info;
+  Options options;
+  Mistakes mistakes;  // in options, so far untold
+};
+
+// On what terms a file is opened, as far as is known before this rank opens it.
+struct Terms {
+  Uncached why = Uncached::no;  // no: it is wanted cached and can be; `known`: by this rank
+  bool known = false;           // from an earlier open of the communicator, not agreed now
+  bool one_node = false;
+  JobTerms job;
+  bool mistaken = false;  // some rank has mistakes to tell
+  int64_t spare = -1;     // a communicator of ours to spare: all ranks'; `known`: this rank's
+};
+
+// What this rank knows of the file before the others are asked. False: it is to be the library's.
+bool describe(Opening& opening, const char* name, int64_t& node) {
+  return within_memory([&] {
+           opening.name = name;
+           opening.mistakes = to_tell_of_environment(opening.comm);
+           opening.options = file_options(opening.info, opening.name, opening.mistakes);
+           node = node_identity();
+         })
+      .ok();
+}
+
+// Why this rank leaves the file to the library; `name` is null where that could not open it.
+Uncached own_reason(Opening& opening, const char* name, int64_t& node) {
+  if (name == nullptr) return Uncached::not_opened;
+  if (!describe(opening, name, node)) return Uncached::no_memory;
+  if (other_rights()) return Uncached::other_rights;
+  if (!opening.options.enable) return Uncached::disabled;
+  if (opening.options.step_aside == StepAside::always) return Uncached::step_aside_always;
+  return opening.amode & MPI_MODE_SEQUENTIAL ? Uncached::sequential : Uncached::no;
+}
+
+// Options that decide what collectives are entered later.
+int64_t rules_of(const Options& options) {
+  return 2 * static_cast<int64_t>(options.scope) + static_cast<int64_t>(options.consistency);
+}
+
+// Across nodes a cache of the node alone is right only where the program has agreed to the
+// standard's rules of visibility.
+bool fits_nodes(const Options& options, bool one_node) {
+  return one_node || options.consistency == Consistency::mpi;
+}
+
+// What the ranks agreed on when they opened a file before holds again; this rank's wishes become
+// known when all agree to cache.
+Terms known_terms(Opening& opening, const char* name, bool one_node) {
+  Terms terms;
+  terms.known = true;
+  terms.one_node = one_node;
+  int64_t node = 0;
+  terms.why = own_reason(opening, name, node);
+  if (terms.why == Uncached::no && !fits_nodes(opening.options, one_node))
+    terms.why = Uncached::several_nodes;
+  terms.spare = spare_comm(opening.comm);
+  return terms;
+}
+
+Terms agree_terms(Opening& opening, const char* name) {
+  const Options& options = opening.options;
+  int64_t node = 0;
+  const Uncached mine = own_reason(opening, name, node);
+  int rank = 0;
+  mpi().Comm_rank(opening.comm, &rank);
+  const int64_t rules = rules_of(options);
+  const int64_t spare = spare_comm(opening.comm);
+  const std::array<int64_t, job_words> job = job_proposal(rank);
+  const auto agreed = agree_max(
+      opening.comm, std::array<int64_t, 13>{static_cast<int64_t>(mine), node, ~node, rules, ~rules,
+                                            spare, ~spare, job[0], job[1], job[2], job[3], job[4],
+                                            opening.mistakes.empty() ? 0 : 1});
+  Terms terms;
+  terms.one_node = same_everywhere(agreed[1], agreed[2]);
+  terms.job = job_terms({agreed[7], agreed[8], agreed[9], agreed[10], agreed[11]});
+  if (same_everywhere(agreed[5], agreed[6])) terms.spare = spare;
+  terms.mistaken = agreed[12] != 0;
+  terms.why = static_cast<Uncached>(agreed[0]);
+  if (terms.why != Uncached::no) return terms;
+  if (!same_everywhere(agreed[3], agreed[4]))
+    terms.why = Uncached::options_differ;
+  else if (!fits_nodes(options, terms.one_node))
+    terms.why = Uncached::several_nodes;
+  else if (!terms.job.agree && terms.job.giver < 0)
+    terms.why = Uncached::several_jobs;
+  return terms;
+}
+
+OpenMode open_mode(int amode) {
+  if (amode & MPI_MODE_RDONLY) return OpenMode::read_only;
+  return amode & MPI_MODE_WRONLY ? OpenMode::write_only : OpenMode::read_write;
+}
+
+// How the MPI library's own file is opened, where the options want that as storage; else nothing.
+StorageOpener storage_opener(Opening& opening) {
+  if (opening.options.storage != "mpi") return {};
+  keep_to_calls(opening.options);
+  return [name = opening.name, info = opening.info](bool readable, bool writable) {
+    return open_mpi_storage(name, readable, writable, info);
+  };
+}
+
+// This rank's part of opening, which may fail on it alone.
+std::unique_ptr<Handle> open_alone(Opening& opening, Status* status) {
+  if (runtime::node(process_options(), status) == nullptr) return nullptr;
+  auto handle = std::make_unique<Handle>();
+  handle->file = opening.file;
+  handle->name = opening.name;
+  handle->amode = opening.amode;
+  handle->readable = !(opening.amode & MPI_MODE_WRONLY);
+  handle->writable = !(opening.amode & MPI_MODE_RDONLY);
+  mpi().Comm_rank(opening.comm, &handle->rank);
+  mpi().Comm_size(opening.comm, &handle->ranks);
+  handle->ordered.all_bytes.resize(static_cast<std::size_t>(handle->ranks));
+  // Last, for what it takes over from earlier handles must not be given up again.
+  handle->cached = CachedFile::open(posix_path(opening.name), open_mode(opening.amode),
+                                    opening.options, status, storage_opener(opening));
+  return handle->cached == nullptr ? nullptr : std::move(handle);
+}
+
+runtime::Node* this_node() {
+  Status status;
+  return runtime::node(process_options(), &status);
+}
+
+void release_shared_words(const Handle& handle) {
+  for (const int32_t word : handle.shared_words) {
+    if (word >= 0) SharedWords::release(*this_node(), word);
+  }
+}
+
+// Rank 0 provides the words that the ranks share. False: there are none left.
+bool allocate_words(Handle& handle, int64_t end_of_file) {
+  runtime::Node& node = *this_node();
+  for (int32_t& word : handle.shared_words) {
+    word = SharedWords::allocate(node);
+    if (word < 0) return false;
+  }
+  if (handle.amode & MPI_MODE_APPEND)
+    SharedWords::at(node, handle.shared_words[0])->store(end_of_file);
+  return true;
+}
+
+// One rank of those that were refused says so, once in its life.
+void tell_refusal(const std::string& name, const Status& refusal) {
+  static std::atomic<bool> told{false};
+  if (told.exchange(true)) return;
+  std::fprintf(
+      stderr,
+      "forebay: %s goes past the cache: %s (%s); FOREBAY_ARENA_DIR names another place for "
+      "the cache\n",
+      name.c_str(), describe(refusal.code),
+      refusal.system_error == 0 ? "" : std::strerror(refusal.system_error));
+}
+
+Uncached reason_of_refusal(const Status& refusal) {
+  if (refusal.code == Code::unsupported) return Uncached::no_path;
+  return refusal.code == Code::no_memory ? Uncached::no_shared_memory : Uncached::refused;
+}
+
+// Whether the handle gets the communicator that all ranks have to spare, or else a new one.
+bool give_comm(MPI_Comm users, Handle& handle, int64_t spare, bool all_have_it) {
+  handle.own = take_comm(users, all_have_it ? spare : -1);
+  return all_have_it || !any_rank(users, handle.own.comm == mpi().comm_null);
+}
+
+// Settles what the ranks share; `handle` is null on ranks that could not open (`refusal`) or would
+// not. Ready to cache if every rank is, is of the same job and, on one node, sees the same memory:
+// all ranks get the same answer: no, or why not.
+Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Handle>& handle,
+                        const Status& refusal) {
+  constexpr int64_t not_mine = INT64_MIN;
+  int rank = 0;
+  mpi().Comm_rank(opening.comm, &rank);
+  int64_t end_of_file = not_mine, memory = 0;
+  std::array<int64_t, 4> words{not_mine, not_mine, not_mine, not_mine};
+  Uncached mine = terms.why;
+  if (mine == Uncached::no && handle == nullptr) mine = reason_of_refusal(refusal);
+  if (mine == Uncached::no && !terms.known && handle->own.comm == mpi().comm_null)
+    mine = Uncached::no_communicator;
+  Handle* opened = handle.get();
+  if (mine == Uncached::no && opened->rank == 0) {
+    if (!opened->cached->size(&end_of_file).ok())
+      mine = Uncached::refused;
+    else if (opened->one_node && !allocate_words(*opened, end_of_file))
+      mine = Uncached::too_many_files;
+    std::copy(opened->shared_words.begin(), opened->shared_words.end(), words.begin());
+  }
+  if (mine == Uncached::no && opened->one_node) memory = runtime::memory_identity(*this_node());
+  if (mine == Uncached::no && !open_handles.insert(opening.file, handle))
+    mine = Uncached::too_many_files;
+  const int64_t job = job_identity(), rules = rules_of(opening.options), spare = terms.spare;
+  const bool refused = !refusal.ok() && refusal.code != Code::unsupported;
+  const bool may_remember = opened != nullptr && (terms.known || opened->own.pool != nullptr);
+  const auto agreed =
+      agree_max(opening.comm,
+                std::array<int64_t, 17>{static_cast<int64_t>(mine), job, ~job, memory, ~memory,
+                                        end_of_file, words[0], words[1], words[2], words[3],
+                                        refused ? ~rank : not_mine, rules, ~rules, spare, ~spare,
+                                        opening.mistakes.empty() ? 0 : 1, may_remember ? 0 : 1});
+  if (agreed[10] == ~rank) tell_refusal(opening.name, refusal);
+  if (agreed[15] != 0) tell_together(opening.comm, opening.mistakes);
+  if (agreed[0] != 0) return static_cast<Uncached>(agreed[0]);
+  if (!same_everywhere(agreed[11], agreed[12])) return Uncached::options_differ;
+  if (!same_everywhere(agreed[1], agreed[2])) return Uncached::several_jobs;
+  if (!same_everywhere(agreed[3], agreed[4])) return Uncached::separate_memory;
+  const bool spared = spare >= 0 && same_everywhere(agreed[13], agreed[14]);
+  if (terms.known && !give_comm(opening.comm, *opened, spare, spared))
+    return Uncached::no_communicator;
+  if (agreed[16] == 0) keep_one_node(opened->own, terms.one_node);
+  if (opened->amode & MPI_MODE_APPEND) opened->position = agreed[5];
+  if (!opened->one_node) return Uncached::no;
+  const auto word = [&](std::size_t i) {
+    return SharedWords::at(*this_node(), static_cast<int32_t>(agreed[6 + i]));
+  };
+  opened->shared = {word(0), word(1), word(2), word(3)};
+  return Uncached::no;
+}
+
+// On agreed or known terms: all ranks of the communicator come here, and all or none cache. No, or
+// why not.
+Uncached open_cached(Opening& opening, const Terms& terms) {
+  const HandlesChange change;
+  std::unique_ptr<Handle> handle;
+  Status refusal;
+  if (terms.job.giver >= 0) take_job_of(opening.comm, terms.job.giver);
+  const Status had_memory = within_memory([&] {
+    opening.options.job = process_options().job;
+    if (terms.why == Uncached::no) handle = open_alone(opening, &refusal);
+  });
+  if (!had_memory.ok()) refusal = had_memory;  // all ranks leave the file to the library
+  OwnComm own{mpi().comm_null, -1, {}};
+  if (!terms.known) own = take_comm(opening.comm, terms.spare);
+  if (handle != nullptr) {
+    handle->one_node = terms.one_node;
+    handle->own = own;
+  }
+  const Uncached why = agree_to_cache(opening, terms, handle, refusal);
+  if (why == Uncached::no) {
+    commit_at_exit();
+    return why;
+  }
+  if (std::unique_ptr<Handle> inserted = open_handles.remove(opening.file))
+    handle = std::move(inserted);
+  if (handle != nullptr) {
+    release_shared_words(*handle);
+    (void)handle->cached->close(false);
+    own = std::move(handle->own);
+  }
+  give_back(std::move(own));
+  return why;
+}
+
+bool intercommunicator(MPI_Comm comm) {
+  int inter = 0;
+  mpi().Comm_test_inter(comm, &inter);
+  return inter != 0;
+}
+
+// Whether the communicator has ranks that are not of this rank's MPI_COMM_WORLD: of programs that
+// were spawned or connected. They may run without Forebay, and would leave us alone in our
+// collectives. All ranks answer alike, since each sees some of another world.
+bool joins_worlds(MPI_Comm comm) {
+  int initialized = 0, size = 0, result = MPI_UNEQUAL;
+  mpi().Initialized(&initialized);
+  mpi().Comm_size(comm, &size);
+  if (!initialized || size == 1) return false;
+  mpi().Comm_compare(comm, mpi().comm_world, &result);
+  if (result != MPI_UNEQUAL) return false;
+  MPI_Group ours, world, strangers;
+  mpi().Comm_group(comm, &ours);
+  mpi().Comm_group(mpi().comm_world, &world);
+  mpi().Group_difference(ours, world, &strangers);
+  int count = 0;
+  mpi().Group_size(strangers, &count);
+  for (MPI_Group* group : {&ours, &world, &strangers}) {
+    if (group != &strangers || count > 0) mpi().Group_free(group);
+  }
+  return count > 0;
+}
+
+bool is_of_class(int code, int error_class) {
+  int found = MPI_SUCCESS;
+  return code != MPI_SUCCESS && mpi().Error_class(code, &found) == MPI_SUCCESS &&
+         found == error_class;
+}
+
+// Leaves the cache with everything committed, or dropped. With the handle's lock.
+Status leave_cache(Handle& handle, bool discard) {
+  const Status status = handle.cached->close(discard);
+  const Status recorded = within_memory([&] { record_statistics(handle); });
+  (void)recorded;  // statistics may lack a file
+  return status;
+}
+
+// Called by all ranks; `name` is null where the library could not open the file.
+Uncached cache_together(Opening& opening, const char* name) {
+  const OpenUnderWay under_way;
+  tell_of_environment();
+  expect_gpu_library();
+  if (const std::optional<bool> one_node = known_one_node(opening.comm)) {
+    const Uncached why = open_cached(opening, known_terms(opening, name, *one_node));
+    // Unless a rank has taken another job meanwhile, with ranks of another communicator.
+    if (why != Uncached::several_jobs) return why;
+  }
+  const Terms terms = agree_terms(opening, name);
+  if (terms.mistaken) tell_together(opening.comm, opening.mistakes);
+  return terms.why == Uncached::no ? open_cached(opening, terms) : terms.why;
+}
+
+void note_open(const Opening& opening, const char* name, Uncached why) {
+  const Status noted = within_memory([&] {
+    if (why == Uncached::no)
+      mark_cached();
+    else
+      record_uncached(opening.file, name, why);
+  });
+  (void)noted;  // statistics may lack a file
+}
+
+int open_and_cache(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* file) {
+  if (file != nullptr) *file = mpi().file_null;
+  const int code = mpi().File_open(comm, name, amode, info, file);
+  if (file == nullptr || comm == mpi().comm_null || is_of_class(code, MPI_ERR_COMM) ||
+      intercommunicator(comm))
+    return code;
+  // The code alone does not tell: after an error handler of the user's, MPICH returns success.
+  const bool opened = code == MPI_SUCCESS && *file != mpi().file_null;
+  mark_used();
+  learn_thread_level();
+  Opening opening{comm, *file, {}, amode, info, {}, {}};
+  const Uncached why = joins_worlds(comm) ? Uncached::several_worlds
+                                          : cache_together(opening, opened ? name : nullptr);
+  if (opened) note_open(opening, name, why);
+  return code;
+}
+
+}  // namespace
+
+int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* file) {
+  begin_tracing(false);
+  TracedCall traced(Routine::File_open, mpi().file_null);
+  const int code = open_and_cache(comm, name, amode, info, file);
+  if (code == MPI_SUCCESS && file != nullptr && *file != mpi().file_null)
+    traced.opened(comm, name, amode, *file);
+  return code;
+}
+
+int close_file(MPI_File* file) {
+  TracedCall traced(Routine::File_close, file == nullptr ? mpi().file_null : *file);
+  if (file != nullptr) traced.closed(*file);
+  Handle* known = file == nullptr ? nullptr : find_handle(*file);
+  if (known == nullptr) {
+    if (file != nullptr) forget_uncached(*file);
+    return mpi().File_close(file);
+  }
+  const bool discard = (known->amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
+  // On one node they have been told already.
+  if (!known->one_node && any_rank(known->own.comm, !known->mistakes.empty()))
+    tell_together(known->own.comm, known->mistakes);
+  Status status;
+  if (!discard) status = commit_together(*known);
+  std::unique_ptr<Handle> handle;
+  {
+    const HandlesChange change;
+    handle = open_handles.remove(*file);
+    const HandleLock lock(*handle);
+    const Status left = leave_cache(*handle, discard);
+    if (status.ok()) status = left;
+  }
+  release_shared_words(*handle);
+  // The file's own error handler hears of it, so before the library forgets the file.
+  const int failure = raise(*handle, status, "committing the cached bytes of");
+  give_back(std::move(handle->own));
+  handle.reset();
+  const int code = mpi().File_close(file);
+  return failure != MPI_SUCCESS ? failure : code;
+}
+
+bool abandon_open_files() {
+  bool alone = !HandlesChange::under_way();
+  many_threads.store(true);  // whoever comes to a handle of which the lock is kept must wait
+  open_handles.for_each([&alone](Handle& handle) { alone = alone && try_lock(handle); });
+  if (!alone) return false;
+  // The library deletes no file that is not closed.
+  open_handles.for_each([](Handle& handle) { (void)leave_cache(handle, false); });
+  forget_open_files();
+  return true;
+}
+
+void forget_open_files() {
+  while (Handle* open = open_handles.any()) {
+    // Its types would be freed through MPI, which may have ended; the process is about to.
+    (void)open_handles.remove(open->file).release();
+  }
+}
+
+}  // namespace forebay::mpiio

@@ -1,0 +1,344 @@
+#include "mpiio/trace/statistics.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <utility>
+
+#include "mpiio/file/visibility.h"
+#include "mpiio/job/job.h"
+#include "mpiio/job/run_folder.h"
+#include "mpiio/library/agreement.h"
+#include "mpiio/library/gather.h"
+#include "mpiio/trace/statistics_table.h"
+
+namespace forebay::mpiio {
+namespace {
+
+using runtime::Statistics;
+
+// Every counter once: its name in the JSON file and its member.
+struct Counter {
+  const char* name;
+  int64_t Statistics::*value;
+};
+constexpr Counter counters[] = {
+    {"write_calls", &Statistics::write_calls},
+    {"read_calls", &Statistics::read_calls},
+    {"write_bytes", &Statistics::write_bytes},
+    {"read_bytes", &Statistics::read_bytes},
+    {"hits", &Statistics::hits},
+    {"misses", &Statistics::misses},
+    {"evictions", &Statistics::evictions},
+    {"write_requests", &Statistics::write_requests},
+    {"read_requests", &Statistics::read_requests},
+    {"write_syscalls", &Statistics::write_syscalls},
+    {"read_syscalls", &Statistics::read_syscalls},
+    {"committed_bytes", &Statistics::committed_bytes},
+    {"fetched_bytes", &Statistics::fetched_bytes},
+    {"bypass_calls", &Statistics::bypass_calls},
+    {"bypass_bytes", &Statistics::bypass_bytes},
+    {"bypass_written_bytes", &Statistics::bypass_written_bytes},
+    {"aside_calls", &Statistics::aside_calls},
+    {"local_calls", &Statistics::local_calls},
+    {"no_page_calls", &Statistics::no_page_calls},
+    {"commit_ns", &Statistics::commit_ns},
+    {"io_ns", &Statistics::io_ns},
+};
+
+std::mutex recorded_mutex;
+std::vector<FileStatistics>& recorded() {
+  static std::vector<FileStatistics> files;
+  return files;
+}
+
+FileStatistics& entry_of(std::vector<FileStatistics>& files, const std::string& name) {
+  const auto found = std::find_if(files.begin(), files.end(), [&name](const FileStatistics& known) {
+    return known.name == name;
+  });
+  if (found != files.end()) return *found;
+  files.push_back({});
+  files.back().name = name;
+  return files.back();
+}
+
+// A cache that its control group keeps smaller than was asked for, as all ranks see it: the
+// smallest there is.
+struct Bounded {
+  int64_t limit_bytes = 0;  // the group's; 0: no cache is bounded
+  int64_t cache_bytes = 0;  // of each process
+};
+Bounded bounded;
+
+void note_bounded(const runtime::CachedFile& file) {
+  const int64_t limit = file.bounding_limit();
+  if (limit != 0) bounded = {limit, file.options().cache_size_bytes};
+}
+
+// Waits for all ranks.
+Bounded agree_bounded() {
+  constexpr int64_t none = INT64_MIN;
+  std::array<int64_t, 2> smallest{none, none};
+  {
+    const std::lock_guard guard(recorded_mutex);
+    if (bounded.limit_bytes != 0) smallest = {-bounded.limit_bytes, -bounded.cache_bytes};
+  }
+  smallest = agree_max(mpi().comm_world, smallest);
+  if (smallest[0] == none) return {};
+  return {-smallest[0], -smallest[1]};
+}
+
+// What a handle did from its open on.
+FileStatistics statistics_of(Handle& handle) {
+  FileStatistics statistics;
+  statistics.name = handle.name;
+  statistics.cached = handle.cached->statistics();
+  statistics.opens = statistics.cached_opens = 1;
+  statistics.add_calls(handle.uncached);
+  return statistics;
+}
+
+// A rank's part of the report, in text: its node and the memory of the caches there, then a file a
+// line, its counters before its name.
+std::string serialised(const std::vector<FileStatistics>& files) {
+  std::ostringstream lines;
+  lines << node_identity() << ' ' << runtime::highest_memory(Scope::node) << ' '
+        << runtime::highest_memory(Scope::process) << ' ' << files.size() << '\n';
+  for (const FileStatistics& file : files) {
+    for (const Counter& counter : counters) lines << file.cached.*counter.value << ' ';
+    lines << file.opens << ' ' << file.cached_opens << ' ';
+    for (const int64_t opens : file.uncached_opens) lines << opens << ' ';
+    for (const int64_t calls : file.uncached_calls) lines << calls << ' ';
+    std::string flat = file.name;
+    std::replace(flat.begin(), flat.end(), '\n', ' ');
+    lines << flat << '\n';
+  }
+  return lines.str();
+}
+
+FileStatistics parsed_file(const std::string& line) {
+  std::istringstream fields(line);
+  FileStatistics file;
+  for (const Counter& counter : counters) fields >> file.cached.*counter.value;
+  fields >> file.opens >> file.cached_opens;
+  for (int64_t& opens : file.uncached_opens) fields >> opens;
+  for (int64_t& calls : file.uncached_calls) fields >> calls;
+  fields.get();
+  std::getline(fields, file.name);
+  return file;
+}
+
+struct NodeMemory {
+  int64_t shared = 0;  // of the cache that the node's processes share: each tells of the same
+  int64_t own = 0;     // of those that processes have for themselves
+};
+
+JobStatistics parsed(const std::string& text, int ranks) {
+  JobStatistics job;
+  job.ranks = ranks;
+  std::map<int64_t, NodeMemory> nodes;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream head(line);
+    int64_t node = 0, shared = 0, own = 0;
+    std::size_t files = 0;
+    head >> node >> shared >> own >> files;
+    NodeMemory& memory = nodes[node];
+    memory.shared = std::max(memory.shared, shared);
+    memory.own += own;
+    for (std::size_t f = 0; f < files && std::getline(lines, line); ++f) {
+      const FileStatistics file = parsed_file(line);
+      entry_of(job.files, file.name).add(file);
+    }
+  }
+  job.nodes = static_cast<int>(nodes.size());
+  for (const auto& [node, memory] : nodes)
+    job.memory_bytes = std::max(job.memory_bytes, memory.shared + memory.own);
+  return job;
+}
+
+std::string json_text(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", c);
+      quoted += escaped;
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+std::string json_uncached(const FileStatistics& file) {
+  std::ostringstream text;
+  const char* separator = "";
+  text << '{';
+  for (std::size_t r = 0; r < uncached_count; ++r) {
+    if (file.uncached_opens[r] == 0 && file.uncached_calls[r] == 0) continue;
+    text << separator << '"' << reason_of(static_cast<Uncached>(r)).name
+         << "\": {\"opens\": " << file.uncached_opens[r]
+         << ", \"calls\": " << file.uncached_calls[r] << '}';
+    separator = ", ";
+  }
+  text << '}';
+  return text.str();
+}
+
+std::string json_object(const FileStatistics& file) {
+  std::ostringstream text;
+  text << "{\"cached\": " << (file.cached_opens > 0 ? "true" : "false")
+       << ", \"opens\": " << file.opens << ", \"cached_opens\": " << file.cached_opens
+       << ", \"passed_through\": " << json_uncached(file);
+  for (const Counter& counter : counters)
+    text << ", \"" << counter.name << "\": " << file.cached.*counter.value;
+  text << '}';
+  return text.str();
+}
+
+void write_json(const std::string& path, const JobStatistics& job) {
+  std::FILE* out = std::fopen(path.c_str(), "w");
+  if (out == nullptr) {
+    std::fprintf(stderr, "forebay: cannot write the statistics to %s: %s\n", path.c_str(),
+                 std::strerror(errno));
+    return;
+  }
+  std::fprintf(out,
+               "{\"ranks\": %d, \"nodes\": %d, \"mpi\": \"%s\", \"memory_bytes\": %lld, "
+               "\"memory_limit\": %lld, \"total\": %s,\n \"files\": {",
+               job.ranks, job.nodes, abi_name(), static_cast<long long>(job.memory_bytes),
+               static_cast<long long>(job.memory_limit_bytes), json_object(job.total()).c_str());
+  const char* separator = "\n";
+  for (const FileStatistics& file : job.files) {
+    std::fprintf(out, "%s  %s: %s", separator, json_text(file.name).c_str(),
+                 json_object(file).c_str());
+    separator = ",\n";
+  }
+  std::fprintf(out, "\n }}\n");
+  std::fclose(out);
+}
+
+// Rank 0 speaks for the job: what it opened the others mostly opened with it.
+void tell_if_nothing_was_cached() {
+  int rank = 0;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  if (rank != 0 || run_is_watched()) return;
+  FileStatistics total;
+  const std::vector<FileStatistics> files = statistics_by_file();
+  for (const FileStatistics& file : files) total.add(file);
+  if (total.cached_opens > 0) return;
+  for (const FileStatistics& file : files) {
+    for (std::size_t r = 0; r < uncached_count; ++r) {
+      const UncachedReason& reason = reason_of(static_cast<Uncached>(r));
+      if (file.uncached_opens[r] == 0 || reason.known) continue;
+      std::fprintf(stderr, "forebay: no file of rank 0 was cached; %s: %s\n", file.name.c_str(),
+                   reason.sentence);
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+void FileStatistics::add(const FileStatistics& other) {
+  cached.add(other.cached);
+  opens += other.opens;
+  cached_opens += other.cached_opens;
+  for (std::size_t r = 0; r < uncached_count; ++r) {
+    uncached_opens[r] += other.uncached_opens[r];
+    uncached_calls[r] += other.uncached_calls[r];
+  }
+}
+
+void FileStatistics::add_calls(const UncachedCounts& calls) {
+  for (std::size_t r = 0; r < uncached_count; ++r)
+    uncached_calls[r] += calls[static_cast<Uncached>(r)];
+}
+
+FileStatistics JobStatistics::total() const {
+  FileStatistics total;
+  for (const FileStatistics& file : files) total.add(file);
+  return total;
+}
+
+void record_statistics(Handle& handle) {
+  note_visibility(handle);
+  const std::lock_guard guard(recorded_mutex);
+  note_bounded(*handle.cached);
+  entry_of(recorded(), handle.name).add(statistics_of(handle));
+}
+
+void record_uncached(MPI_File file, const std::string& name, Uncached why) {
+  if (!process_options().stats) mark_uncached(why, name);
+  {
+    const std::lock_guard guard(recorded_mutex);
+    FileStatistics& entry = entry_of(recorded(), name);
+    ++entry.opens;
+    ++entry.uncached_opens[static_cast<std::size_t>(why)];
+  }
+  auto known = std::make_unique<UncachedFile>();
+  known->name = name;
+  known->why = why;
+  (void)uncached_files.insert(file, known);
+}
+
+void forget_uncached(MPI_File file) {
+  const std::unique_ptr<UncachedFile> known = uncached_files.remove(file);
+  if (known == nullptr) return;
+  const std::lock_guard guard(recorded_mutex);
+  const Status ignored = within_memory([&] {
+    entry_of(recorded(), known->name).uncached_calls[static_cast<std::size_t>(known->why)] +=
+        known->calls;
+  });
+  (void)ignored;
+}
+
+std::vector<FileStatistics> statistics_by_file() {
+  std::vector<FileStatistics> files;
+  {
+    const std::lock_guard guard(recorded_mutex);
+    files = recorded();
+  }
+  open_handles.for_each([&files](Handle& handle) {
+    const HandleLock lock(handle);
+    entry_of(files, handle.name).add(statistics_of(handle));
+  });
+  uncached_files.for_each([&files](UncachedFile& file) {
+    entry_of(files, file.name).uncached_calls[static_cast<std::size_t>(file.why)] += file.calls;
+  });
+  return files;
+}
+
+void report_statistics() {
+  const Options& options = process_options();
+  if (!options.stats && options.stats_json.empty()) {
+    tell_if_nothing_was_cached();
+    return;
+  }
+  const std::string all = gather(mpi().comm_world, serialised(statistics_by_file()));
+  const Bounded bound = agree_bounded();
+  const bool caches_apart = any_caches_apart();
+  int rank = 0;
+  int ranks = 0;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  mpi().Comm_size(mpi().comm_world, &ranks);
+  if (rank != 0) return;
+  JobStatistics job = parsed(all, ranks);
+  job.memory_limit_bytes = bound.limit_bytes;
+  job.bounded_cache_bytes = bound.cache_bytes;
+  job.caches_apart = caches_apart;
+  if (options.stats) {
+    const std::string table = statistics_table(job);
+    std::fwrite(table.data(), 1, table.size(), stderr);
+  }
+  if (!options.stats_json.empty()) write_json(options.stats_json, job);
+}
+
+}  // namespace forebay::mpiio
