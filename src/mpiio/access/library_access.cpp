@@ -119,11 +119,4 @@ Transfer refuse(Handle& handle, const Call& call) {
   }
 }
 
-Status make_coherent(Handle& handle) {
-  const HandleLock lock(handle);
-  const Status status = handle.cached->commit();
-  handle.cached->drop_clean();
-  return status;
-}
-
 }  // namespace forebay::mpiio

@@ -17,7 +17,4 @@ Transfer library_shared_access(Handle& handle, const Call& call);
 // routines that wait for no other rank are used.
 Transfer refuse(Handle& handle, const Call& call);
 
-// Everything this cache holds of the file is in storage and none of it is kept.
-Status make_coherent(Handle& handle);
-
 }  // namespace forebay::mpiio

@@ -1,6 +1,6 @@
 #include "mpiio/file/atomic_mode.h"
 
-#include "mpiio/access/library_access.h"
+#include "mpiio/file/commit_together.h"
 #include "mpiio/file/errors.h"
 #include "mpiio/file/file_view.h"
 #include "mpiio/library/agreement.h"

@@ -9,6 +9,13 @@ Status commit(Handle& handle) {
   return handle.cached->commit();
 }
 
+Status make_coherent(Handle& handle) {
+  const HandleLock lock(handle);
+  const Status status = handle.cached->commit();
+  handle.cached->drop_clean();
+  return status;
+}
+
 namespace {
 
 // Not more than goes to storage as one request.

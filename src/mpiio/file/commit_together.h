@@ -11,5 +11,7 @@ namespace forebay::mpiio {
 Status commit_together(Handle& handle);
 // Called by any rank alone, for what its cache holds.
 Status commit(Handle& handle);
+// Likewise; the cache keeps none of it.
+Status make_coherent(Handle& handle);
 
 }  // namespace forebay::mpiio

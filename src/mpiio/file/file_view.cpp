@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "mpiio/access/library_access.h"
+#include "mpiio/file/commit_together.h"
 #include "mpiio/file/errors.h"
 #include "mpiio/file/hints.h"
 #include "mpiio/job/mistakes.h"

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "mpiio/access/library_access.h"
+#include "mpiio/file/commit_together.h"
 #include "mpiio/file/errors.h"
 #include "mpiio/library/agreement.h"
 #include "runtime/lock.h"
