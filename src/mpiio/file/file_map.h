@@ -22,10 +22,6 @@ class FileMap {
   }
   // Takes it out; nullptr when it is not there.
   std::unique_ptr<Known> remove(MPI_File file);
-  std::size_t size() {
-    const std::lock_guard guard(writers_);
-    return count_;
-  }
   // Any that is still there, or nullptr.
   Known* any() const {
     Known* found = nullptr;

@@ -16,6 +16,7 @@
 
 #include "mpiio/file/file_map.h"
 #include "mpiio/file/uncached.h"
+#include "mpiio/job/job.h"
 #include "mpiio/job/mistakes.h"
 #include "mpiio/library/call.h"
 #include "mpiio/library/mpi_library.h"
@@ -60,6 +61,7 @@ struct SharedByRanks {
 };
 
 struct Handle {
+  JobUser job;
   MPI_File file{};
   OwnComm own;  // of the ranks that opened the file
   int rank = 0;

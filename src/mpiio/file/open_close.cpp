@@ -334,7 +334,7 @@ Status leave_cache(Handle& handle, bool discard) {
 
 // Called by all ranks; `name` is null where the library could not open the file.
 Uncached cache_together(Opening& opening, const char* name) {
-  const OpenUnderWay under_way;
+  const JobUser under_way;
   tell_of_environment();
   expect_gpu_library();
   if (const std::optional<bool> one_node = known_one_node(opening.comm)) {

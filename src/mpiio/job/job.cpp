@@ -4,6 +4,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -11,10 +12,10 @@
 #include <mutex>
 #include <string_view>
 
-#include "mpiio/file/handle.h"
 #include "mpiio/job/launch.h"
 #include "mpiio/job/run_folder.h"
 #include "mpiio/library/agreement.h"
+#include "runtime/cached_file.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -74,14 +75,14 @@ Environment& environment() {
 }
 
 std::mutex job_mutex;
-int opens_under_way = 0;
+int job_users = 0;  // under job_mutex
 
 // A rank's claim that its job be taken: the stronger, the larger.
 constexpr int64_t was_given_job = int64_t{1} << 32;  // `forebay run` asks for its job in the end
 constexpr int64_t keeps_job = int64_t{1} << 33;      // something is cached in its name
 
 // Whether anything but the open under way depends on this process's job. Under job_mutex.
-bool job_is_kept() { return opens_under_way > 1 || open_handles.size() > 0; }
+bool job_is_kept() { return job_users > 1; }
 
 bool job_was_given() {
   const char* const name = std::getenv("FOREBAY_JOB");
@@ -137,14 +138,14 @@ int64_t node_identity() {
 
 int64_t job_identity() { return hash_text(process_options().job); }
 
-OpenUnderWay::OpenUnderWay() {
+JobUser::JobUser() {
   const std::lock_guard guard(job_mutex);
-  ++opens_under_way;
+  ++job_users;
 }
 
-OpenUnderWay::~OpenUnderWay() {
+JobUser::~JobUser() {
   const std::lock_guard guard(job_mutex);
-  --opens_under_way;
+  --job_users;
 }
 
 std::array<int64_t, job_words> job_proposal(int rank) {

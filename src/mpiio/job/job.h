@@ -19,7 +19,7 @@
 namespace forebay::mpiio {
 
 // The process's options, read from the environment at first use. `job` may change, but not while a
-// file is open or an OpenUnderWay lives.
+// JobUser lives.
 const Options& process_options();
 
 // What was wrong in the environment that they were read from, a line each.
@@ -38,16 +38,17 @@ int64_t node_identity();
 // Equal for processes of the same job.
 int64_t job_identity();
 
-// Lives while this process opens a file: another thread's agreement leaves its job alone.
-class OpenUnderWay {
+// Something that depends on this process's job: an open file, or an open under way. Only an open
+// that no other user lives beside may change the job.
+class JobUser {
  public:
-  OpenUnderWay();
-  ~OpenUnderWay();
-  OpenUnderWay(const OpenUnderWay&) = delete;
-  OpenUnderWay& operator=(const OpenUnderWay&) = delete;
+  JobUser();
+  ~JobUser();
+  JobUser(const JobUser&) = delete;
+  JobUser& operator=(const JobUser&) = delete;
 };
 
-// What rank number `rank` of a communicator says of its job, for agree_max.
+// What rank number `rank` of a communicator says of its job, for agree_max. In an open.
 constexpr std::size_t job_words = 5;
 std::array<int64_t, job_words> job_proposal(int rank);
 
@@ -59,7 +60,7 @@ struct JobTerms {
 JobTerms job_terms(const std::array<int64_t, job_words>& agreed);
 
 // Has every rank of `comm` take the job of rank `giver`. A rank that cannot, since something of its
-// own is cached by now, keeps its job. Called by all ranks.
+// own is cached by now, keeps its job. Called by all ranks, in an open.
 void take_job_of(MPI_Comm comm, int giver);
 
 // The process has other rights than who started it (setuid): nothing of its environment is obeyed,
