@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "mpiio/access/access.h"
+#include "mpiio/access/device_memory.h"
 #include "mpiio/access/requests.h"
 #include "mpiio/access/split_collectives.h"
 #include "mpiio/file/atomic_mode.h"
@@ -77,11 +78,23 @@ FOREBAY_EXPORT int MPI_Abort(MPI_Comm comm, int code) { return forebay::mpiio::a
 
 FOREBAY_EXPORT int MPI_File_open(MPI_Comm comm, const char* name, int amode, MPI_Info info,
                                  MPI_File* file) {
-  return awaited([&] { return open_file(comm, name, amode, info, file); });
+  return awaited([&] {
+    begin_tracing(false);
+    expect_gpu_library();
+    TracedCall traced(Routine::File_open, mpi().file_null);
+    const int code = open_file(comm, name, amode, info, file);
+    if (code == MPI_SUCCESS && file != nullptr && *file != mpi().file_null)
+      traced.opened(comm, name, amode, *file);
+    return code;
+  });
 }
 
 FOREBAY_EXPORT int MPI_File_close(MPI_File* file) {
-  return awaited([&] { return close_file(file); });
+  return awaited([&] {
+    TracedCall traced(Routine::File_close, file == nullptr ? mpi().file_null : *file);
+    if (file != nullptr) traced.closed(*file);
+    return close_file(file);
+  });
 }
 
 FOREBAY_TOGETHER_TRACED(File_set_size, (MPI_File file, MPI_Offset size), (file, size), size,
@@ -405,3 +418,5 @@ FOREBAY_EXPORT const forebay_entry_point* forebay_entry_points(size_t* count) {
 FOREBAY_EXPORT int forebay_attach(const char* libmpi_path) {
   return forebay::mpiio::attach_library(libmpi_path) ? 0 : -1;
 }
+
+FOREBAY_EXPORT void forebay_objects_loaded() { note_loaded_objects(); }

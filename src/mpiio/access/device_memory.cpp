@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "mpiio/entry_table.h"
 #include "mpiio/library/runs_type.h"
 
 namespace forebay::mpiio {
@@ -242,6 +241,11 @@ void expect_gpu_library() {
   }
 }
 
+void note_loaded_objects() {
+  told_of_objects.store(true);
+  expect_gpu_library();
+}
+
 // The buffer's next bytes as one message of this rank to itself: point-to-point messages are what
 // every MPI library that knows GPUs takes from their memory.
 template <typename Exchange>
@@ -283,8 +287,3 @@ Status DeviceCopy::from_host(const std::byte* host, int64_t bytes) {
 }
 
 }  // namespace forebay::mpiio
-
-[[gnu::visibility("default")]] void forebay_objects_loaded() {
-  forebay::mpiio::told_of_objects.store(true);
-  forebay::mpiio::expect_gpu_library();
-}

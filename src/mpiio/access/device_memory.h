@@ -31,6 +31,8 @@ inline bool is_device_memory(const void* address) {
 
 // A GPU library may have been loaded since the last look.
 void expect_gpu_library();
+// Objects were loaded. Whoever says so once says so each time: none is looked for in between.
+void note_loaded_objects();
 
 // Copies a device buffer's bytes, in order and piece by piece, from or to host memory. Waits for no
 // other rank. With the handle's lock.

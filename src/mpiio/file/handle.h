@@ -92,6 +92,8 @@ struct Handle {
 
 // Whether several threads may call MPI at once; until that is known it is assumed.
 extern std::atomic<bool> many_threads;
+// Finds it out (sessions never call MPI_Init).
+void learn_thread_level();
 
 // The handle's lock; a mark only, nearly free of charge, where MPI calls come from one thread at a
 // time.

@@ -7,11 +7,11 @@
 #include <optional>
 #include <utility>
 
-#include "mpiio/access/device_memory.h"
 #include "mpiio/file/commit_together.h"
 #include "mpiio/file/errors.h"
 #include "mpiio/file/file_name.h"
 #include "mpiio/file/hints.h"
+#include "mpiio/file/left_open.h"
 #include "mpiio/file/uncached.h"
 #include "mpiio/job/job.h"
 #include "mpiio/job/mistakes.h"
@@ -19,9 +19,7 @@
 #include "mpiio/library/agreement.h"
 #include "mpiio/library/mpi_storage.h"
 #include "mpiio/library/own_comm.h"
-#include "mpiio/lifecycle.h"
 #include "mpiio/trace/statistics.h"
-#include "mpiio/trace/tracing.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -324,19 +322,10 @@ bool is_of_class(int code, int error_class) {
          found == error_class;
 }
 
-// Leaves the cache with everything committed, or dropped. With the handle's lock.
-Status leave_cache(Handle& handle, bool discard) {
-  const Status status = handle.cached->close(discard);
-  const Status recorded = within_memory([&] { record_statistics(handle); });
-  (void)recorded;  // statistics may lack a file
-  return status;
-}
-
 // Called by all ranks; `name` is null where the library could not open the file.
 Uncached cache_together(Opening& opening, const char* name) {
   const JobUser under_way;
   tell_of_environment();
-  expect_gpu_library();
   if (const std::optional<bool> one_node = known_one_node(opening.comm)) {
     const Uncached why = open_cached(opening, known_terms(opening, name, *one_node));
     // Unless a rank has taken another job meanwhile, with ranks of another communicator.
@@ -357,7 +346,9 @@ void note_open(const Opening& opening, const char* name, Uncached why) {
   (void)noted;  // statistics may lack a file
 }
 
-int open_and_cache(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* file) {
+}  // namespace
+
+int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* file) {
   if (file != nullptr) *file = mpi().file_null;
   const int code = mpi().File_open(comm, name, amode, info, file);
   if (file == nullptr || comm == mpi().comm_null || is_of_class(code, MPI_ERR_COMM) ||
@@ -374,20 +365,14 @@ int open_and_cache(MPI_Comm comm, const char* name, int amode, MPI_Info info, MP
   return code;
 }
 
-}  // namespace
-
-int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* file) {
-  begin_tracing(false);
-  TracedCall traced(Routine::File_open, mpi().file_null);
-  const int code = open_and_cache(comm, name, amode, info, file);
-  if (code == MPI_SUCCESS && file != nullptr && *file != mpi().file_null)
-    traced.opened(comm, name, amode, *file);
-  return code;
+Status leave_cache(Handle& handle, bool discard) {
+  const Status status = handle.cached->close(discard);
+  const Status recorded = within_memory([&] { record_statistics(handle); });
+  (void)recorded;  // statistics may lack a file
+  return status;
 }
 
 int close_file(MPI_File* file) {
-  TracedCall traced(Routine::File_close, file == nullptr ? mpi().file_null : *file);
-  if (file != nullptr) traced.closed(*file);
   Handle* known = file == nullptr ? nullptr : find_handle(*file);
   if (known == nullptr) {
     if (file != nullptr) forget_uncached(*file);
@@ -414,24 +399,6 @@ int close_file(MPI_File* file) {
   handle.reset();
   const int code = mpi().File_close(file);
   return failure != MPI_SUCCESS ? failure : code;
-}
-
-bool abandon_open_files() {
-  bool alone = !HandlesChange::under_way();
-  many_threads.store(true);  // whoever comes to a handle of which the lock is kept must wait
-  open_handles.for_each([&alone](Handle& handle) { alone = alone && try_lock(handle); });
-  if (!alone) return false;
-  // The library deletes no file that is not closed.
-  open_handles.for_each([](Handle& handle) { (void)leave_cache(handle, false); });
-  forget_open_files();
-  return true;
-}
-
-void forget_open_files() {
-  while (Handle* open = open_handles.any()) {
-    // Its types would be freed through MPI, which may have ended; the process is about to.
-    (void)open_handles.remove(open->file).release();
-  }
 }
 
 }  // namespace forebay::mpiio
