@@ -10,6 +10,7 @@
 #include "mpiio/file/commit_together.h"
 #include "mpiio/file/errors.h"
 #include "mpiio/file/file_name.h"
+#include "mpiio/file/file_statistics.h"
 #include "mpiio/file/hints.h"
 #include "mpiio/file/left_open.h"
 #include "mpiio/file/uncached.h"
@@ -19,7 +20,6 @@
 #include "mpiio/library/agreement.h"
 #include "mpiio/library/mpi_storage.h"
 #include "mpiio/library/own_comm.h"
-#include "mpiio/trace/statistics.h"
 
 namespace forebay::mpiio {
 namespace {

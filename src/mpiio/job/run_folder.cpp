@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "mpiio/job/job.h"
+#include "mpiio/library/mpi_library.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -42,12 +43,8 @@ void mark_cached() {
   if (!marked.exchange(true)) leave("cached", "", 0);
 }
 
-void mark_uncached(Uncached why, const std::string& file) {
-  static UncachedCounts marked;
-  const UncachedReason& reason = reason_of(why);
-  if (reason.known || marked[why] > 0) return;
-  marked.add(why);
-  leave(std::string("uncached.") + reason.name, file + ": " + reason.sentence, O_EXCL);
+void mark_uncached(const char* reason, const std::string& text) {
+  leave(std::string("uncached.") + reason, text, O_EXCL);
 }
 
 void tell_job(const std::string& job) { leave("job", job, O_TRUNC); }

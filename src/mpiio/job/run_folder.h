@@ -3,8 +3,6 @@
 
 #include <string>
 
-#include "mpiio/file/uncached.h"
-
 namespace forebay::mpiio {
 
 // Whether there is one who reads it, on this node.
@@ -13,9 +11,10 @@ bool run_is_watched();
 // MPI-IO went through Forebay.
 void mark_used();
 
-// A file was cached, or was not; the first of a process and kind is told of.
+// A file was cached, or was not for a reason of that name, which `text` tells; the first of all is
+// told of.
 void mark_cached();
-void mark_uncached(Uncached why, const std::string& file);
+void mark_uncached(const char* reason, const std::string& text);
 
 // The processes have agreed on this job.
 void tell_job(const std::string& job);

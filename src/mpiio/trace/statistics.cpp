@@ -6,9 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <sstream>
-#include <utility>
 
 #include "mpiio/file/visibility.h"
 #include "mpiio/job/job.h"
@@ -51,56 +49,15 @@ constexpr Counter counters[] = {
     {"io_ns", &Statistics::io_ns},
 };
 
-std::mutex recorded_mutex;
-std::vector<FileStatistics>& recorded() {
-  static std::vector<FileStatistics> files;
-  return files;
-}
-
-FileStatistics& entry_of(std::vector<FileStatistics>& files, const std::string& name) {
-  const auto found = std::find_if(files.begin(), files.end(), [&name](const FileStatistics& known) {
-    return known.name == name;
-  });
-  if (found != files.end()) return *found;
-  files.push_back({});
-  files.back().name = name;
-  return files.back();
-}
-
-// A cache that its control group keeps smaller than was asked for, as all ranks see it: the
-// smallest there is.
-struct Bounded {
-  int64_t limit_bytes = 0;  // the group's; 0: no cache is bounded
-  int64_t cache_bytes = 0;  // of each process
-};
-Bounded bounded;
-
-void note_bounded(const runtime::CachedFile& file) {
-  const int64_t limit = file.bounding_limit();
-  if (limit != 0) bounded = {limit, file.options().cache_size_bytes};
-}
-
-// Waits for all ranks.
-Bounded agree_bounded() {
+// The smallest of all ranks. Waits for them.
+BoundedCache agree_bounded() {
   constexpr int64_t none = INT64_MIN;
   std::array<int64_t, 2> smallest{none, none};
-  {
-    const std::lock_guard guard(recorded_mutex);
-    if (bounded.limit_bytes != 0) smallest = {-bounded.limit_bytes, -bounded.cache_bytes};
-  }
+  const BoundedCache mine = bounded_cache();
+  if (mine.limit_bytes != 0) smallest = {-mine.limit_bytes, -mine.cache_bytes};
   smallest = agree_max(mpi().comm_world, smallest);
   if (smallest[0] == none) return {};
   return {-smallest[0], -smallest[1]};
-}
-
-// What a handle did from its open on.
-FileStatistics statistics_of(Handle& handle) {
-  FileStatistics statistics;
-  statistics.name = handle.name;
-  statistics.cached = handle.cached->statistics();
-  statistics.opens = statistics.cached_opens = 1;
-  statistics.add_calls(handle.uncached);
-  return statistics;
 }
 
 // A rank's part of the report, in text: its node and the memory of the caches there, then a file a
@@ -247,73 +204,10 @@ void tell_if_nothing_was_cached() {
 
 }  // namespace
 
-void FileStatistics::add(const FileStatistics& other) {
-  cached.add(other.cached);
-  opens += other.opens;
-  cached_opens += other.cached_opens;
-  for (std::size_t r = 0; r < uncached_count; ++r) {
-    uncached_opens[r] += other.uncached_opens[r];
-    uncached_calls[r] += other.uncached_calls[r];
-  }
-}
-
-void FileStatistics::add_calls(const UncachedCounts& calls) {
-  for (std::size_t r = 0; r < uncached_count; ++r)
-    uncached_calls[r] += calls[static_cast<Uncached>(r)];
-}
-
 FileStatistics JobStatistics::total() const {
   FileStatistics total;
   for (const FileStatistics& file : files) total.add(file);
   return total;
-}
-
-void record_statistics(Handle& handle) {
-  note_visibility(handle);
-  const std::lock_guard guard(recorded_mutex);
-  note_bounded(*handle.cached);
-  entry_of(recorded(), handle.name).add(statistics_of(handle));
-}
-
-void record_uncached(MPI_File file, const std::string& name, Uncached why) {
-  if (!process_options().stats) mark_uncached(why, name);
-  {
-    const std::lock_guard guard(recorded_mutex);
-    FileStatistics& entry = entry_of(recorded(), name);
-    ++entry.opens;
-    ++entry.uncached_opens[static_cast<std::size_t>(why)];
-  }
-  auto known = std::make_unique<UncachedFile>();
-  known->name = name;
-  known->why = why;
-  (void)uncached_files.insert(file, known);
-}
-
-void forget_uncached(MPI_File file) {
-  const std::unique_ptr<UncachedFile> known = uncached_files.remove(file);
-  if (known == nullptr) return;
-  const std::lock_guard guard(recorded_mutex);
-  const Status ignored = within_memory([&] {
-    entry_of(recorded(), known->name).uncached_calls[static_cast<std::size_t>(known->why)] +=
-        known->calls;
-  });
-  (void)ignored;
-}
-
-std::vector<FileStatistics> statistics_by_file() {
-  std::vector<FileStatistics> files;
-  {
-    const std::lock_guard guard(recorded_mutex);
-    files = recorded();
-  }
-  open_handles.for_each([&files](Handle& handle) {
-    const HandleLock lock(handle);
-    entry_of(files, handle.name).add(statistics_of(handle));
-  });
-  uncached_files.for_each([&files](UncachedFile& file) {
-    entry_of(files, file.name).uncached_calls[static_cast<std::size_t>(file.why)] += file.calls;
-  });
-  return files;
 }
 
 void report_statistics() {
@@ -323,7 +217,7 @@ void report_statistics() {
     return;
   }
   const std::string all = gather(mpi().comm_world, serialised(statistics_by_file()));
-  const Bounded bound = agree_bounded();
+  const BoundedCache bound = agree_bounded();
   const bool caches_apart = any_caches_apart();
   int rank = 0;
   int ranks = 0;
