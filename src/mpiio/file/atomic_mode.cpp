@@ -20,8 +20,7 @@ int library_set_atomicity(Handle& handle, int flag) {
 
 int set_atomicity(Handle& handle, int flag) {
   const int64_t wanted = flag != 0 ? 1 : 0;
-  const auto agreed = agree_max(handle.own.comm, std::array<int64_t, 2>{wanted, ~wanted});
-  if (!same_everywhere(agreed[0], agreed[1]))
+  if (!same_on_all_ranks(handle.own.comm, wanted))
     return mpi().File_set_atomicity(handle.file, flag);  // an error, which the library names
   if (handle.all_ranks_share_arena()) {
     handle.atomic = wanted != 0;

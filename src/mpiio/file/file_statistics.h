@@ -30,8 +30,10 @@ FileStatistics& entry_of(std::vector<FileStatistics>& files, const std::string& 
 
 // A cache that its control group keeps smaller than was asked for.
 struct BoundedCache {
-  int64_t limit_bytes = 0;  // the group's; 0: no cache is bounded
-  int64_t cache_bytes = 0;  // of each process
+  int64_t limit_bytes = INT64_MAX;  // the group's
+  int64_t cache_bytes = INT64_MAX;  // of each process
+
+  bool bounded() const { return limit_bytes != INT64_MAX; }
 };
 
 // Adds what a handle that is being closed did.
@@ -44,7 +46,7 @@ void forget_uncached(MPI_File file);
 // Every file of this process, open handles included, in the order of their first close or open.
 std::vector<FileStatistics> statistics_by_file();
 
-// That of the file that was closed last, of those whose caches were bounded.
+// That of the file that was closed last, of those whose caches were bounded, if any was.
 BoundedCache bounded_cache();
 
 }  // namespace forebay::mpiio

@@ -61,6 +61,12 @@ std::optional<Options> options_with(Handle& handle, MPI_Info info) {
   return changed_options(handle, info, handle.mistakes);
 }
 
+// What the ranks tell each other of a view that is to be set; 1: it is so on some rank.
+struct ViewTerms {
+  int64_t foreign;   // Forebay cannot walk it
+  int64_t mistaken;  // there are mistakes in hints to tell
+};
+
 bool library_needs_whole_view(const Handle& handle) {
   return handle.pass_through & atomic_library || handle.shared.position == nullptr;
 }
@@ -77,10 +83,10 @@ int set_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
     walked = View::decode(handle.own.comm, displacement, etype, filetype, datarep, view);
   });
   (void)decoded;  // what this rank has no memory to walk, none does
-  const auto agreed = agree_max(
-      handle.own.comm, std::array<int64_t, 2>{walked ? 0 : 1, handle.mistakes.empty() ? 0 : 1});
-  if (agreed[1] != 0) tell_together(handle.own.comm, handle.mistakes);
-  if (agreed[0] != 0)
+  const ViewTerms agreed =
+      agree_max(handle.own.comm, ViewTerms{int64_t{!walked}, int64_t{!handle.mistakes.empty()}});
+  if (agreed.mistaken != 0) tell_together(handle.own.comm, handle.mistakes);
+  if (agreed.foreign != 0)
     return set_foreign_view(handle, displacement, etype, filetype, datarep, info, options);
   const MPI_Datatype shown = library_needs_whole_view(handle) ? filetype : etype;
   const int code = true_code(handle, [&] {

@@ -6,7 +6,6 @@
 // another rank is made with it held.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -52,12 +51,18 @@ struct SplitCollective {
   int64_t bytes = 0;  // moved by the begin
 };
 
-// What the ranks of a handle share, all on one node.
-struct SharedByRanks {
-  std::atomic<int64_t>* position = nullptr;  // in data bytes
-  std::atomic<int64_t>* turns = nullptr;     // ordered accesses: 2 each, odd while one is placed
-  std::atomic<int64_t>* ordered_base = nullptr;  // where the latest ordered access begins
-  std::atomic<int64_t>* arrivals = nullptr;      // of ranks at calls that commit together
+// The words that the ranks of a handle share, all on one node: `Word` is a pointer or a number.
+template <typename Word>
+struct RankWords {
+  Word position{};      // the shared pointer, in data bytes
+  Word turns{};         // ordered accesses: 2 each, odd while one is placed
+  Word ordered_base{};  // where the latest ordered access begins
+  Word arrivals{};      // of ranks at calls that commit together
+
+  template <typename Act>
+  void for_each(Act act) {
+    for (Word* word : {&position, &turns, &ordered_base, &arrivals}) act(*word);
+  }
 };
 
 struct Handle {
@@ -76,9 +81,9 @@ struct Handle {
   View view;
   uint32_t pass_through = cached_mode;
   bool atomic = false;
-  int64_t position = 0;                                 // (lock) individual pointer, in data bytes
-  SharedByRanks shared;                                 // null members: ranks on several nodes
-  std::array<int32_t, 4> shared_words{-1, -1, -1, -1};  // its words, where this rank allocated them
+  int64_t position = 0;                             // (lock) individual pointer, in data bytes
+  RankWords<std::atomic<int64_t>*> shared;          // null: ranks on several nodes
+  RankWords<int32_t> word_numbers{-1, -1, -1, -1};  // where this rank allocated them
   OrderedTurn ordered;
   SplitCollective split;
   Mistakes mistakes;        // (lock) in hints, so far untold

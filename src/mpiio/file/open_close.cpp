@@ -94,27 +94,37 @@ Terms known_terms(Opening& opening, const char* name, bool one_node) {
   return terms;
 }
 
+// What a rank says before it opens the file, for agree_max.
+struct Proposal {
+  int64_t why = 0;  // its reason to leave the file to the library (Uncached)
+  Compared node;    // node_identity()
+  Compared rules;   // rules_of its options
+  Compared spare;   // its communicator of ours to spare
+  JobProposal job;
+  int64_t mistaken = 0;  // 1: it has mistakes to tell
+};
+
 Terms agree_terms(Opening& opening, const char* name) {
   const Options& options = opening.options;
+  Proposal mine;
   int64_t node = 0;
-  const Uncached mine = own_reason(opening, name, node);
   int rank = 0;
+  mine.why = static_cast<int64_t>(own_reason(opening, name, node));
+  mine.node = Compared(node);
+  mine.rules = Compared(rules_of(options));
+  mine.spare = Compared(spare_comm(opening.comm));
   mpi().Comm_rank(opening.comm, &rank);
-  const int64_t rules = rules_of(options);
-  const int64_t spare = spare_comm(opening.comm);
-  const std::array<int64_t, job_words> job = job_proposal(rank);
-  const auto agreed = agree_max(
-      opening.comm, std::array<int64_t, 13>{static_cast<int64_t>(mine), node, ~node, rules, ~rules,
-                                            spare, ~spare, job[0], job[1], job[2], job[3], job[4],
-                                            opening.mistakes.empty() ? 0 : 1});
+  mine.job = job_proposal(rank);
+  mine.mistaken = int64_t{!opening.mistakes.empty()};
+  const Proposal agreed = agree_max(opening.comm, mine);
   Terms terms;
-  terms.one_node = same_everywhere(agreed[1], agreed[2]);
-  terms.job = job_terms({agreed[7], agreed[8], agreed[9], agreed[10], agreed[11]});
-  if (same_everywhere(agreed[5], agreed[6])) terms.spare = spare;
-  terms.mistaken = agreed[12] != 0;
-  terms.why = static_cast<Uncached>(agreed[0]);
+  terms.one_node = agreed.node.same();
+  terms.job = job_terms(agreed.job);
+  if (agreed.spare.same()) terms.spare = mine.spare.value;
+  terms.mistaken = agreed.mistaken != 0;
+  terms.why = static_cast<Uncached>(agreed.why);
   if (terms.why != Uncached::no) return terms;
-  if (!same_everywhere(agreed[3], agreed[4]))
+  if (!agreed.rules.same())
     terms.why = Uncached::options_differ;
   else if (!fits_nodes(options, terms.one_node))
     terms.why = Uncached::several_nodes;
@@ -160,22 +170,23 @@ runtime::Node* this_node() {
   return runtime::node(process_options(), &status);
 }
 
-void release_shared_words(const Handle& handle) {
-  for (const int32_t word : handle.shared_words) {
-    if (word >= 0) SharedWords::release(*this_node(), word);
-  }
+void release_words(Handle& handle) {
+  handle.word_numbers.for_each([](int32_t number) {
+    if (number >= 0) SharedWords::release(*this_node(), number);
+  });
 }
 
 // Rank 0 provides the words that the ranks share. False: there are none left.
 bool allocate_words(Handle& handle, int64_t end_of_file) {
   runtime::Node& node = *this_node();
-  for (int32_t& word : handle.shared_words) {
-    word = SharedWords::allocate(node);
-    if (word < 0) return false;
-  }
-  if (handle.amode & MPI_MODE_APPEND)
-    SharedWords::at(node, handle.shared_words[0])->store(end_of_file);
-  return true;
+  bool complete = true;
+  handle.word_numbers.for_each([&](int32_t& number) {
+    number = complete ? SharedWords::allocate(node) : -1;
+    complete = number >= 0;
+  });
+  if (complete && handle.amode & MPI_MODE_APPEND)
+    SharedWords::at(node, handle.word_numbers.position)->store(end_of_file);
+  return complete;
 }
 
 // One rank of those that were refused says so, once in its life.
@@ -201,56 +212,83 @@ bool give_comm(MPI_Comm users, Handle& handle, int64_t spare, bool all_have_it) 
   return all_have_it || !any_rank(users, handle.own.comm == mpi().comm_null);
 }
 
+// What a rank says once it has opened the file, or could not, for agree_max.
+struct Outcome {
+  static constexpr int64_t unsaid = INT64_MIN;  // left to other ranks
+
+  int64_t why = 0;     // why it does not cache the file (Uncached)
+  Compared job;        // job_identity()
+  Compared memory{0};  // of the node, where there is one
+  Compared rules;      // rules_of its options
+  Compared spare;      // its communicator of ours to spare
+  // By rank 0.
+  int64_t end_of_file = unsaid;
+  RankWords<int64_t> word_numbers{unsaid, unsaid, unsaid, unsaid};
+
+  int64_t refused = unsaid;  // ~rank of the first that was
+  int64_t mistaken = 0;      // 1: it has mistakes to tell
+  int64_t forgetful = 0;     // 1: it cannot keep what the ranks found out together
+};
+
+// This rank's part of what the ranks share, with its words in `mine`. If it is ready, the handle is
+// among the open ones.
+Uncached prepare(const Opening& opening, const Terms& terms, std::unique_ptr<Handle>& handle,
+                 const Status& refusal, Outcome& mine) {
+  if (terms.why != Uncached::no) return terms.why;
+  if (handle == nullptr) return reason_of_refusal(refusal);
+  if (!terms.known && handle->own.comm == mpi().comm_null) return Uncached::no_communicator;
+  if (handle->rank == 0) {
+    if (!handle->cached->size(&mine.end_of_file).ok()) return Uncached::refused;
+    if (handle->one_node && !allocate_words(*handle, mine.end_of_file))
+      return Uncached::too_many_files;
+    const RankWords<int32_t>& numbers = handle->word_numbers;
+    mine.word_numbers = {numbers.position, numbers.turns, numbers.ordered_base, numbers.arrivals};
+  }
+  if (handle->one_node) mine.memory = Compared(runtime::memory_identity(*this_node()));
+  return open_handles.insert(opening.file, handle) ? Uncached::no : Uncached::too_many_files;
+}
+
+// Why none of the ranks caches the file; no: they all do.
+Uncached verdict(const Outcome& agreed) {
+  if (agreed.why != 0) return static_cast<Uncached>(agreed.why);
+  if (!agreed.rules.same()) return Uncached::options_differ;
+  if (!agreed.job.same()) return Uncached::several_jobs;
+  return agreed.memory.same() ? Uncached::no : Uncached::separate_memory;
+}
+
 // Settles what the ranks share; `handle` is null on ranks that could not open (`refusal`) or would
 // not. Ready to cache if every rank is, is of the same job and, on one node, sees the same memory:
 // all ranks get the same answer: no, or why not.
 Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Handle>& handle,
                         const Status& refusal) {
-  constexpr int64_t not_mine = INT64_MIN;
   int rank = 0;
   mpi().Comm_rank(opening.comm, &rank);
-  int64_t end_of_file = not_mine, memory = 0;
-  std::array<int64_t, 4> words{not_mine, not_mine, not_mine, not_mine};
-  Uncached mine = terms.why;
-  if (mine == Uncached::no && handle == nullptr) mine = reason_of_refusal(refusal);
-  if (mine == Uncached::no && !terms.known && handle->own.comm == mpi().comm_null)
-    mine = Uncached::no_communicator;
-  Handle* opened = handle.get();
-  if (mine == Uncached::no && opened->rank == 0) {
-    if (!opened->cached->size(&end_of_file).ok())
-      mine = Uncached::refused;
-    else if (opened->one_node && !allocate_words(*opened, end_of_file))
-      mine = Uncached::too_many_files;
-    std::copy(opened->shared_words.begin(), opened->shared_words.end(), words.begin());
-  }
-  if (mine == Uncached::no && opened->one_node) memory = runtime::memory_identity(*this_node());
-  if (mine == Uncached::no && !open_handles.insert(opening.file, handle))
-    mine = Uncached::too_many_files;
-  const int64_t job = job_identity(), rules = rules_of(opening.options), spare = terms.spare;
-  const bool refused = !refusal.ok() && refusal.code != Code::unsupported;
-  const bool may_remember = opened != nullptr && (terms.known || opened->own.pool != nullptr);
-  const auto agreed =
-      agree_max(opening.comm,
-                std::array<int64_t, 17>{static_cast<int64_t>(mine), job, ~job, memory, ~memory,
-                                        end_of_file, words[0], words[1], words[2], words[3],
-                                        refused ? ~rank : not_mine, rules, ~rules, spare, ~spare,
-                                        opening.mistakes.empty() ? 0 : 1, may_remember ? 0 : 1});
-  if (agreed[10] == ~rank) tell_refusal(opening.name, refusal);
-  if (agreed[15] != 0) tell_together(opening.comm, opening.mistakes);
-  if (agreed[0] != 0) return static_cast<Uncached>(agreed[0]);
-  if (!same_everywhere(agreed[11], agreed[12])) return Uncached::options_differ;
-  if (!same_everywhere(agreed[1], agreed[2])) return Uncached::several_jobs;
-  if (!same_everywhere(agreed[3], agreed[4])) return Uncached::separate_memory;
-  const bool spared = spare >= 0 && same_everywhere(agreed[13], agreed[14]);
-  if (terms.known && !give_comm(opening.comm, *opened, spare, spared))
+  Handle* const opened = handle.get();
+  Outcome mine;
+  mine.why = static_cast<int64_t>(prepare(opening, terms, handle, refusal, mine));
+  mine.job = Compared(job_identity());
+  mine.rules = Compared(rules_of(opening.options));
+  mine.spare = Compared(terms.spare);
+  if (!refusal.ok() && refusal.code != Code::unsupported) mine.refused = ~rank;
+  mine.mistaken = int64_t{!opening.mistakes.empty()};
+  const bool pooled = opened != nullptr && (terms.known || opened->own.pool != nullptr);
+  mine.forgetful = int64_t{!pooled};
+  const Outcome agreed = agree_max(opening.comm, mine);
+  if (agreed.refused == ~rank) tell_refusal(opening.name, refusal);
+  if (agreed.mistaken != 0) tell_together(opening.comm, opening.mistakes);
+  if (const Uncached why = verdict(agreed); why != Uncached::no) return why;
+  const bool spared = terms.spare >= 0 && agreed.spare.same();
+  if (terms.known && !give_comm(opening.comm, *opened, terms.spare, spared))
     return Uncached::no_communicator;
-  if (agreed[16] == 0) keep_one_node(opened->own, terms.one_node);
-  if (opened->amode & MPI_MODE_APPEND) opened->position = agreed[5];
+  if (agreed.forgetful == 0) keep_one_node(opened->own, terms.one_node);
+  if (opened->amode & MPI_MODE_APPEND) opened->position = agreed.end_of_file;
   if (!opened->one_node) return Uncached::no;
-  const auto word = [&](std::size_t i) {
-    return SharedWords::at(*this_node(), static_cast<int32_t>(agreed[6 + i]));
+  const auto word = [](int64_t number) {
+    return SharedWords::at(*this_node(), static_cast<int32_t>(number));
   };
-  opened->shared = {word(0), word(1), word(2), word(3)};
+  const RankWords<int64_t>& numbers = agreed.word_numbers;
+  opened->shared = {word(numbers.position), word(numbers.turns), word(numbers.ordered_base),
+                    word(numbers.arrivals)};
   return Uncached::no;
 }
 
@@ -280,7 +318,7 @@ Uncached open_cached(Opening& opening, const Terms& terms) {
   if (std::unique_ptr<Handle> inserted = open_handles.remove(opening.file))
     handle = std::move(inserted);
   if (handle != nullptr) {
-    release_shared_words(*handle);
+    release_words(*handle);
     (void)handle->cached->close(false);
     own = std::move(handle->own);
   }
@@ -392,7 +430,7 @@ int close_file(MPI_File* file) {
     const Status left = leave_cache(*handle, discard);
     if (status.ok()) status = left;
   }
-  release_shared_words(*handle);
+  release_words(*handle);
   // The file's own error handler hears of it, so before the library forgets the file.
   const int failure = raise(*handle, status, "committing the cached bytes of");
   give_back(std::move(handle->own));

@@ -43,6 +43,12 @@ int library_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
   return code != MPI_SUCCESS ? code : raise(handle, status, "committing");
 }
 
+// What the ranks are to seek alike.
+struct SharedSeek {
+  Compared offset;
+  Compared whence;
+};
+
 // All ranks' bytes are known. The first rank to get here takes them from the shared pointer; the
 // others find where that was. The next ordered access cannot begin on any rank before all are here.
 void place_ordered(Handle& handle) {
@@ -98,9 +104,9 @@ int get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* displacement)
 
 int seek_shared(Handle& handle, MPI_Offset offset, int whence) {
   if (handle.shared.position == nullptr) return library_seek_shared(handle, offset, whence);
-  const auto agreed =
-      agree_max(handle.own.comm, std::array<int64_t, 4>{offset, ~offset, whence, ~whence});
-  if (!same_everywhere(agreed[0], agreed[1]) || !same_everywhere(agreed[2], agreed[3]))
+  const SharedSeek agreed =
+      agree_max(handle.own.comm, SharedSeek{Compared(offset), Compared(whence)});
+  if (!agreed.offset.same() || !agreed.whence.same())
     return mpi().File_seek_shared(handle.file, offset, whence);  // an error, which it names
   int64_t position = 0;
   Status status;

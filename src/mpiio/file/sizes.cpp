@@ -7,11 +7,6 @@
 namespace forebay::mpiio {
 namespace {
 
-bool same_on_all_ranks(const Handle& handle, int64_t value) {
-  const auto agreed = agree_max(handle.own.comm, std::array<int64_t, 2>{value, ~value});
-  return same_everywhere(agreed[0], agreed[1]);
-}
-
 Status flush_storage(Handle& handle) {
   const HandleLock lock(handle);
   return handle.cached->flush_storage();
@@ -37,7 +32,7 @@ int get_size(Handle& handle, MPI_Offset* bytes) {
 }
 
 int set_size(Handle& handle, MPI_Offset bytes) {
-  if (!same_on_all_ranks(handle, bytes) || bytes < 0 || !handle.writable)
+  if (!same_on_all_ranks(handle.own.comm, bytes) || bytes < 0 || !handle.writable)
     return mpi().File_set_size(handle.file, bytes);  // an error, which the library names
   // All earlier writes of the handle's ranks are in the cache now (the agreement above waited for
   // them). What lies beyond the new end must be forgotten before storage shrinks, else a later
@@ -59,7 +54,7 @@ int set_size(Handle& handle, MPI_Offset bytes) {
 }
 
 int preallocate(Handle& handle, MPI_Offset bytes) {
-  if (!same_on_all_ranks(handle, bytes) || bytes < 0 || !handle.writable)
+  if (!same_on_all_ranks(handle.own.comm, bytes) || bytes < 0 || !handle.writable)
     return mpi().File_preallocate(handle.file, bytes);
   // The library may do it by reading and rewriting what the file holds: nothing may be missing.
   const Status status = agree_status(handle.own.comm, commit(handle));

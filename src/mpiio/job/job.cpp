@@ -14,7 +14,6 @@
 
 #include "mpiio/job/launch.h"
 #include "mpiio/job/run_folder.h"
-#include "mpiio/library/agreement.h"
 #include "runtime/cached_file.h"
 
 namespace forebay::mpiio {
@@ -148,19 +147,18 @@ JobUser::~JobUser() {
   --job_users;
 }
 
-std::array<int64_t, job_words> job_proposal(int rank) {
-  constexpr int64_t nobody = INT64_MIN;
-  const int64_t job = job_identity();
+JobProposal job_proposal(int rank) {
+  const Compared job(job_identity());
   const std::lock_guard guard(job_mutex);
   const bool kept = job_is_kept();
   const int64_t claim = kept ? keeps_job : job_was_given() ? was_given_job : 0;
-  return {job, ~job, kept ? job : nobody, kept ? ~job : nobody, claim | rank};
+  return {job, kept ? job : Compared(), claim | rank};
 }
 
-JobTerms job_terms(const std::array<int64_t, job_words>& agreed) {
-  if (same_everywhere(agreed[0], agreed[1])) return {true, -1};
-  const bool one_claim = (agreed[4] & keeps_job) == 0 || same_everywhere(agreed[2], agreed[3]);
-  return {false, one_claim ? static_cast<int>(agreed[4] & 0x7fffffff) : -1};
+JobTerms job_terms(const JobProposal& agreed) {
+  if (agreed.job.same()) return {true, -1};
+  const bool one_claim = (agreed.claim & keeps_job) == 0 || agreed.kept.same();
+  return {false, one_claim ? static_cast<int>(agreed.claim & 0x7fffffff) : -1};
 }
 
 void take_job_of(MPI_Comm comm, int giver) {

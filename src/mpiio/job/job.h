@@ -7,12 +7,12 @@
 // without Forebay.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "mpiio/library/agreement.h"
 #include "mpiio/library/mpi_library.h"
 #include "options/options.h"
 
@@ -48,16 +48,21 @@ class JobUser {
   JobUser& operator=(const JobUser&) = delete;
 };
 
-// What rank number `rank` of a communicator says of its job, for agree_max. In an open.
-constexpr std::size_t job_words = 5;
-std::array<int64_t, job_words> job_proposal(int rank);
+// What a rank says of its job, for agree_max.
+struct JobProposal {
+  Compared job;
+  Compared kept;      // the job of a rank that cannot leave it
+  int64_t claim = 0;  // that its job be taken: the stronger, the larger; with the rank's number
+};
+// That of rank number `rank` of a communicator, in an open.
+JobProposal job_proposal(int rank);
 
-// What follows from the largest of all ranks' words, the same on all ranks.
+// What follows from what the ranks agreed on, the same on all ranks.
 struct JobTerms {
   bool agree = false;  // all have one job
   int giver = -1;      // else the rank whose job all are to take; -1: several cannot leave theirs
 };
-JobTerms job_terms(const std::array<int64_t, job_words>& agreed);
+JobTerms job_terms(const JobProposal& agreed);
 
 // Has every rank of `comm` take the job of rank `giver`. A rank that cannot, since something of its
 // own is cached by now, keeps its job. Called by all ranks, in an open.

@@ -1,7 +1,6 @@
 #include "mpiio/trace/statistics.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -48,17 +47,6 @@ constexpr Counter counters[] = {
     {"commit_ns", &Statistics::commit_ns},
     {"io_ns", &Statistics::io_ns},
 };
-
-// The smallest of all ranks. Waits for them.
-BoundedCache agree_bounded() {
-  constexpr int64_t none = INT64_MIN;
-  std::array<int64_t, 2> smallest{none, none};
-  const BoundedCache mine = bounded_cache();
-  if (mine.limit_bytes != 0) smallest = {-mine.limit_bytes, -mine.cache_bytes};
-  smallest = agree_max(mpi().comm_world, smallest);
-  if (smallest[0] == none) return {};
-  return {-smallest[0], -smallest[1]};
-}
 
 // A rank's part of the report, in text: its node and the memory of the caches there, then a file a
 // line, its counters before its name.
@@ -217,7 +205,7 @@ void report_statistics() {
     return;
   }
   const std::string all = gather(mpi().comm_world, serialised(statistics_by_file()));
-  const BoundedCache bound = agree_bounded();
+  const BoundedCache bound = agree_min(mpi().comm_world, bounded_cache());
   const bool caches_apart = any_caches_apart();
   int rank = 0;
   int ranks = 0;
@@ -225,8 +213,10 @@ void report_statistics() {
   mpi().Comm_size(mpi().comm_world, &ranks);
   if (rank != 0) return;
   JobStatistics job = parsed(all, ranks);
-  job.memory_limit_bytes = bound.limit_bytes;
-  job.bounded_cache_bytes = bound.cache_bytes;
+  if (bound.bounded()) {
+    job.memory_limit_bytes = bound.limit_bytes;
+    job.bounded_cache_bytes = bound.cache_bytes;
+  }
   job.caches_apart = caches_apart;
   if (options.stats) {
     const std::string table = statistics_table(job);
