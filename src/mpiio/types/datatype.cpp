@@ -10,53 +10,12 @@
 #include <vector>
 
 #include "extent/exact.h"
+#include "mpiio/types/envelope.h"
 
 namespace forebay::mpiio {
 namespace {
 
 constexpr int deepest_nesting = 1000;
-
-// Combiners that not every header names. The values beside their neighbours are part of the MPICH
-// and Open MPI ABIs; the standard ABI dropped the integer forms of MPI-1's Fortran constructors.
-#if defined(FOREBAY_ABI_MPIABI)
-constexpr int value_index = MPI_COMBINER_VALUE_INDEX;
-constexpr int hvector_integer = -1;
-constexpr int hindexed_integer = -2;
-constexpr int struct_integer = -3;
-#else
-constexpr int value_index = MPI_COMBINER_HINDEXED_BLOCK + 1;
-constexpr int hvector_integer = MPI_COMBINER_VECTOR + 1;
-constexpr int hindexed_integer = MPI_COMBINER_INDEXED + 1;
-constexpr int struct_integer = MPI_COMBINER_INDEXED_BLOCK + 1;
-#endif
-
-struct Envelope {
-  int combiner = 0;
-  MPI_Count integers = 0, addresses = 0, large_counts = 0, types = 0;
-
-  // Types that the library owns: their handles are not to be freed.
-  bool predefined() const {
-    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER ||
-           combiner == value_index;
-  }
-};
-
-bool get_envelope(MPI_Datatype type, Envelope& envelope) {
-#if defined(FOREBAY_LARGE_COUNT)
-  if (mpi().Type_get_envelope_c != nullptr)
-    return mpi().Type_get_envelope_c(type, &envelope.integers, &envelope.addresses,
-                                     &envelope.large_counts, &envelope.types,
-                                     &envelope.combiner) == MPI_SUCCESS;
-#endif
-  int integers = 0, addresses = 0, types = 0;
-  const int error =
-      mpi().Type_get_envelope(type, &integers, &addresses, &types, &envelope.combiner);
-  envelope.integers = integers;
-  envelope.addresses = addresses;
-  envelope.types = types;
-  return error == MPI_SUCCESS;
-}
 
 // The arguments of a type's constructor; owns the handles among them.
 class Contents {
@@ -69,7 +28,7 @@ class Contents {
     bool owned = false;  // whether handles like `last` are ours to free
     for (MPI_Datatype type : types) {
       Envelope envelope;
-      if (type != last) owned = get_envelope(type, envelope) && !envelope.predefined();
+      if (type != last) owned = get_envelope(type, envelope) && !envelope.owned_by_library();
       last = type;
       if (owned) mpi().Type_free(&type);
     }
@@ -396,9 +355,9 @@ Component decode_component(MPI_Datatype type, int nesting) {
   if (!get_envelope(type, envelope) ||
       mpi().Type_get_extent_x(type, &lower_bound, &extent) != MPI_SUCCESS)
     return {};
-  return {
-      envelope.predefined() ? predefined_layout(type, envelope) : derived(type, envelope, nesting),
-      extent, lower_bound};
+  return {envelope.owned_by_library() ? predefined_layout(type, envelope)
+                                      : derived(type, envelope, nesting),
+          extent, lower_bound};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mpiio/types/datatype.h"
+#include "mpiio/types/envelope.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -87,19 +88,8 @@ bool decode_into(MPI_Datatype type, MemoryType& decoded) {
 }  // namespace
 
 bool predefined(MPI_Datatype type) {
-  int combiner = 0;
-#if defined(FOREBAY_LARGE_COUNT)
-  // The int form refuses types made with large counts.
-  if (mpi().Type_get_envelope_c != nullptr) {
-    MPI_Count sizes[4];
-    return mpi().Type_get_envelope_c(type, &sizes[0], &sizes[1], &sizes[2], &sizes[3], &combiner) ==
-               MPI_SUCCESS &&
-           combiner == MPI_COMBINER_NAMED;
-  }
-#endif
-  int sizes[3];
-  return mpi().Type_get_envelope(type, &sizes[0], &sizes[1], &sizes[2], &combiner) == MPI_SUCCESS &&
-         combiner == MPI_COMBINER_NAMED;
+  Envelope envelope;
+  return get_envelope(type, envelope) && envelope.combiner == MPI_COMBINER_NAMED;
 }
 
 bool committed(MPI_Comm comm, MPI_Datatype type) {
