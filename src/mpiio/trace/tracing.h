@@ -8,7 +8,7 @@
 #include "mpiio/file/uncached.h"
 #include "mpiio/library/call.h"
 #include "mpiio/library/mpi_library.h"
-#include "mpiio/routines.h"
+#include "mpiio/library/routines.h"
 #include "runtime/trace_log.h"
 
 namespace forebay::mpiio {
