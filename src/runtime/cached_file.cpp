@@ -177,15 +177,11 @@ Status CachedFile::write_part(Extent part, const std::byte* memory) {
   return {};
 }
 
-// The line once on a node.
+// Once on a node.
 void CachedFile::tell_of_memory() {
   count_call(statistics_.no_page_calls, no_page_counted_);
   if (node_->registry().told_of_memory.exchange(1) != 0) return;
-  std::fprintf(
-      stderr,
-      "forebay: there is no shared memory for pages of %s: its accesses go past the cache; "
-      "FOREBAY_ARENA_DIR names another place for it\n",
-      file_->path);
+  node_->notices().no_memory_for_pages(file_->path);
 }
 
 namespace {

@@ -1,4 +1,4 @@
-"""The C++ sources as a structure: which folder includes which."""
+"""The C++ sources as a structure: which folder includes which, and who prints."""
 
 from __future__ import annotations
 
@@ -8,10 +8,27 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MPIIO = ROOT / "src" / "mpiio"
+# The drivers that have a user.
+PRINTING = (MPIIO, ROOT / "src" / "committer")
+PRINT = re.compile(
+    r"\b(v?f?printf|f?puts|f?putc|putchar|perror|psignal)\s*\(|\bstd(out|err)\b"
+    r"|\bSTD(OUT|ERR)_FILENO\b|\bstd::(cout|cerr|clog)\b|<iostream>"
+)
 
 
 def sources(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.suffix in (".h", ".cpp", ".S"))
+
+
+def test_nothing_below_mpiio_prints() -> None:
+    assert PRINT.search('std::fprintf(stderr, "")') and not PRINT.search("std::snprintf(text, 3)")
+    paths = [
+        path
+        for path in (*sources(ROOT / "src"), *(ROOT / "python").glob("*.[ch]*"))
+        if not any(path.is_relative_to(one) for one in PRINTING)
+    ]
+    assert len(paths) > 200
+    assert [str(path) for path in paths if PRINT.search(path.read_text())] == []
 
 
 def rooms() -> dict[str, set[str]]:

@@ -17,11 +17,11 @@ std::vector<FileStatistics>& recorded() {
   return files;
 }
 
-BoundedCache bounded;  // under recorded_mutex
+BoundedCache latest_bounded;  // under recorded_mutex
 
 void note_bounded(const runtime::CachedFile& file) {
   const int64_t limit = file.bounding_limit();
-  if (limit != 0) bounded = {limit, file.options().cache_size_bytes};
+  if (limit != 0) latest_bounded = {limit, file.options().cache_size_bytes};
 }
 
 // What a handle did from its open on.
@@ -104,7 +104,7 @@ void forget_uncached(MPI_File file) {
 
 BoundedCache bounded_cache() {
   const std::lock_guard guard(recorded_mutex);
-  return bounded;
+  return latest_bounded;
 }
 
 std::vector<FileStatistics> statistics_by_file() {

@@ -149,7 +149,7 @@ StorageOpener storage_opener(Opening& opening) {
 
 // This rank's part of opening, which may fail on it alone.
 std::unique_ptr<Handle> open_alone(Opening& opening, Status* status) {
-  if (runtime::node(process_options(), status) == nullptr) return nullptr;
+  if (this_node(status) == nullptr) return nullptr;
   auto handle = std::make_unique<Handle>();
   handle->file = opening.file;
   handle->name = opening.name;
@@ -165,20 +165,21 @@ std::unique_ptr<Handle> open_alone(Opening& opening, Status* status) {
   return handle->cached == nullptr ? nullptr : std::move(handle);
 }
 
-runtime::Node* this_node() {
+// By open_alone.
+runtime::Node& joined_node() {
   Status status;
-  return runtime::node(process_options(), &status);
+  return *this_node(&status);
 }
 
 void release_words(Handle& handle) {
   handle.word_numbers.for_each([](int32_t number) {
-    if (number >= 0) SharedWords::release(*this_node(), number);
+    if (number >= 0) SharedWords::release(joined_node(), number);
   });
 }
 
 // Rank 0 provides the words that the ranks share. False: there are none left.
 bool allocate_words(Handle& handle, int64_t end_of_file) {
-  runtime::Node& node = *this_node();
+  runtime::Node& node = joined_node();
   bool complete = true;
   handle.word_numbers.for_each([&](int32_t& number) {
     number = complete ? SharedWords::allocate(node) : -1;
@@ -244,7 +245,7 @@ Uncached prepare(const Opening& opening, const Terms& terms, std::unique_ptr<Han
     const RankWords<int32_t>& numbers = handle->word_numbers;
     mine.word_numbers = {numbers.position, numbers.turns, numbers.ordered_base, numbers.arrivals};
   }
-  if (handle->one_node) mine.memory = Compared(runtime::memory_identity(*this_node()));
+  if (handle->one_node) mine.memory = Compared(runtime::memory_identity(joined_node()));
   return open_handles.insert(opening.file, handle) ? Uncached::no : Uncached::too_many_files;
 }
 
@@ -284,7 +285,7 @@ Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Ha
   if (opened->amode & MPI_MODE_APPEND) opened->position = agreed.end_of_file;
   if (!opened->one_node) return Uncached::no;
   const auto word = [](int64_t number) {
-    return SharedWords::at(*this_node(), static_cast<int32_t>(number));
+    return SharedWords::at(joined_node(), static_cast<int32_t>(number));
   };
   const RankWords<int64_t>& numbers = agreed.word_numbers;
   opened->shared = {word(numbers.position), word(numbers.turns), word(numbers.ordered_base),

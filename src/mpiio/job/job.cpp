@@ -13,8 +13,10 @@
 #include <string_view>
 
 #include "mpiio/job/launch.h"
+#include "mpiio/job/notices.h"
 #include "mpiio/job/run_folder.h"
 #include "runtime/cached_file.h"
+#include "runtime/node.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -91,6 +93,10 @@ bool job_was_given() {
 }  // namespace
 
 const Options& process_options() { return environment().options; }
+
+runtime::Node* this_node(Status* status) {
+  return runtime::node_of(Scope::node, process_options(), status, notices());
+}
 
 const std::vector<std::string>& environment_mistakes() { return environment().mistakes; }
 

@@ -16,11 +16,19 @@
 #include "mpiio/library/mpi_library.h"
 #include "options/options.h"
 
+namespace forebay::runtime {
+class Node;
+}
+
 namespace forebay::mpiio {
 
 // The process's options, read from the environment at first use. `job` may change, but not while a
 // JobUser lives.
 const Options& process_options();
+
+// This process's node and the cache there, joined at first use; nullptr (and a Status) when it
+// cannot be had.
+runtime::Node* this_node(Status* status);
 
 // What was wrong in the environment that they were read from, a line each.
 const std::vector<std::string>& environment_mistakes();

@@ -15,6 +15,7 @@
 #include "mpiio/file/file_map.h"
 #include "mpiio/file/handle.h"
 #include "mpiio/job/job.h"
+#include "mpiio/job/notices.h"
 #include "mpiio/trace/followed_requests.h"
 #include "mpiio/trace/ordering.h"
 #include "mpiio/trace/rank_clocks.h"
@@ -264,6 +265,7 @@ void begin_tracing(bool in_world) {
     settings.limit_bytes = options.trace_limit_bytes;
     settings.process = describe_process(in_world, clock_offset_ns);
     settings.speaks = first_on_node();
+    settings.notices = &notices();
     if (runtime::start_trace(settings)) end_at_exit();
   });
   if (!had_memory.ok()) std::fputs("forebay: nothing is traced: there is no memory\n", stderr);

@@ -2,10 +2,13 @@
 #include "runtime/trace_log.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +23,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
+class Told final : public Notices {
+ public:
+  void not_traced(const std::string& path, int error) override {
+    not_traced_path = path;
+    not_traced_error = error;
+  }
+  void trace_lacks(const std::string&, uint64_t accesses, int error) override {
+    lacking = accesses;
+    lacking_error = error;
+  }
+
+  std::string not_traced_path;
+  int not_traced_error = 0;
+  uint64_t lacking = 0;
+  int lacking_error = 0;
+};
+
 class TraceLogFile : public ::testing::Test {
  protected:
   TraceLogFile() : folder_(fs::temp_directory_path() / ("trace-" + std::to_string(getpid()))) {
@@ -31,7 +51,7 @@ class TraceLogFile : public ::testing::Test {
   }
 
   bool start(trace::Times times = trace::Times::exact, int64_t limit_bytes = 0) {
-    return start_trace({folder_.string(), times, limit_bytes, {{"rank", "4"}}});
+    return start_trace({folder_.string(), times, limit_bytes, {{"rank", "4"}}, true, &told_});
   }
   trace::Content content() {
     const fs::directory_iterator files(folder_);
@@ -57,6 +77,7 @@ class TraceLogFile : public ::testing::Test {
   }
 
   fs::path folder_;
+  static inline Told told_;
 };
 
 // Each in a thread that had nothing else to record.
@@ -223,12 +244,30 @@ TEST_F(TraceLogFile, WholeChunksAreWrittenSoon) {
 TEST_F(TraceLogFile, ALinkInItsPlaceIsNotFollowed) {
   fs::create_directory(folder_);
   const fs::path target = folder_.string() + "-target";
-  fs::create_symlink(target, folder_ / ("4-" + std::to_string(getpid()) + ".trace"));
-  testing::internal::CaptureStderr();
+  const fs::path link = folder_ / ("4-" + std::to_string(getpid()) + ".trace");
+  fs::create_symlink(target, link);
   EXPECT_FALSE(start());
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("nothing is traced"), std::string::npos);
+  EXPECT_EQ(told_.not_traced_path, link);
+  EXPECT_EQ(told_.not_traced_error, EEXIST);
   EXPECT_FALSE(fs::exists(target));
   EXPECT_FALSE(tracing.load());
+}
+
+// Beyond the largest size of a file that the process may write.
+TEST_F(TraceLogFile, WhatIsNotWrittenIsTold) {
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit small{1000, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  ASSERT_TRUE(start());
+  record(0, 0, 5000);
+  end_trace();
+  setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, before);
+  EXPECT_GT(told_.lacking, 0u);
+  EXPECT_LE(told_.lacking, 5000u);
+  EXPECT_EQ(told_.lacking_error, EFBIG);
 }
 
 }  // namespace
