@@ -73,12 +73,13 @@ void* find_handle(void* object, const char* symbol) {
 #endif
 
 void fill(MpiLibrary& table, void* object) {
-#define FOREBAY_FIND(name) \
+#define FOREBAY_ROUTINE(name) \
   table.name = reinterpret_cast<decltype(table.name)>(dlsym(object, "PMPI_" #name));
-  FOREBAY_MPI_FUNCTIONS(FOREBAY_FIND)
-  FOREBAY_MPI_LARGE_COUNT_FUNCTIONS(FOREBAY_FIND)
-  FOREBAY_MPI_STATUS_OF_MANY_FUNCTIONS(FOREBAY_FIND)
-#undef FOREBAY_FIND
+  FOREBAY_ROUTINES
+  FOREBAY_ROUTINES_IF_TRACED
+  FOREBAY_CALLED_ROUTINES(FOREBAY_ROUTINE)
+  FOREBAY_CALLED_ROUTINES_C(FOREBAY_ROUTINE)
+#undef FOREBAY_ROUTINE
 #if defined(FOREBAY_ABI_OPENMPI)
 #define FOREBAY_HANDLE(type, name, constant, symbol) \
   table.name = static_cast<type>(find_handle(object, #symbol));

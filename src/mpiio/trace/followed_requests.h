@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "mpiio/library/mpi_library.h"
+#include "mpiio/library/routines.h"
 #include "mpiio/trace/ordering.h"
 
 namespace forebay::mpiio {
@@ -33,25 +34,11 @@ void follow_meeting(MPI_Request request, const Meeting& meeting);
 void record_completion(uint32_t number, int64_t requested, const MPI_Status* status);
 
 // What MPI_<Routine> does for a program, where some request is followed.
-int wait_followed(MPI_Request* request, MPI_Status* status);
-int test_followed(MPI_Request* request, int* flag, MPI_Status* status);
-int waitany_followed(int count, MPI_Request* requests, int* index, MPI_Status* status);
-int testany_followed(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status);
-int waitall_followed(int count, MPI_Request* requests, MPI_Status* statuses);
-int testall_followed(int count, MPI_Request* requests, int* flag, MPI_Status* statuses);
-int waitsome_followed(int count, MPI_Request* requests, int* completed, int* indices,
-                      MPI_Status* statuses);
-int testsome_followed(int count, MPI_Request* requests, int* completed, int* indices,
-                      MPI_Status* statuses);
-int request_get_status_followed(MPI_Request request, int* flag, MPI_Status* status);
-int request_free_followed(MPI_Request* request);
+#define FOREBAY_FOLLOWED(name, followed, parameters, arguments) int followed parameters;
+FOREBAY_COMPLETING_ROUTINES(FOREBAY_FOLLOWED)
 #if defined(FOREBAY_STATUS_OF_MANY)
-int request_get_status_any_followed(int count, const MPI_Request* requests, int* index, int* flag,
-                                    MPI_Status* status);
-int request_get_status_some_followed(int count, const MPI_Request* requests, int* completed,
-                                     int* indices, MPI_Status* statuses);
-int request_get_status_all_followed(int count, const MPI_Request* requests, int* flag,
-                                    MPI_Status* statuses);
+FOREBAY_STATUS_OF_MANY_ROUTINES(FOREBAY_FOLLOWED)
 #endif
+#undef FOREBAY_FOLLOWED
 
 }  // namespace forebay::mpiio

@@ -41,13 +41,13 @@ namespace {
 constinit FileMap<TracedFile> traced_files;
 
 const char* const routine_names =
-#define FOREBAY_NAME(name) "MPI_" #name "\n"
-#define FOREBAY_DATA_NAME(name, op, position, group) FOREBAY_NAME(File_##name)
-#define FOREBAY_DATA_NAME_C(name, op, position, group) FOREBAY_NAME(File_##name##_c)
-    FOREBAY_OTHER_TRACED_ROUTINES(FOREBAY_NAME) FOREBAY_EVERY_DATA_ROUTINE(FOREBAY_DATA_NAME)
-        FOREBAY_EVERY_DATA_ROUTINE_C(FOREBAY_DATA_NAME_C)
-#define FOREBAY_OWN_NAME(name) "forebay_" #name "\n"
-            FOREBAY_CACHE_STEPS(FOREBAY_OWN_NAME) FOREBAY_PARTS(FOREBAY_OWN_NAME);
+#define FOREBAY_ROUTINE(name) "MPI_" #name "\n"
+#define FOREBAY_STEP(name) "forebay_cache_" #name "\n"
+#define FOREBAY_PART(name) "forebay_" #name "\n"
+    FOREBAY_RECORDED_ROUTINES FOREBAY_CACHE_STEPS(FOREBAY_STEP) FOREBAY_PARTS(FOREBAY_PART);
+#undef FOREBAY_PART
+#undef FOREBAY_STEP
+#undef FOREBAY_ROUTINE
 
 // The arguments that the process was started with, divided by blanks.
 std::string command_line() {

@@ -10,28 +10,19 @@
 #include "mpiio/library/mpi_library.h"
 #include "mpiio/library/routines.h"
 #include "runtime/trace_log.h"
+#include "trace/routine.h"
 
 namespace forebay::mpiio {
 
-// Those that are recorded. The order is a trace's own business: it holds the names.
-// clang-format off
-#define FOREBAY_OTHER_TRACED_ROUTINES(X) \
-  X(File_open) X(File_close) X(File_set_size) X(File_preallocate) X(File_set_view) X(File_seek) \
-  X(File_seek_shared) X(File_set_atomicity) X(File_sync)
-// clang-format on
-// What is done to a cache within a call and changes what later accesses find, in the order of
-// runtime::CacheStep.
-#define FOREBAY_CACHE_STEPS(X) \
-  X(cache_join) X(cache_leave) X(cache_commit) X(cache_drop_clean) X(cache_truncate) X(cache_resize)
-// A rank's part in a collective of the program, in the order of Part (mpiio/trace/ordering.h).
-#define FOREBAY_PARTS(X) X(release) X(acquire) X(exchange)
+// Those that are recorded, what is done to a cache within a call and changes what later accesses
+// find (trace::CacheStep), and a rank's part in a collective of the program. The order is a trace's
+// own business: it holds the names.
 enum class Routine : uint8_t {
 #define FOREBAY_ROUTINE(name) name,
-#define FOREBAY_DATA_ROUTINE(name, op, position, group) File_##name,
-#define FOREBAY_DATA_ROUTINE_C(name, op, position, group) File_##name##_c,
-  FOREBAY_OTHER_TRACED_ROUTINES(FOREBAY_ROUTINE) FOREBAY_EVERY_DATA_ROUTINE(FOREBAY_DATA_ROUTINE)
-      FOREBAY_EVERY_DATA_ROUTINE_C(FOREBAY_DATA_ROUTINE_C) FOREBAY_CACHE_STEPS(FOREBAY_ROUTINE)
-          FOREBAY_PARTS(FOREBAY_ROUTINE)
+#define FOREBAY_STEP(name) cache_##name,
+  FOREBAY_RECORDED_ROUTINES FOREBAY_CACHE_STEPS(FOREBAY_STEP) FOREBAY_PARTS(FOREBAY_ROUTINE)
+#undef FOREBAY_STEP
+#undef FOREBAY_ROUTINE
 };
 
 struct TracedFile;
