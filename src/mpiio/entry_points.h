@@ -3,4 +3,4 @@
 #pragma once
 
 #include "mpiio/entry_table.h"
-#include "mpiio/mpi_library.h"
+#include "mpiio/library/mpi_library.h"

@@ -2,7 +2,7 @@
 // MPI_Abort.
 #pragma once
 
-#include "mpiio/mpi_library.h"
+#include "mpiio/library/mpi_library.h"
 
 namespace forebay::mpiio {
 
@@ -10,12 +10,5 @@ int init(int* argc, char*** argv);
 int init_thread(int* argc, char*** argv, int required, int* provided);
 int finalize();
 int abort(MPI_Comm comm, int code);
-
-// Finds out whether several threads may call MPI at once (sessions never call MPI_Init).
-void learn_thread_level();
-
-// A program that ends without closing its files, or without MPI_Finalize, would find its bytes in
-// the file without Forebay too: from now on they are committed then.
-void commit_at_exit();
 
 }  // namespace forebay::mpiio

@@ -4,7 +4,7 @@
 #include <deque>
 #include <string>
 
-#include "mpiio/statistics.h"
+#include "mpiio/file/file_statistics.h"
 #include "options/options.h"
 
 #define FOREBAY_PUBLIC extern "C" [[gnu::visibility("default")]]

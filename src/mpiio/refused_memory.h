@@ -8,7 +8,7 @@
 
 #include <new>
 
-#include "mpiio/errors.h"
+#include "mpiio/file/errors.h"
 
 namespace forebay::mpiio {
 

@@ -1,6 +1,5 @@
 #include "runtime/cached_file.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "runtime/node.h"
@@ -96,14 +95,10 @@ CommitCost CachedFile::commit_cost() const {
   return {mine.commit_ns + known.ns, mine.committed_bytes + known.bytes};
 }
 
-// The line once on a node.
+// Once on a node.
 void CachedFile::tell_of_memory() {
   if (node_->registry().told_of_memory.exchange(1) != 0) return;
-  std::fprintf(
-      stderr,
-      "forebay: there is no shared memory for pages of %s: its accesses go past the cache; "
-      "FOREBAY_ARENA_DIR names another place for it\n",
-      entry_->path);
+  node_->notices().no_memory_for_pages(entry_->path);
 }
 
 // Beside accesses --------------------------------------------------------------------------------

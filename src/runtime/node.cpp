@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <string_view>
@@ -355,7 +354,8 @@ struct Recovered {
 
 // A file that this job opens may lack bytes of a job that was killed with its committer. The user
 // hears once of what cannot be committed: whoever finds it first marks it.
-void recover_earlier_jobs(const Options& options, const std::string& own_registry) {
+void recover_earlier_jobs(const Options& options, const std::string& own_registry,
+                          Notices& notices) {
   RecoverSettings settings;
   settings.arena_dir = options.arena_dir;
   settings.except = own_registry;
@@ -367,24 +367,18 @@ void recover_earlier_jobs(const Options& options, const std::string& own_registr
       recovered.told &= file.told;
     }
   }
-  const std::string folder = options.arena_dir.empty() ? "" : " " + options.arena_dir;
   for (const auto& [file, recovered] : files) {
     const auto& [path, problem] = file;
-    const auto bytes = static_cast<long long>(recovered.bytes);
     if (problem.empty())
-      std::fprintf(stderr, "forebay: %lld bytes that an earlier job had written were saved to %s\n",
-                   bytes, path.c_str());
+      notices.saved(path, recovered.bytes);
     else if (!recovered.told)
-      std::fprintf(stderr,
-                   "forebay: %lld bytes that an earlier job had written to %s are still missing: "
-                   "%s; this is said once, forebay recover --list%s shows it\n",
-                   bytes, path.c_str(), problem.c_str(), folder.c_str());
+      notices.missing(path, recovered.bytes, problem, options.arena_dir);
   }
 }
 
 }  // namespace
 
-Node* node_of(Scope scope, const Options& options, Status* status) {
+Node* node_of(Scope scope, const Options& options, Status* status, Notices& notices) {
   const std::lock_guard<std::mutex> guard(nodes_mutex);
   forget_parents_nodes();
   Node*& node = nodes[scope == Scope::node ? 0 : 1];
@@ -394,12 +388,13 @@ Node* node_of(Scope scope, const Options& options, Status* status) {
     bool created = false;
     node = Node::join(directory, node_name(scope, options), options.recoverable, &created, status)
                .release();
+    if (node != nullptr) node->give(notices);
     // That of scope node looks after the caches of single processes, too.
     if (node != nullptr && scope == Scope::node && options.committer && options.recoverable)
       node->want_committer();
     if (node != nullptr && created && scope == Scope::node) {
       const Status ignored =
-          within_memory([&] { recover_earlier_jobs(options, node->registry_path()); });
+          within_memory([&] { recover_earlier_jobs(options, node->registry_path(), notices); });
       (void)ignored;
     }
   }

@@ -14,6 +14,7 @@
 
 #include "runtime/arena.h"
 #include "runtime/cached_file.h"
+#include "runtime/notices.h"
 #include "runtime/registry.h"
 #include "runtime/shared_segment.h"
 
@@ -68,6 +69,9 @@ class Node {
   void work_for(Node& job) { job_ = &job; }
   Registry* job() const { return job_ == nullptr ? nullptr : job_->registry_; }  // null: its own
   Node* job_node() const { return job_; }
+  void give(Notices& notices) { notices_ = &notices; }
+  // Of the job's node, where this is the cache of one process.
+  Notices& notices() const { return job_ == nullptr ? *notices_ : job_->notices(); }
   // A committer is to look after the processes from their first page on.
   void want_committer() { wants_committer_ = true; }
 
@@ -152,6 +156,7 @@ class Node {
   std::unique_ptr<SharedSegment> segment_;
   Registry* registry_ = nullptr;
   Node* job_ = nullptr;
+  Notices* notices_ = &silence;
   bool wants_committer_ = false;
   uint32_t process_ = 0;  // this process's number
   bool looks_only_ = false;
@@ -168,7 +173,8 @@ class Node {
   Helper helper_;
 };
 
-// The node of `scope`, joined at first use; nullptr and a status if it cannot be had.
-Node* node_of(Scope scope, const Options& options, Status* status);
+// The node of `scope`, joined at first use; nullptr and a status if it cannot be had. From then on
+// `notices` are given what there is to tell.
+Node* node_of(Scope scope, const Options& options, Status* status, Notices& notices = silence);
 
 }  // namespace forebay::runtime

@@ -11,8 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -197,10 +195,6 @@ thread_local ThreadLogHolder holder;
 // The same without the guard that a destructor brings to every use.
 [[gnu::tls_model("initial-exec")]] thread_local ThreadLog* thread_log = nullptr;
 
-void complain(const std::string& path, int error) {
-  std::fprintf(stderr, "forebay: nothing is traced: %s: %s\n", path.c_str(), std::strerror(error));
-}
-
 // Whether no file can be made in the directory.
 bool of_directory(int error) {
   return error == EACCES || error == EROFS || error == ENOTDIR || error == ENOENT;
@@ -209,7 +203,7 @@ bool of_directory(int error) {
 bool TraceLog::start(const TraceSettings& settings) {
   settings_ = settings;
   if (mkdir(settings.directory.c_str(), 0700) != 0 && errno != EEXIST) {
-    if (settings.speaks) complain(settings.directory, errno);
+    if (settings.speaks) settings.notices->not_traced(settings.directory, errno);
     return false;
   }
   const auto rank = settings.process.find("rank");
@@ -218,9 +212,9 @@ bool TraceLog::start(const TraceSettings& settings) {
   descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor_ < 0) {
     if (!of_directory(errno))
-      complain(path_, errno);
+      settings.notices->not_traced(path_, errno);
     else if (settings.speaks)
-      complain(settings.directory, errno);
+      settings.notices->not_traced(settings.directory, errno);
     return false;
   }
   // What an earlier recording left, but for the threads' logs: they know theirs.
@@ -419,9 +413,7 @@ void TraceLog::end(const trace::ProcessInfo& more) {
   container_->end({accesses_ + lost - unwritten_, lost}, bytes);
   write(bytes);
   close(descriptor_);
-  if (write_error_ != 0)
-    std::fprintf(stderr, "forebay: %s lacks %llu accesses: %s\n", path_.c_str(),
-                 static_cast<unsigned long long>(lost), std::strerror(write_error_));
+  if (write_error_ != 0) settings_.notices->trace_lacks(path_, lost, write_error_);
 }
 
 }  // namespace

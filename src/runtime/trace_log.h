@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/notices.h"
 #include "trace/container.h"
 
 #if defined(__x86_64__)
@@ -24,6 +25,7 @@ struct TraceSettings {
   int64_t limit_bytes = 0;  // of the file: beyond it times are folded
   trace::ProcessInfo process;
   bool speaks = true;  // of what keeps all processes of its node from recording
+  Notices* notices = &silence;
 };
 
 // Whether accesses are recorded. Read before every call.
@@ -40,8 +42,8 @@ inline int64_t trace_ticks() {
 #endif
 }
 
-// Makes the directory, if need be, and in it this process's file. False: nothing is recorded, after
-// a line on standard error, unless the directory cannot be used and another process speaks of that.
+// Makes the directory, if need be, and in it this process's file. False: nothing is recorded, and
+// the user is told, unless the directory cannot be used and another process speaks of that.
 bool start_trace(const TraceSettings& settings);
 
 // Numbers of an open and of a view (0: all bytes from the beginning of the file), for the accesses.

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "runtime/registry.h"
+#include "trace/routine.h"
 
 namespace forebay::runtime {
 
@@ -30,8 +31,7 @@ class Turn {
   uint64_t sequence_ = 0;
 };
 
-// What is done to a cache besides reading and writing.
-enum class CacheStep : uint8_t { join, leave, commit, drop_clean, truncate, resize };
+using trace::CacheStep;
 
 struct NumberedStep {
   CacheStep step;

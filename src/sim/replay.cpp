@@ -21,18 +21,14 @@ enum class Step : uint8_t {
   resize,
 };
 
-// What a routine does to a cache. Names as in mpiio/tracing.h.
+// What a routine does to a cache.
 Step step_of(const trace::Routine& routine) {
-  static constexpr std::pair<std::string_view, Step> steps[] = {
-      {"forebay_cache_join", Step::join},         {"forebay_cache_leave", Step::leave},
-      {"forebay_cache_commit", Step::commit},     {"forebay_cache_drop_clean", Step::drop_clean},
-      {"forebay_cache_truncate", Step::truncate}, {"forebay_cache_resize", Step::resize},
-  };
   if (routine.kind.operation == trace::Operation::read) return Step::read;
   if (routine.kind.operation == trace::Operation::write) return Step::write;
-  for (const auto& [name, step] : steps) {
-    if (routine.name == name) return step;
-  }
+#define FOREBAY_STEP(step) \
+  if (routine.name == "forebay_cache_" #step) return Step::step;
+  FOREBAY_CACHE_STEPS(FOREBAY_STEP)
+#undef FOREBAY_STEP
   return Step::other;
 }
 

@@ -32,9 +32,10 @@ bool take_prefix(std::string& text, std::string_view prefix) {
 
 RoutineKind kind_of_routine(std::string_view name) {
   if (name.starts_with("forebay_cache_")) return {Operation::step};
-  if (name == "forebay_release") return {Operation::release, true};
-  if (name == "forebay_acquire") return {Operation::acquire, true};
-  if (name == "forebay_exchange") return {Operation::exchange, true};
+#define FOREBAY_PART(part) \
+  if (name == "forebay_" #part) return {Operation::part, true};
+  FOREBAY_PARTS(FOREBAY_PART)
+#undef FOREBAY_PART
   std::string rest;
   for (const char letter : name) {
     const bool capital = letter >= 'A' && letter <= 'Z';

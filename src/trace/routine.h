@@ -30,6 +30,16 @@ inline constexpr std::string_view operation_names[] = {
     "other", "read", "write", "open",    "close",   "seek",    "view",
     "sync",  "size", "step",  "release", "acquire", "exchange"};
 
+// What is done to a cache besides reading and writing, recorded as "forebay_cache_<step>".
+#define FOREBAY_CACHE_STEPS(X) X(join) X(leave) X(commit) X(drop_clean) X(truncate) X(resize)
+
+#define FOREBAY_STEP(step) step,
+enum class CacheStep : uint8_t { FOREBAY_CACHE_STEPS(FOREBAY_STEP) };
+#undef FOREBAY_STEP
+
+// A rank's part in a collective of the program, recorded as "forebay_<part>".
+#define FOREBAY_PARTS(X) X(release) X(acquire) X(exchange)
+
 inline bool orders(Operation operation) { return operation >= Operation::release; }
 
 struct RoutineKind {

@@ -200,7 +200,7 @@ def test_a_job_that_changes_the_preload_is_told_so(dropping: list[str], tmp_path
 
 
 def test_the_guide_tells_every_reason() -> None:
-    source = (mpi.ROOT / "src" / "mpiio" / "uncached.cpp").read_text()
+    source = (mpi.ROOT / "src" / "mpiio" / "file" / "uncached.cpp").read_text()
     guide = (mpi.ROOT / "docs" / "user-guide.md").read_text()
     reasons = [name for name in re.findall(r'^    {"(\w+)"', source, re.MULTILINE) if name != "no"]
     assert len(reasons) > 15

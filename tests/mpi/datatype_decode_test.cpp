@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "mpiio/datatype.h"
+#include "mpiio/types/datatype.h"
 
 namespace forebay::mpiio {
 namespace {

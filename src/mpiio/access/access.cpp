@@ -1,0 +1,293 @@
+#include "mpiio/access/access.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+
+#include "mpiio/access/buffer.h"
+#include "mpiio/access/device_memory.h"
+#include "mpiio/access/library_access.h"
+#include "mpiio/file/atomic_mode.h"
+#include "mpiio/file/errors.h"
+#include "mpiio/file/positions.h"
+#include "mpiio/trace/tracing.h"
+
+namespace forebay::mpiio {
+namespace {
+
+using runtime::CachedFile;
+using runtime::Piece;
+
+#if defined(FOREBAY_ABI_OPENMPI)
+// OMPIO moves the individual pointer by what was asked for, as the standard's formula says, and
+// accepts accesses that end within an etype.
+constexpr bool short_read_moves_by_request = true;
+constexpr bool partial_etypes_accepted = true;
+#else
+// ROMIO moves it by what a contiguous blocking read got, so that reading on after the end of file
+// has grown misses nothing; and refuses partial etypes.
+constexpr bool short_read_moves_by_request = false;
+constexpr bool partial_etypes_accepted = false;
+#endif
+
+constexpr std::size_t batch_pieces = 256;
+constexpr int64_t most_staged_bytes = 4 << 20;  // of a device buffer, at a time
+
+const char* doing(Operation operation) {
+  return operation == Operation::read ? "reading" : "writing";
+}
+
+// Pieces of one access, in order: the runs of the file cut at the runs of the memory.
+class PieceWalk {
+ public:
+  PieceWalk(const View& view, int64_t position, const Buffer& buffer)
+      : file_(view.tiling(), position), memory_(buffer), left_(buffer.bytes) {}
+
+  // Fills `batch` with the next pieces; their number, 0 at the end.
+  std::size_t next(std::array<Piece, batch_pieces>& batch, int64_t& bytes) {
+    std::size_t count = 0;
+    bytes = 0;
+    while (count < batch.size() && left_ > 0) {
+      if (run_.length == 0) run_ = file_.next(left_);
+      const Extent memory = memory_.next(run_.length);
+      batch[count++] = {run_.offset, reinterpret_cast<std::byte*>(memory.offset), memory.length};
+      run_.offset += memory.length;
+      run_.length -= memory.length;
+      left_ -= memory.length;
+      bytes += memory.length;
+    }
+    return count;
+  }
+
+ private:
+  Cursor file_;
+  BufferWalk memory_;
+  int64_t left_;
+  Extent run_;  // what is left of the file's current run
+};
+
+Status move_pieces(Handle& handle, Operation operation, int64_t position, const Buffer& buffer,
+                   int64_t& moved) {
+  PieceWalk walk(handle.view, position, buffer);
+  std::array<Piece, batch_pieces> batch;
+  int64_t wanted = 0;
+  bool continued = false;
+  while (const std::size_t count = walk.next(batch, wanted)) {
+    const std::span<const Piece> pieces(batch.data(), count);
+    int64_t done = wanted;
+    const Status status = operation == Operation::write
+                              ? handle.cached->write(pieces, continued)
+                              : handle.cached->read(pieces, &done, continued);
+    if (!status.ok()) return status;
+    continued = true;
+    moved += done;
+    if (done < wanted) break;  // the end of file; all later bytes of a view lie behind it
+  }
+  return Status::success();
+}
+
+// A call that moves nothing is a call, too.
+Status count_only(Handle& handle, Operation operation) {
+  int64_t moved = 0;
+  const std::span<const Piece> none;
+  return operation == Operation::write ? handle.cached->write(none)
+                                       : handle.cached->read(none, &moved);
+}
+
+Status move_host(Handle& handle, Operation operation, int64_t position, const Buffer& buffer,
+                 int64_t& moved) {
+  if (!handle.view.dense() || buffer.dense == nullptr)
+    return move_pieces(handle, operation, position, buffer, moved);
+  const int64_t offset = handle.view.origin() + position;
+  if (operation == Operation::read)
+    return handle.cached->read(offset, buffer.dense, buffer.bytes, &moved);
+  moved = buffer.bytes;
+  return handle.cached->write(offset, buffer.dense, buffer.bytes);
+}
+
+// A device buffer goes through host memory, so that it meets the same cache as any other.
+Status move_device(Handle& handle, Operation operation, int64_t position, const Buffer& buffer,
+                   int64_t& moved) {
+  const int64_t most = std::min(buffer.bytes, most_staged_bytes);
+  const auto host = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(most));
+  DeviceCopy copy(handle, buffer);
+  while (moved < buffer.bytes) {
+    Buffer staged;
+    staged.bytes = std::min(most, buffer.bytes - moved);
+    staged.dense = host.get();
+    int64_t done = 0;
+    Status status;
+    if (operation == Operation::write) status = copy.to_host(host.get(), staged.bytes);
+    if (status.ok()) status = move_host(handle, operation, position + moved, staged, done);
+    if (status.ok() && operation == Operation::read && done > 0)
+      status = copy.from_host(host.get(), done);
+    if (!status.ok()) return status;
+    moved += done;
+    if (done < staged.bytes) break;  // the end of file
+  }
+  return Status::success();
+}
+
+// The access proper, on the cache.
+Status move(Handle& handle, Operation operation, int64_t position, const Buffer& buffer,
+            int64_t& moved) {
+  if (buffer.bytes == 0) return count_only(handle, operation);
+  if (handle.view.empty())
+    return operation == Operation::read ? Status::success() : Status{Code::bad_argument, 0, -1};
+  const AtomicAccess alone(handle);
+  const runtime::Turn turn = handle.cached->turn(TracedCall::recording());
+  TracedCall::numbered(turn.sequence());
+  if (!is_device_memory(buffer.first)) return move_host(handle, operation, position, buffer, moved);
+  return within_memory([&] { return move_device(handle, operation, position, buffer, moved); });
+}
+
+// No byte of the access may lie beyond 64 bits.
+bool addressable(const View& view, int64_t position, int64_t bytes) {
+  int64_t last = 0;
+  if (bytes == 0 || view.empty()) return true;
+  if (__builtin_add_overflow(position, bytes - 1, &last)) return false;
+  return view.offset_of(last) != std::numeric_limits<int64_t>::max();
+}
+
+bool permitted(const Handle& handle, const Call& call, int64_t bytes) {
+  if (!(call.operation == Operation::read ? handle.readable : handle.writable)) return false;
+  if (partial_etypes_accepted || handle.view.etype_bytes() == 1) return true;
+  return bytes % handle.view.etype_bytes() == 0;
+}
+
+// What became of an access to the cache, before an error handler hears of it: handlers are user
+// code and may use the handle, so they are called without its lock.
+struct Moved {
+  Status status;
+  int64_t bytes = 0;
+};
+
+Moved move_at(Handle& handle, const Call& call, const Buffer& buffer, int64_t position) {
+  Moved moved;
+  moved.status = move(handle, call.operation, position, buffer, moved.bytes);
+  TracedCall::moved(position, moved.status.ok() ? moved.bytes : 0);
+  return moved;
+}
+
+Transfer report(Handle& handle, const Call& call, const Moved& moved) {
+  if (moved.status.ok()) return {MPI_SUCCESS, moved.bytes};
+  return {raise(handle, moved.status, doing(call.operation)), 0};
+}
+
+// Where the place of the access does not depend on what becomes of it.
+Transfer cached_access(Handle& handle, const Call& call, const Buffer& buffer, int64_t position) {
+  Moved moved;
+  {
+    const HandleLock lock(handle);
+    moved = move_at(handle, call, buffer, position);
+  }
+  return report(handle, call, moved);
+}
+
+// How far the individual pointer goes.
+int64_t advance_of(const Handle& handle, const Call& call, const Buffer& buffer,
+                   const Moved& moved) {
+  if (!moved.status.ok()) return 0;
+  const bool by_request = short_read_moves_by_request || call.operation == Operation::write ||
+                          !call.blocking || !handle.view.dense() || buffer.dense == nullptr;
+  return by_request ? buffer.bytes : moved.bytes;
+}
+
+Transfer at_given_offset(Handle& handle, const Call& call, const Buffer& buffer) {
+  int64_t position = 0;
+  if (call.offset < 0 ||
+      __builtin_mul_overflow(call.offset, handle.view.etype_bytes(), &position) ||
+      !addressable(handle.view, position, buffer.bytes))
+    return refuse(handle, call);
+  if (handle.pass_through != cached_mode) return library_access(handle, call, position);
+  return cached_access(handle, call, buffer, position);
+}
+
+// The library may wait for other ranks, so the lock covers the pointer alone.
+Transfer library_at_individual_pointer(Handle& handle, const Call& call, const Buffer& buffer) {
+  int64_t position = 0;
+  {
+    const HandleLock lock(handle);
+    position = handle.position;
+    handle.position += buffer.bytes;
+  }
+  return library_access(handle, call, position);
+}
+
+Transfer at_individual_pointer(Handle& handle, const Call& call, const Buffer& buffer) {
+  if (handle.pass_through != cached_mode)
+    return library_at_individual_pointer(handle, call, buffer);
+  Moved moved;
+  bool reachable = false;
+  {
+    const HandleLock lock(handle);
+    reachable = addressable(handle.view, handle.position, buffer.bytes);
+    if (reachable) {
+      moved = move_at(handle, call, buffer, handle.position);
+      handle.position += advance_of(handle, call, buffer, moved);
+    }
+  }
+  return reachable ? report(handle, call, moved) : refuse(handle, call);
+}
+
+Transfer at_shared_pointer(Handle& handle, const Call& call, const Buffer& buffer) {
+  int64_t position = 0;
+  if (call.positioning == Positioning::ordered) {
+    if (!call.placed) begin_ordered(handle, buffer.bytes);
+    position = finish_ordered(handle);
+  } else {
+    position = advance_shared(handle, buffer.bytes);
+  }
+  if (handle.pass_through != cached_mode) return library_access(handle, call, position);
+  return cached_access(handle, call, buffer, position);
+}
+
+// A type that the library accepts and Forebay cannot follow (nested a thousand times, extents
+// beyond 64 bits). The library must not get it: it does not know the view of a cached file.
+bool undecodable(const Handle& handle, const Call& call) {
+  return call.count >= 0 && committed(handle.own.comm, call.type) &&
+         memory_type(handle.own.comm, call.type) == nullptr;
+}
+
+Transfer unsupported(Handle& handle) {
+  const Status status{Code::unsupported, 0, -1};
+  return {raise(handle, status, "following the memory's data type in"), 0};
+}
+
+}  // namespace
+
+bool begin_placing(Handle& handle, const Call& call) {
+  Buffer buffer;
+  const bool valid = describe_buffer(handle, call, buffer) && permitted(handle, call, buffer.bytes);
+  begin_ordered(handle, valid ? buffer.bytes : 0);
+  return valid;
+}
+
+Transfer transfer(Handle& handle, const Call& call) {
+  Buffer buffer;
+  const bool valid = describe_buffer(handle, call, buffer) && permitted(handle, call, buffer.bytes);
+  const bool of_shared_pointer =
+      call.positioning == Positioning::shared || call.positioning == Positioning::ordered;
+  if (of_shared_pointer && handle.shared.position == nullptr)
+    return library_shared_access(handle, call);
+  if (!valid) {
+    // The other ranks still wait for this one to agree on their positions.
+    if (call.positioning == Positioning::ordered && !call.placed) {
+      begin_ordered(handle, 0);
+      finish_ordered(handle);
+    }
+    return undecodable(handle, call) ? unsupported(handle) : refuse(handle, call);
+  }
+  TracedCall::asked(buffer.bytes);
+  switch (call.positioning) {
+    case Positioning::given:
+      return at_given_offset(handle, call, buffer);
+    case Positioning::individual:
+      return at_individual_pointer(handle, call, buffer);
+    default:
+      return at_shared_pointer(handle, call, buffer);
+  }
+}
+
+}  // namespace forebay::mpiio

@@ -1,0 +1,122 @@
+#include "mpiio/access/library_access.h"
+
+#include <limits>
+
+#include "mpiio/file/atomic_mode.h"
+#include "mpiio/file/errors.h"
+#include "mpiio/library/agreement.h"
+#include "mpiio/trace/tracing.h"
+
+namespace forebay::mpiio {
+namespace {
+
+// A pair of a routine and its large-count twin, called with whichever the count needs.
+#if defined(FOREBAY_LARGE_COUNT)
+#define FOREBAY_CALL(name, ...)                                                    \
+  (call.count <= std::numeric_limits<int>::max() || mpi().name##_c == nullptr      \
+       ? mpi().name(__VA_ARGS__, static_cast<int>(call.count), call.type, &status) \
+       : mpi().name##_c(__VA_ARGS__, call.count, call.type, &status))
+#else
+#define FOREBAY_CALL(name, ...) \
+  mpi().name(__VA_ARGS__, static_cast<int>(call.count), call.type, &status)
+#endif
+
+Transfer result_of(int code, const MPI_Status& status) {
+  Transfer result{code, 0};
+  MPI_Count bytes = 0;
+  if (code == MPI_SUCCESS && mpi().Get_elements_x(&status, mpi().byte, &bytes) == MPI_SUCCESS &&
+      bytes > 0)
+    result.bytes = bytes;
+  return result;
+}
+
+int call_at(Handle& handle, const Call& call, MPI_Offset offset, MPI_Status& status) {
+  const bool read = call.operation == Operation::read;
+  if (call.collective && call.blocking)
+    return read ? FOREBAY_CALL(File_read_at_all, handle.file, offset, call.buffer)
+                : FOREBAY_CALL(File_write_at_all, handle.file, offset, call.buffer);
+  return read ? FOREBAY_CALL(File_read_at, handle.file, offset, call.buffer)
+              : FOREBAY_CALL(File_write_at, handle.file, offset, call.buffer);
+}
+
+int call_individual(Handle& handle, const Call& call, MPI_Status& status) {
+  return call.operation == Operation::read ? FOREBAY_CALL(File_read, handle.file, call.buffer)
+                                           : FOREBAY_CALL(File_write, handle.file, call.buffer);
+}
+
+int call_shared(Handle& handle, const Call& call, MPI_Status& status) {
+  const bool read = call.operation == Operation::read;
+  if (call.collective && call.blocking)
+    return read ? FOREBAY_CALL(File_read_ordered, handle.file, call.buffer)
+                : FOREBAY_CALL(File_write_ordered, handle.file, call.buffer);
+  return read ? FOREBAY_CALL(File_read_shared, handle.file, call.buffer)
+              : FOREBAY_CALL(File_write_shared, handle.file, call.buffer);
+}
+
+// After the library has written, the cache's clean bytes are out of date.
+void forget_overwritten(Handle& handle) {
+  const HandleLock lock(handle);
+  handle.cached->drop_clean();
+  handle.cached->note_own_change();
+}
+
+// As in handle.h: what makes the library's a call of this handle.
+Uncached why_passed(const Handle& handle) {
+  return handle.pass_through & foreign_view ? Uncached::foreign_view : Uncached::atomic_mode;
+}
+
+// Dirty bytes of other handles of the file must not come after, nor be missed by, the library.
+template <typename LibraryCall>
+Transfer coherently(Handle& handle, const Call& call, LibraryCall library_call) {
+  Status committed;
+  if (call.collective && call.blocking) wait_for_all(handle.own.comm);
+  {
+    const HandleLock lock(handle);
+    committed = handle.cached->commit();
+  }
+  MPI_Status status{};
+  const Transfer result = result_of(library_call(status), status);
+  if (call.operation == Operation::write) forget_overwritten(handle);
+  if (result.code == MPI_SUCCESS && !committed.ok())
+    return {raise(handle, committed, "committing"), 0};
+  return result;
+}
+
+}  // namespace
+
+Transfer library_access(Handle& handle, const Call& call, int64_t position) {
+  const MPI_Offset offset = position / handle.view.etype_bytes();
+  Call alone = call;
+  if (handle.atomic) alone.collective = false;  // taking turns, ranks cannot wait for each other
+  handle.uncached.add(why_passed(handle));
+  const AtomicAccess turn(handle);
+  const Transfer result = coherently(
+      handle, alone, [&](MPI_Status& status) { return call_at(handle, alone, offset, status); });
+  TracedCall::moved(position, result.bytes);
+  return result;
+}
+
+Transfer library_shared_access(Handle& handle, const Call& call) {
+  handle.uncached.add(Uncached::shared_pointer);
+  const Transfer result = coherently(
+      handle, call, [&](MPI_Status& status) { return call_shared(handle, call, status); });
+  TracedCall::asked(result.bytes);  // all that can be told of it
+  TracedCall::moved(trace::unknown_position, result.bytes);
+  return result;
+}
+
+Transfer refuse(Handle& handle, const Call& call) {
+  Call alone = call;
+  alone.collective = false;
+  MPI_Status status{};
+  switch (call.positioning) {
+    case Positioning::given:
+      return result_of(call_at(handle, alone, call.offset, status), status);
+    case Positioning::individual:
+      return result_of(call_individual(handle, alone, status), status);
+    default:
+      return result_of(call_shared(handle, alone, status), status);
+  }
+}
+
+}  // namespace forebay::mpiio

@@ -1,0 +1,45 @@
+#include "mpiio/file/atomic_mode.h"
+
+#include "mpiio/file/commit_together.h"
+#include "mpiio/file/errors.h"
+#include "mpiio/file/file_view.h"
+#include "mpiio/library/agreement.h"
+
+namespace forebay::mpiio {
+namespace {
+
+int library_set_atomicity(Handle& handle, int flag) {
+  const Status status = agree_status(handle.own.comm, make_coherent(handle));
+  const int view_code = show_view_to_library(handle);
+  const int code = true_code(handle, [&] { return mpi().File_set_atomicity(handle.file, flag); });
+  if (!status.ok()) return raise(handle, status, "committing");
+  return view_code != MPI_SUCCESS ? view_code : code;
+}
+
+}  // namespace
+
+int set_atomicity(Handle& handle, int flag) {
+  const int64_t wanted = flag != 0 ? 1 : 0;
+  if (!same_on_all_ranks(handle.own.comm, wanted))
+    return mpi().File_set_atomicity(handle.file, flag);  // an error, which the library names
+  if (handle.all_ranks_share_arena()) {
+    handle.atomic = wanted != 0;
+    mpi().Barrier(handle.own.comm);  // no access of the old mode may meet one of the new
+    return MPI_SUCCESS;
+  }
+  const int code = library_set_atomicity(handle, flag);
+  if (any_rank(handle.own.comm, code != MPI_SUCCESS)) return code;
+  if (wanted)
+    handle.pass_through |= atomic_library;
+  else
+    handle.pass_through &= ~static_cast<uint32_t>(atomic_library);
+  return MPI_SUCCESS;
+}
+
+int get_atomicity(Handle& handle, int* flag) {
+  if (flag == nullptr) return mpi().File_get_atomicity(handle.file, flag);
+  *flag = handle.atomic || (handle.pass_through & atomic_library) ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+}  // namespace forebay::mpiio

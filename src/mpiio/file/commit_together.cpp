@@ -1,0 +1,61 @@
+#include "mpiio/file/commit_together.h"
+
+#include "mpiio/library/agreement.h"
+
+namespace forebay::mpiio {
+
+Status commit(Handle& handle) {
+  const HandleLock lock(handle);
+  return handle.cached->commit();
+}
+
+Status make_coherent(Handle& handle) {
+  const HandleLock lock(handle);
+  const Status status = handle.cached->commit();
+  handle.cached->drop_clean();
+  return status;
+}
+
+namespace {
+
+// Not more than goes to storage as one request.
+bool is_little(const Handle& handle) {
+  return handle.cached->dirty_bytes() <= handle.cached->options().commit_size_bytes;
+}
+
+// What the ranks tell each other when all have come.
+struct Arrival {
+  int64_t failure;  // Code of the last rank's commit
+  int64_t much;     // 1: it has left the commit to all
+};
+
+// The last rank to come commits a little by itself, while the others wait to be told how it went;
+// of much all ranks commit a share.
+Status commit_in_shared_arena(Handle& handle) {
+  const bool last = (handle.shared.arrivals->fetch_add(1) + 1) % handle.ranks == 0;
+  const bool alone = last && is_little(handle);
+  const Status mine = alone ? commit(handle) : Status::success();
+  const Arrival agreed =
+      agree_max(handle.own.comm, Arrival{static_cast<int64_t>(mine.code), int64_t{last && !alone}});
+  if (agreed.much != 0) return agree_status(handle.own.comm, commit(handle));
+  const Status agreed_status{static_cast<Code>(agreed.failure), 0, -1};
+  if (agreed_status.ok()) {
+    handle.cached->note_stored();
+    return agreed_status;
+  }
+  if (!mine.ok()) return mine;
+  // The others learn where and why by meeting it themselves.
+  const Status met = commit(handle);
+  return met.ok() ? agreed_status : met;
+}
+
+}  // namespace
+
+Status commit_together(Handle& handle) {
+  if (handle.shared.arrivals != nullptr && handle.all_ranks_share_arena())
+    return commit_in_shared_arena(handle);
+  wait_for_all(handle.own.comm);
+  return agree_status(handle.own.comm, commit(handle));
+}
+
+}  // namespace forebay::mpiio

@@ -1,0 +1,151 @@
+// What Forebay knows of one open file of one process, and the map from the user's MPI_File to it.
+// The user's MPI_File is the MPI library's own handle; a handle that is not in the map belongs to
+// the library alone and passes through.
+//
+// Lock rule: the members marked (lock) are used under HandleLock. No MPI call that may wait for
+// another rank is made with it held.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "mpiio/file/file_map.h"
+#include "mpiio/file/uncached.h"
+#include "mpiio/job/job.h"
+#include "mpiio/job/mistakes.h"
+#include "mpiio/library/call.h"
+#include "mpiio/library/mpi_library.h"
+#include "mpiio/library/own_comm.h"
+#include "mpiio/types/view.h"
+#include "runtime/cached_file.h"
+
+namespace forebay::mpiio {
+
+// Why a handle's data calls go to the MPI library; bits, agreed by all ranks of the handle.
+enum PassThrough : uint32_t {
+  cached_mode = 0,
+  foreign_view = 1,    // a view that only the library walks
+  atomic_library = 2,  // atomic mode without an arena that all ranks share
+};
+
+// An ordered access whose ranks are telling each other how many bytes they take, so that each knows
+// where its own begin. It ends without this rank's doing anything once all ranks have begun.
+struct OrderedTurn {
+  bool open = false;     // begun, and the position not yet known
+  int64_t turns = 0;     // ordered accesses of the handle before this one
+  int64_t bytes = 0;     // this rank's
+  int64_t position = 0;  // where they begin, once known
+  MPI_Request request{};
+  std::vector<int64_t> all_bytes;  // of every rank; as long from the open on
+};
+
+// A split collective between its begin and its end.
+struct SplitCollective {
+  bool active = false;
+  bool deferred = false;  // the access is left to the end
+  Call call;
+  int64_t bytes = 0;  // moved by the begin
+};
+
+// The words that the ranks of a handle share, all on one node: `Word` is a pointer or a number.
+template <typename Word>
+struct RankWords {
+  Word position{};      // the shared pointer, in data bytes
+  Word turns{};         // ordered accesses: 2 each, odd while one is placed
+  Word ordered_base{};  // where the latest ordered access begins
+  Word arrivals{};      // of ranks at calls that commit together
+
+  template <typename Act>
+  void for_each(Act act) {
+    for (Word* word : {&position, &turns, &ordered_base, &arrivals}) act(*word);
+  }
+};
+
+struct Handle {
+  JobUser job;
+  MPI_File file{};
+  OwnComm own;  // of the ranks that opened the file
+  int rank = 0;
+  int ranks = 1;
+  int amode = 0;
+  std::string name;  // as the user gave it
+  bool readable = false;
+  bool writable = false;
+  bool one_node = true;  // every rank is on this node
+
+  std::unique_ptr<runtime::CachedFile> cached;  // (lock)
+  View view;
+  uint32_t pass_through = cached_mode;
+  bool atomic = false;
+  int64_t position = 0;                             // (lock) individual pointer, in data bytes
+  RankWords<std::atomic<int64_t>*> shared;          // null: ranks on several nodes
+  RankWords<int32_t> word_numbers{-1, -1, -1, -1};  // where this rank allocated them
+  OrderedTurn ordered;
+  SplitCollective split;
+  Mistakes mistakes;        // (lock) in hints, so far untold
+  UncachedCounts uncached;  // calls that the MPI library carried out
+  std::mutex mutex;
+  std::atomic<bool> entered{false};  // held in place of the mutex where one suffices
+
+  // What one rank writes the others find in the cache.
+  bool all_ranks_share_arena() const { return one_node && cached->options().scope == Scope::node; }
+};
+
+// Whether several threads may call MPI at once; until that is known it is assumed.
+extern std::atomic<bool> many_threads;
+// Finds it out (sessions never call MPI_Init).
+void learn_thread_level();
+
+// The handle's lock; a mark only, nearly free of charge, where MPI calls come from one thread at a
+// time.
+class HandleLock {
+ public:
+  explicit HandleLock(Handle& handle)
+      : handle_(handle), by_mutex_(many_threads.load(std::memory_order_relaxed)) {
+    if (by_mutex_)
+      handle_.mutex.lock();
+    else
+      handle_.entered.store(true, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~HandleLock() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (by_mutex_)
+      handle_.mutex.unlock();
+    else
+      handle_.entered.store(false, std::memory_order_relaxed);
+  }
+  HandleLock(const HandleLock&) = delete;
+  HandleLock& operator=(const HandleLock&) = delete;
+
+ private:
+  Handle& handle_;
+  const bool by_mutex_;
+};
+
+// Exists while handles come or go, and locks of the node may be held.
+class HandlesChange {
+ public:
+  HandlesChange() { under_way_.fetch_add(1); }
+  ~HandlesChange() { under_way_.fetch_sub(1); }
+  HandlesChange(const HandlesChange&) = delete;
+  HandlesChange& operator=(const HandlesChange&) = delete;
+  static bool under_way() { return under_way_.load() != 0; }
+
+ private:
+  static std::atomic<int> under_way_;
+};
+
+// Takes a handle's lock if nobody is in the handle: no other thread, nor this one below a signal
+// handler or before a longjmp. False: somebody is.
+bool try_lock(Handle& handle);
+
+extern FileMap<Handle> open_handles;
+
+inline Handle* find_handle(MPI_File file) { return open_handles.find(file); }
+
+}  // namespace forebay::mpiio

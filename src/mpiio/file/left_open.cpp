@@ -1,0 +1,46 @@
+#include "mpiio/file/left_open.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "mpiio/file/handle.h"
+#include "mpiio/file/open_close.h"
+#include "runtime/cached_file.h"
+
+namespace forebay::mpiio {
+
+bool abandon_open_files() {
+  bool alone = !HandlesChange::under_way();
+  many_threads.store(true);  // whoever comes to a handle of which the lock is kept must wait
+  open_handles.for_each([&alone](Handle& handle) { alone = alone && try_lock(handle); });
+  if (!alone) return false;
+  // The library deletes no file that is not closed.
+  open_handles.for_each([](Handle& handle) { (void)leave_cache(handle, false); });
+  forget_open_files();
+  return true;
+}
+
+void forget_open_files() {
+  while (Handle* open = open_handles.any()) {
+    // Its types would be freed through MPI, which may have ended; the process is about to.
+    (void)open_handles.remove(open->file).release();
+  }
+}
+
+bool end_caching() {
+  if (!abandon_open_files()) return false;
+  runtime::leave_node();
+  return true;
+}
+
+void commit_at_exit() {
+  // A forked child inherits the handles but is not the program.
+  static const pid_t program = getpid();
+  static const int registered = std::atexit([] {
+    if (getpid() == program) (void)end_caching();
+  });
+  (void)registered;
+}
+
+}  // namespace forebay::mpiio

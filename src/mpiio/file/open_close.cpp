@@ -1,0 +1,443 @@
+#include "mpiio/file/open_close.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "mpiio/file/commit_together.h"
+#include "mpiio/file/errors.h"
+#include "mpiio/file/file_name.h"
+#include "mpiio/file/file_statistics.h"
+#include "mpiio/file/hints.h"
+#include "mpiio/file/left_open.h"
+#include "mpiio/file/uncached.h"
+#include "mpiio/job/job.h"
+#include "mpiio/job/mistakes.h"
+#include "mpiio/job/run_folder.h"
+#include "mpiio/library/agreement.h"
+#include "mpiio/library/mpi_storage.h"
+#include "mpiio/library/own_comm.h"
+
+namespace forebay::mpiio {
+namespace {
+
+using runtime::CachedFile;
+using runtime::OpenMode;
+using runtime::SharedWords;
+
+struct Opening {
+  MPI_Comm comm;  // the user's
+  MPI_File file;
+  std::string name;
+  int amode;
+  MPI_Info info;
+  Options options;
+  Mistakes mistakes;  // in options, so far untold
+};
+
+// On what terms a file is opened, as far as is known before this rank opens it.
+struct Terms {
+  Uncached why = Uncached::no;  // no: it is wanted cached and can be; `known`: by this rank
+  bool known = false;           // from an earlier open of the communicator, not agreed now
+  bool one_node = false;
+  JobTerms job;
+  bool mistaken = false;  // some rank has mistakes to tell
+  int64_t spare = -1;     // a communicator of ours to spare: all ranks'; `known`: this rank's
+};
+
+// What this rank knows of the file before the others are asked. False: it is to be the library's.
+bool describe(Opening& opening, const char* name, int64_t& node) {
+  return within_memory([&] {
+           opening.name = name;
+           opening.mistakes = to_tell_of_environment(opening.comm);
+           opening.options = file_options(opening.info, opening.name, opening.mistakes);
+           node = node_identity();
+         })
+      .ok();
+}
+
+// Why this rank leaves the file to the library; `name` is null where that could not open it.
+Uncached own_reason(Opening& opening, const char* name, int64_t& node) {
+  if (name == nullptr) return Uncached::not_opened;
+  if (!describe(opening, name, node)) return Uncached::no_memory;
+  if (other_rights()) return Uncached::other_rights;
+  if (!opening.options.enable) return Uncached::disabled;
+  if (opening.options.step_aside == StepAside::always) return Uncached::step_aside_always;
+  return opening.amode & MPI_MODE_SEQUENTIAL ? Uncached::sequential : Uncached::no;
+}
+
+// Options that decide what collectives are entered later.
+int64_t rules_of(const Options& options) {
+  return 2 * static_cast<int64_t>(options.scope) + static_cast<int64_t>(options.consistency);
+}
+
+// Across nodes a cache of the node alone is right only where the program has agreed to the
+// standard's rules of visibility.
+bool fits_nodes(const Options& options, bool one_node) {
+  return one_node || options.consistency == Consistency::mpi;
+}
+
+// What the ranks agreed on when they opened a file before holds again; this rank's wishes become
+// known when all agree to cache.
+Terms known_terms(Opening& opening, const char* name, bool one_node) {
+  Terms terms;
+  terms.known = true;
+  terms.one_node = one_node;
+  int64_t node = 0;
+  terms.why = own_reason(opening, name, node);
+  if (terms.why == Uncached::no && !fits_nodes(opening.options, one_node))
+    terms.why = Uncached::several_nodes;
+  terms.spare = spare_comm(opening.comm);
+  return terms;
+}
+
+// What a rank says before it opens the file, for agree_max.
+struct Proposal {
+  int64_t why = 0;  // its reason to leave the file to the library (Uncached)
+  Compared node;    // node_identity()
+  Compared rules;   // rules_of its options
+  Compared spare;   // its communicator of ours to spare
+  JobProposal job;
+  int64_t mistaken = 0;  // 1: it has mistakes to tell
+};
+
+Terms agree_terms(Opening& opening, const char* name) {
+  const Options& options = opening.options;
+  Proposal mine;
+  int64_t node = 0;
+  int rank = 0;
+  mine.why = static_cast<int64_t>(own_reason(opening, name, node));
+  mine.node = Compared(node);
+  mine.rules = Compared(rules_of(options));
+  mine.spare = Compared(spare_comm(opening.comm));
+  mpi().Comm_rank(opening.comm, &rank);
+  mine.job = job_proposal(rank);
+  mine.mistaken = int64_t{!opening.mistakes.empty()};
+  const Proposal agreed = agree_max(opening.comm, mine);
+  Terms terms;
+  terms.one_node = agreed.node.same();
+  terms.job = job_terms(agreed.job);
+  if (agreed.spare.same()) terms.spare = mine.spare.value;
+  terms.mistaken = agreed.mistaken != 0;
+  terms.why = static_cast<Uncached>(agreed.why);
+  if (terms.why != Uncached::no) return terms;
+  if (!agreed.rules.same())
+    terms.why = Uncached::options_differ;
+  else if (!fits_nodes(options, terms.one_node))
+    terms.why = Uncached::several_nodes;
+  else if (!terms.job.agree && terms.job.giver < 0)
+    terms.why = Uncached::several_jobs;
+  return terms;
+}
+
+OpenMode open_mode(int amode) {
+  if (amode & MPI_MODE_RDONLY) return OpenMode::read_only;
+  return amode & MPI_MODE_WRONLY ? OpenMode::write_only : OpenMode::read_write;
+}
+
+// How the MPI library's own file is opened, where the options want that as storage; else nothing.
+StorageOpener storage_opener(Opening& opening) {
+  if (opening.options.storage != "mpi") return {};
+  keep_to_calls(opening.options);
+  return [name = opening.name, info = opening.info](bool readable, bool writable) {
+    return open_mpi_storage(name, readable, writable, info);
+  };
+}
+
+// This rank's part of opening, which may fail on it alone.
+std::unique_ptr<Handle> open_alone(Opening& opening, Status* status) {
+  if (this_node(status) == nullptr) return nullptr;
+  auto handle = std::make_unique<Handle>();
+  handle->file = opening.file;
+  handle->name = opening.name;
+  handle->amode = opening.amode;
+  handle->readable = !(opening.amode & MPI_MODE_WRONLY);
+  handle->writable = !(opening.amode & MPI_MODE_RDONLY);
+  mpi().Comm_rank(opening.comm, &handle->rank);
+  mpi().Comm_size(opening.comm, &handle->ranks);
+  handle->ordered.all_bytes.resize(static_cast<std::size_t>(handle->ranks));
+  // Last, for what it takes over from earlier handles must not be given up again.
+  handle->cached = CachedFile::open(posix_path(opening.name), open_mode(opening.amode),
+                                    opening.options, status, storage_opener(opening));
+  return handle->cached == nullptr ? nullptr : std::move(handle);
+}
+
+// By open_alone.
+runtime::Node& joined_node() {
+  Status status;
+  return *this_node(&status);
+}
+
+void release_words(Handle& handle) {
+  handle.word_numbers.for_each([](int32_t number) {
+    if (number >= 0) SharedWords::release(joined_node(), number);
+  });
+}
+
+// Rank 0 provides the words that the ranks share. False: there are none left.
+bool allocate_words(Handle& handle, int64_t end_of_file) {
+  runtime::Node& node = joined_node();
+  bool complete = true;
+  handle.word_numbers.for_each([&](int32_t& number) {
+    number = complete ? SharedWords::allocate(node) : -1;
+    complete = number >= 0;
+  });
+  if (complete && handle.amode & MPI_MODE_APPEND)
+    SharedWords::at(node, handle.word_numbers.position)->store(end_of_file);
+  return complete;
+}
+
+// One rank of those that were refused says so, once in its life.
+void tell_refusal(const std::string& name, const Status& refusal) {
+  static std::atomic<bool> told{false};
+  if (told.exchange(true)) return;
+  std::fprintf(
+      stderr,
+      "forebay: %s goes past the cache: %s (%s); FOREBAY_ARENA_DIR names another place for "
+      "the cache\n",
+      name.c_str(), describe(refusal.code),
+      refusal.system_error == 0 ? "" : std::strerror(refusal.system_error));
+}
+
+Uncached reason_of_refusal(const Status& refusal) {
+  if (refusal.code == Code::unsupported) return Uncached::no_path;
+  return refusal.code == Code::no_memory ? Uncached::no_shared_memory : Uncached::refused;
+}
+
+// Whether the handle gets the communicator that all ranks have to spare, or else a new one.
+bool give_comm(MPI_Comm users, Handle& handle, int64_t spare, bool all_have_it) {
+  handle.own = take_comm(users, all_have_it ? spare : -1);
+  return all_have_it || !any_rank(users, handle.own.comm == mpi().comm_null);
+}
+
+// What a rank says once it has opened the file, or could not, for agree_max.
+struct Outcome {
+  static constexpr int64_t unsaid = INT64_MIN;  // left to other ranks
+
+  int64_t why = 0;     // why it does not cache the file (Uncached)
+  Compared job;        // job_identity()
+  Compared memory{0};  // of the node, where there is one
+  Compared rules;      // rules_of its options
+  Compared spare;      // its communicator of ours to spare
+  // By rank 0.
+  int64_t end_of_file = unsaid;
+  RankWords<int64_t> word_numbers{unsaid, unsaid, unsaid, unsaid};
+
+  int64_t refused = unsaid;  // ~rank of the first that was
+  int64_t mistaken = 0;      // 1: it has mistakes to tell
+  int64_t forgetful = 0;     // 1: it cannot keep what the ranks found out together
+};
+
+// This rank's part of what the ranks share, with its words in `mine`. If it is ready, the handle is
+// among the open ones.
+Uncached prepare(const Opening& opening, const Terms& terms, std::unique_ptr<Handle>& handle,
+                 const Status& refusal, Outcome& mine) {
+  if (terms.why != Uncached::no) return terms.why;
+  if (handle == nullptr) return reason_of_refusal(refusal);
+  if (!terms.known && handle->own.comm == mpi().comm_null) return Uncached::no_communicator;
+  if (handle->rank == 0) {
+    if (!handle->cached->size(&mine.end_of_file).ok()) return Uncached::refused;
+    if (handle->one_node && !allocate_words(*handle, mine.end_of_file))
+      return Uncached::too_many_files;
+    const RankWords<int32_t>& numbers = handle->word_numbers;
+    mine.word_numbers = {numbers.position, numbers.turns, numbers.ordered_base, numbers.arrivals};
+  }
+  if (handle->one_node) mine.memory = Compared(runtime::memory_identity(joined_node()));
+  return open_handles.insert(opening.file, handle) ? Uncached::no : Uncached::too_many_files;
+}
+
+// Why none of the ranks caches the file; no: they all do.
+Uncached verdict(const Outcome& agreed) {
+  if (agreed.why != 0) return static_cast<Uncached>(agreed.why);
+  if (!agreed.rules.same()) return Uncached::options_differ;
+  if (!agreed.job.same()) return Uncached::several_jobs;
+  return agreed.memory.same() ? Uncached::no : Uncached::separate_memory;
+}
+
+// Settles what the ranks share; `handle` is null on ranks that could not open (`refusal`) or would
+// not. Ready to cache if every rank is, is of the same job and, on one node, sees the same memory:
+// all ranks get the same answer: no, or why not.
+Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Handle>& handle,
+                        const Status& refusal) {
+  int rank = 0;
+  mpi().Comm_rank(opening.comm, &rank);
+  Handle* const opened = handle.get();
+  Outcome mine;
+  mine.why = static_cast<int64_t>(prepare(opening, terms, handle, refusal, mine));
+  mine.job = Compared(job_identity());
+  mine.rules = Compared(rules_of(opening.options));
+  mine.spare = Compared(terms.spare);
+  if (!refusal.ok() && refusal.code != Code::unsupported) mine.refused = ~rank;
+  mine.mistaken = int64_t{!opening.mistakes.empty()};
+  const bool pooled = opened != nullptr && (terms.known || opened->own.pool != nullptr);
+  mine.forgetful = int64_t{!pooled};
+  const Outcome agreed = agree_max(opening.comm, mine);
+  if (agreed.refused == ~rank) tell_refusal(opening.name, refusal);
+  if (agreed.mistaken != 0) tell_together(opening.comm, opening.mistakes);
+  if (const Uncached why = verdict(agreed); why != Uncached::no) return why;
+  const bool spared = terms.spare >= 0 && agreed.spare.same();
+  if (terms.known && !give_comm(opening.comm, *opened, terms.spare, spared))
+    return Uncached::no_communicator;
+  if (agreed.forgetful == 0) keep_one_node(opened->own, terms.one_node);
+  if (opened->amode & MPI_MODE_APPEND) opened->position = agreed.end_of_file;
+  if (!opened->one_node) return Uncached::no;
+  const auto word = [](int64_t number) {
+    return SharedWords::at(joined_node(), static_cast<int32_t>(number));
+  };
+  const RankWords<int64_t>& numbers = agreed.word_numbers;
+  opened->shared = {word(numbers.position), word(numbers.turns), word(numbers.ordered_base),
+                    word(numbers.arrivals)};
+  return Uncached::no;
+}
+
+// On agreed or known terms: all ranks of the communicator come here, and all or none cache. No, or
+// why not.
+Uncached open_cached(Opening& opening, const Terms& terms) {
+  const HandlesChange change;
+  std::unique_ptr<Handle> handle;
+  Status refusal;
+  if (terms.job.giver >= 0) take_job_of(opening.comm, terms.job.giver);
+  const Status had_memory = within_memory([&] {
+    opening.options.job = process_options().job;
+    if (terms.why == Uncached::no) handle = open_alone(opening, &refusal);
+  });
+  if (!had_memory.ok()) refusal = had_memory;  // all ranks leave the file to the library
+  OwnComm own{mpi().comm_null, -1, {}};
+  if (!terms.known) own = take_comm(opening.comm, terms.spare);
+  if (handle != nullptr) {
+    handle->one_node = terms.one_node;
+    handle->own = own;
+  }
+  const Uncached why = agree_to_cache(opening, terms, handle, refusal);
+  if (why == Uncached::no) {
+    commit_at_exit();
+    return why;
+  }
+  if (std::unique_ptr<Handle> inserted = open_handles.remove(opening.file))
+    handle = std::move(inserted);
+  if (handle != nullptr) {
+    release_words(*handle);
+    (void)handle->cached->close(false);
+    own = std::move(handle->own);
+  }
+  give_back(std::move(own));
+  return why;
+}
+
+bool intercommunicator(MPI_Comm comm) {
+  int inter = 0;
+  mpi().Comm_test_inter(comm, &inter);
+  return inter != 0;
+}
+
+// Whether the communicator has ranks that are not of this rank's MPI_COMM_WORLD: of programs that
+// were spawned or connected. They may run without Forebay, and would leave us alone in our
+// collectives. All ranks answer alike, since each sees some of another world.
+bool joins_worlds(MPI_Comm comm) {
+  int initialized = 0, size = 0, result = MPI_UNEQUAL;
+  mpi().Initialized(&initialized);
+  mpi().Comm_size(comm, &size);
+  if (!initialized || size == 1) return false;
+  mpi().Comm_compare(comm, mpi().comm_world, &result);
+  if (result != MPI_UNEQUAL) return false;
+  MPI_Group ours, world, strangers;
+  mpi().Comm_group(comm, &ours);
+  mpi().Comm_group(mpi().comm_world, &world);
+  mpi().Group_difference(ours, world, &strangers);
+  int count = 0;
+  mpi().Group_size(strangers, &count);
+  for (MPI_Group* group : {&ours, &world, &strangers}) {
+    if (group != &strangers || count > 0) mpi().Group_free(group);
+  }
+  return count > 0;
+}
+
+bool is_of_class(int code, int error_class) {
+  int found = MPI_SUCCESS;
+  return code != MPI_SUCCESS && mpi().Error_class(code, &found) == MPI_SUCCESS &&
+         found == error_class;
+}
+
+// Called by all ranks; `name` is null where the library could not open the file.
+Uncached cache_together(Opening& opening, const char* name) {
+  const JobUser under_way;
+  tell_of_environment();
+  if (const std::optional<bool> one_node = known_one_node(opening.comm)) {
+    const Uncached why = open_cached(opening, known_terms(opening, name, *one_node));
+    // Unless a rank has taken another job meanwhile, with ranks of another communicator.
+    if (why != Uncached::several_jobs) return why;
+  }
+  const Terms terms = agree_terms(opening, name);
+  if (terms.mistaken) tell_together(opening.comm, opening.mistakes);
+  return terms.why == Uncached::no ? open_cached(opening, terms) : terms.why;
+}
+
+void note_open(const Opening& opening, const char* name, Uncached why) {
+  const Status noted = within_memory([&] {
+    if (why == Uncached::no)
+      mark_cached();
+    else
+      record_uncached(opening.file, name, why);
+  });
+  (void)noted;  // statistics may lack a file
+}
+
+}  // namespace
+
+int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* file) {
+  if (file != nullptr) *file = mpi().file_null;
+  const int code = mpi().File_open(comm, name, amode, info, file);
+  if (file == nullptr || comm == mpi().comm_null || is_of_class(code, MPI_ERR_COMM) ||
+      intercommunicator(comm))
+    return code;
+  // The code alone does not tell: after an error handler of the user's, MPICH returns success.
+  const bool opened = code == MPI_SUCCESS && *file != mpi().file_null;
+  mark_used();
+  learn_thread_level();
+  Opening opening{comm, *file, {}, amode, info, {}, {}};
+  const Uncached why = joins_worlds(comm) ? Uncached::several_worlds
+                                          : cache_together(opening, opened ? name : nullptr);
+  if (opened) note_open(opening, name, why);
+  return code;
+}
+
+Status leave_cache(Handle& handle, bool discard) {
+  const Status status = handle.cached->close(discard);
+  const Status recorded = within_memory([&] { record_statistics(handle); });
+  (void)recorded;  // statistics may lack a file
+  return status;
+}
+
+int close_file(MPI_File* file) {
+  Handle* known = file == nullptr ? nullptr : find_handle(*file);
+  if (known == nullptr) {
+    if (file != nullptr) forget_uncached(*file);
+    return mpi().File_close(file);
+  }
+  const bool discard = (known->amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
+  // On one node they have been told already.
+  if (!known->one_node && any_rank(known->own.comm, !known->mistakes.empty()))
+    tell_together(known->own.comm, known->mistakes);
+  Status status;
+  if (!discard) status = commit_together(*known);
+  std::unique_ptr<Handle> handle;
+  {
+    const HandlesChange change;
+    handle = open_handles.remove(*file);
+    const HandleLock lock(*handle);
+    const Status left = leave_cache(*handle, discard);
+    if (status.ok()) status = left;
+  }
+  release_words(*handle);
+  // The file's own error handler hears of it, so before the library forgets the file.
+  const int failure = raise(*handle, status, "committing the cached bytes of");
+  give_back(std::move(handle->own));
+  handle.reset();
+  const int code = mpi().File_close(file);
+  return failure != MPI_SUCCESS ? failure : code;
+}
+
+}  // namespace forebay::mpiio

@@ -1,0 +1,167 @@
+#include "mpiio/file/positions.h"
+
+#include <numeric>
+
+#include "mpiio/file/commit_together.h"
+#include "mpiio/file/errors.h"
+#include "mpiio/library/agreement.h"
+#include "runtime/lock.h"
+
+namespace forebay::mpiio {
+namespace {
+
+// The data position `offset` etypes away from where `whence` says; false when there is none, or
+// when the size could not be had (`status`).
+bool target_position(Handle& handle, MPI_Offset offset, int whence, int64_t current,
+                     int64_t& position, Status& status) {
+  int64_t base = 0;
+  if (whence == MPI_SEEK_CUR) {
+    base = current;
+  } else if (whence == MPI_SEEK_END) {
+    int64_t bytes = 0;
+    status = handle.cached->size(&bytes);
+    if (!status.ok()) return false;
+    base = handle.view.position_at_end(bytes);
+  } else if (whence != MPI_SEEK_SET) {
+    return false;
+  }
+  int64_t distance = 0;
+  return !__builtin_mul_overflow(offset, handle.view.etype_bytes(), &distance) &&
+         !__builtin_add_overflow(base, distance, &position) && position >= 0;
+}
+
+bool known(int whence) {
+  return whence == MPI_SEEK_SET || whence == MPI_SEEK_CUR || whence == MPI_SEEK_END;
+}
+
+// Where the library keeps the shared pointer, the view it has makes END right only when what is
+// cached has reached storage.
+int library_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
+  wait_for_all(handle.own.comm);
+  const Status status = agree_status(handle.own.comm, make_coherent(handle));
+  const int code = mpi().File_seek_shared(handle.file, offset, whence);
+  return code != MPI_SUCCESS ? code : raise(handle, status, "committing");
+}
+
+// What the ranks are to seek alike.
+struct SharedSeek {
+  Compared offset;
+  Compared whence;
+};
+
+// All ranks' bytes are known. The first rank to get here takes them from the shared pointer; the
+// others find where that was. The next ordered access cannot begin on any rank before all are here.
+void place_ordered(Handle& handle) {
+  OrderedTurn& turn = handle.ordered;
+  const auto mine = turn.all_bytes.begin() + handle.rank;
+  const int64_t total = std::accumulate(turn.all_bytes.begin(), turn.all_bytes.end(), int64_t{0});
+  int64_t state = 2 * turn.turns;
+  if (handle.shared.turns->compare_exchange_strong(state, state + 1, std::memory_order_acq_rel)) {
+    handle.shared.ordered_base->store(handle.shared.position->fetch_add(total));
+    handle.shared.turns->store(2 * turn.turns + 2, std::memory_order_release);
+  }
+  runtime::Backoff backoff;
+  while (handle.shared.turns->load(std::memory_order_acquire) == 2 * turn.turns + 1)
+    backoff.pause();
+  turn.position = handle.shared.ordered_base->load() +
+                  std::accumulate(turn.all_bytes.begin(), mine, int64_t{0});
+  ++turn.turns;
+  turn.open = false;
+}
+
+}  // namespace
+
+int seek(Handle& handle, MPI_Offset offset, int whence) {
+  Status status;
+  {
+    int64_t position = 0;
+    const HandleLock lock(handle);
+    if (target_position(handle, offset, whence, handle.position, position, status)) {
+      handle.position = position;
+      return MPI_SUCCESS;
+    }
+  }
+  if (!status.ok()) return raise(handle, status, "asking for the size of");
+  return mpi().File_seek(handle.file, -1, known(whence) ? MPI_SEEK_SET : whence);
+}
+
+int get_position(Handle& handle, MPI_Offset* offset) {
+  if (offset == nullptr) return mpi().File_get_position(handle.file, offset);
+  const HandleLock lock(handle);
+  *offset = handle.position / handle.view.etype_bytes();
+  return MPI_SUCCESS;
+}
+
+int get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* displacement) {
+  int64_t position = 0;
+  if (offset < 0 || displacement == nullptr || handle.pass_through & foreign_view ||
+      __builtin_mul_overflow(offset, handle.view.etype_bytes(), &position))
+    return mpi().File_get_byte_offset(handle.file, offset, displacement);
+  const HandleLock lock(handle);
+  *displacement = handle.view.offset_of(position);
+  return MPI_SUCCESS;
+}
+
+int seek_shared(Handle& handle, MPI_Offset offset, int whence) {
+  if (handle.shared.position == nullptr) return library_seek_shared(handle, offset, whence);
+  const SharedSeek agreed =
+      agree_max(handle.own.comm, SharedSeek{Compared(offset), Compared(whence)});
+  if (!agreed.offset.same() || !agreed.whence.same())
+    return mpi().File_seek_shared(handle.file, offset, whence);  // an error, which it names
+  int64_t position = 0;
+  Status status;
+  finish_ordered(handle);
+  const int64_t current = handle.shared.position->load(std::memory_order_acquire);
+  bool reached = false;
+  {
+    const HandleLock lock(handle);
+    reached = target_position(handle, offset, whence, current, position, status);
+  }
+  // Every rank has read the old pointer before it changes, and none goes on before it has.
+  const bool failed = any_rank(handle.own.comm, !reached);
+  if (!failed && handle.rank == 0)
+    handle.shared.position->store(position, std::memory_order_release);
+  mpi().Barrier(handle.own.comm);
+  if (!failed) return MPI_SUCCESS;
+  if (!status.ok()) return raise(handle, status, "asking for the size of");
+  return mpi().File_seek_shared(handle.file, -1, known(whence) ? MPI_SEEK_SET : whence);
+}
+
+int get_position_shared(Handle& handle, MPI_Offset* offset) {
+  if (offset == nullptr || handle.shared.position == nullptr)
+    return mpi().File_get_position_shared(handle.file, offset);
+  finish_ordered(handle);
+  *offset = handle.shared.position->load(std::memory_order_acquire) / handle.view.etype_bytes();
+  return MPI_SUCCESS;
+}
+
+int64_t advance_shared(Handle& handle, int64_t bytes) {
+  if (handle.ordered.open) finish_ordered(handle);
+  return handle.shared.position->fetch_add(bytes, std::memory_order_acq_rel);
+}
+
+void begin_ordered(Handle& handle, int64_t bytes) {
+  OrderedTurn& turn = handle.ordered;
+  turn.bytes = bytes;
+  mpi().Iallgather(&turn.bytes, 1, mpi().int64, turn.all_bytes.data(), 1, mpi().int64,
+                   handle.own.comm, &turn.request);
+  turn.open = true;
+}
+
+bool ordered_is_known(Handle& handle) {
+  if (!handle.ordered.open) return true;
+  int done = 0;
+  mpi().Test(&handle.ordered.request, &done, MPI_STATUS_IGNORE);
+  if (done) place_ordered(handle);
+  return done != 0;
+}
+
+int64_t finish_ordered(Handle& handle) {
+  if (handle.ordered.open) {
+    mpi().Wait(&handle.ordered.request, MPI_STATUS_IGNORE);
+    place_ordered(handle);
+  }
+  return handle.ordered.position;
+}
+
+}  // namespace forebay::mpiio

@@ -1,0 +1,86 @@
+#include "mpiio/file/sizes.h"
+
+#include "mpiio/file/commit_together.h"
+#include "mpiio/file/errors.h"
+#include "mpiio/library/agreement.h"
+
+namespace forebay::mpiio {
+namespace {
+
+Status flush_storage(Handle& handle) {
+  const HandleLock lock(handle);
+  return handle.cached->flush_storage();
+}
+
+void forget_beyond(Handle& handle, MPI_Offset bytes) {
+  const HandleLock lock(handle);
+  handle.cached->truncate_cache(bytes);
+}
+
+}  // namespace
+
+int get_size(Handle& handle, MPI_Offset* bytes) {
+  if (bytes == nullptr) return mpi().File_get_size(handle.file, bytes);
+  int64_t found = 0;
+  Status status;
+  {
+    const HandleLock lock(handle);
+    status = handle.cached->size(&found);
+  }
+  *bytes = found;
+  return raise(handle, status, "asking for the size of");
+}
+
+int set_size(Handle& handle, MPI_Offset bytes) {
+  if (!same_on_all_ranks(handle.own.comm, bytes) || bytes < 0 || !handle.writable)
+    return mpi().File_set_size(handle.file, bytes);  // an error, which the library names
+  // All earlier writes of the handle's ranks are in the cache now (the agreement above waited for
+  // them). What lies beyond the new end must be forgotten before storage shrinks, else a later
+  // commit would bring it back, and again afterwards, for read-ahead may have fetched it while
+  // storage still had it.
+  const bool shared = handle.all_ranks_share_arena();  // then what one rank forgets all have
+  forget_beyond(handle, bytes);
+  if (!shared) mpi().Barrier(handle.own.comm);
+  const int code = mpi().File_set_size(handle.file, bytes);
+  handle.cached->note_own_change();
+  // In every library rank 0 waits until storage has its new size; others may not.
+  if (shared && handle.rank == 0) forget_beyond(handle, bytes);
+  mpi().Barrier(handle.own.comm);
+  if (!shared) {
+    forget_beyond(handle, bytes);
+    mpi().Barrier(handle.own.comm);
+  }
+  return code;
+}
+
+int preallocate(Handle& handle, MPI_Offset bytes) {
+  if (!same_on_all_ranks(handle.own.comm, bytes) || bytes < 0 || !handle.writable)
+    return mpi().File_preallocate(handle.file, bytes);
+  // The library may do it by reading and rewriting what the file holds: nothing may be missing.
+  const Status status = agree_status(handle.own.comm, commit(handle));
+  if (!status.ok()) return raise(handle, status, "committing");
+  const int code = mpi().File_preallocate(handle.file, bytes);
+  handle.cached->note_own_change();
+  mpi().Barrier(handle.own.comm);  // some library's rank 0 alone does the work
+  return code;
+}
+
+int sync(Handle& handle) {
+  Status status;
+  if (handle.writable) {
+    status = commit_together(handle);
+    if (status.ok()) status = agree_status(handle.own.comm, flush_storage(handle));
+  }
+  // Whether a file that is only read can be synchronised is the library's to say.
+  const bool ask_library = !handle.writable || handle.pass_through != cached_mode;
+  const int code = ask_library ? mpi().File_sync(handle.file) : MPI_SUCCESS;
+  if (!(handle.amode & MPI_MODE_UNIQUE_OPEN) || !handle.all_ranks_share_arena()) {
+    // Others may have written to the file without us (of a file opened by nobody else, the other
+    // ranks of the handle), and this is where their bytes must be seen.
+    const HandleLock lock(handle);
+    handle.cached->drop_clean();
+  }
+  return status.ok() ? code : raise(handle, status, "syncing");
+}
+
+}  // namespace forebay::mpiio

@@ -1,0 +1,37 @@
+#include "mpiio/file/visibility.h"
+
+#include <array>
+#include <atomic>
+
+#include "mpiio/library/agreement.h"
+
+namespace forebay::mpiio {
+namespace {
+
+constexpr const char* key = "romio_visibility_immediate";
+
+std::atomic<bool> caches_apart{false};
+
+bool has_key(MPI_Info info) {
+  std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+  int found = 0;
+  return mpi().Info_get(info, key, MPI_MAX_INFO_VAL, value.data(), &found) == MPI_SUCCESS && found;
+}
+
+}  // namespace
+
+void tell_visibility(const Handle& handle, MPI_Info info) {
+  if (handle.pass_through != cached_mode) return;  // the library's accesses, the library's answer
+  if (handle.all_ranks_share_arena())
+    mpi().Info_set(info, key, "true");
+  else if (has_key(info))
+    mpi().Info_delete(info, key);
+}
+
+void note_visibility(const Handle& handle) {
+  if (handle.ranks > 1 && !handle.all_ranks_share_arena()) caches_apart.store(true);
+}
+
+bool any_caches_apart() { return any_rank(mpi().comm_world, caches_apart.load()); }
+
+}  // namespace forebay::mpiio

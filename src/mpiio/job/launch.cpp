@@ -1,0 +1,72 @@
+#include "mpiio/job/launch.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "runtime/process.h"
+
+namespace forebay::mpiio {
+namespace {
+
+// By which launchers tell a rank who it is. Shells and wrappers around it inherit them, daemons
+// that start several ranks have none, or others.
+constexpr const char* rank_variables[] = {
+    "PMI_RANK",     "PMI_FD",        "PMIX_RANK",    "PMIX_NAMESPACE", "OMPI_COMM_WORLD_RANK",
+    "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID",
+};
+
+// "NAME=VALUE" of those that this process has. Slurm sets some of its own in batch scripts, too.
+std::vector<std::string> own_marks() {
+  std::vector<std::string> marks;
+  bool is_rank = false;
+  for (const std::string_view name : rank_variables) {
+    const char* const value = std::getenv(name.data());
+    if (value == nullptr) continue;
+    marks.push_back(std::string(name) + "=" + value);
+    is_rank = is_rank || name == "SLURM_STEP_ID" || !name.starts_with("SLURM_");
+  }
+  if (!is_rank) marks.clear();
+  return marks;
+}
+
+// The environment that a process was started with, a '\0' behind each variable; "" if it is not
+// ours to read.
+std::string environment_of(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/environ";
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return "";
+  std::string text;
+  std::array<char, 4096> part;
+  for (ssize_t got = 0; (got = read(file, part.data(), part.size())) > 0;)
+    text.append(part.data(), static_cast<std::size_t>(got));
+  close(file);
+  return text;
+}
+
+bool belongs_to_rank(pid_t pid, const std::vector<std::string>& marks) {
+  const std::string environment = '\0' + environment_of(pid);
+  return std::all_of(marks.begin(), marks.end(), [&](const std::string& mark) {
+    return environment.find('\0' + mark + '\0') != std::string::npos;
+  });
+}
+
+}  // namespace
+
+std::string launch_name() {
+  const std::vector<std::string> marks = own_marks();
+  if (marks.empty()) return "";
+  pid_t ancestor = getppid();
+  while (ancestor > 1 && belongs_to_rank(ancestor, marks)) ancestor = runtime::parent_of(ancestor);
+  // Whose parent has ended is a child of process 1, like those of other launches.
+  if (ancestor <= 1 && environment_of(ancestor).empty()) return "";
+  const runtime::ProcessId launcher = runtime::process_numbered(ancestor);
+  return "launch-" + std::to_string(launcher.pid) + "-" + std::to_string(launcher.started);
+}
+
+}  // namespace forebay::mpiio

@@ -1,0 +1,64 @@
+// Values that all ranks of a communicator agree on. Which MPI collective a rank enters depends only
+// on such values; every decision of one rank alone goes through here first.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "extent/status.h"
+#include "mpiio/library/mpi_library.h"
+
+namespace forebay::mpiio {
+
+// An int64_t, or a structure of nothing else.
+template <typename Values>
+concept Agreeable = std::is_trivially_copyable_v<Values> &&
+                    std::has_unique_object_representations_v<Values> &&
+                    alignof(Values) == alignof(int64_t);
+
+// The smallest, or largest, of all ranks' values, member by member. Waits for all ranks.
+template <Agreeable Values>
+Values agree_by(MPI_Op op, MPI_Comm comm, const Values& mine) {
+  Values agreed = mine;
+  constexpr int count = sizeof(Values) / sizeof(int64_t);
+  mpi().Allreduce(&mine, &agreed, count, mpi().int64, op, comm);
+  return agreed;
+}
+template <Agreeable Values>
+Values agree_min(MPI_Comm comm, const Values& mine) {
+  return agree_by(mpi().min, comm, mine);
+}
+template <Agreeable Values>
+Values agree_max(MPI_Comm comm, const Values& mine) {
+  return agree_by(mpi().max, comm, mine);
+}
+
+// A member for agree_max that tells whether all ranks have the same value.
+struct Compared {
+  int64_t value = INT64_MIN;  // that of a rank which has none: only the others' are compared
+  int64_t inverse = INT64_MIN;
+
+  Compared() = default;
+  explicit Compared(int64_t mine) : value(mine), inverse(~mine) {}
+  bool same() const { return value == ~inverse; }
+};
+
+inline bool same_on_all_ranks(MPI_Comm comm, int64_t mine) {
+  return agree_max(comm, Compared(mine)).same();
+}
+
+// Before a collective call commits: what all ranks wrote before it is then in the cache, and leaves
+// merged. Calls that agree on something first wait there.
+inline void wait_for_all(MPI_Comm comm) { mpi().Barrier(comm); }
+
+// True on all ranks if it is on any.
+inline bool any_rank(MPI_Comm comm, bool mine) { return agree_max(comm, int64_t{mine}) != 0; }
+
+// This rank's failure, or else that of another rank, or else success: the ranks agree on whether
+// there was one.
+inline Status agree_status(MPI_Comm comm, const Status& mine) {
+  const int64_t worst = agree_max(comm, static_cast<int64_t>(mine.code));
+  return mine.ok() ? Status{static_cast<Code>(worst), 0, -1} : mine;
+}
+
+}  // namespace forebay::mpiio

@@ -1,0 +1,177 @@
+#include "mpiio/library/mpi_storage.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <memory>
+#include <mutex>
+
+#include "mpiio/library/runs_type.h"
+
+namespace forebay::mpiio {
+namespace {
+
+// ROMIO's file systems take lists of requests as they are. Open MPI 5 sieves them: it reads what
+// lies between and writes it back, over what other processes write there.
+#if defined(FOREBAY_ABI_OPENMPI)
+constexpr bool writes_lists = false;
+#else
+constexpr bool writes_lists = true;
+#endif
+
+Status status_of(int code, int64_t offset) {
+  if (code == MPI_SUCCESS) return {};
+  int error_class = MPI_ERR_OTHER;
+  mpi().Error_class(code, &error_class);
+  switch (error_class) {
+    case MPI_ERR_NO_SPACE:
+      return {Code::no_space, 0, offset};
+    case MPI_ERR_QUOTA:
+      return {Code::quota, 0, offset};
+    case MPI_ERR_ACCESS:
+    case MPI_ERR_READ_ONLY:
+      return {Code::access, 0, offset};
+    case MPI_ERR_NO_SUCH_FILE:
+      return {Code::no_such_file, 0, offset};
+    case MPI_ERR_NO_MEM:
+      return {Code::no_memory, 0, offset};
+    default:
+      return {Code::io, 0, offset};
+  }
+}
+
+void add_segments(RunsType& memory, const Request& request) {
+  for (const Segment& segment : request.segments) {
+    memory.add(reinterpret_cast<MPI_Aint>(segment.memory), segment.length);
+  }
+}
+
+class MpiStorage final : public Storage {
+ public:
+  explicit MpiStorage(MPI_File file) : file_(file) {}
+  ~MpiStorage() override { mpi().File_close(&file_); }
+
+  Status write(std::span<const Request> requests, StorageCounters& counters) override {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (writes_lists && requests.size() > 1) return write_list(requests, counters);
+    Status result = status_of(view_bytes(), -1);
+    if (!result.ok()) return result;
+    for (const Request& request : requests) {
+      RunsType memory_runs;
+      add_segments(memory_runs, request);
+      const int code = mpi().File_write_at(file_, request.offset, MPI_BOTTOM, 1, memory_runs.make(),
+                                           MPI_STATUS_IGNORE);
+      ++counters.requests;
+      ++counters.syscalls;  // calls of the library: what it makes of them is its own affair
+      if (result.ok()) result = status_of(code, request.offset);
+    }
+    return result;
+  }
+
+  // One request at a time: what each transferred tells where the file ends.
+  Status read(std::span<const Request> requests, std::span<int64_t> transferred,
+              StorageCounters& counters) override {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    Status result = status_of(view_bytes(), -1);
+    for (std::size_t r = 0; r < requests.size(); ++r) {
+      transferred[r] = 0;
+      if (!result.ok()) continue;
+      RunsType memory_runs;
+      add_segments(memory_runs, requests[r]);
+      MPI_Datatype memory = memory_runs.make();
+      MPI_Status status;
+      const int code =
+          mpi().File_read_at(file_, requests[r].offset, MPI_BOTTOM, 1, memory, &status);
+      ++counters.requests;
+      ++counters.syscalls;
+      result = status_of(code, requests[r].offset);
+      MPI_Count bytes = 0;
+      if (result.ok() && mpi().Get_elements_x(&status, mpi().byte, &bytes) == MPI_SUCCESS) {
+        // Some libraries count what was asked for beyond the end of the file, too.
+        MPI_Offset end = 0;
+        mpi().File_get_size(file_, &end);
+        transferred[r] = std::clamp<int64_t>(end - requests[r].offset, 0, bytes);
+      }
+    }
+    return result;
+  }
+
+  Status size(int64_t* bytes) override {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    MPI_Offset found = 0;
+    const int code = mpi().File_get_size(file_, &found);
+    *bytes = static_cast<int64_t>(found);
+    return status_of(code, -1);
+  }
+
+  // A failed sync may have lost bytes that a repeated one would not miss: it fails for good.
+  Status flush() override {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (flushed_.ok()) flushed_ = status_of(mpi().File_sync(file_), -1);
+    return flushed_;
+  }
+
+ private:
+  // All requests in one call, by a view that they fill.
+  Status write_list(std::span<const Request> requests, StorageCounters& counters) {
+    RunsType file_runs, memory_runs;
+    for (const Request& request : requests) {
+      int64_t length = 0;
+      for (const Segment& segment : request.segments) length += segment.length;
+      file_runs.add(static_cast<MPI_Aint>(request.offset), length);
+      add_segments(memory_runs, request);
+    }
+    bytes_viewed_ = false;
+    int code =
+        mpi().File_set_view(file_, 0, mpi().byte, file_runs.make(), "native", mpi().info_null);
+    if (code == MPI_SUCCESS) {
+      code = mpi().File_write_at(file_, 0, MPI_BOTTOM, 1, memory_runs.make(), MPI_STATUS_IGNORE);
+    }
+    counters.requests += static_cast<int64_t>(requests.size());
+    ++counters.syscalls;
+    return status_of(code, requests.front().offset);
+  }
+
+  int view_bytes() {
+    if (bytes_viewed_) return MPI_SUCCESS;
+    const int code =
+        mpi().File_set_view(file_, 0, mpi().byte, mpi().byte, "native", mpi().info_null);
+    bytes_viewed_ = code == MPI_SUCCESS;
+    return code;
+  }
+
+  MPI_File file_;
+  bool bytes_viewed_ = true;  // the view a file has when it is opened
+  Status flushed_;
+  std::mutex mutex_;
+};
+
+// The user's hints, but never data sieving: a commit reads nothing in order to write, and takes no
+// lock.
+MPI_Info without_sieving(MPI_Info users) {
+  MPI_Info info = mpi().info_null;
+  if (users == mpi().info_null) {
+    mpi().Info_create(&info);
+  } else {
+    mpi().Info_dup(users, &info);
+  }
+  mpi().Info_set(info, "romio_ds_write", "disable");
+  return info;
+}
+
+}  // namespace
+
+OpenedStorage open_mpi_storage(const std::string& name, bool readable, bool writable,
+                               MPI_Info users) {
+  MPI_Info info = without_sieving(users);
+  int amode = MPI_MODE_RDONLY;
+  if (writable) amode = readable ? MPI_MODE_RDWR : MPI_MODE_WRONLY;
+  MPI_File file = mpi().file_null;
+  const int code = mpi().File_open(mpi().comm_self, name.c_str(), amode, info, &file);
+  mpi().Info_free(&info);
+  if (code != MPI_SUCCESS) return {nullptr, status_of(code, -1)};
+  mpi().File_set_errhandler(file, mpi().errors_return);
+  return {std::make_unique<MpiStorage>(file), {}};
+}
+
+}  // namespace forebay::mpiio

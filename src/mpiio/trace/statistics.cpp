@@ -1,0 +1,226 @@
+#include "mpiio/trace/statistics.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <sstream>
+
+#include "mpiio/file/visibility.h"
+#include "mpiio/job/job.h"
+#include "mpiio/job/run_folder.h"
+#include "mpiio/library/agreement.h"
+#include "mpiio/library/gather.h"
+#include "mpiio/trace/statistics_table.h"
+
+namespace forebay::mpiio {
+namespace {
+
+// Every counter once: its name in the JSON file and its member.
+struct Counter {
+  const char* name;
+  int64_t Statistics::*value;
+};
+constexpr Counter counters[] = {
+    {"write_calls", &Statistics::write_calls},
+    {"read_calls", &Statistics::read_calls},
+    {"write_bytes", &Statistics::write_bytes},
+    {"read_bytes", &Statistics::read_bytes},
+    {"hits", &Statistics::hits},
+    {"misses", &Statistics::misses},
+    {"evictions", &Statistics::evictions},
+    {"write_requests", &Statistics::write_requests},
+    {"read_requests", &Statistics::read_requests},
+    {"write_syscalls", &Statistics::write_syscalls},
+    {"read_syscalls", &Statistics::read_syscalls},
+    {"committed_bytes", &Statistics::committed_bytes},
+    {"fetched_bytes", &Statistics::fetched_bytes},
+    {"bypass_calls", &Statistics::bypass_calls},
+    {"bypass_bytes", &Statistics::bypass_bytes},
+    {"bypass_written_bytes", &Statistics::bypass_written_bytes},
+    {"aside_calls", &Statistics::aside_calls},
+    {"local_calls", &Statistics::local_calls},
+    {"no_page_calls", &Statistics::no_page_calls},
+    {"commit_ns", &Statistics::commit_ns},
+    {"io_ns", &Statistics::io_ns},
+};
+
+// A rank's part of the report, in text: its node and the memory of the caches there, then a file a
+// line, its counters before its name.
+std::string serialised(const std::vector<FileStatistics>& files) {
+  std::ostringstream lines;
+  lines << node_identity() << ' ' << runtime::highest_memory(Scope::node) << ' '
+        << runtime::highest_memory(Scope::process) << ' ' << files.size() << '\n';
+  for (const FileStatistics& file : files) {
+    for (const Counter& counter : counters) lines << file.cached.*counter.value << ' ';
+    lines << file.opens << ' ' << file.cached_opens << ' ';
+    for (const int64_t opens : file.uncached_opens) lines << opens << ' ';
+    for (const int64_t calls : file.uncached_calls) lines << calls << ' ';
+    std::string flat = file.name;
+    std::replace(flat.begin(), flat.end(), '\n', ' ');
+    lines << flat << '\n';
+  }
+  return lines.str();
+}
+
+FileStatistics parsed_file(const std::string& line) {
+  std::istringstream fields(line);
+  FileStatistics file;
+  for (const Counter& counter : counters) fields >> file.cached.*counter.value;
+  fields >> file.opens >> file.cached_opens;
+  for (int64_t& opens : file.uncached_opens) fields >> opens;
+  for (int64_t& calls : file.uncached_calls) fields >> calls;
+  fields.get();
+  std::getline(fields, file.name);
+  return file;
+}
+
+struct NodeMemory {
+  int64_t shared = 0;  // of the cache that the node's processes share: each tells of the same
+  int64_t own = 0;     // of those that processes have for themselves
+};
+
+JobStatistics parsed(const std::string& text, int ranks) {
+  JobStatistics job;
+  job.ranks = ranks;
+  std::map<int64_t, NodeMemory> nodes;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream head(line);
+    int64_t node = 0, shared = 0, own = 0;
+    std::size_t files = 0;
+    head >> node >> shared >> own >> files;
+    NodeMemory& memory = nodes[node];
+    memory.shared = std::max(memory.shared, shared);
+    memory.own += own;
+    for (std::size_t f = 0; f < files && std::getline(lines, line); ++f) {
+      const FileStatistics file = parsed_file(line);
+      entry_of(job.files, file.name).add(file);
+    }
+  }
+  job.nodes = static_cast<int>(nodes.size());
+  for (const auto& [node, memory] : nodes)
+    job.memory_bytes = std::max(job.memory_bytes, memory.shared + memory.own);
+  return job;
+}
+
+std::string json_text(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", c);
+      quoted += escaped;
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+std::string json_uncached(const FileStatistics& file) {
+  std::ostringstream text;
+  const char* separator = "";
+  text << '{';
+  for (std::size_t r = 0; r < uncached_count; ++r) {
+    if (file.uncached_opens[r] == 0 && file.uncached_calls[r] == 0) continue;
+    text << separator << '"' << reason_of(static_cast<Uncached>(r)).name
+         << "\": {\"opens\": " << file.uncached_opens[r]
+         << ", \"calls\": " << file.uncached_calls[r] << '}';
+    separator = ", ";
+  }
+  text << '}';
+  return text.str();
+}
+
+std::string json_object(const FileStatistics& file) {
+  std::ostringstream text;
+  text << "{\"cached\": " << (file.cached_opens > 0 ? "true" : "false")
+       << ", \"opens\": " << file.opens << ", \"cached_opens\": " << file.cached_opens
+       << ", \"passed_through\": " << json_uncached(file);
+  for (const Counter& counter : counters)
+    text << ", \"" << counter.name << "\": " << file.cached.*counter.value;
+  text << '}';
+  return text.str();
+}
+
+void write_json(const std::string& path, const JobStatistics& job) {
+  std::FILE* out = std::fopen(path.c_str(), "w");
+  if (out == nullptr) {
+    std::fprintf(stderr, "forebay: cannot write the statistics to %s: %s\n", path.c_str(),
+                 std::strerror(errno));
+    return;
+  }
+  std::fprintf(out,
+               "{\"ranks\": %d, \"nodes\": %d, \"mpi\": \"%s\", \"memory_bytes\": %lld, "
+               "\"memory_limit\": %lld, \"total\": %s,\n \"files\": {",
+               job.ranks, job.nodes, abi_name(), static_cast<long long>(job.memory_bytes),
+               static_cast<long long>(job.memory_limit_bytes), json_object(job.total()).c_str());
+  const char* separator = "\n";
+  for (const FileStatistics& file : job.files) {
+    std::fprintf(out, "%s  %s: %s", separator, json_text(file.name).c_str(),
+                 json_object(file).c_str());
+    separator = ",\n";
+  }
+  std::fprintf(out, "\n }}\n");
+  std::fclose(out);
+}
+
+// Rank 0 speaks for the job: what it opened the others mostly opened with it.
+void tell_if_nothing_was_cached() {
+  int rank = 0;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  if (rank != 0 || run_is_watched()) return;
+  FileStatistics total;
+  const std::vector<FileStatistics> files = statistics_by_file();
+  for (const FileStatistics& file : files) total.add(file);
+  if (total.cached_opens > 0) return;
+  for (const FileStatistics& file : files) {
+    for (std::size_t r = 0; r < uncached_count; ++r) {
+      const UncachedReason& reason = reason_of(static_cast<Uncached>(r));
+      if (file.uncached_opens[r] == 0 || reason.known) continue;
+      std::fprintf(stderr, "forebay: no file of rank 0 was cached; %s: %s\n", file.name.c_str(),
+                   reason.sentence);
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+FileStatistics JobStatistics::total() const {
+  FileStatistics total;
+  for (const FileStatistics& file : files) total.add(file);
+  return total;
+}
+
+void report_statistics() {
+  const Options& options = process_options();
+  if (!options.stats && options.stats_json.empty()) {
+    tell_if_nothing_was_cached();
+    return;
+  }
+  const std::string all = gather(mpi().comm_world, serialised(statistics_by_file()));
+  const BoundedCache bound = agree_min(mpi().comm_world, bounded_cache());
+  const bool caches_apart = any_caches_apart();
+  int rank = 0;
+  int ranks = 0;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  mpi().Comm_size(mpi().comm_world, &ranks);
+  if (rank != 0) return;
+  JobStatistics job = parsed(all, ranks);
+  if (bound.bounded()) {
+    job.memory_limit_bytes = bound.limit_bytes;
+    job.bounded_cache_bytes = bound.cache_bytes;
+  }
+  job.caches_apart = caches_apart;
+  if (options.stats) {
+    const std::string table = statistics_table(job);
+    std::fwrite(table.data(), 1, table.size(), stderr);
+  }
+  if (!options.stats_json.empty()) write_json(options.stats_json, job);
+}
+
+}  // namespace forebay::mpiio

@@ -1,0 +1,137 @@
+// Processes that join a node's registry: more than it first has room for, all of them leaving
+// again, and one that died between making the registry and joining it.
+#include "runtime/node.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "runtime/cached_file.h"
+
+namespace forebay::runtime {
+namespace {
+
+class NodeTest : public testing::Test {
+ protected:
+  NodeTest() {
+    char folder[] = "/tmp/node-XXXXXX";
+    folder_ = mkdtemp(folder);
+  }
+  ~NodeTest() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<Node> join(bool* created) {
+    Status status;
+    std::unique_ptr<Node> node = Node::join(folder_, {"job", "job"}, true, created, &status);
+    EXPECT_TRUE(status.ok());
+    return node;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(NodeTest, MoreProcessesThanItHasRoomForAtFirst) {
+  std::vector<std::unique_ptr<Node>> nodes;
+  std::set<uint32_t> numbers;
+  for (uint32_t p = 0; p < 3 * first_processes; ++p) {
+    bool created = false;
+    nodes.push_back(join(&created));
+    ASSERT_NE(nodes.back(), nullptr);
+    EXPECT_EQ(created, p == 0);
+    numbers.insert(nodes.back()->process());
+  }
+  EXPECT_EQ(numbers.size(), nodes.size());
+  const uint32_t left = nodes.back()->process();
+  nodes.pop_back();
+  bool created = true;
+  nodes.push_back(join(&created));
+  EXPECT_FALSE(created);
+  EXPECT_EQ(nodes.back()->process(), left);
+  EXPECT_TRUE(nodes.front()->dead_processes().empty());
+  EXPECT_FALSE(std::filesystem::is_empty(folder_));
+  nodes.clear();
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+// The registry is empty: the next process joins it as though it had made it.
+TEST_F(NodeTest, WhoDiedBeforeItEnteredLeavesARegistryToOthers) {
+  const pid_t maker = fork();
+  if (maker == 0) {
+    bool created = false;
+    const std::unique_ptr<Node> node = join(&created);
+    node->registry().processes[node->process()] = {};
+    _exit(0);
+  }
+  int ended = 0;
+  ASSERT_EQ(waitpid(maker, &ended, 0), maker);
+  ASSERT_FALSE(std::filesystem::is_empty(folder_));
+  bool created = true;
+  EXPECT_EQ(join(&created)->process(), 0u);
+  EXPECT_FALSE(created);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+// The bytes that each file of an earlier job has got, or lacks for a reason.
+class Told final : public Notices {
+ public:
+  void saved(const std::string& path, int64_t bytes) override { all.push_back({path, bytes, ""}); }
+  void missing(const std::string& path, int64_t bytes, const std::string& problem,
+               const std::string& arena_dir) override {
+    all.push_back({path, bytes, problem + " in " + arena_dir});
+  }
+
+  std::vector<std::tuple<std::string, int64_t, std::string>> all;
+};
+
+// What the first process of another job is told.
+auto told_to(const std::string& job, Options options) {
+  options.job = job;
+  Told told;
+  Status status;
+  EXPECT_NE(node_of(Scope::node, options, &status, told), nullptr);
+  leave_node();
+  return told.all;
+}
+
+TEST_F(NodeTest, TheNextJobIsToldWhatBecameOfTheBytesOfOneThatWasKilled) {
+  const std::string committed = folder_ + "/committed", replaced = folder_ + "/replaced";
+  Options options;
+  options.arena_dir = folder_;
+  options.committer = false;
+  options.step_aside = StepAside::never;
+  for (const std::string& path : {committed, replaced}) std::ofstream{path};
+  const pid_t killed = fork();
+  if (killed == 0) {
+    options.job = "killed";
+    const std::byte bytes[5]{};
+    for (const std::string& path : {committed, replaced}) {
+      Status status;
+      auto file = CachedFile::open(path, OpenMode::read_write, options, &status);
+      if (file != nullptr) (void)file->write(0, bytes, sizeof bytes);
+      (void)file.release();
+    }
+    _exit(0);
+  }
+  int ended = 0;
+  ASSERT_EQ(waitpid(killed, &ended, 0), killed);
+  std::filesystem::rename(replaced, folder_ + "/moved");
+  std::ofstream{replaced};
+
+  const auto told = told_to("next", options);
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0], std::tuple(committed, 5, ""));
+  EXPECT_EQ(told[1], std::tuple(replaced, 5, "another file has its name in " + folder_));
+  EXPECT_EQ(std::filesystem::file_size(committed), 5u);
+  EXPECT_TRUE(told_to("later", options).empty());
+}
+
+}  // namespace
+}  // namespace forebay::runtime
