@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/access.h"
 #include "engine/cache.h"
 #include "engine/gain.h"
 #include "engine/local_bypass.h"
@@ -45,14 +46,15 @@ class CacheHandle {
   // Others hold from now on. Nothing of the handle's is under way.
   void change_rules(const HandleRules& rules);
 
-  // A call of the user's begins; its runs follow.
-  void begin_call(int64_t Statistics::*calls);
-  // Contiguous runs of the file, in order (later runs win where they overlap).
+  // Carries out an access. `memory`: where its bytes are, or come, in order. *moved: the bytes
+  // before the first failure, or before the end of file.
+  template <typename Memory>
+  Status access(const Access& access, Memory memory, int64_t* moved);
+  // The same for one contiguous run.
   template <typename Source>
   Status write(Extent extent, Source source);
-  // *got = bytes before the end of file.
   template <typename Target>
-  Status read(Extent extent, Target target, int64_t* got);
+  Status read(Extent extent, Target target, int64_t* moved);
 
   // The size a reader would see: storage's size and uncommitted bytes.
   Status size(int64_t* bytes);
@@ -66,11 +68,6 @@ class CacheHandle {
   Status begin_write_through();
   void end_write_through();
 
-  // In the background: what the handle asked its driver for.
-  Status commit_behind(OpenFile& background, uint32_t target) {
-    return cache_.commit_some(background, target);
-  }
-
  private:
   // Writes or reads: whether the cache is worth its while there.
   struct Direction {
@@ -80,6 +77,11 @@ class CacheHandle {
     uint32_t calls_until_sample = 0;
   };
 
+  void begin_call(int64_t Statistics::*calls);
+  template <typename Source>
+  Status write_run(Extent extent, Source source);
+  template <typename Target>
+  Status read_run(Extent extent, Target target, int64_t* got);
   FileState& shared() const { return file_.state(); }
   Statistics& statistics() const { return file_.statistics(); }
   void make_predictor();
@@ -183,6 +185,37 @@ inline void CacheHandle<Driver>::begin_call(int64_t Statistics::*calls) {
   bypass_counted_ = aside_counted_ = no_page_counted_ = false;
 }
 
+template <typename Driver>
+template <typename Memory>
+Status CacheHandle<Driver>::access(const Access& access, Memory memory, int64_t* moved) {
+  begin_call(access.writes ? &Statistics::write_calls : &Statistics::read_calls);
+  *moved = 0;
+  for (AccessRuns runs(access); !runs.done();) {
+    const Extent run = runs.next();
+    int64_t got = run.length;
+    const Status status =
+        access.writes ? write_run(run, memory + *moved) : read_run(run, memory + *moved, &got);
+    if (!status.ok()) return status;
+    *moved += got;
+    if (got < run.length) break;  // the end of file; later bytes of a view lie behind it
+  }
+  return {};
+}
+
+template <typename Driver>
+template <typename Source>
+inline Status CacheHandle<Driver>::write(Extent extent, Source source) {
+  begin_call(&Statistics::write_calls);
+  return write_run(extent, source);
+}
+
+template <typename Driver>
+template <typename Target>
+inline Status CacheHandle<Driver>::read(Extent extent, Target target, int64_t* moved) {
+  begin_call(&Statistics::read_calls);
+  return read_run(extent, target, moved);
+}
+
 // Counts the user's call, however many of its runs come here.
 template <typename Driver>
 void CacheHandle<Driver>::count_call(int64_t Statistics::*calls, bool& counted) {
@@ -229,7 +262,7 @@ inline bool CacheHandle<Driver>::write_translated(Extent part, Source source) {
 
 template <typename Driver>
 template <typename Source>
-inline Status CacheHandle<Driver>::write(Extent extent, Source source) {
+inline Status CacheHandle<Driver>::write_run(Extent extent, Source source) {
   statistics().write_bytes += extent.length;
   if (extent.empty()) return {};
   return within_memory([&] {
@@ -321,7 +354,7 @@ inline bool CacheHandle<Driver>::read_translated(Extent part, Target target) {
 
 template <typename Driver>
 template <typename Target>
-inline Status CacheHandle<Driver>::read(Extent extent, Target target, int64_t* got) {
+inline Status CacheHandle<Driver>::read_run(Extent extent, Target target, int64_t* got) {
   *got = 0;
   if (extent.empty()) return {};
   const Status status = within_memory([&] {

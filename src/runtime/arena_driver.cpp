@@ -35,10 +35,17 @@ void ArenaFile::truncate_ends(int64_t bytes) const {
   }
 }
 
-Status ArenaFile::write_past(Extent extent, const std::byte* memory, bool may_be_dirty,
-                             int64_t* storage_ns) const {
-  const Segment segment{const_cast<std::byte*>(memory), extent.length};
-  const Request request{extent.offset, {&segment, 1}};
+ArenaFile::Segments ArenaFile::segments_of(ScatteredMemory memory, int64_t length) {
+  std::vector<Segment> pieces;
+  memory.for_each_piece(length, [&](std::byte* piece, int64_t bytes) {
+    pieces.push_back({piece, bytes});
+  });
+  return Segments(std::move(pieces));
+}
+
+Status ArenaFile::write_request(const PastRequest& past, bool may_be_dirty,
+                                int64_t* storage_ns) const {
+  const Request request{past.offset, past.memory.all()};
   StorageCounters counters;
   const int64_t before = storage_ns == nullptr ? 0 : now_ns();
   std::optional<NotedWrite> noted;
@@ -52,10 +59,8 @@ Status ArenaFile::write_past(Extent extent, const std::byte* memory, bool may_be
   return status;
 }
 
-Status ArenaFile::read_past(Extent extent, std::byte* memory, int64_t* got,
-                            int64_t* storage_ns) const {
-  const Segment segment{memory, extent.length};
-  const Request request{extent.offset, {&segment, 1}};
+Status ArenaFile::read_request(const PastRequest& past, int64_t* got, int64_t* storage_ns) const {
+  const Request request{past.offset, past.memory.all()};
   StorageCounters counters;
   const int64_t before = storage_ns == nullptr ? 0 : now_ns();
   const Status status = parts_.storage->read({&request, 1}, {got, 1}, counters);

@@ -9,12 +9,15 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "engine/cache_arena.h"
 #include "engine/driver.h"
 #include "runtime/clock.h"
 #include "runtime/lock.h"
 #include "runtime/registry.h"
+#include "runtime/scattered_memory.h"
 #include "runtime/shared_segment.h"
 #include "storage/storage.h"
 
@@ -90,9 +93,15 @@ class ArenaFile {
 
   Status storage_size(int64_t* bytes) const { return parts_.storage->size(bytes); }
   // `may_be_dirty`: the cache may have bytes that storage lacks.
-  Status write_past(Extent extent, const std::byte* memory, bool may_be_dirty,
-                    int64_t* storage_ns) const;
-  Status read_past(Extent extent, std::byte* memory, int64_t* got, int64_t* storage_ns) const;
+  template <typename Source>
+  Status write_past(Extent extent, Source source, bool may_be_dirty, int64_t* storage_ns) const {
+    return write_request({extent.offset, segments_of(source, extent.length)}, may_be_dirty,
+                         storage_ns);
+  }
+  template <typename Target>
+  Status read_past(Extent extent, Target target, int64_t* got, int64_t* storage_ns) const {
+    return read_request({extent.offset, segments_of(target, extent.length)}, got, storage_ns);
+  }
 
   void commit_in_background(uint32_t target) const {
     parts_.services->commit_in_background(target);
@@ -104,6 +113,30 @@ class ArenaFile {
   void tell_of_memory() const { parts_.services->tell_of_memory(); }
 
  private:
+  // Memory as storage takes it; one piece takes nothing from the heap.
+  class Segments {
+   public:
+    explicit Segments(Segment one) : one_(one) {}
+    explicit Segments(std::vector<Segment> many) : many_(std::move(many)) {}
+    std::span<const Segment> all() const {
+      return many_.empty() ? std::span<const Segment>(&one_, 1) : many_;
+    }
+
+   private:
+    Segment one_{};
+    std::vector<Segment> many_;
+  };
+  static Segments segments_of(const std::byte* memory, int64_t length) {
+    return Segments(Segment{const_cast<std::byte*>(memory), length});
+  }
+  static Segments segments_of(ScatteredMemory memory, int64_t length);
+  struct PastRequest {
+    int64_t offset;
+    Segments memory;
+  };
+  Status write_request(const PastRequest& request, bool may_be_dirty, int64_t* storage_ns) const;
+  Status read_request(const PastRequest& request, int64_t* got, int64_t* storage_ns) const;
+
   Parts parts_;
 };
 
@@ -169,8 +202,25 @@ class ArenaDriver {
   static void copy_out(const std::byte* page, Extent region, std::byte* to) {
     std::memcpy(to, page + region.offset, static_cast<std::size_t>(region.length));
   }
+  static void copy_in(std::byte* page, Extent region, ScatteredMemory from) {
+    std::byte* at = page + region.offset;
+    from.for_each_piece(region.length, [&at](const std::byte* piece, int64_t length) {
+      std::memcpy(at, piece, static_cast<std::size_t>(length));
+      at += length;
+    });
+  }
+  static void copy_out(const std::byte* page, Extent region, ScatteredMemory to) {
+    const std::byte* at = page + region.offset;
+    to.for_each_piece(region.length, [&at](std::byte* piece, int64_t length) {
+      std::memcpy(piece, at, static_cast<std::size_t>(length));
+      at += length;
+    });
+  }
   static void zero(std::byte* memory, int64_t length) {
     std::memset(memory, 0, static_cast<std::size_t>(length));
+  }
+  static void zero(ScatteredMemory memory, int64_t length) {
+    memory.for_each_piece(length, [](std::byte* piece, int64_t bytes) { zero(piece, bytes); });
   }
   void copy_staged(const Staging& staging, uint32_t number, FrameIndex frame, Extent region) const {
     copy_in(page_bytes(frame), region, staging.page(number) + region.offset);

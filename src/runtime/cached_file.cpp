@@ -7,37 +7,21 @@
 
 namespace forebay::runtime {
 
-Status CachedFile::write(std::span<const Piece> pieces, bool continued) {
-  if (!continued) handle_->begin_call(&Statistics::write_calls);
-  for (const Piece& piece : pieces) {
-    const std::byte* const memory = piece.memory;
-    const Status status = handle_->write({piece.offset, piece.length}, memory);
-    if (!status.ok()) return status;
-  }
-  return {};
-}
-
 Status CachedFile::write(int64_t offset, const std::byte* memory, int64_t length) {
-  handle_->begin_call(&Statistics::write_calls);
   return handle_->write({offset, length}, memory);
 }
 
-Status CachedFile::read(std::span<const Piece> pieces, int64_t* transferred, bool continued) {
-  if (!continued) handle_->begin_call(&Statistics::read_calls);
-  *transferred = 0;
-  for (const Piece& piece : pieces) {
-    int64_t got;
-    const Status status = handle_->read({piece.offset, piece.length}, piece.memory, &got);
-    if (!status.ok()) return status;
-    *transferred += got;
-    if (got < piece.length) break;
-  }
-  return {};
+Status CachedFile::read(int64_t offset, std::byte* memory, int64_t length, int64_t* moved) {
+  return handle_->read({offset, length}, memory, moved);
 }
 
-Status CachedFile::read(int64_t offset, std::byte* memory, int64_t length, int64_t* transferred) {
-  handle_->begin_call(&Statistics::read_calls);
-  return handle_->read({offset, length}, memory, transferred);
+Status CachedFile::access(const Access& access, std::byte* memory, int64_t* moved) {
+  return handle_->access(access, memory, moved);
+}
+
+Status CachedFile::access(const Access& access, const Tiling& memory, int64_t* moved) {
+  ScatteredMemory::Walk walk(memory);
+  return handle_->access(access, ScatteredMemory(walk), moved);
 }
 
 Status CachedFile::size(int64_t* bytes) { return handle_->size(bytes); }

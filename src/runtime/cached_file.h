@@ -1,5 +1,5 @@
 // A file seen through the cache by one open handle of one process. MPI-free: src/mpiio turns MPI
-// calls into pieces and calls this; tests drive it from plain processes and threads.
+// calls into accesses and calls this; tests drive it from plain processes and threads.
 //
 // Thread rule: one CachedFile is used by one thread at a time (the caller holds its handle's lock);
 // different CachedFiles, in one process or several, may act on the same file at the same time.
@@ -34,13 +34,6 @@
 #include "storage/storage.h"
 
 namespace forebay::runtime {
-
-// A contiguous run of a file and the memory it is copied from or to.
-struct Piece {
-  int64_t offset;
-  std::byte* memory;
-  int64_t length;
-};
 
 class Node;  // this process's attachment to its node: registry, arenas, helper threads
 struct OpenStorage;
@@ -82,15 +75,13 @@ class CachedFile final : private HandleServices {
   // for (options() says how large it is); 0: it does not.
   int64_t bounding_limit() const { return bound_by_; }
 
-  // All pieces are written, in order (later pieces win where they overlap). `continued`: of the
-  // same call of the user's as the pieces before.
-  Status write(std::span<const Piece> pieces, bool continued = false);
+  // Carries out an access; its bytes are in order at `memory`, or at the data bytes of `memory`,
+  // whose offsets are addresses. *moved: the bytes before the end of file.
+  Status access(const Access& access, std::byte* memory, int64_t* moved);
+  Status access(const Access& access, const Tiling& memory, int64_t* moved);
+  // The same for contiguous bytes of the file.
   Status write(int64_t offset, const std::byte* memory, int64_t length);
-
-  // Reads until the end of file. *transferred = bytes read, in piece order, up to the first byte
-  // at or past the end of file.
-  Status read(std::span<const Piece> pieces, int64_t* transferred, bool continued = false);
-  Status read(int64_t offset, std::byte* memory, int64_t length, int64_t* transferred);
+  Status read(int64_t offset, std::byte* memory, int64_t length, int64_t* moved);
 
   // The size a reader would see: storage's size and uncommitted bytes.
   Status size(int64_t* bytes);

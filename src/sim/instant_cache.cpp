@@ -98,18 +98,10 @@ void InstantCache::close(HandleIndex handle, bool discard) {
   std::erase(file.opened, &leaving->file);
 }
 
-void InstantCache::write(HandleIndex handle, Extent extent) {
-  CacheHandle<InstantDriver>& accesses = parts_->handles[handle]->accesses;
-  accesses.begin_call(&Statistics::write_calls);
-  static_cast<void>(accesses.write(extent, NoBytes{}));
-}
-
-int64_t InstantCache::read(HandleIndex handle, Extent extent) {
-  CacheHandle<InstantDriver>& accesses = parts_->handles[handle]->accesses;
-  accesses.begin_call(&Statistics::read_calls);
-  int64_t got = 0;
-  static_cast<void>(accesses.read(extent, NoBytes{}, &got));
-  return got;
+int64_t InstantCache::access(HandleIndex handle, const Access& access) {
+  int64_t moved = 0;
+  static_cast<void>(parts_->handles[handle]->accesses.access(access, NoBytes{}, &moved));
+  return moved;
 }
 
 void InstantCache::commit(HandleIndex handle) {

@@ -34,9 +34,8 @@ class InstantCache {
   // as far as it is larger, with what the cache holds.
   HandleIndex open(uint64_t file, bool reads, int64_t bytes);
   void close(HandleIndex handle, bool discard);
-  void write(HandleIndex handle, Extent extent);
-  // Bytes before the end of the file.
-  int64_t read(HandleIndex handle, Extent extent);
+  // The bytes before the end of the file.
+  int64_t access(HandleIndex handle, const Access& access);
   void commit(HandleIndex handle);
   void drop_clean(HandleIndex handle);
   void truncate(HandleIndex handle, int64_t bytes);

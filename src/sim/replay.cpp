@@ -90,25 +90,15 @@ class Player {
 
  private:
   void access(InstantCache::HandleIndex handle, Step step, std::size_t row) {
-    int64_t bytes = table_.requested[row];
-    if (table_.offset[row] < 0 || bytes <= 0) return;
-    if (table_.contiguous[row] != 0) {
-      move(handle, step, {table_.offset[row], bytes});
-      return;
-    }
-    const Tiling& tiling = job_.views()[static_cast<std::size_t>(table_.view[row])].tiling;
-    for (Cursor cursor(tiling, table_.position[row]); bytes > 0;) {
-      const Extent run = cursor.next(bytes);
-      bytes -= run.length;
-      if (!move(handle, step, run)) return;
-    }
-  }
-
-  // False: that was the end of the file.
-  bool move(InstantCache::HandleIndex handle, Step step, Extent extent) {
-    if (step == Step::read) return cache_.read(handle, extent) == extent.length;
-    cache_.write(handle, extent);
-    return true;
+    const int64_t bytes = table_.requested[row];
+    if (table_.offset[row] < 0 || bytes < 0) return;
+    const bool contiguous = table_.contiguous[row] != 0;
+    Access access;
+    access.writes = step == Step::write;
+    access.position = contiguous ? table_.offset[row] : table_.position[row];
+    access.bytes = bytes;
+    if (!contiguous) access.view = &job_.views()[static_cast<std::size_t>(table_.view[row])].tiling;
+    cache_.access(handle, access);
   }
 
   const trace::Job& job_;

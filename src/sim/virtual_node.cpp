@@ -46,8 +46,8 @@ Status VirtualFile::storage_size(int64_t* bytes) const {
 Status VirtualFile::write_past(Extent extent, const std::byte* bytes, bool,
                                int64_t* storage_ns) const {
   const int64_t before = VirtualDriver::now_ns();
-  const Status status = node_->file().storage->write(
-      extent.offset, {bytes, static_cast<std::size_t>(extent.length)});
+  const Status status =
+      node_->file().storage->write(extent.offset, {bytes, static_cast<std::size_t>(extent.length)});
   if (storage_ns != nullptr) *storage_ns = VirtualDriver::now_ns() - before;
   ++statistics_->write_requests;
   return status;
@@ -148,8 +148,8 @@ Status VirtualDriver::write(Target storage, const IoPlan& plan, Statistics& stat
     int64_t offset = run.extent.offset;
     for (uint32_t i = 0; i < run.parts; ++i) {
       const IoPlan::Part& part = plan.parts()[run.first_part + i];
-      const Status status = storage->write(
-          offset, {memory_of(part, nullptr), static_cast<std::size_t>(part.length)});
+      const Status status =
+          storage->write(offset, {memory_of(part, nullptr), static_cast<std::size_t>(part.length)});
       if (!status.ok() && result.ok()) result = status;
       if (!status.ok()) break;
       offset += part.length;
@@ -194,8 +194,8 @@ VirtualNode::VirtualNode(Fibers& fibers, const CacheShape& shape, VirtualStorage
       cache_(arena_, driver_) {
   void* base = memory_.data();
   std::size_t room = memory_.size();
-  arena_.create(static_cast<std::byte*>(
-      std::align(alignof(Frame), arena_.layout().total, base, room)));
+  arena_.create(
+      static_cast<std::byte*>(std::align(alignof(Frame), arena_.layout().total, base, room)));
   file_.id = files_at_once;
   file_.storage = &storage;
 }

@@ -89,9 +89,7 @@ class VirtualFile {
   void fetch_in_background(std::span<const Extent> extents) const {
     if (helper_ != nullptr) helper_->fetch(extents);
   }
-  CommitCost commit_cost() const {
-    return {statistics_->commit_ns, statistics_->committed_bytes};
-  }
+  CommitCost commit_cost() const { return {statistics_->commit_ns, statistics_->committed_bytes}; }
   void tell_of_memory() const {}
 
  private:
@@ -111,8 +109,7 @@ class VirtualDriver {
   class Staging {
    public:
     Staging(const VirtualDriver& driver, uint32_t pages)
-        : page_size_(driver.page_size()),
-          bytes_(static_cast<std::size_t>(page_size_) * pages) {}
+        : page_size_(driver.page_size()), bytes_(static_cast<std::size_t>(page_size_) * pages) {}
     std::byte* page(uint32_t number) { return bytes_.data() + page_size_ * number; }
 
    private:

@@ -1,6 +1,6 @@
 // What a file's bytes may be. Every byte has one writer; its writes are numbered from 1 (0: as the
-// file began), and its value tells which of them it was. A read may bring any write between the last
-// that had ended when the read began and the last that had begun when the read ended.
+// file began), and its value tells which of them it was. A read may bring any write between the
+// last that had ended when the read began and the last that had begun when the read ended.
 #pragma once
 
 #include <cstddef>
@@ -40,9 +40,9 @@ class ByteModel {
 
  private:
   struct Byte {
-    uint8_t first = 0;      // its value as write 0
-    uint32_t begun = 0;     // the last write that has begun
-    uint32_t ended = 0;     // the last write that has ended
+    uint8_t first = 0;   // its value as write 0
+    uint32_t begun = 0;  // the last write that has begun
+    uint32_t ended = 0;  // the last write that has ended
     uint32_t in_storage = 0;
   };
   // The first of the writes [from, to] of the byte that had this value; none: UINT32_MAX.

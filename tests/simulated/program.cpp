@@ -30,9 +30,10 @@ Settings random_settings(SeededRandom& random) {
   s.handles.write_behind = !random.one_in(4);
   s.local = random.one_in(4);
   s.handles.local_bypass_bytes = random.below(s.cache.page_size);
-  s.handles.step_aside = s.local || random.one_in(3) ? SteppingAside::automatic
-                                                     : SteppingAside::never;
-  s.handles.predictor = &predictors()[static_cast<std::size_t>(random.below(std::ssize(predictors())))];
+  s.handles.step_aside =
+      s.local || random.one_in(3) ? SteppingAside::automatic : SteppingAside::never;
+  s.handles.predictor =
+      &predictors()[static_cast<std::size_t>(random.below(std::ssize(predictors())))];
   s.commit_size_bytes = 1 + random.below(16 << 10);
   s.file_bytes = 4000 + random.below(36000);
   s.first_bytes = random.one_in(3) ? 0 : random.below(s.file_bytes);
@@ -154,8 +155,8 @@ Program random_program(uint64_t seed, int operations) {
 }
 
 std::string describe(const Program& program) {
-  constexpr const char* kinds[] = {"write", "read", "commit", "drop clean", "write through",
-                                   "write back"};
+  constexpr const char* kinds[] = {"write",      "read",          "commit",
+                                   "drop clean", "write through", "write back"};
   const Settings& s = program.settings;
   std::ostringstream out;
   out << s.ranks << " ranks, " << s.cache.page_kind->name() << " pages of " << s.cache.page_size

@@ -16,9 +16,9 @@ struct Settings {
   int64_t commit_size_bytes = 0;
   uint32_t most_frames = 0;  // that get memory
   uint32_t ranks = 0;
-  int64_t file_bytes = 0;   // no access goes beyond
-  int64_t first_bytes = 0;  // that the file has to begin with
-  int64_t granule = 0;      // bytes in a row that one rank writes
+  int64_t file_bytes = 0;    // no access goes beyond
+  int64_t first_bytes = 0;   // that the file has to begin with
+  int64_t granule = 0;       // bytes in a row that one rank writes
   int64_t fails_one_in = 0;  // of storage's requests; 0: none fails
   int64_t steps_a_switch = 1;
   bool local = false;  // storage is believed to be of the node

@@ -21,8 +21,8 @@ constexpr uint64_t most_steps = 1'000'000;
 // Takes its time, in pieces, and fails now and then.
 class FaultyStorage final : public sim::VirtualStorage {
  public:
-  FaultyStorage(std::vector<std::byte> bytes, int64_t fails_one_in, uint64_t seed,
-                ByteModel& model, std::string& failure)
+  FaultyStorage(std::vector<std::byte> bytes, int64_t fails_one_in, uint64_t seed, ByteModel& model,
+                std::string& failure)
       : bytes_(std::move(bytes)),
         fails_one_in_(fails_one_in),
         random_(seed),
@@ -92,8 +92,7 @@ class FaultyStorage final : public sim::VirtualStorage {
 // One process's second fiber: commits and fetches in the background.
 class Helper final : public sim::VirtualHelper {
  public:
-  Helper(VirtualNode& node, const VirtualFile& file)
-      : node_(node), file_(file), counted_(file) {}
+  Helper(VirtualNode& node, const VirtualFile& file) : node_(node), file_(file), counted_(file) {}
   void commit(uint32_t target) override {
     commit_target_ = target;
     wants_commit_ = true;
@@ -221,7 +220,6 @@ class Run {
     ++outcome_.accesses;
     switch (op.kind) {
       case Kind::write:
-        handle.begin_call(&Statistics::write_calls);
         for (int i = 0; i < op.pieces && ok(); ++i) {
           const Extent extent{op.extent.offset + i * op.stride, op.extent.length};
           const std::vector<std::byte> bytes = model_.begin_write(extent);
@@ -230,7 +228,6 @@ class Run {
         }
         return;
       case Kind::read:
-        handle.begin_call(&Statistics::read_calls);
         for (int i = 0; i < op.pieces && ok(); ++i)
           read(handle, {op.extent.offset + i * op.stride, op.extent.length});
         return;

@@ -1,7 +1,6 @@
 #include "mpiio/access/access.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <memory>
 
@@ -16,9 +15,6 @@
 namespace forebay::mpiio {
 namespace {
 
-using runtime::CachedFile;
-using runtime::Piece;
-
 #if defined(FOREBAY_ABI_OPENMPI)
 // OMPIO moves the individual pointer by what was asked for, as the standard's formula says, and
 // accepts accesses that end within an etype.
@@ -31,84 +27,30 @@ constexpr bool short_read_moves_by_request = false;
 constexpr bool partial_etypes_accepted = false;
 #endif
 
-constexpr std::size_t batch_pieces = 256;
 constexpr int64_t most_staged_bytes = 4 << 20;  // of a device buffer, at a time
 
 const char* doing(Operation operation) {
   return operation == Operation::read ? "reading" : "writing";
 }
 
-// Pieces of one access, in order: the runs of the file cut at the runs of the memory.
-class PieceWalk {
- public:
-  PieceWalk(const View& view, int64_t position, const Buffer& buffer)
-      : file_(view.tiling(), position), memory_(buffer), left_(buffer.bytes) {}
-
-  // Fills `batch` with the next pieces; their number, 0 at the end.
-  std::size_t next(std::array<Piece, batch_pieces>& batch, int64_t& bytes) {
-    std::size_t count = 0;
-    bytes = 0;
-    while (count < batch.size() && left_ > 0) {
-      if (run_.length == 0) run_ = file_.next(left_);
-      const Extent memory = memory_.next(run_.length);
-      batch[count++] = {run_.offset, reinterpret_cast<std::byte*>(memory.offset), memory.length};
-      run_.offset += memory.length;
-      run_.length -= memory.length;
-      left_ -= memory.length;
-      bytes += memory.length;
-    }
-    return count;
-  }
-
- private:
-  Cursor file_;
-  BufferWalk memory_;
-  int64_t left_;
-  Extent run_;  // what is left of the file's current run
-};
-
-Status move_pieces(Handle& handle, Operation operation, int64_t position, const Buffer& buffer,
-                   int64_t& moved) {
-  PieceWalk walk(handle.view, position, buffer);
-  std::array<Piece, batch_pieces> batch;
-  int64_t wanted = 0;
-  bool continued = false;
-  while (const std::size_t count = walk.next(batch, wanted)) {
-    const std::span<const Piece> pieces(batch.data(), count);
-    int64_t done = wanted;
-    const Status status = operation == Operation::write
-                              ? handle.cached->write(pieces, continued)
-                              : handle.cached->read(pieces, &done, continued);
-    if (!status.ok()) return status;
-    continued = true;
-    moved += done;
-    if (done < wanted) break;  // the end of file; all later bytes of a view lie behind it
-  }
-  return Status::success();
-}
-
-// A call that moves nothing is a call, too.
-Status count_only(Handle& handle, Operation operation) {
-  int64_t moved = 0;
-  const std::span<const Piece> none;
-  return operation == Operation::write ? handle.cached->write(none)
-                                       : handle.cached->read(none, &moved);
-}
-
-Status move_host(Handle& handle, Operation operation, int64_t position, const Buffer& buffer,
+Status move_host(Handle& handle, const Call& call, int64_t position, const Buffer& buffer,
                  int64_t& moved) {
-  if (!handle.view.dense() || buffer.dense == nullptr)
-    return move_pieces(handle, operation, position, buffer, moved);
-  const int64_t offset = handle.view.origin() + position;
-  if (operation == Operation::read)
-    return handle.cached->read(offset, buffer.dense, buffer.bytes, &moved);
-  moved = buffer.bytes;
-  return handle.cached->write(offset, buffer.dense, buffer.bytes);
+  const bool writes = call.operation == Operation::write;
+  if (handle.view.dense() && buffer.dense != nullptr) {
+    const int64_t offset = handle.view.origin() + position;
+    if (!writes) return handle.cached->read(offset, buffer.dense, buffer.bytes, &moved);
+    moved = buffer.bytes;
+    return handle.cached->write(offset, buffer.dense, buffer.bytes);
+  }
+  const Access access{writes, call.collective, &handle.view.tiling(), position, buffer.bytes};
+  return buffer.dense != nullptr ? handle.cached->access(access, buffer.dense, &moved)
+                                 : handle.cached->access(access, buffer.tiling, &moved);
 }
 
 // A device buffer goes through host memory, so that it meets the same cache as any other.
-Status move_device(Handle& handle, Operation operation, int64_t position, const Buffer& buffer,
+Status move_device(Handle& handle, const Call& call, int64_t position, const Buffer& buffer,
                    int64_t& moved) {
+  const bool writes = call.operation == Operation::write;
   const int64_t most = std::min(buffer.bytes, most_staged_bytes);
   const auto host = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(most));
   DeviceCopy copy(handle, buffer);
@@ -118,10 +60,9 @@ Status move_device(Handle& handle, Operation operation, int64_t position, const 
     staged.dense = host.get();
     int64_t done = 0;
     Status status;
-    if (operation == Operation::write) status = copy.to_host(host.get(), staged.bytes);
-    if (status.ok()) status = move_host(handle, operation, position + moved, staged, done);
-    if (status.ok() && operation == Operation::read && done > 0)
-      status = copy.from_host(host.get(), done);
+    if (writes) status = copy.to_host(host.get(), staged.bytes);
+    if (status.ok()) status = move_host(handle, call, position + moved, staged, done);
+    if (status.ok() && !writes && done > 0) status = copy.from_host(host.get(), done);
     if (!status.ok()) return status;
     moved += done;
     if (done < staged.bytes) break;  // the end of file
@@ -130,16 +71,18 @@ Status move_device(Handle& handle, Operation operation, int64_t position, const 
 }
 
 // The access proper, on the cache.
-Status move(Handle& handle, Operation operation, int64_t position, const Buffer& buffer,
+Status move(Handle& handle, const Call& call, int64_t position, const Buffer& buffer,
             int64_t& moved) {
-  if (buffer.bytes == 0) return count_only(handle, operation);
+  if (buffer.bytes == 0)  // a call, too
+    return handle.cached->access({call.operation == Operation::write}, nullptr, &moved);
   if (handle.view.empty())
-    return operation == Operation::read ? Status::success() : Status{Code::bad_argument, 0, -1};
+    return call.operation == Operation::read ? Status::success()
+                                             : Status{Code::bad_argument, 0, -1};
   const AtomicAccess alone(handle);
   const runtime::Turn turn = handle.cached->turn(TracedCall::recording());
   TracedCall::numbered(turn.sequence());
-  if (!is_device_memory(buffer.first)) return move_host(handle, operation, position, buffer, moved);
-  return within_memory([&] { return move_device(handle, operation, position, buffer, moved); });
+  if (!is_device_memory(buffer.first)) return move_host(handle, call, position, buffer, moved);
+  return within_memory([&] { return move_device(handle, call, position, buffer, moved); });
 }
 
 // No byte of the access may lie beyond 64 bits.
@@ -165,7 +108,7 @@ struct Moved {
 
 Moved move_at(Handle& handle, const Call& call, const Buffer& buffer, int64_t position) {
   Moved moved;
-  moved.status = move(handle, call.operation, position, buffer, moved.bytes);
+  moved.status = move(handle, call, position, buffer, moved.bytes);
   TracedCall::moved(position, moved.status.ok() ? moved.bytes : 0);
   return moved;
 }

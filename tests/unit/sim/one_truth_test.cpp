@@ -113,16 +113,19 @@ class Twins {
     std::size_t disk = 0;
   };
 
+  static Access contiguous(Extent extent, bool writes) {
+    return {writes, false, nullptr, extent.offset, extent.length};
+  }
   void write(Handle& handle, Extent extent) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(extent.length));
     ASSERT_TRUE(handle.file->write(extent.offset, bytes.data(), extent.length).ok());
-    simulated_->write(handle.simulated, extent);
+    simulated_->access(handle.simulated, contiguous(extent, true));
   }
   void read(Handle& handle, Extent extent) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(extent.length));
     int64_t got = 0;
     ASSERT_TRUE(handle.file->read(extent.offset, bytes.data(), extent.length, &got).ok());
-    EXPECT_EQ(simulated_->read(handle.simulated, extent), got);
+    EXPECT_EQ(simulated_->access(handle.simulated, contiguous(extent, false)), got);
   }
   // A few variables of each record: a loop that the signature predictor recognises.
   void read_records(Handle& handle) {

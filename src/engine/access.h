@@ -1,0 +1,39 @@
+// An access as a value: one call's bytes of a file, whole, however its memory is cut. Extents are
+// walked when they are needed; there is never a list of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "extent/layout.h"
+
+namespace forebay {
+
+struct Access {
+  bool writes = false;
+  bool collective = false;
+  const Tiling* view = nullptr;  // null: all bytes of the file in order; outlives the access
+  int64_t position = 0;          // of the first byte, in data bytes of the view
+  int64_t bytes = 0;             // of data
+};
+
+// The contiguous runs of an access in the file, in order.
+class AccessRuns {
+ public:
+  explicit AccessRuns(const Access& access) : offset_(access.position), left_(access.bytes) {
+    if (access.view != nullptr) cursor_.emplace(*access.view, access.position);
+  }
+  bool done() const { return left_ == 0; }
+  Extent next() {
+    const Extent run = cursor_ ? cursor_->next(left_) : Extent{offset_, left_};
+    left_ -= run.length;
+    return run;
+  }
+
+ private:
+  std::optional<Cursor> cursor_;
+  int64_t offset_;
+  int64_t left_;
+};
+
+}  // namespace forebay
