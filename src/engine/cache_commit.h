@@ -106,7 +106,6 @@ Status Cache<Driver>::commit_frames(OpenFile& file, std::vector<FrameIndex> fram
   return result;
 }
 
-// Settlemyer 7.4.1: write more than the victim when that makes one large request.
 template <typename Driver>
 Status Cache<Driver>::commit_around(OpenFile& file, FrameIndex victim) {
   PageKey key;
@@ -117,15 +116,15 @@ Status Cache<Driver>::commit_around(OpenFile& file, FrameIndex victim) {
   if (key.file == 0) return {};
   std::vector<FrameIndex> frames{victim};
   const int64_t most = pages_around_victim(file.commit_size_bytes(), page_size());
-  for (const int64_t direction : {int64_t{1}, int64_t{-1}}) {
-    for (int64_t page = key.page + direction; std::ssize(frames) < most; page += direction) {
-      const PageKey neighbour{key.file, page};
-      Locked lock(*this, shard_number(neighbour));
-      const FrameIndex f = arena_.shard(shard_number(neighbour)).find(neighbour);
-      if (f == no_frame || frame(f).dirty_hint.load() == 0) break;
-      frames.insert(direction > 0 ? frames.end() : frames.begin(), f);
-    }
-  }
+  walk_neighbours(key.page, [&](int64_t page, int64_t direction) {
+    if (std::ssize(frames) >= most) return false;
+    const PageKey neighbour{key.file, page};
+    Locked lock(*this, shard_number(neighbour));
+    const FrameIndex f = arena_.shard(shard_number(neighbour)).find(neighbour);
+    if (f == no_frame || frame(f).dirty_hint.load() == 0) return false;
+    frames.insert(direction > 0 ? frames.end() : frames.begin(), f);
+    return true;
+  });
   return commit_frames(file, std::move(frames), key.file, false);
 }
 

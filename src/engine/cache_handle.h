@@ -46,10 +46,12 @@ class CacheHandle {
   // Others hold from now on. Nothing of the handle's is under way.
   void change_rules(const HandleRules& rules);
 
-  // Carries out an access. `memory`: where its bytes are, or come, in order. *moved: the bytes
-  // before the first failure, or before the end of file.
-  template <typename Memory>
-  Status access(const Access& access, Memory memory, int64_t* moved);
+  // Carry out an access that writes, or one that reads; its bytes are, or come, in order. *moved:
+  // the bytes before the first failure, or before the end of file.
+  template <typename Source>
+  Status write(const Access& access, Source source, int64_t* moved);
+  template <typename Target>
+  Status read(const Access& access, Target target, int64_t* moved);
   // The same for one contiguous run.
   template <typename Source>
   Status write(Extent extent, Source source);
@@ -96,11 +98,11 @@ class CacheHandle {
   template <typename Target>
   bool read_translated(Extent part, Target target);
   template <typename Source>
-  Status write_cached(Extent extent, Source source);
+  Status write_untranslated(Extent extent, Source source);
   template <typename Source>
   Status write_part(Extent part, Source source);
   template <typename Target>
-  Status read_cached(Extent extent, Target target, int64_t* got);
+  Status read_untranslated(Extent extent, Target target, int64_t* got);
   template <typename Target>
   Status read_pages(Extent extent, Target target, int64_t* got);
   Status write_behind();
@@ -186,15 +188,28 @@ inline void CacheHandle<Driver>::begin_call(int64_t Statistics::*calls) {
 }
 
 template <typename Driver>
-template <typename Memory>
-Status CacheHandle<Driver>::access(const Access& access, Memory memory, int64_t* moved) {
-  begin_call(access.writes ? &Statistics::write_calls : &Statistics::read_calls);
+template <typename Source>
+Status CacheHandle<Driver>::write(const Access& access, Source source, int64_t* moved) {
+  begin_call(&Statistics::write_calls);
   *moved = 0;
   for (AccessRuns runs(access); !runs.done();) {
     const Extent run = runs.next();
-    int64_t got = run.length;
-    const Status status =
-        access.writes ? write_run(run, memory + *moved) : read_run(run, memory + *moved, &got);
+    const Status status = write_run(run, source + *moved);
+    if (!status.ok()) return status;
+    *moved += run.length;
+  }
+  return {};
+}
+
+template <typename Driver>
+template <typename Target>
+Status CacheHandle<Driver>::read(const Access& access, Target target, int64_t* moved) {
+  begin_call(&Statistics::read_calls);
+  *moved = 0;
+  for (AccessRuns runs(access); !runs.done();) {
+    const Extent run = runs.next();
+    int64_t got = 0;
+    const Status status = read_run(run, target + *moved, &got);
     if (!status.ok()) return status;
     *moved += got;
     if (got < run.length) break;  // the end of file; later bytes of a view lie behind it
@@ -265,27 +280,27 @@ template <typename Source>
 inline Status CacheHandle<Driver>::write_run(Extent extent, Source source) {
   statistics().write_bytes += extent.length;
   if (extent.empty()) return {};
-  return within_memory([&] {
-    return writes_.calls_until_sample-- == 0 ? write_sampled(extent, source)
-                                             : write_cached(extent, source);
-  });
+  if (writes_.calls_until_sample-- == 0)
+    return within_memory([&] { return write_sampled(extent, source); });
+  if (write_translated(extent, source)) {
+    raise_end(extent.end());
+    return {};
+  }
+  return within_memory([&] { return write_untranslated(extent, source); });
 }
 
 template <typename Driver>
 template <typename Source>
-Status CacheHandle<Driver>::write_cached(Extent extent, Source source) {
-  if (!write_translated(extent, source)) {
-    if (bypasses(extent.length)) return write_past(extent, source);
-    if (stays_aside(writes_) || bypasses_locally(writes_, extent))
-      return write_past(extent, source);
-    const int64_t page_size = cache_.page_size();
-    for (Extent rest = extent; !rest.empty();) {
-      const int64_t page_end = (rest.offset / page_size + 1) * page_size;
-      const Extent part{rest.offset, std::min(rest.end(), page_end) - rest.offset};
-      const Status status = write_part(part, source + (part.offset - extent.offset));
-      if (!status.ok()) return status;
-      rest = {part.end(), rest.end() - part.end()};
-    }
+Status CacheHandle<Driver>::write_untranslated(Extent extent, Source source) {
+  if (bypasses(extent.length) || stays_aside(writes_) || bypasses_locally(writes_, extent))
+    return write_past(extent, source);
+  const int64_t page_size = cache_.page_size();
+  for (Extent rest = extent; !rest.empty();) {
+    const int64_t page_end = (rest.offset / page_size + 1) * page_size;
+    const Extent part{rest.offset, std::min(rest.end(), page_end) - rest.offset};
+    const Status status = write_part(part, source + (part.offset - extent.offset));
+    if (!status.ok()) return status;
+    rest = {part.end(), rest.end() - part.end()};
   }
   raise_end(extent.end());
   return {};
@@ -357,10 +372,14 @@ template <typename Target>
 inline Status CacheHandle<Driver>::read_run(Extent extent, Target target, int64_t* got) {
   *got = 0;
   if (extent.empty()) return {};
-  const Status status = within_memory([&] {
-    return reads_.calls_until_sample-- == 0 ? read_sampled(extent, target, got)
-                                            : read_cached(extent, target, got);
-  });
+  Status status;
+  if (reads_.calls_until_sample-- == 0) {
+    status = within_memory([&] { return read_sampled(extent, target, got); });
+  } else if (read_translated(extent, target)) {
+    *got = extent.length;
+  } else {
+    status = within_memory([&] { return read_untranslated(extent, target, got); });
+  }
   if (!status.ok()) *got = 0;
   // What goes past the cache would not find there what was fetched ahead.
   if (*got > 0 && !bypasses(extent.length) && !reads_.local.takes(extent.length)) {
@@ -374,9 +393,7 @@ inline Status CacheHandle<Driver>::read_run(Extent extent, Target target, int64_
 
 template <typename Driver>
 template <typename Target>
-Status CacheHandle<Driver>::read_cached(Extent extent, Target target, int64_t* got) {
-  *got = extent.length;
-  if (read_translated(extent, target)) return {};
+Status CacheHandle<Driver>::read_untranslated(Extent extent, Target target, int64_t* got) {
   if (bypasses(extent.length)) return read_past(extent, target, got);
   if ((stays_aside(reads_) && !cache_.any_held(file_, extent)) || bypasses_locally(reads_, extent))
     return read_past(extent, target, got);

@@ -35,8 +35,18 @@ inline Extent fetched_of(Extent page, Extent wanted, bool whole_pages) {
   return {page.offset + begin, end - begin};
 }
 
-// So many pages are committed with a victim, itself included, where they are dirty and adjacent
-// (Settlemyer 7.4.1: write more than the victim when that makes one large request).
+// A victim is committed with the dirty pages beside it (Settlemyer 7.4.1: write more than the
+// victim when that makes one large request). Asks `joins(neighbour, direction)` for the pages after
+// the victim's (direction 1), and then for those before it (-1), each side until the answer is no.
+template <typename Joins>
+void walk_neighbours(int64_t page, const Joins& joins) {
+  for (const int64_t direction : {int64_t{1}, int64_t{-1}}) {
+    int64_t neighbour = page + direction;
+    while (joins(neighbour, direction)) neighbour += direction;
+  }
+}
+
+// So many pages are committed together at most, the victim's included.
 inline int64_t pages_around_victim(int64_t commit_size_bytes, int64_t page_size) {
   return std::clamp<int64_t>(commit_size_bytes / page_size, 1, most_pages_a_plan);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "engine/rules.h"
+
 namespace forebay {
 
 namespace {
@@ -85,20 +87,23 @@ uint32_t BasicShard<Slot>::commit_cost(FrameIndex frame, const FrameStates& stat
   const PageKey key = frames_[frame].key;
   uint32_t pages = 1;
   uint32_t requests = own.requests;
-  for (const int direction : {1, -1}) {
-    CommitShape last = own;
-    for (int64_t page = key.page + direction; run_of(page) == run_of(key.page); page += direction) {
-      const FrameIndex neighbour = find({key.file, page});
-      if (neighbour == no_frame) break;
-      const CommitShape shape = states.commit_shape(neighbour);
-      if (shape.requests == 0) break;
-      const bool joined =
-          direction > 0 ? last.at_end && shape.at_start : shape.at_end && last.at_start;
-      requests += shape.requests - (joined ? 1 : 0);
-      ++pages;
-      last = shape;
-    }
-  }
+  CommitShape last = own;
+  int64_t side = 1;
+  walk_neighbours(key.page, [&](int64_t page, int64_t direction) {
+    if (side != direction) last = own;
+    side = direction;
+    if (run_of(page) != run_of(key.page)) return false;
+    const FrameIndex neighbour = find({key.file, page});
+    if (neighbour == no_frame) return false;
+    const CommitShape shape = states.commit_shape(neighbour);
+    if (shape.requests == 0) return false;
+    const bool joined =
+        direction > 0 ? last.at_end && shape.at_start : shape.at_end && last.at_start;
+    requests += shape.requests - (joined ? 1 : 0);
+    ++pages;
+    last = shape;
+    return true;
+  });
   return std::max(requests * Candidates::requests_unit / pages, 1u);
 }
 

@@ -77,7 +77,11 @@ template <typename Source>
 Status CacheHandle<Driver>::write_sampled(Extent extent, Source source) {
   return sample(
       writes_, extent, [&](int64_t* ns) { return write_past(extent, source, ns); },
-      [&] { return write_cached(extent, source); });
+      [&] {
+        if (!write_translated(extent, source)) return write_untranslated(extent, source);
+        raise_end(extent.end());
+        return Status::success();
+      });
 }
 
 template <typename Driver>
@@ -85,7 +89,11 @@ template <typename Target>
 Status CacheHandle<Driver>::read_sampled(Extent extent, Target target, int64_t* got) {
   return sample(
       reads_, extent, [&](int64_t* ns) { return read_past(extent, target, got, ns); },
-      [&] { return read_cached(extent, target, got); });
+      [&] {
+        if (!read_translated(extent, target)) return read_untranslated(extent, target, got);
+        *got = extent.length;
+        return Status::success();
+      });
 }
 
 template <typename Driver>

@@ -8,20 +8,24 @@
 namespace forebay::runtime {
 
 Status CachedFile::write(int64_t offset, const std::byte* memory, int64_t length) {
-  return handle_->write({offset, length}, memory);
+  return handle_->write(Extent{offset, length}, memory);
 }
 
 Status CachedFile::read(int64_t offset, std::byte* memory, int64_t length, int64_t* moved) {
-  return handle_->read({offset, length}, memory, moved);
+  return handle_->read(Extent{offset, length}, memory, moved);
 }
 
 Status CachedFile::access(const Access& access, std::byte* memory, int64_t* moved) {
-  return handle_->access(access, memory, moved);
+  const std::byte* const source = memory;
+  return access.writes ? handle_->write(access, source, moved)
+                       : handle_->read(access, memory, moved);
 }
 
-Status CachedFile::access(const Access& access, const Tiling& memory, int64_t* moved) {
-  ScatteredMemory::Walk walk(memory);
-  return handle_->access(access, ScatteredMemory(walk), moved);
+Status CachedFile::access(const Access& access, const Tiling& buffer, int64_t* moved) {
+  ScatteredMemory::Walk walk(buffer);
+  const ScatteredMemory memory(walk);
+  return access.writes ? handle_->write(access, memory, moved)
+                       : handle_->read(access, memory, moved);
 }
 
 Status CachedFile::size(int64_t* bytes) { return handle_->size(bytes); }

@@ -100,7 +100,9 @@ void InstantCache::close(HandleIndex handle, bool discard) {
 
 int64_t InstantCache::access(HandleIndex handle, const Access& access) {
   int64_t moved = 0;
-  static_cast<void>(parts_->handles[handle]->accesses.access(access, NoBytes{}, &moved));
+  CacheHandle<InstantDriver>& accesses = parts_->handles[handle]->accesses;
+  static_cast<void>(access.writes ? accesses.write(access, NoBytes{}, &moved)
+                                  : accesses.read(access, NoBytes{}, &moved));
   return moved;
 }
 

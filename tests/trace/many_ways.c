@@ -1,6 +1,6 @@
 // Ranks that write and read two files at the same time, in many randomly chosen ways: contiguous
-// and strided views, small and large accesses, independent, collective and nonblocking ones, syncs,
-// new sizes, a close and reopen.
+// and strided views, contiguous memory and every other byte of it, small and large accesses,
+// independent, collective and nonblocking ones, syncs, new sizes, a close and reopen.
 //
 //     many_ways FILE SEED STEPS shared|own      own: each rank has its own two files
 #include <mpi.h>
@@ -19,6 +19,7 @@ static int below(int bound) {
 }
 
 static int own_files;
+static MPI_Datatype every_other;  // byte of memory
 
 static MPI_File open_file(const char* path, int number) {
   char name[4096];
@@ -74,18 +75,19 @@ static void together(MPI_File* files, const char* path, int what, int argument, 
 static void alone(MPI_File file, char* buffer) {
   const int length = below(25) == 0 ? below(LARGEST) : below(3000);
   const MPI_Offset offset = below(80000);
+  const MPI_Datatype type = below(3) == 0 ? every_other : MPI_BYTE;
   MPI_Request request;
   switch (below(6)) {
     case 0:
     case 1:
-      MPI_File_write_at(file, offset, buffer, length, MPI_BYTE, MPI_STATUS_IGNORE);
+      MPI_File_write_at(file, offset, buffer, length, type, MPI_STATUS_IGNORE);
       break;
     case 2:
-      MPI_File_read_at(file, offset, buffer, length, MPI_BYTE, MPI_STATUS_IGNORE);
+      MPI_File_read_at(file, offset, buffer, length, type, MPI_STATUS_IGNORE);
       break;
     case 3:  // one after the other, so that read-ahead begins
       for (int i = 0; i < 8; ++i)
-        MPI_File_read_at(file, offset + i * 500, buffer, 500, MPI_BYTE, MPI_STATUS_IGNORE);
+        MPI_File_read_at(file, offset + i * 500, buffer, 500, type, MPI_STATUS_IGNORE);
       break;
     case 4:
       MPI_File_iwrite_at(file, offset, buffer, length, MPI_BYTE, &request);
@@ -103,8 +105,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   own_files = strcmp(argv[4], "own") == 0;
-  char* buffer = malloc(LARGEST);
-  for (int i = 0; i < LARGEST; ++i) buffer[i] = (char)(i * 7 + rank);
+  MPI_Type_create_resized(MPI_BYTE, 0, 2, &every_other);
+  MPI_Type_commit(&every_other);
+  char* buffer = malloc(2 * LARGEST);
+  for (int i = 0; i < 2 * LARGEST; ++i) buffer[i] = (char)(i * 7 + rank);
   for (int number = 0; number < FILES; ++number) files[number] = open_file(argv[1], number);
   uint64_t common = strtoull(argv[2], NULL, 10);
   const int steps = atoi(argv[3]);
@@ -119,6 +123,7 @@ int main(int argc, char** argv) {
     common = state;
   }
   for (int number = 0; number < FILES; ++number) MPI_File_close(&files[number]);
+  MPI_Type_free(&every_other);
   free(buffer);
   MPI_Finalize();
   return 0;

@@ -17,7 +17,14 @@ from forebay.plots.bins import count_into_bins
 from harness import forebay, mpi
 
 FOLDER = Path(__file__).resolve().parent
-COUNTERS = ("hits", "misses", "evictions", "committed_bytes", "bypass_bytes")
+COUNTERS = (
+    "hits",
+    "misses",
+    "evictions",
+    "committed_bytes",
+    "fetched_bytes",
+    "bypass_bytes",
+)
 PAGE_SIZES = (4096, 512, 16384, 1024)
 KINDS = [kind.name for kind in _core.page_kinds()]
 POLICIES = [policy.name for policy in _core.policies()]
