@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cached_file.h"
+#include "runtime/cache/cached_file.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "runtime/recorded_run.h"
+#include "runtime/trace/recorded_run.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "bytes.h"
-#include "runtime/trace_reader.h"
+#include "runtime/trace/trace_reader.h"
 #include "trace/layout_code.h"
 #include "trace/views.h"
 

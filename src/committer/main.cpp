@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/node.h"
+#include "runtime/node/node.h"
 
 namespace {
 

@@ -14,7 +14,7 @@
 
 namespace forebay::trace {
 
-// The bytes of a trace: in memory, or in a file (src/runtime/trace_reader.h).
+// The bytes of a trace: in memory, or in a file (src/runtime/trace/trace_reader.h).
 class Source {
  public:
   virtual ~Source() = default;

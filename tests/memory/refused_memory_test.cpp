@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "page/page_kind.h"
-#include "runtime/cached_file.h"
+#include "runtime/cache/cached_file.h"
 #include "unit/expectation.h"
 #include "unit/temporary_file.h"
 

@@ -21,7 +21,7 @@
 #include "mpiio/library/mpi_library.h"
 #include "mpiio/library/own_comm.h"
 #include "mpiio/types/view.h"
-#include "runtime/cached_file.h"
+#include "runtime/cache/cached_file.h"
 
 namespace forebay::mpiio {
 

@@ -6,7 +6,7 @@
 
 #include "mpiio/file/handle.h"
 #include "mpiio/file/open_close.h"
-#include "runtime/cached_file.h"
+#include "runtime/cache/cached_file.h"
 
 namespace forebay::mpiio {
 

@@ -5,7 +5,7 @@
 #include "mpiio/file/commit_together.h"
 #include "mpiio/file/errors.h"
 #include "mpiio/library/agreement.h"
-#include "runtime/lock.h"
+#include "runtime/node/lock.h"
 
 namespace forebay::mpiio {
 namespace {

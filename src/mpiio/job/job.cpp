@@ -15,8 +15,8 @@
 #include "mpiio/job/launch.h"
 #include "mpiio/job/notices.h"
 #include "mpiio/job/run_folder.h"
-#include "runtime/cached_file.h"
-#include "runtime/node.h"
+#include "runtime/cache/cached_file.h"
+#include "runtime/node/node.h"
 
 namespace forebay::mpiio {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/process.h"
+#include "runtime/node/process.h"
 
 namespace forebay::mpiio {
 namespace {

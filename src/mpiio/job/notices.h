@@ -1,7 +1,7 @@
 // What the runtime tells the user: a line each on standard error.
 #pragma once
 
-#include "runtime/notices.h"
+#include "runtime/node/notices.h"
 
 namespace forebay::mpiio {
 

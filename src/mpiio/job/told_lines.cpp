@@ -11,7 +11,7 @@
 #include <string>
 
 #include "mpiio/job/job.h"
-#include "runtime/cached_file.h"
+#include "runtime/cache/cached_file.h"
 
 namespace forebay::mpiio {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <new>
 
-#include "runtime/trace_log.h"
+#include "runtime/trace/trace_log.h"
 
 namespace forebay::mpiio {
 

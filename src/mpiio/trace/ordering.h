@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "mpiio/library/mpi_library.h"
-#include "runtime/trace_log.h"
+#include "runtime/trace/trace_log.h"
 
 namespace forebay::mpiio {
 

@@ -2,7 +2,7 @@
 
 #include "mpiio/job/job.h"
 #include "mpiio/library/mpi_library.h"
-#include "runtime/clock.h"
+#include "runtime/node/clock.h"
 
 namespace forebay::mpiio {
 namespace {

@@ -20,7 +20,7 @@
 #include "mpiio/trace/ordering.h"
 #include "mpiio/trace/rank_clocks.h"
 #include "mpiio/types/view.h"
-#include "runtime/clock.h"
+#include "runtime/node/clock.h"
 
 namespace forebay::mpiio {
 

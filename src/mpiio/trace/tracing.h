@@ -9,7 +9,7 @@
 #include "mpiio/library/call.h"
 #include "mpiio/library/mpi_library.h"
 #include "mpiio/library/routines.h"
-#include "runtime/trace_log.h"
+#include "runtime/trace/trace_log.h"
 #include "trace/routine.h"
 
 namespace forebay::mpiio {

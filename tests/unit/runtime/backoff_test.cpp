@@ -7,9 +7,9 @@
 #include <functional>
 #include <iterator>
 
-#include "runtime/cached_file.h"
-#include "runtime/lock.h"
-#include "runtime/node.h"
+#include "runtime/cache/cached_file.h"
+#include "runtime/node/lock.h"
+#include "runtime/node/node.h"
 #include "unit/temporary_file.h"
 
 namespace {

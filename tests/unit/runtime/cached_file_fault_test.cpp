@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "page/page_kind.h"
-#include "runtime/cached_file.h"
+#include "runtime/cache/cached_file.h"
 #include "storage/fault.h"
 #include "storage/posix.h"
 #include "unit/expectation.h"

@@ -1,7 +1,7 @@
 // The runtime against a byte-array model: several handles on one file, every page kind, page sizes
 // and capacities from one frame upwards; then threads and processes that share pages.
 
-#include "runtime/cached_file.h"
+#include "runtime/cache/cached_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Finds the limits of control groups in made-up hierarchies of both versions.
-#include "runtime/memory_groups.h"
+#include "runtime/node/memory_groups.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Processes that join a node's registry: more than it first has room for, all of them leaving
 // again, and one that died between making the registry and joining it.
-#include "runtime/node.h"
+#include "runtime/node/node.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/cached_file.h"
+#include "runtime/cache/cached_file.h"
 
 namespace forebay::runtime {
 namespace {

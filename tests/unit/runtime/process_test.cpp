@@ -1,5 +1,5 @@
 // The number of a process: requested from the system once, and again in each forked child.
-#include "runtime/process.h"
+#include "runtime/node/process.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "runtime/recorded_run.h"
+#include "runtime/trace/recorded_run.h"
 
 #include <gtest/gtest.h>
 

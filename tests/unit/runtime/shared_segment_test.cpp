@@ -1,5 +1,5 @@
 // Segments whose creators die while they create them.
-#include "runtime/shared_segment.h"
+#include "runtime/node/shared_segment.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/cached_file.h"
+#include "runtime/cache/cached_file.h"
 #include "unit/temporary_file.h"
 
 namespace forebay::runtime {

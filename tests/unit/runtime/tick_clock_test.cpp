@@ -1,6 +1,6 @@
 // Time stamps in ticks become times of the clock, right to a few microseconds, and never run
 // backwards.
-#include "runtime/tick_clock.h"
+#include "runtime/trace/tick_clock.h"
 
 #include <gtest/gtest.h>
 

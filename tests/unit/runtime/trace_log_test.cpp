@@ -1,5 +1,5 @@
 // Threads record into a file: afterwards everything is in it, in order, or counted as lost.
-#include "runtime/trace_log.h"
+#include "runtime/trace/trace_log.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/clock.h"
+#include "runtime/node/clock.h"
 
 namespace forebay::runtime {
 namespace {

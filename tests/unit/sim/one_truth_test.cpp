@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/cached_file.h"
-#include "runtime/handle_rules.h"
+#include "runtime/cache/cached_file.h"
+#include "runtime/cache/handle_rules.h"
 #include "sim/instant_cache.h"
 #include "unit/temporary_file.h"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/notices.h"
+#include "runtime/node/notices.h"
 #include "trace/container.h"
 
 #if defined(__x86_64__)

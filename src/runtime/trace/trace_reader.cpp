@@ -1,4 +1,4 @@
-#include "runtime/trace_reader.h"
+#include "runtime/trace/trace_reader.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "runtime/node.h"
+#include "runtime/node/node.h"
 
 #include <pthread.h>
 #include <sys/random.h>
@@ -12,10 +12,10 @@
 #include <string_view>
 #include <type_traits>
 
-#include "runtime/committer.h"
-#include "runtime/file_identity.h"
-#include "runtime/memory_groups.h"
-#include "runtime/recover.h"
+#include "runtime/node/committer.h"
+#include "runtime/node/file_identity.h"
+#include "runtime/node/memory_groups.h"
+#include "runtime/node/recover.h"
 
 namespace forebay::runtime {
 

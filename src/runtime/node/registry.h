@@ -12,8 +12,8 @@
 
 #include "engine/file_state.h"
 #include "engine/shard.h"
-#include "runtime/lock.h"
-#include "runtime/process.h"
+#include "runtime/node/lock.h"
+#include "runtime/node/process.h"
 
 namespace forebay::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/committer.h"
+#include "runtime/node/committer.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "runtime/file_identity.h"
+#include "runtime/node/file_identity.h"
 
 #include <fcntl.h>
 #include <sys/sysmacros.h>
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "runtime/clock.h"
+#include "runtime/node/clock.h"
 
 namespace forebay::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/lock.h"
+#include "runtime/node/lock.h"
 
 #include <linux/futex.h>
 #include <sched.h>

@@ -1,13 +1,13 @@
-#include "runtime/arena_driver.h"
+#include "runtime/cache/arena_driver.h"
 
 #include <algorithm>
 #include <new>
 #include <optional>
 #include <vector>
 
-#include "runtime/memory_groups.h"
-#include "runtime/own_change.h"
-#include "runtime/process.h"
+#include "runtime/node/memory_groups.h"
+#include "runtime/node/own_change.h"
+#include "runtime/node/process.h"
 
 namespace forebay::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/arena.h"
+#include "runtime/cache/arena.h"
 
 #include <utility>
 

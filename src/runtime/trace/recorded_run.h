@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/trace_reader.h"
+#include "runtime/trace/trace_reader.h"
 #include "sim/replay.h"
 #include "trace/table.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/shared_segment.h"
+#include "runtime/node/shared_segment.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -17,7 +17,7 @@
 #include <cstring>
 #include <new>
 
-#include "runtime/lock.h"
+#include "runtime/node/lock.h"
 
 namespace forebay::runtime {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "extent/status.h"
-#include "runtime/registry.h"
+#include "runtime/node/registry.h"
 
 namespace forebay::runtime {
 

@@ -14,11 +14,11 @@
 
 #include "engine/cache_arena.h"
 #include "engine/driver.h"
-#include "runtime/clock.h"
-#include "runtime/lock.h"
-#include "runtime/registry.h"
-#include "runtime/scattered_memory.h"
-#include "runtime/shared_segment.h"
+#include "runtime/cache/scattered_memory.h"
+#include "runtime/node/clock.h"
+#include "runtime/node/lock.h"
+#include "runtime/node/registry.h"
+#include "runtime/node/shared_segment.h"
 #include "storage/storage.h"
 
 namespace forebay::runtime {

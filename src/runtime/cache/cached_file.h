@@ -28,9 +28,9 @@
 #include "extent/extent.h"
 #include "extent/status.h"
 #include "options/options.h"
-#include "runtime/arena.h"
-#include "runtime/registry.h"
-#include "runtime/turn.h"
+#include "runtime/cache/arena.h"
+#include "runtime/cache/turn.h"
+#include "runtime/node/registry.h"
 #include "storage/storage.h"
 
 namespace forebay::runtime {
@@ -105,7 +105,7 @@ class CachedFile final : private HandleServices {
   void note_own_change();
 
   // Held during an access, and by what else is done to the cache, where things take turns
-  // (runtime/turn.h). `numbered`: somebody records the access.
+  // (runtime/cache/turn.h). `numbered`: somebody records the access.
   Turn turn(bool numbered);
 
   // Switches the file between write-back and write-through (every write is in storage before it

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "runtime/registry.h"
+#include "runtime/node/registry.h"
 #include "storage/storage.h"
 
 namespace forebay::runtime {

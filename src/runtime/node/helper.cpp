@@ -3,7 +3,7 @@
 #include <csignal>
 #include <exception>
 
-#include "runtime/node.h"
+#include "runtime/node/node.h"
 
 namespace forebay::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/handle_rules.h"
+#include "runtime/cache/handle_rules.h"
 
 namespace forebay::runtime {
 

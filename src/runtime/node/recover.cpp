@@ -1,4 +1,4 @@
-#include "runtime/recover.h"
+#include "runtime/node/recover.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -10,10 +10,10 @@
 #include <set>
 #include <vector>
 
-#include "runtime/clock.h"
-#include "runtime/file_identity.h"
-#include "runtime/node.h"
-#include "runtime/own_change.h"
+#include "runtime/node/clock.h"
+#include "runtime/node/file_identity.h"
+#include "runtime/node/node.h"
+#include "runtime/node/own_change.h"
 
 namespace forebay::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/trace_log.h"
+#include "runtime/trace/trace_log.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "extent/status.h"
-#include "runtime/clock.h"
-#include "runtime/tick_clock.h"
+#include "runtime/node/clock.h"
+#include "runtime/trace/tick_clock.h"
 #include "trace/layout_code.h"
 
 namespace forebay::runtime {

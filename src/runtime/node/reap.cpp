@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "runtime/node.h"
-#include "runtime/own_change.h"
+#include "runtime/node/node.h"
+#include "runtime/node/own_change.h"
 
 namespace forebay::runtime {
 

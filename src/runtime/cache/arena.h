@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/cache.h"
-#include "runtime/arena_driver.h"
+#include "runtime/cache/arena_driver.h"
 
 namespace forebay::runtime {
 

@@ -1,12 +1,12 @@
-#include "runtime/own_change.h"
+#include "runtime/node/own_change.h"
 
 #include <sys/stat.h>
 
 #include <algorithm>
 
-#include "runtime/clock.h"
-#include "runtime/file_identity.h"
-#include "runtime/node.h"
+#include "runtime/node/clock.h"
+#include "runtime/node/file_identity.h"
+#include "runtime/node/node.h"
 
 namespace forebay::runtime {
 

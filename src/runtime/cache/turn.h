@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/registry.h"
+#include "runtime/node/registry.h"
 #include "trace/routine.h"
 
 namespace forebay::runtime {

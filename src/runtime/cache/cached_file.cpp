@@ -1,9 +1,9 @@
-#include "runtime/cached_file.h"
+#include "runtime/cache/cached_file.h"
 
 #include <utility>
 
-#include "runtime/node.h"
-#include "runtime/own_change.h"
+#include "runtime/node/node.h"
+#include "runtime/node/own_change.h"
 
 namespace forebay::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/turn.h"
+#include "runtime/cache/turn.h"
 
 namespace forebay::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/recorded_run.h"
+#include "runtime/trace/recorded_run.h"
 
 #include <algorithm>
 #include <sstream>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "options/options.h"
-#include "runtime/handle_rules.h"
+#include "runtime/cache/handle_rules.h"
 
 namespace forebay::runtime {
 namespace {

@@ -12,11 +12,11 @@
 #include <string>
 #include <thread>
 
-#include "runtime/arena.h"
-#include "runtime/cached_file.h"
-#include "runtime/notices.h"
-#include "runtime/registry.h"
-#include "runtime/shared_segment.h"
+#include "runtime/cache/arena.h"
+#include "runtime/cache/cached_file.h"
+#include "runtime/node/notices.h"
+#include "runtime/node/registry.h"
+#include "runtime/node/shared_segment.h"
 
 namespace forebay::runtime {
 

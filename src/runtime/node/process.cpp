@@ -1,4 +1,4 @@
-#include "runtime/process.h"
+#include "runtime/node/process.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

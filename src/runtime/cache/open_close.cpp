@@ -5,12 +5,12 @@
 #include <cstring>
 
 #include "engine/rules.h"
-#include "runtime/cached_file.h"
-#include "runtime/file_identity.h"
-#include "runtime/handle_rules.h"
-#include "runtime/node.h"
-#include "runtime/own_change.h"
-#include "runtime/registry.h"
+#include "runtime/cache/cached_file.h"
+#include "runtime/cache/handle_rules.h"
+#include "runtime/node/file_identity.h"
+#include "runtime/node/node.h"
+#include "runtime/node/own_change.h"
+#include "runtime/node/registry.h"
 
 namespace forebay::runtime {
 

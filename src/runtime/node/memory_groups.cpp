@@ -1,4 +1,4 @@
-#include "runtime/memory_groups.h"
+#include "runtime/node/memory_groups.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
