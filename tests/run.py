@@ -119,6 +119,13 @@ SUITES = (
     Suite("asan-even", FULL, "{half}=0 build/asan/{unit}", ("asan-build",), 2400, cores=1),
     Suite("asan-odd", FULL, "{half}=1 build/asan/{unit}", ("asan-build",), 2400, cores=1),
     Suite(
+        "asan-simulated",
+        FULL,
+        "env FOREBAY_SEEDS=500 build/asan/tests/forebay_simulated {gtest}",
+        ("asan-build",),
+        cores=1,
+    ),
+    Suite(
         "asan-python",
         FULL,
         "{asan} {pytest} {workers} tests/python/test_extremes.py",

@@ -27,14 +27,12 @@ TEST(Nodes, LoseNoByte) {
   const int shrinks = static_cast<int>(number_in("FOREBAY_SHRINKS", 1000));
   int64_t accesses = 0;
   int64_t deaths = 0;
-  uint64_t steps = 0;
   Statistics statistics;
   for (uint64_t seed = first; seed < first + seeds; ++seed) {
     const Program program = random_program(seed, operations);
     const Outcome outcome = run(program, seed);
     accesses += outcome.accesses;
     deaths += outcome.deaths;
-    steps += outcome.steps;
     statistics.add(outcome.statistics);
     if (outcome.failure.empty()) continue;
     const Program least = shrink(program, seed, shrinks);

@@ -92,7 +92,7 @@ class FaultyStorage final : public sim::VirtualStorage {
 // One process's second fiber: commits and fetches in the background.
 class Helper final : public sim::VirtualHelper {
  public:
-  Helper(VirtualNode& node, const VirtualFile& file) : node_(node), file_(file), counted_(file) {}
+  Helper(VirtualNode& node, const VirtualFile& file) : node_(node), file_(file) {}
   void commit(uint32_t target) override {
     commit_target_ = target;
     wants_commit_ = true;
@@ -105,11 +105,11 @@ class Helper final : public sim::VirtualHelper {
   void serve() {
     while (!stop_) {
       if (std::exchange(wants_commit_, false)) {
-        static_cast<void>(node_.cache().commit_some(counted_, commit_target_));
+        static_cast<void>(node_.cache().commit_some(file_, commit_target_));
       } else if (!to_fetch_.empty()) {
         const std::vector<Extent> extents = std::exchange(to_fetch_, {});
         PageCursor pages(extents, node_.cache().page_size());
-        while (!stop_ && node_.cache().prefetch(counted_, pages)) {
+        while (!stop_ && node_.cache().prefetch(file_, pages)) {
         }
       } else {
         node_.fibers().wait(work_);
@@ -126,8 +126,7 @@ class Helper final : public sim::VirtualHelper {
 
  private:
   VirtualNode& node_;
-  const VirtualFile& file_;
-  VirtualFile counted_;
+  VirtualFile file_;
   Fibers::Queue work_;
   bool wants_commit_ = false;
   uint32_t commit_target_ = 0;
