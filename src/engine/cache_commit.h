@@ -56,6 +56,7 @@ Status Cache<Driver>::commit_frames(OpenFile& file, std::vector<FrameIndex> fram
   IoPlan plan;
   Committing claimed(*this, std::min(frames.size(), std::size_t{most_pages_a_plan}));
   std::vector<FrameIndex> later;
+  later.reserve(frames.size());  // nothing is refused while claims are given back
   Regions regions;
   while (!frames.empty()) {
     later.clear();
