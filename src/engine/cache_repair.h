@@ -12,6 +12,7 @@ void Cache<Driver>::repair_frame(FrameIndex index) {
   Frame& f = frame(index);
   if (commits(f)) arena_.header().committing_frames.fetch_sub(1);
   f.io = FrameIo::idle;
+  if (f.closed()) driver_.drain(index);  // the dead process may not have waited
   kind().repair(state(index), page_size());
   const bool dirty = kind().any_dirty(state(index), page_size());
   if (dirty) note_dirty(f);

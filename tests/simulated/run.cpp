@@ -219,17 +219,9 @@ class Run {
     ++outcome_.accesses;
     switch (op.kind) {
       case Kind::write:
-        for (int i = 0; i < op.pieces && ok(); ++i) {
-          const Extent extent{op.extent.offset + i * op.stride, op.extent.length};
-          const std::vector<std::byte> bytes = model_.begin_write(extent);
-          const std::byte* const from = bytes.data();
-          if (handle.write(extent, from).ok()) model_.end_write(extent);
-        }
-        return;
+        return write(op, handle);
       case Kind::read:
-        for (int i = 0; i < op.pieces && ok(); ++i)
-          read(handle, {op.extent.offset + i * op.stride, op.extent.length});
-        return;
+        return read(op, handle);
       case Kind::commit:
         commit(handle);
         return;
@@ -244,13 +236,50 @@ class Run {
     }
   }
 
-  void read(CacheHandle<sim::VirtualDriver>& handle, Extent extent) {
-    const ByteModel::Moment moment = model_.now(extent);
-    std::vector<std::byte> bytes(static_cast<std::size_t>(extent.length), std::byte{0xee});
-    int64_t got = 0;
-    if (!handle.read(extent, bytes.data(), &got).ok()) return;
-    bytes.resize(static_cast<std::size_t>(got));
-    if (ok()) outcome_.failure = model_.check_read(moment, bytes);
+  // The pieces of an operation are one access, through a view where there are several.
+  static Tiling view_of(const Operation& op) {
+    return {Layout::block(op.extent.length), op.extent.offset, op.stride};
+  }
+  static Access access_of(const Operation& op, const Tiling& view) {
+    const bool writes = op.kind == Operation::Kind::write;
+    if (op.pieces == 1) return {writes, false, nullptr, op.extent.offset, op.extent.length};
+    return {writes, false, &view, 0, op.extent.length * op.pieces};
+  }
+  static Extent piece_of(const Operation& op, int piece) {
+    return {op.extent.offset + piece * op.stride, op.extent.length};
+  }
+
+  void write(const Operation& op, CacheHandle<sim::VirtualDriver>& handle) {
+    std::vector<std::byte> bytes;
+    for (int piece = 0; piece < op.pieces; ++piece) {
+      const std::vector<std::byte> values = model_.begin_write(piece_of(op, piece));
+      bytes.insert(bytes.end(), values.begin(), values.end());
+    }
+    const Tiling view = view_of(op);
+    const std::byte* const source = bytes.data();
+    int64_t moved = 0;
+    const Status status = handle.write(access_of(op, view), source, &moved);
+    if (status.ok() != (moved == std::ssize(bytes)))
+      fail("a write says that it moved less or more");
+    for (int piece = 0; (piece + 1) * op.extent.length <= moved; ++piece)
+      model_.end_write(piece_of(op, piece));
+  }
+
+  void read(const Operation& op, CacheHandle<sim::VirtualDriver>& handle) {
+    std::vector<ByteModel::Moment> moments;
+    for (int piece = 0; piece < op.pieces; ++piece)
+      moments.push_back(model_.now(piece_of(op, piece)));
+    const auto length = static_cast<std::size_t>(op.extent.length);
+    std::vector<std::byte> bytes(length * moments.size(), std::byte{0xee});
+    const Tiling view = view_of(op);
+    int64_t moved = 0;
+    if (!handle.read(access_of(op, view), bytes.data(), &moved).ok()) return;
+    bytes.resize(static_cast<std::size_t>(moved));
+    for (std::size_t piece = 0; piece < moments.size() && ok(); ++piece) {
+      const std::size_t begin = std::min(piece * length, bytes.size());
+      const std::size_t count = std::min(length, bytes.size() - begin);
+      outcome_.failure = model_.check_read(moments[piece], std::span(bytes).subspan(begin, count));
+    }
   }
 
   bool commit(CacheHandle<sim::VirtualDriver>& handle) {

@@ -117,6 +117,13 @@ MISTAKES = [
         "return frame(index).io != FrameIo::committing;",
     ),
     Mistake(
+        "a repair frees a frame that a handle still uses",
+        "cache_repair.h",
+        "  if (f.closed()) driver_.drain(index);  // the dead process may not have waited\n",
+        "",
+        programs=40000,
+    ),
+    Mistake(
         "a page whose commit was repaired meanwhile counts as stored",
         "cache_guards.h",
         "      if (cache_.frame(f).io == FrameIo::recommitting) again.push_back(f);\n",
