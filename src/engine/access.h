@@ -1,5 +1,5 @@
-// An access as a value: one call's bytes of a file, whole, however its memory is cut. Extents are
-// walked when they are needed; there is never a list of them.
+// An access as a value: all bytes of a file that one call reads or writes, whatever the layout of
+// its memory. The extents in the file are walked, never listed.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,10 @@ namespace forebay {
 struct Access {
   bool writes = false;
   bool collective = false;
-  const Tiling* view = nullptr;  // null: all bytes of the file in order; outlives the access
-  int64_t position = 0;          // of the first byte, in data bytes of the view
-  int64_t bytes = 0;             // of data
+  // Null: all bytes of the file, in order; the view outlives the access.
+  const Tiling* view = nullptr;
+  int64_t position = 0;  // of the first byte, in data bytes of the view
+  int64_t bytes = 0;     // of data
 };
 
 // The contiguous runs of an access in the file, in order.

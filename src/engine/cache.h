@@ -1,10 +1,11 @@
 // The cache: one engine for the runtime, the simulators and the tests of whole nodes. It owns the
 // protocol of a page: find or obtain a frame, claim, fill, publish, evict, commit, drop, truncate,
-// repair. What it needs done is the driver's (driver.h). One object a process and arena.
+// repair. The driver carries out what it decides (driver.h). A process has one object for each
+// arena.
 //
 //   cache.h         frames, and the parts below put together
 //   cache_guards.h  a shard's lock, a closed frame, frames with I/O under way
-//   cache_pages.h   finding a page or a frame for it; the victim's way out
+//   cache_pages.h   finding a page or a frame for it; evicting victims
 //   cache_fill.h    reading through the cache
 //   cache_commit.h  write-back, and forgetting pages
 //   cache_repair.h  what a dead process left half done
@@ -34,7 +35,7 @@ struct Translation {
   [[no_unique_address]] typename Driver::PageBytes bytes{};
   void* state = nullptr;
   uint64_t tag = 0;
-  uint64_t use = 0;  // what the handle says while it uses the frame
+  uint64_t use = 0;  // the word in the handle's seat while it uses the frame
 };
 
 template <typename Driver>
@@ -43,7 +44,7 @@ class Cache final : private FrameStates {
   using OpenFile = typename Driver::OpenFile;
   using Translation = forebay::Translation<Driver>;
 
-  // `arena` is attached; both outlive the cache.
+  // `arena` is attached; `arena` and `driver` outlive the cache.
   Cache(CacheArena& arena, Driver& driver) : arena_(arena), driver_(driver) {
     static_assert(CacheDriver<Driver>);
   }
@@ -62,58 +63,61 @@ class Cache final : private FrameStates {
            arena_.header().committing_frames.load() != 0;
   }
 
-  // The page that holds `part` (which lies within one page), resident and open for translations,
-  // for a write of those bytes; delta pages are filled first where the write is partial. `count`: a
-  // new access for the policy. Code::no_memory: there is no frame at all; write through.
+  // Makes the page of `part` (which lies within one page) resident and open for a write of those
+  // bytes, and returns its translation. A delta page is filled first if the write is partial.
+  // `count`: the policy counts a new access. Code::no_memory: there is no frame at all; the caller
+  // writes past the cache.
   Status page_for_write(OpenFile& file, Extent part, bool count, Translation* translation);
-  // The write itself, for kinds that are not lock-free: copies and publishes under the lock.
+  // Writes `part`, for page kinds that are not lock-free: copies and publishes under the lock.
   template <typename Source>
   Status write_locked(OpenFile& file, Extent part, Source source, bool count);
 
-  // Copies `part` of one page out of the cache if all of it is valid. False: it is not.
+  // Copies `part` (within one page) out of the cache if all its bytes are valid. False: they are
+  // not.
   template <typename Target>
   bool read_resident(OpenFile& file, Extent part, Target target, bool count,
                      Translation* translation);
-  // Reads `wanted` (any number of pages) through the cache; what is missing is fetched, by whole
-  // pages or only around the wanted bytes. `count_first`: as `count` above, of the first page; all
-  // others are new accesses. *got = bytes before the end of the file.
+  // Reads `wanted` (any number of pages) through the cache. Missing bytes are fetched: whole pages,
+  // or only the bytes around the wanted ones. `count_first`: the policy counts a new access to the
+  // first page; it always counts the others. *got: the bytes before the end of the file.
   template <typename Target>
   Status read(OpenFile& file, Extent wanted, Target target, bool whole_pages, bool count_first,
               int64_t* got);
-  // Fetches the next absent pages, by one list of requests, into frames that can be had without
-  // waiting. False: there are no such frames, or no more pages.
+  // Fetches the next absent pages, with one list of requests, into frames that are free without
+  // waiting. False: no such frame is left, or no page.
   bool prefetch(OpenFile& file, PageCursor& pages);
 
-  // Every byte of the file within `range` published before the call is in storage afterwards.
+  // Commits the file's bytes within `range`: what was published before the call is in storage after
+  // it.
   Status commit(OpenFile& file, Extent range);
-  // Write-behind: full pages first, until at most `target` frames of the arena are dirty or this
-  // file has none left.
+  // Commits frames of the file, full pages first, until at most `target` frames of the arena are
+  // dirty or this file has no dirty frame left. For write-behind.
   Status commit_some(OpenFile& file, uint32_t target);
-  // Forgets the clean bytes of the pages that meet `range`, or all their bytes.
+  // Forgets the clean bytes of the pages that meet `range`; with `dirty_too`, all their bytes.
   void drop(const OpenFile& file, Extent range, bool dirty_too);
   // Forgets the bytes at and beyond `bytes`.
   void truncate(const OpenFile& file, int64_t bytes);
   // Whether the cache has, or is fetching, some byte of `range`.
   bool any_held(const OpenFile& file, Extent range);
 
-  // Ends the I/O that a dead process had under way: what it was writing is dirty again, what it was
-  // reading is forgotten.
+  // Ends the I/O that a dead process had under way: bytes that it was writing are dirty again,
+  // bytes that it was reading are forgotten.
   void end_io_of(uint32_t process);
   // Bytes of the file that storage may lack.
   int64_t unsaved_bytes(uint64_t file);
 
-  // After a publish without the lock that found the frame's hint clear.
+  // Sets the frame's dirty hint. Called after a publish without the lock that found the hint clear.
   void note_dirty(Frame& frame);
 
  private:
   struct Claim {  // a frame that this process is filling
     FrameIndex frame;
     int64_t page_start;
-    bool fresh;  // closed for everybody else, read in place
+    bool fresh;  // a new page: its frame is closed, and storage is read into it
   };
   struct Fetch {
     Extent extent;            // in the file; empty: nothing is missing
-    int64_t transferred = 0;  // bytes of extent that storage had, and zeros up to the file's end
+    int64_t transferred = 0;  // bytes got: from storage, and zeros up to the file's end
     uint32_t staged = IoPlan::in_frame;
   };
   class Locked;
@@ -123,10 +127,11 @@ class Cache final : private FrameStates {
   enum class Got : uint8_t {
     resident,  // the page's frame
     placed,    // a frame for the page, closed and empty
-    again,     // the lock was given up meanwhile: look again
-    none,      // not without waiting, or not at all (then the status says why)
+    again,     // the lock was released meanwhile: the caller looks again
+    none,      // no frame without waiting, or none at all (the status says why)
   };
-  enum class Which : uint8_t { all, dirty, full };  // dirty: or being committed; full: and whole
+  // `dirty`: dirty, or being committed. `full`: these, with all bytes of the page valid.
+  enum class Which : uint8_t { all, dirty, full };
 
   PageKey key_of(const OpenFile& file, int64_t page) const { return {file.state().id, page}; }
   Frame& frame(FrameIndex index) const { return arena_.frame(index); }
@@ -140,12 +145,13 @@ class Cache final : private FrameStates {
   template <typename Target>
   void copy_out(FrameIndex index, Extent region, Target target) const;
 
-  // False: nothing was ever cached here.
+  // False: no page was ever cached in this arena.
   bool has_frames() const {
     return arena_.header().usable_frames.load(std::memory_order_acquire) != 0;
   }
 
-  // Under the frame's lock. After close_frame nobody uses the frame without the lock.
+  // Called under the lock of the frame's shard. After close_frame() no process uses the frame
+  // without the lock.
   void close_frame(FrameIndex index) const;
   void open_frame(FrameIndex index) const;
   void forget_dirty(Frame& frame);
@@ -239,7 +245,7 @@ void Cache<Driver>::forget_dirty(Frame& frame) {
   }
 }
 
-// Named before it is begun: a process that finds the I/O begun knows whose it is.
+// The process is named before the I/O begins, so that others always know whose I/O it is.
 template <typename Driver>
 void Cache<Driver>::begin_io(FrameIndex index, FrameIo io) const {
   frame(index).io_process = driver_.process();

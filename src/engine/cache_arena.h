@@ -1,5 +1,6 @@
-// The memory of one cache: header, shards, frames and page states, found from a base address that
-// may differ from process to process. Page data has its place there too, which only drivers use.
+// The memory of one cache: header, shards, frames and page states. They are found from a base
+// address, which may differ from process to process. The pages' data lies there too, but only
+// drivers use it.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,7 @@
 
 namespace forebay {
 
-// What one cache is made of.
+// The sizes and variants of one cache.
 struct CacheShape {
   const PageKind* page_kind = nullptr;
   const PolicySpec* policy = nullptr;
@@ -27,16 +28,16 @@ class CacheArena {
   struct Header {
     std::atomic<uint32_t> dirty_frames{0};
     std::atomic<uint32_t> committing_frames{0};
-    std::atomic<uint32_t> usable_frames{0};  // of all shards; none before a page was needed
+    std::atomic<uint32_t> usable_frames{0};  // of all shards; 0 until a first page is needed
   };
 
-  // `driver_shard_bytes`: memory for what the driver keeps of each shard (a lock).
+  // `driver_shard_bytes`: memory for the driver's own state of each shard (such as its lock).
   CacheArena(const CacheShape& shape, std::size_t driver_shard_bytes);
 
   const ArenaLayout& layout() const { return layout_; }
-  // The arena stands at `base`, made by create() here or in another process.
+  // Uses the arena at `base`, which create() made in this process or in another.
   void attach(std::byte* base);
-  // Makes the arena empty at `base`, in zeroed memory; also attaches.
+  // Makes an empty arena at `base`, in zeroed memory, and attaches to it.
   void create(std::byte* base);
 
   const PageKind& kind() const { return *kind_; }

@@ -7,7 +7,7 @@
 
 namespace forebay {
 
-// Under the frame's lock.
+// Whether the frame's page is of `file` and meets `range`. Under the frame's lock.
 template <typename Driver>
 bool Cache<Driver>::meets(const Frame& frame, uint64_t file, Extent range) const {
   return frame.key.file == file &&
@@ -42,7 +42,7 @@ Status Cache<Driver>::commit(OpenFile& file, Extent range) {
   const FileState& shared = file.state();
   std::vector<FrameIndex> frames = frames_of(shared.id, range, Which::dirty);
   if (frames.empty()) return {};
-  // Ranks that commit at the same time begin at different places and so share the work.
+  // Ranks that commit at the same time begin at different frames, and so share the work.
   const uint32_t handles = std::max<uint32_t>(shared.handles, 1);
   const std::size_t start = frames.size() * (file.number() % handles) / handles;
   std::rotate(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(start), frames.end());
@@ -90,7 +90,7 @@ Status Cache<Driver>::commit_frames(OpenFile& file, std::vector<FrameIndex> fram
         for (const Extent& region : regions) plan.add(f, frame.key.page * page_size(), region);
       }
       if (claimed.frames().empty()) continue;
-      plan.sort();  // a rank that began in the middle of the file has gone on at its start
+      plan.sort();  // commit() may begin in the middle of the file and go on at its start
       const Status status = driver_.write(target, plan, file.statistics());
       if (status.ok()) file.statistics().committed_bytes += plan.bytes();
       claimed.end(status.ok(), later);
@@ -143,7 +143,8 @@ Status Cache<Driver>::commit_some(OpenFile& file, uint32_t target) {
   return {};
 }
 
-// Needs no memory: what must be forgotten cannot wait until there is some.
+// Changes the frames that meet `range`: `change` returns whether the frame keeps its page.
+// Allocates nothing, since forgetting bytes must not fail.
 template <typename Driver>
 template <typename Change>
 void Cache<Driver>::change_frames(const OpenFile& file, Extent range, const Change& change) {

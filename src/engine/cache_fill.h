@@ -1,5 +1,5 @@
-// Reading through the cache: claims of pages, one list of requests for what is missing, and its
-// merge under bytes that are newer (Settlemyer 5.1.1.1).
+// Reading through the cache: pages are claimed, missing bytes are fetched with one list of
+// requests, and are merged under bytes that are newer (Settlemyer 5.1.1.1).
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ Status Cache<Driver>::read(OpenFile& file, Extent wanted, Target target, bool wh
       if (!next_page) break;
       at += part.length;
     }
-    if (!status.ok() || (claims.empty() && at == group_begin)) return status;  // no frame to be had
+    if (!status.ok() || (claims.empty() && at == group_begin)) return status;  // there is no frame
     if (!claims.empty()) {
       const Extent group{group_begin, at - group_begin};
       int64_t group_got = 0;
@@ -95,7 +95,7 @@ bool Cache<Driver>::prefetch(OpenFile& file, PageCursor& pages) {
   return frames_left && !pages.done();
 }
 
-// What each claim fetches, and whether into its frame or beside it.
+// Plans what is fetched for each claim, and whether into its frame or beside it.
 template <typename Driver>
 std::vector<typename Cache<Driver>::Fetch> Cache<Driver>::plan_fetches(
     const std::vector<Claim>& claims, Extent wanted, bool whole_pages) {
@@ -110,7 +110,7 @@ std::vector<typename Cache<Driver>::Fetch> Cache<Driver>::plan_fetches(
       fetches.push_back({need});
       continue;
     }
-    const Locked lock(*this, shard_number(claim.frame));  // writers go on meanwhile
+    const Locked lock(*this, shard_number(claim.frame));  // others may be writing to the page
     gaps.clear();
     kind().missing(state(claim.frame), page_size(), {need.offset - page.offset, need.length}, gaps);
     Extent hull{need.offset, 0};
@@ -148,7 +148,7 @@ Status Cache<Driver>::fetch(OpenFile& file, const std::vector<Claim>& claims,
   return status;
 }
 
-// Holes between storage's end and the end that readers see are zeros.
+// Fills holes with zeros: bytes beyond storage's end and before the end that readers see.
 template <typename Driver>
 Status Cache<Driver>::zero_holes(OpenFile& file, const std::vector<Claim>& claims,
                                  typename Driver::Staging& staging, std::vector<Fetch>& fetches,
@@ -219,7 +219,8 @@ Status Cache<Driver>::fill(OpenFile& file, Filling& filling, Extent wanted, Targ
   return status;
 }
 
-// Merges what was fetched into the page, under bytes that are newer. Under the shard's lock.
+// Merges the fetched bytes into the page, without replacing bytes that are newer. Under the shard's
+// lock.
 template <typename Driver>
 void Cache<Driver>::install(const Claim& claim, const Fetch& fetched,
                             typename Driver::Staging& staging) {

@@ -1,12 +1,13 @@
-// What Cache holds while it works, and gives back however that ends: a shard's lock, a closed
-// frame, frames whose I/O is under way. Private to it.
+// Guards of the class Cache, private to it: a shard's lock, a closed frame, frames whose I/O is
+// under way. Each gives back what it holds, however an operation ends.
 #pragma once
 
 #include "engine/cache.h"
 
 namespace forebay {
 
-// Held from construction; wait() and pause() give it up in between.
+// A shard's lock, held from construction on. pause() releases it until resume(); wait() releases it
+// while it waits.
 template <typename Driver>
 class Cache<Driver>::Locked {
  public:
@@ -47,7 +48,7 @@ class Cache<Driver>::Locked {
   bool signal_ = false;
 };
 
-// A frame that nobody uses without the lock, which the caller holds.
+// Keeps a frame closed: no process uses it without the shard's lock, which the caller holds.
 template <typename Driver>
 class Cache<Driver>::Closed {
  public:
@@ -63,8 +64,8 @@ class Cache<Driver>::Closed {
   const FrameIndex frame_;
 };
 
-// Frames that this process fills, in order; those not done when it ends (memory was refused) are
-// given back as they were.
+// Frames that this process fills, in order. Frames that are not done at its end (memory was
+// refused) are given back as they were.
 template <typename Driver>
 class Cache<Driver>::Filling {
  public:
@@ -91,7 +92,7 @@ class Cache<Driver>::Filling {
     claims_.push_back(claim);
   }
   void end_next() { cache_.frame(claims_[done_++].frame).io = FrameIo::idle; }
-  // All are done.
+  // Called when all claims are done.
   void clear() {
     claims_.clear();
     done_ = 0;
@@ -103,7 +104,8 @@ class Cache<Driver>::Filling {
   std::size_t done_ = 0;
 };
 
-// Frames that this process commits; dirty again where that is not said to have succeeded.
+// Frames that this process commits. Unless end() says that storage has their bytes, they become
+// dirty again.
 template <typename Driver>
 class Cache<Driver>::Committing {
  public:
@@ -121,14 +123,14 @@ class Cache<Driver>::Committing {
   const std::vector<FrameIndex>& frames() const { return frames_; }
   // Under the frame's lock.
   void begin(FrameIndex frame) {
-    // Counted as being committed before it ceases to count as dirty, so that commit() never sees
-    // neither.
+    // First counted as being committed, then no longer as dirty: may_be_dirty() sees the frame in
+    // one of the two counts.
     cache_.arena_.header().committing_frames.fetch_add(1);
     cache_.begin_io(frame, FrameIo::committing);
     cache_.forget_dirty(cache_.frame(frame));
     frames_.push_back(frame);
   }
-  // The latest had nothing to commit; its lock is still held.
+  // Takes back the latest begin(): the frame had nothing to commit. Its lock is still held.
   void take_back() {
     cache_.frame(frames_.back()).io = FrameIo::idle;
     cache_.arena_.header().committing_frames.fetch_sub(1);

@@ -1,9 +1,9 @@
-// The way of an access: one open handle's reads and writes on their way to pages of the cache, or
-// past it. Used by one thread at a time.
+// The path of an access: one open handle's reads and writes, to pages of the cache or past it. One
+// thread at a time uses a handle.
 //
 //   cache_handle.h   a write, a read, and what they start in the background
 //   past_cache.h     accesses past the cache
-//   step_aside.h     whether the cache is worth its while
+//   step_aside.h     whether the cache brings a gain
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace forebay {
 
 enum class SteppingAside : uint8_t { automatic, never, always };
 
-// As the options of the same names.
+// The options of the same names.
 struct HandleRules {
   int64_t bypass_bytes = 1 << 20;
   int64_t read_ahead_bytes = 4 << 20;
@@ -39,15 +39,15 @@ class CacheHandle {
  public:
   using OpenFile = typename Driver::OpenFile;
 
-  // `reads`: the handle can read. `local`: storage is of this node. `file` and `cache` outlive the
+  // `reads`: the handle can read. `local`: storage is on this node. `file` and `cache` outlive the
   // handle.
   CacheHandle(Cache<Driver>& cache, OpenFile& file, const HandleRules& rules, bool reads,
               bool local);
-  // Others hold from now on. Nothing of the handle's is under way.
+  // Uses other rules from now on. No work of the handle may be under way.
   void change_rules(const HandleRules& rules);
 
-  // Carry out an access that writes, or one that reads; its bytes are, or come, in order. *moved:
-  // the bytes before the first failure, or before the end of file.
+  // Carry out an access that writes or reads. The bytes lie in order at `source` or `target`.
+  // *moved: the bytes before the first failure, or before the end of file.
   template <typename Source>
   Status write(const Access& access, Source source, int64_t* moved);
   template <typename Target>
@@ -60,18 +60,20 @@ class CacheHandle {
 
   // The size a reader would see: storage's size and uncommitted bytes.
   Status size(int64_t* bytes);
-  // Every byte written through any handle that shares the cache is handed to storage.
+  // Hands to storage every byte of the file that was written through any handle that shares the
+  // cache.
   Status commit();
-  // Another handle has committed what this one wrote.
+  // Notes that another handle has committed what this one wrote.
   void note_stored() { file_.forget_end(); }
-  // Cached bytes at and beyond `bytes` are forgotten, dirty ones too. Storage is not touched.
+  // Forgets the cached bytes at and beyond `bytes`, dirty ones too. Storage is not touched.
   void truncate(int64_t bytes);
-  // All writes are committed at once from now on, as long as one handle wants that.
+  // From begin to end, every write to the file is in storage before it returns. It holds as long as
+  // one handle wants it.
   Status begin_write_through();
   void end_write_through();
 
  private:
-  // Writes or reads: whether the cache is worth its while there.
+  // What is measured for writes or for reads, to judge whether the cache brings a gain.
   struct Direction {
     Aside kind;
     Gain gain;
@@ -109,7 +111,7 @@ class CacheHandle {
   Status look_ahead(Extent access);
   void no_page();
 
-  // past_cache.h; *storage_ns: the time inside storage (where it is asked for).
+  // past_cache.h; *storage_ns: the time inside storage; null: not measured.
   class Past;
   template <typename Source>
   Status write_past(Extent extent, Source source, int64_t* storage_ns = nullptr);
@@ -137,8 +139,9 @@ class CacheHandle {
   bool reads_data_;
   bool local_;
   Translation<Driver> translation_;
-  int64_t last_page_ = -1;       // of the last access: the policy counts a run on one page once
-  bool bypass_counted_ = false;  // of the call under way
+  // Of the last access: the policy counts successive accesses to a page once.
+  int64_t last_page_ = -1;
+  bool bypass_counted_ = false;  // for the call under way
   bool aside_counted_ = false;
   bool no_page_counted_ = false;
   std::unique_ptr<Predictor> predictor_;  // nullptr: nothing is fetched ahead
@@ -212,7 +215,7 @@ Status CacheHandle<Driver>::read(const Access& access, Target target, int64_t* m
     const Status status = read_run(run, target + *moved, &got);
     if (!status.ok()) return status;
     *moved += got;
-    if (got < run.length) break;  // the end of file; later bytes of a view lie behind it
+    if (got < run.length) break;  // the end of file; later bytes of the access lie behind it
   }
   return {};
 }
@@ -231,7 +234,7 @@ inline Status CacheHandle<Driver>::read(Extent extent, Target target, int64_t* m
   return read_run(extent, target, moved);
 }
 
-// Counts the user's call, however many of its runs come here.
+// Counts the user's call once, however many of its runs come here.
 template <typename Driver>
 void CacheHandle<Driver>::count_call(int64_t Statistics::*calls, bool& counted) {
   if (!counted) ++(statistics().*calls);
@@ -244,8 +247,8 @@ bool CacheHandle<Driver>::bypasses(int64_t length) const {
          shared().write_through.load(std::memory_order_acquire) != 0;
 }
 
-// Whether an access stays on the page of the one before; remembers the page. Only that page may be
-// used without asking the policy.
+// Whether an access begins on the page on which the one before ended; remembers the page. Only this
+// page may be used without asking the policy.
 template <typename Driver>
 bool CacheHandle<Driver>::continues_page(int64_t offset) {
   const int64_t page = offset / cache_.page_size();
@@ -381,7 +384,7 @@ inline Status CacheHandle<Driver>::read_run(Extent extent, Target target, int64_
     status = within_memory([&] { return read_untranslated(extent, target, got); });
   }
   if (!status.ok()) *got = 0;
-  // What goes past the cache would not find there what was fetched ahead.
+  // Nothing is fetched ahead for reads that go past the cache: they would not find it there.
   if (*got > 0 && !bypasses(extent.length) && !reads_.local.takes(extent.length)) {
     const Status ahead = within_memory([&] { return look_ahead(extent); });
     // A read of these bytes will meet the failure itself.
@@ -410,7 +413,7 @@ Status CacheHandle<Driver>::read_pages(Extent extent, Target target, int64_t* go
     *got = extent.length;
     return {};
   }
-  // Where nothing is known of what comes next, no more than what is asked for is fetched.
+  // Without a prediction of the next reads, only the wanted bytes are fetched.
   const bool whole_pages = predictor_ && predictor_->predicts();
   Status status = within_memory(
       [&] { return cache_.read(file_, extent, target, whole_pages, !same_page, got); });
@@ -451,7 +454,7 @@ Status CacheHandle<Driver>::commit() {
   int64_t unstored = shared().unstored_end.load();
   const Status status = within_memory([this] { return cache_.commit(file_, {0, INT64_MAX}); });
   if (!status.ok()) return status;
-  // All bytes written through this handle are in storage, and its size counts them; so are those
+  // The bytes written through this handle are in storage now, and count in its size. So do bytes
   // that closed handles had left before.
   note_stored();
   shared().unstored_end.compare_exchange_strong(unstored, 0);

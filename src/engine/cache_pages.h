@@ -1,4 +1,4 @@
-// Finding a page, or a frame for it; writes, and reads of what is resident.
+// Finds a page, or a frame for it; writes to pages, and reads of resident pages.
 #pragma once
 
 #include <algorithm>

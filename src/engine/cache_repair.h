@@ -1,12 +1,12 @@
-// After the death of a process: what it left half done in an arena is made whole.
+// Repairs an arena after the death of a process: what it left half done is made whole.
 #pragma once
 
 #include "engine/cache.h"
 
 namespace forebay {
 
-// The frame's I/O, or the closing of the frame, was a dead process's. Bytes that it had published
-// stay; a page that it was bringing in was never seen by any other.
+// Repairs a frame whose I/O was begun, or which was closed, by a dead process. Bytes that were
+// published stay. A page that the process was bringing in is dropped: no other process has seen it.
 template <typename Driver>
 void Cache<Driver>::repair_frame(FrameIndex index) {
   Frame& f = frame(index);
@@ -22,9 +22,10 @@ void Cache<Driver>::repair_frame(FrameIndex index) {
   open_frame(index);
 }
 
-// For the process that gets the shard's lock after its owner died with it. The owner may have been
-// within the state of any page, even of one that a living process commits: the bytes in flight
-// there become dirty, and the process commits them once more before it calls them stored.
+// Repairs a shard. Called by the process that gets its lock after the owner died with it. The owner
+// may have been changing the state of any page, even of a page that a living process commits: bytes
+// in flight of such a page become dirty, and the living process commits them once more before it
+// calls them stored.
 template <typename Driver>
 void Cache<Driver>::repair_shard(uint32_t number) {
   arena_.shard(number).rebuild();
@@ -55,7 +56,8 @@ void Cache<Driver>::end_io_of(uint32_t process) {
   }
 }
 
-// Under the shard's lock, for a process that has waited long for some I/O to end.
+// Ends the I/O of dead processes. Called under the shard's lock by a process that has waited long
+// for some I/O to end.
 template <typename Driver>
 void Cache<Driver>::end_io_of_the_dead(uint32_t number) {
   const ShardState& s = arena_.shard(number).state();

@@ -1,15 +1,13 @@
-// What the engine asks of the driver that carries its plans out. The engine decides and is told how
-// things ended; the driver locks, moves bytes, does I/O and waits. A call that waits returns when
-// the wait is over: in the runtime it blocks the thread; in virtual time it suspends the access,
-// and others run meanwhile.
+// What the engine asks of a driver. The engine decides; the driver locks, moves bytes, does I/O and
+// waits, and tells the engine the outcome. A call that waits returns when the wait is over: in the
+// runtime it blocks the thread; in virtual time it suspends the access, and others run meanwhile.
 //
-// Driver::PageBytes   where a page's bytes are, as the driver knows them
-// Driver::OpenFile    a file as one handle has it open: its state, its storage, its statistics
-// Driver::Target      a file's storage for commits; false where there is none
-// Driver::Staging     room for pages beside the frames, for as long as it lives
+// Driver::PageBytes the place of a page's bytes Driver::OpenFile a file as one handle has it open:
+// its state, its storage, its statistics Driver::Target a file's storage for commits; false where
+// there is none Driver::Staging room for pages beside the frames, for as long as it lives
 //
-// Sources and targets of an access's bytes are types of the driver's, too: values that `+ n` moves
-// on by n bytes. NoBytes stands for none.
+// Sources and targets of an access's bytes are types of the driver, too: values that `+ n` moves on
+// by n bytes. NoBytes stands for no bytes at all.
 #pragma once
 
 #include <concepts>
@@ -29,7 +27,7 @@ struct NoBytes {
   NoBytes operator+(int64_t) const { return {}; }
 };
 
-// What commits to a file's device cost so far.
+// What commits to a file's device have cost so far.
 struct CommitCost {
   int64_t ns = 0;
   int64_t bytes = 0;
@@ -40,32 +38,32 @@ concept CacheDriver = requires(D& driver, typename D::OpenFile& file, uint32_t s
                                FrameIndex frame, typename D::Target& target,
                                typename D::Staging& staging, const IoPlan& plan,
                                std::span<int64_t> transferred, int64_t* bytes) {
-  // A shard's lock. True: its last owner died with it, and the shard must be made again.
+  // A shard's lock. True: its last owner died with it, and the shard must be repaired.
   { driver.lock(shard) } -> std::same_as<bool>;
   driver.unlock(shard);
-  // Some frame's I/O ended: signal() wakes those who wait. wait() returns once there was a signal
-  // since events() said `seen`; false: there was none for long.
+  // Waiting for the end of a frame's I/O: signal() wakes all that wait. wait() returns once there
+  // was a signal after events() returned its argument; false: there was none for long.
   { driver.events(shard) } -> std::same_as<uint32_t>;
   { driver.wait(shard, uint32_t{}) } -> std::same_as<bool>;
   driver.signal(shard);
 
-  // This process's number, and whether the process of a number lives.
+  // This process's number, and whether the process with a number lives.
   { driver.process() } -> std::same_as<uint32_t>;
   { driver.alive(uint32_t{}) } -> std::same_as<bool>;
-  // Waits until no handle is within the use of a frame without the lock.
+  // Waits until no handle uses the frame without the lock.
   driver.drain(frame);
-  // What a handle says while it uses the frame (OpenFile::begin_use).
+  // The word that a handle publishes while it uses the frame (OpenFile::begin_use).
   { driver.use_word(frame) } -> std::same_as<uint64_t>;
 
-  // Puts memory behind frames that had none, from `frame` on; false: there is none.
+  // Puts memory behind frames that had none, from `frame` on; false: there is no memory.
   { driver.reserve(frame, uint32_t{}) } -> std::same_as<bool>;
-  driver.populate(frame);  // the frame's memory is about to be used here
+  driver.populate(frame);  // this process is about to use the frame's memory
   { driver.page_bytes(frame) } -> std::same_as<typename D::PageBytes>;
-  // Bytes that were fetched beside the frames come into the page.
+  // Copies bytes that were fetched beside the frames into the page.
   driver.copy_staged(staging, uint32_t{}, frame, Extent{});
   driver.zero(staging, IoPlan::Part{});
 
-  // Where the frames of this file are committed.
+  // The storage to which a file's frames are committed.
   { driver.target(file, uint32_t{}, uint64_t{}) } -> std::same_as<typename D::Target>;
   { driver.write(target, plan, file.statistics()) } -> std::same_as<Status>;
   // transferred[i]: the bytes of run i that the file holds.
@@ -75,7 +73,7 @@ concept CacheDriver = requires(D& driver, typename D::OpenFile& file, uint32_t s
   { file.statistics() } -> std::same_as<Statistics&>;
   { file.slot() } -> std::same_as<uint32_t>;    // the driver's number of the file
   { file.number() } -> std::same_as<uint32_t>;  // of the handle
-  { file.readable() } -> std::same_as<bool>;    // its storage, through this handle
+  { file.readable() } -> std::same_as<bool>;    // whether this handle can read storage
   { file.commit_size_bytes() } -> std::same_as<int64_t>;
   { file.storage_size(bytes) } -> std::same_as<Status>;
   // One past the highest byte written through any handle of the file and not yet known to storage.

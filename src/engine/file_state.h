@@ -1,4 +1,5 @@
-// What all handles of an open file share: in memory of the node where several processes have it.
+// The state that all handles of an open file share: in shared memory if several processes have it
+// open.
 #pragma once
 
 #include <atomic>
@@ -13,11 +14,12 @@ struct FileState {
   std::atomic<uint32_t> handles{0};  // open handles
   // One past the highest byte that handles now closed have written and storage may still lack.
   std::atomic<int64_t> unstored_end{0};
-  // Accesses that go past the cache: a fill that overlaps one in time must not keep what it read.
+  // Writes past the cache: those under way, and those that have ended. A fill that overlaps one in
+  // time must not keep what it read.
   std::atomic<uint32_t> direct_writers{0};
   std::atomic<uint64_t> direct_writes{0};
   std::atomic<uint32_t> write_through{0};  // handles that want every write committed at once
-  std::atomic<uint32_t> aside{0};          // kinds of calls the cache brings no gain for (Aside)
+  std::atomic<uint32_t> aside{0};  // kinds of calls for which the cache brings no gain (Aside)
 };
 
 }  // namespace forebay

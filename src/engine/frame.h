@@ -7,10 +7,10 @@
 //   names the same page as when it was made.
 // - A process uses a frame without the lock only between `seat.busy = frame` (sequentially
 //   consistent) and `seat.busy = none`, and only after it has seen its tag unchanged in between.
-//   Whoever closes a frame waits until no seat is busy with it; from then on the bytes and the page
-//   state belong to the closer.
-// - `dirty_hint` is set by whoever published bytes and found it clear; it is cleared only by a
-//   committer that afterwards waits for busy seats and then takes the dirty regions. So a frame
+//   A process that closes a frame waits until no seat is busy with it; from then on the bytes and
+//   the page state belong to that process.
+// - `dirty_hint` is set by a process that has published bytes and finds the hint clear. Only a
+//   committer clears it, then waits for busy seats, and then takes the dirty regions. So a frame
 //   with dirty regions has its hint set, or a committer at work on it.
 #pragma once
 
@@ -24,15 +24,15 @@ namespace forebay {
 enum class FrameIo : uint32_t {
   idle,
   committing,    // dirty regions are on their way to storage; readers and writers go on
-  recommitting,  // likewise, but a repair made them dirty again: they must be taken once more
-  filling,       // storage is being read for it; where the tag is odd nobody else may touch it
+  recommitting,  // likewise, but a repair made them dirty again: they must be committed once more
+  filling,  // storage is being read for it; while the tag is odd, no other process may touch it
 };
 
-// What a shard needs of a frame.
+// The part of a frame that a shard uses.
 struct FrameSlot {
   PageKey key{};                    // key.file == 0: free
   FrameIndex hash_next = no_frame;  // also the free list's link
-  uint32_t file_slot = 0;           // the driver's number of the file, for whoever commits
+  uint32_t file_slot = 0;           // the driver's number of the file, for commits
 };
 
 struct alignas(64) Frame : FrameSlot {

@@ -10,7 +10,7 @@ constexpr int64_t bytes_between_samples = 1 << 20;
 constexpr int64_t calls_between_samples = 16;
 constexpr int64_t most_calls_until_trial = 1 << 20;
 constexpr int verdicts_needed = 2;
-constexpr double clear_loss = 1.15;  // the cache must be that much dearer: measurements are noisy
+constexpr double clear_loss = 1.15;  // the cache must cost so much more: measurements are noisy
 
 }  // namespace
 

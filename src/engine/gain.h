@@ -1,9 +1,9 @@
-// Whether the cache is worth its while for one file and one kind of call: compares sampled calls
-// that went past the cache with sampled calls that used it, plus their share of the commits.
-// Pure: told of durations, it never looks at a clock.
+// Judges whether the cache brings a gain for one file and one kind of call. Compares sampled calls
+// that went past the cache with sampled calls that used it, plus their share of the commits. It is
+// told durations and never looks at a clock.
 //
-// Hysteresis: two verdicts in a row turn the file aside; it is tried again after a number of calls
-// that doubles each time the trial fails.
+// Hysteresis: two verdicts against the cache in a row turn the file aside. The cache is tried again
+// after a number of calls, which doubles with each trial.
 #pragma once
 
 #include <array>
@@ -14,19 +14,19 @@ namespace forebay {
 
 class Gain {
  public:
-  // A call that used the cache, or went past it as a sample.
+  // Notes a sampled call that used the cache, or one that went past it.
   void cached(int64_t ns, int64_t bytes);
   void direct(int64_t ns, int64_t bytes);
 
-  // Counts `calls` calls of `bytes` bytes in all; whether one should be timed past the cache now:
-  // about one a mebibyte. Stays true until direct() brings the sample.
+  // Counts `calls` calls of `bytes` bytes in all. Returns whether a call should go past the cache
+  // now as a sample: about one call a mebibyte. Stays true until direct() notes the sample.
   bool direct_sample_due(int64_t calls, int64_t bytes);
 
-  // Judges anew; commits cost `commit_ns_per_byte` (negative: not known yet, no verdict). True when
-  // the file should (now) go past the cache.
+  // Judges anew; commits cost `commit_ns_per_byte` (negative: not known yet, no verdict). True:
+  // from now on the file should go past the cache.
   bool judge(double commit_ns_per_byte);
 
-  // Counts a call that went past the cache because of the verdict; false when it is time to try the
+  // Counts a call that goes past the cache because of the verdict. False: it is time to try the
   // cache again.
   bool stay_aside();
 
@@ -34,7 +34,8 @@ class Gain {
   double direct_ns() const { return direct_.median_ns(); }
 
  private:
-  // The last samples; medians shrug off calls that lost the processor.
+  // The last samples. Their median ignores the few calls during which the thread lost the
+  // processor.
   class Samples {
    public:
     void add(int64_t ns, int64_t bytes);

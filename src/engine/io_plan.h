@@ -1,6 +1,6 @@
-// A list of requests: the bytes of many pages as the fewest contiguous extents of the file. Regions
-// that touch in the file become one request, whatever page or rank they came from.
-// Settlemyer 4.2.1.1: the evictions of one request leave as one list.
+// A list of requests: the bytes of many pages as few contiguous extents of the file. Regions that
+// touch in the file become one request, whatever page or rank they came from. Settlemyer 4.2.1.1:
+// the evictions of one request leave as one list.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ class IoPlan {
     FrameIndex frame;
     int64_t in_page;  // offset within the page
     int64_t length;
-    uint32_t staged;  // the number of the page beside the frames where the bytes go, or in_frame
+    uint32_t staged;  // index of a page of Driver::Staging, or in_frame
   };
 
-  // Joins the region with the one added before where they touch in the file.
+  // Adds a region. If it touches the region added before in the file, the two become one run.
   void add(FrameIndex frame, int64_t page_offset, Extent region_in_page,
            uint32_t staged = in_frame);
   void sort();  // runs by offset

@@ -1,4 +1,5 @@
-// The numbers of the pages that extents touch, in their order, each once where neighbours share it.
+// Walks the numbers of the pages that extents touch, in the extents' order. A page that successive
+// extents share comes once.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,12 @@
-// Accesses past the cache: coherent with it at any time. Settlemyer 4.1.1: requests that the cache
-// is not worth its while for go to storage, and cached pages are made to agree.
+// Accesses past the cache, which are coherent with it at any time. Settlemyer 4.1.1: requests for
+// which the cache brings no gain go to storage, and cached pages are made to agree.
 #pragma once
 
 #include "engine/cache_handle.h"
 
 namespace forebay {
 
-// An access past the cache, as fills see it.
+// Marks a write past the cache while it is under way: a fill that overlaps it keeps nothing.
 template <typename Driver>
 class CacheHandle<Driver>::Past {
  public:
@@ -34,7 +34,7 @@ Status CacheHandle<Driver>::write_past(Extent extent, Source source, int64_t* st
   statistics().bypass_written_bytes += extent.length;
   const Past past(file_);
   Status status;
-  // What was cached before this write must not be committed over it.
+  // Dirty bytes from before this write must not be committed over it later.
   if (cache_.any_held(file_, extent)) status = cache_.commit(file_, extent);
   if (status.ok()) status = file_.write_past(extent, source, cache_.may_be_dirty(), storage_ns);
   if (cache_.any_held(file_, extent)) cache_.drop(file_, extent, false);

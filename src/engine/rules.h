@@ -1,4 +1,4 @@
-// Small decisions about single accesses that the runtime and the simulator of its cache share.
+// Small decisions in numbers: bounds and sizes of requests.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace forebay {
 
 inline constexpr int64_t most_pages_a_plan = 256;  // in one list of requests
 
-// An access of so many bytes, or more, goes past the cache: it is large by itself, or would push
-// out half of the cache.
+// The least size of an access that goes past the cache: it is large by itself, or would evict half
+// of the cache.
 inline int64_t least_past(int64_t bypass_bytes, int64_t capacity_bytes) {
   return std::min(bypass_bytes, capacity_bytes / 2 + 1);
 }
@@ -19,12 +19,13 @@ inline bool goes_past(int64_t length, int64_t bypass_bytes, int64_t capacity_byt
   return length >= least_past(bypass_bytes, capacity_bytes);
 }
 
-// So many pages of a read are fetched with one list of requests.
+// The most pages of a read that are fetched with one list of requests.
 inline int64_t pages_a_fill(uint32_t frames) {
   return std::clamp<int64_t>(frames / 4, 1, most_pages_a_plan);
 }
 
-// What is fetched of a page that lacks bytes of `wanted`: all of it, or whole units around them.
+// The part that is fetched of a page that lacks bytes of `wanted`: the whole page, or the wanted
+// bytes rounded to units of 4 KiB.
 inline Extent fetched_of(Extent page, Extent wanted, bool whole_pages) {
   constexpr int64_t unit = 4096;
   const Extent inside = intersect(page, wanted);
@@ -35,9 +36,10 @@ inline Extent fetched_of(Extent page, Extent wanted, bool whole_pages) {
   return {page.offset + begin, end - begin};
 }
 
-// A victim is committed with the dirty pages beside it (Settlemyer 7.4.1: write more than the
-// victim when that makes one large request). Asks `joins(neighbour, direction)` for the pages after
-// the victim's (direction 1), and then for those before it (-1), each side until the answer is no.
+// Walks the neighbours of a victim's page: a victim is committed with the dirty pages beside it
+// (Settlemyer 7.4.1: write more than the victim when that makes one large request). Calls
+// `joins(neighbour, direction)` for the pages after the victim's (direction 1), then for those
+// before it (-1), on each side until it returns false.
 template <typename Joins>
 void walk_neighbours(int64_t page, const Joins& joins) {
   for (const int64_t direction : {int64_t{1}, int64_t{-1}}) {
@@ -46,12 +48,12 @@ void walk_neighbours(int64_t page, const Joins& joins) {
   }
 }
 
-// So many pages are committed together at most, the victim's included.
+// The most pages that are committed together, the victim's included.
 inline int64_t pages_around_victim(int64_t commit_size_bytes, int64_t page_size) {
   return std::clamp<int64_t>(commit_size_bytes / page_size, 1, most_pages_a_plan);
 }
 
-// At most a quarter of the cache is fetched ahead.
+// The most bytes that are fetched ahead: at most a quarter of the cache.
 inline int64_t read_ahead_window(int64_t read_ahead_bytes, int64_t capacity_bytes) {
   return std::min(read_ahead_bytes, capacity_bytes / 4);
 }
@@ -60,9 +62,9 @@ inline int64_t read_ahead_window(int64_t read_ahead_bytes, int64_t capacity_byte
 class DirtyBound {
  public:
   DirtyBound(double share, uint32_t frames) : most_(static_cast<uint32_t>(share * frames)) {}
-  uint32_t most() const { return most_; }            // beyond it writers commit themselves
-  uint32_t begin() const { return most_ / 2; }       // beyond it write-behind begins
-  uint32_t background() const { return most_ / 4; }  // write-behind in the background ends
+  uint32_t most() const { return most_; }            // with more, writers commit themselves
+  uint32_t begin() const { return most_ / 2; }       // with more, write-behind begins
+  uint32_t background() const { return most_ / 4; }  // at this, write-behind in the background ends
 
  private:
   uint32_t most_;

@@ -55,14 +55,14 @@ FrameIndex BasicShard<Slot>::find(PageKey key) const {
 
 template <typename Slot>
 bool BasicShard<Slot>::may_hold(PageKey key) const {
-  // A bucket is empty without reason only while it is made again.
+  // The bucket of a resident page is empty only during a rebuild.
   const std::atomic_ref<uint32_t> rebuilds(state_->rebuilds);
   const uint32_t before = rebuilds.load(std::memory_order_acquire);
   const FrameIndex head = std::atomic_ref<FrameIndex>(bucket(key)).load(std::memory_order_acquire);
   return head != no_frame || before % 2 != 0 || rebuilds.load(std::memory_order_acquire) != before;
 }
 
-// A shard's frames as its policy sees them, numbered from its first.
+// A shard's frames as its policy sees them: numbered from the shard's first frame.
 template <typename Slot>
 class BasicShard<Slot>::Local final : public Candidates {
  public:
@@ -79,7 +79,8 @@ class BasicShard<Slot>::Local final : public Candidates {
   const FrameIndex first_;
 };
 
-// The frame is committed with the dirty pages around it, as far as they are in this shard for sure.
+// What a commit of the frame costs, in requests a page. It takes dirty neighbours along; only those
+// that are surely in this shard are counted.
 template <typename Slot>
 uint32_t BasicShard<Slot>::commit_cost(FrameIndex frame, const FrameStates& states) const {
   const CommitShape own = states.commit_shape(frame);
@@ -182,7 +183,7 @@ void BasicShard<Slot>::release(FrameIndex frame) {
 template <typename Slot>
 void BasicShard<Slot>::rebuild() {
   const std::atomic_ref<uint32_t> rebuilds(state_->rebuilds);
-  rebuilds.store(rebuilds.load() | 1);  // whoever began one may have died
+  rebuilds.store(rebuilds.load() | 1);  // a process may have died within a rebuild
   state_->resident = 0;
   state_->free_head = no_frame;
   for (uint32_t b = 0; b <= state_->bucket_mask; ++b)

@@ -1,6 +1,6 @@
-// One shard of a cache: which page is in which frame, and which frame goes next. Single-threaded;
-// a driver that has several threads or processes locks it. Knows no bytes and does no I/O: where a
-// victim must be written back first, the driver sees to that before it calls replace().
+// One shard of a cache: which page is in which frame, and which frame is evicted next. A shard does
+// not lock: where several threads or processes use it, its user holds the shard's lock. It knows no
+// bytes and does no I/O: its user writes a dirty victim back before it calls replace().
 //
 // Settlemyer 4.1: fully associative, keyed by file and page number, write-back.
 #pragma once
@@ -15,13 +15,13 @@
 namespace forebay {
 
 struct alignas(64) ShardState {  // in the arena
-  FrameIndex first_frame = 0;    // frames [first_frame, first_frame + frame_count) are its own
+  FrameIndex first_frame = 0;    // the shard has frames [first_frame, first_frame + frame_count)
   uint32_t frame_count = 0;
-  uint32_t usable = 0;  // of these, the first `usable` have memory behind them
+  uint32_t usable = 0;  // the first `usable` frames have memory behind them
   FrameIndex free_head = no_frame;
   uint32_t resident = 0;
   uint32_t bucket_mask = 0;
-  uint32_t rebuilds = 0;  // begun and ended; odd during one
+  uint32_t rebuilds = 0;  // begun plus ended; odd during a rebuild
 };
 
 enum class Acquire : uint8_t {
@@ -37,16 +37,16 @@ struct Acquired {
   FrameIndex frame;
 };
 
-// What must be written to make a page clean.
+// The requests that make a page clean.
 struct CommitShape {
   uint32_t requests = 0;  // contiguous extents; 0: the page is clean
-  bool at_start = false;  // one of them begins with the page
-  bool at_end = false;    // one ends with it
+  bool at_start = false;  // the first begins at the page's start
+  bool at_end = false;    // the last ends at the page's end
 };
 
 CommitShape shape_of(std::span<const Extent> dirty_regions, int64_t page_size);
 
-// What a driver tells a shard of a frame.
+// What a shard asks about a frame.
 class FrameStates {
  public:
   virtual bool evictable(FrameIndex frame) const = 0;  // no I/O is under way
@@ -56,19 +56,20 @@ class FrameStates {
   ~FrameStates() = default;
 };
 
-// `Slot` is what a driver keeps of a frame: the runtime's Frame, or as little as a FrameSlot.
+// `Slot` is the type of a frame: the engine's Frame, or no more than a FrameSlot.
 template <typename Slot>
 class BasicShard {
  public:
   BasicShard(ShardState* state, FrameIndex* buckets, Slot* frames, std::unique_ptr<Policy> policy);
 
-  // Makes the shard empty; once, by whoever creates the arena.
+  // Makes the shard empty; called once, by the process that creates the arena.
   void reset(FrameIndex first_frame, uint32_t frame_count, uint32_t buckets);
 
   FrameIndex find(PageKey key) const;
-  // Asked without the shard's lock. False: the page is not resident.
+  // False: the page is not resident. May be called without the shard's lock.
   bool may_hold(PageKey key) const;
-  // An access to `key` is to come: its bucket, and, a while later, its frame.
+  // Bring what an access to `key` needs into the processor's cache: first the bucket, and, a while
+  // later, the frame.
   void prefetch_bucket(PageKey key) const { __builtin_prefetch(&bucket(key)); }
   void prefetch_frame(PageKey key) const {
     if (const FrameIndex frame = bucket(key); frame != no_frame) {
@@ -82,16 +83,16 @@ class BasicShard {
   // An access to the page of `frame`, which is resident.
   void hit(FrameIndex frame) { policy_->hit(frame - state_->first_frame, frames_[frame].key); }
   void add_usable(uint32_t frames);
-  // No more memory is to be had: the shard stays at its present size.
+  // There is no more memory: the shard keeps its present size.
   void stop_growing();
-  // The page comes to a free frame, or to the victim in place of its page.
+  // Puts a page into a free frame, or into a victim's frame in place of the victim.
   void place(FrameIndex frame, PageKey key, uint32_t file_slot);
   void replace(FrameIndex frame, PageKey key, uint32_t file_slot);
-  // The frame's page leaves the cache without being a victim.
+  // Frees a frame: its page leaves the cache without being a victim.
   void release(FrameIndex frame);
 
-  // Whoever held the shard's lock died: hash, free list and policy are made again from the frames'
-  // keys, which are the truth.
+  // Makes hash, free list and policy again from the frames' keys, which are always right. Called
+  // after a process died with the shard's lock.
   void rebuild();
 
   const ShardState& state() const { return *state_; }
@@ -115,8 +116,9 @@ using Shard = BasicShard<Frame>;
 // Files that are open at the same time have different numbers modulo this.
 inline constexpr uint64_t files_at_once = 1024;
 
-// Which shard a page belongs to: runs of neighbouring pages share one. A file that follows another
-// with the same number modulo files_at_once finds its frames, whose memory is warm.
+// Which shard a page belongs to: runs of neighbouring pages share one. A file that is opened after
+// another with the same number modulo files_at_once gets the same shards, whose frames' memory is
+// warm.
 uint32_t shard_of(PageKey key, uint32_t shards);
 
 }  // namespace forebay

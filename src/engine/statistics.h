@@ -1,4 +1,4 @@
-// What one handle did, and caused, in its cache.
+// Counts of what one handle did, and caused, in its cache.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ struct Statistics {
   int64_t write_requests = 0, read_requests = 0;  // contiguous extents handed to storage
   int64_t write_syscalls = 0, read_syscalls = 0;
   int64_t committed_bytes = 0;  // written back
-  int64_t fetched_bytes = 0;    // into pages, ahead or because they were read
+  int64_t fetched_bytes = 0;    // read into pages, ahead or on demand
   // Calls with contiguous runs that went past the cache, and the bytes of those runs.
   int64_t bypass_calls = 0, bypass_bytes = 0;
   int64_t bypass_written_bytes = 0;  // of bypass_bytes
-  int64_t aside_calls = 0;           // of the bypassing ones, because the cache brought no gain
-  int64_t local_calls = 0;           // of those, as expected of a local disk, unmeasured
-  int64_t no_page_calls = 0;         // of the bypassing ones, as there was no memory for a page
+  int64_t aside_calls = 0;           // of bypass_calls: the cache brought no gain
+  int64_t local_calls = 0;           // of aside_calls: expected of local storage, not measured
+  int64_t no_page_calls = 0;         // of bypass_calls: there was no memory for a page
   int64_t commit_ns = 0;             // inside storage's write, for commits
   int64_t io_ns = 0;                 // time inside read and write (sampled estimate)
 

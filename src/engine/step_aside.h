@@ -1,6 +1,6 @@
-// Measures whether the cache is worth its while and goes past it where it is not. Going past it is
-// coherent at any time, so a verdict needs no agreement: it stands in the file's state, where every
-// handle of the node sees it at its next page. The driver tells the time.
+// Measures whether the cache brings a gain, and goes past it where it does not. Accesses past the
+// cache are coherent at any time, so handles need not agree on a verdict: it stands in the file's
+// state, where every handle of the node sees it at its next page. The driver tells the time.
 #pragma once
 
 #include "engine/cache_handle.h"
@@ -18,15 +18,15 @@ bool CacheHandle<Driver>::adapts(const Direction& direction, int64_t length) con
          !bypasses(length) && !is_aside(direction);
 }
 
-// A sample past the cache is taken only where none of its bytes is held: elsewhere it would first
-// have to commit what the page has, and measure (and cause) that instead.
+// Whether an access is to go past the cache as a sample. Only if the cache holds none of its bytes:
+// otherwise the sample would first commit cached bytes, and measure (and cause) that instead.
 template <typename Driver>
 bool CacheHandle<Driver>::samples_past(Direction& direction, Extent extent, uint32_t calls) {
   return direction.gain.direct_sample_due(calls, extent.length * calls) &&
          !cache_.any_held(file_, extent);
 }
 
-// Counts such a call.
+// Whether the access goes past the cache because storage is local; then counts the call.
 template <typename Driver>
 bool CacheHandle<Driver>::bypasses_locally(Direction& direction, Extent extent) {
   if (direction.kind == writes_aside)
@@ -40,14 +40,14 @@ bool CacheHandle<Driver>::bypasses_locally(Direction& direction, Extent extent) 
 }
 
 // Times a call that goes through the cache or, at times, past it. Two looks at the clock cost as
-// much as a small call: of those one in so many is timed.
+// much as a small call, so of small calls only one in small_calls_a_sample is timed.
 template <typename Driver>
 template <typename PastCache, typename Cached>
 Status CacheHandle<Driver>::sample(Direction& direction, Extent extent, PastCache past_cache,
                                    Cached cached) {
   constexpr uint32_t small_calls_a_sample = 32;
   constexpr int64_t small_call_bytes = 16 << 10;
-  constexpr uint32_t local_calls_a_sample = 8;  // of those believed to be quick
+  constexpr uint32_t local_calls_a_sample = 8;  // of calls that are expected to be quick
   const bool local = !bypasses(extent.length) && bypasses_locally(direction, extent);
   const uint32_t calls = local                              ? local_calls_a_sample
                          : extent.length < small_call_bytes ? small_calls_a_sample
@@ -120,7 +120,7 @@ bool CacheHandle<Driver>::stays_aside(Direction& direction) {
   return false;
 }
 
-// What this handle's commits cost, and those of earlier handles on the same device; negative while
+// The cost of commits: of this handle, and of earlier handles on the same device; negative while
 // too little is known.
 template <typename Driver>
 double CacheHandle<Driver>::commit_ns_per_byte() const {

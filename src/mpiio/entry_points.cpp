@@ -33,7 +33,7 @@ bool is_awaited(const Handle& handle, Positioning positioning, bool collective) 
 
 }  // namespace
 
-// In parameter and argument lists: without the parentheses, and after something else.
+// A parameter or argument list without its parentheses, and one that follows other items.
 #define FOREBAY_UNWRAP(...) __VA_ARGS__
 #define FOREBAY_REST(...) __VA_OPT__(, ) __VA_ARGS__
 
@@ -110,8 +110,8 @@ FOREBAY_EXPORT int MPI_File_set_view(MPI_File file, MPI_Offset displacement, MPI
 FOREBAY_PASSED_ROUTINES(FOREBAY_PASS)
 FOREBAY_FILE_ROUTINES(FOREBAY_ALONE, FOREBAY_ALONE_TRACED, FOREBAY_TOGETHER_TRACED)
 
-// A routine that may complete requests of the program's: ours are complete from the start, and the
-// MPI library's are followed where the program is traced.
+// A routine that may complete the program's requests. Forebay's requests are complete from the
+// start; those of the MPI library are followed if the program is traced.
 #define FOREBAY_COMPLETES(name, followed, parameters, arguments) \
   FOREBAY_EXPORT int MPI_##name parameters {                     \
     if (none_followed()) return mpi().name arguments;            \
@@ -123,8 +123,8 @@ FOREBAY_COMPLETING_ROUTINES(FOREBAY_COMPLETES)
 FOREBAY_STATUS_OF_MANY_ROUTINES(FOREBAY_COMPLETES)
 #endif
 
-// A collective by which the program orders its ranks, with its nonblocking twin; and a routine that
-// makes a communicator.
+// A collective by which the program orders its ranks, with its nonblocking twin
+// (FOREBAY_COLLECTIVE), and a routine that makes a communicator (FOREBAY_COMM_MAKER).
 #define FOREBAY_COLLECTIVE(name, twin, parameters, arguments, part)                                \
   FOREBAY_EXPORT int MPI_##name parameters {                                                       \
     return ordering_call(                                                                          \
@@ -149,8 +149,8 @@ FOREBAY_COLLECTIVES(FOREBAY_COLLECTIVE_C, MPI_Count, MPI_Aint)
 #endif
 FOREBAY_COMM_MAKERS(FOREBAY_COMM_MAKER)
 
-// A data access routine. `library`: what is done, by plain(), where the file is the library's
-// alone.
+// A data access routine. `act`: the call on a file of Forebay's. `library`: the call on any other
+// file, which plain() passes to the MPI library.
 #define FOREBAY_ACCESS(name, position, group, parameters, arguments, library, act)     \
   FOREBAY_EXPORT int MPI_##name parameters {                                           \
     TracedCall traced(Routine::name, file);                                            \
@@ -162,7 +162,7 @@ FOREBAY_COMM_MAKERS(FOREBAY_COMM_MAKER)
                                                              : alone(*handle, acting); \
   }
 
-// The data access routines. A buffer is const where it is written to the file.
+// The data access routines. The buffer of a write is const.
 #define FOREBAY_BUFFER_read void*
 #define FOREBAY_BUFFER_write const void*
 #define FOREBAY_TOGETHER_alone false
@@ -268,7 +268,7 @@ FOREBAY_DATA_ROUTINES(FOREBAY_BLOCKING_AT_C, FOREBAY_BLOCKING_C, FOREBAY_NONBLOC
 
 namespace {
 
-// Those that only a traced program is offered come last.
+// The routines that only a traced program is offered come last.
 const forebay_entry_point entry_points[] = {
 #define FOREBAY_ROUTINE(name) {#name, reinterpret_cast<void*>(&MPI_##name)},
     FOREBAY_ROUTINES FOREBAY_ROUTINES_IF_TRACED
@@ -283,8 +283,8 @@ constexpr std::size_t always_offered = 0
 
 }  // namespace
 
-// A program that is not traced keeps its MPI library's own routines of completion and of
-// communication.
+// If a program is not traced, its calls of completion and communication routines go to the MPI
+// library directly.
 FOREBAY_EXPORT const forebay_entry_point* forebay_entry_points(size_t* count) {
   *count = to_be_traced() ? std::size(entry_points) : always_offered;
   return entry_points;

@@ -14,7 +14,7 @@
 namespace forebay::mpiio {
 namespace {
 
-// A program linked with the interposer and with no MPI library.
+// Ends a program that was linked with the interposer but with no MPI library.
 void require_library() {
   if (mpi().Init != nullptr) return;
   std::fputs("forebay: no MPI library is loaded; link the program with the MPI's own wrapper\n",
@@ -45,7 +45,7 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int finalize() {
-  if (!end_caching()) forget_open_files();  // some call was left by a longjmp
+  if (!end_caching()) forget_open_files();  // the program left a call by a longjmp
   report_statistics();
   finish_tracing(true);
   keep_comms_to_the_end();
@@ -53,7 +53,7 @@ int finalize() {
 }
 
 int abort(MPI_Comm comm, int code) {
-  (void)abandon_open_files();  // bytes written by the plain library would survive
+  (void)abandon_open_files();  // commits cached bytes: without Forebay they would survive
   finish_tracing(false);
   return mpi().Abort(comm, code);
 }

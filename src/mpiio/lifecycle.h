@@ -1,5 +1,5 @@
-// The MPI library's beginning and end in this process (MPI 4.1, sections 11.2 to 11.4), and
-// MPI_Abort.
+// What Forebay does when MPI begins and ends in this process (MPI 4.1, sections 11.2 to 11.4), and
+// at MPI_Abort.
 #pragma once
 
 #include "mpiio/library/mpi_library.h"

@@ -13,7 +13,8 @@ using namespace forebay;
 
 namespace {
 
-// The per-file options with their names as hints; made once, and kept for callers that hold them.
+// The per-file options with their names as hints. Made once and never destroyed, since callers keep
+// pointers to the names.
 const std::deque<std::pair<std::string, const OptionSpec*>>& hints() {
   static const auto& all = *[] {
     auto* named = new std::deque<std::pair<std::string, const OptionSpec*>>;

@@ -1,9 +1,9 @@
-// Memory refused to Forebay within an entry point: no exception may reach the program, and no rank
-// may be left waiting.
+// What entry points do if the system refuses memory: no exception may reach the program, and no
+// rank may be left waiting.
 //
-// Where other ranks may be waiting for this one, all that needs memory is done, or given up, before
-// they agree (within_memory in extent/status.h). What is left ends the rank, with a line that says
-// why; what it had written is committed here, or by the committer.
+// Where other ranks may wait for this one, work that needs memory is done, or given up, before the
+// ranks agree (within_memory in extent/status.h). Where that is not possible, the rank ends with a
+// line that says why; the bytes it had written are committed here, or by the committer.
 #pragma once
 
 #include <new>
@@ -14,7 +14,8 @@ namespace forebay::mpiio {
 
 [[noreturn]] void end_for_want_of_memory();
 
-// The result of `act`, in a call in which other ranks may be waiting for this one.
+// Returns act(), in a call in which other ranks may wait for this one: refused memory ends the
+// rank.
 template <typename Act>
 auto awaited(Act act) {
   try {
@@ -24,7 +25,8 @@ auto awaited(Act act) {
   }
 }
 
-// In a call that concerns this rank alone, it is an error like any other.
+// Returns act(), in a call that concerns this rank alone: refused memory is an error like any
+// other.
 template <typename Act>
 int alone(Handle& handle, Act act) {
   try {

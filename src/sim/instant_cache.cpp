@@ -35,7 +35,7 @@ struct InstantCache::Parts {
     arena.create(memory.base());
   }
 
-  // The slot of a file that is open, or one for it.
+  // The slot of an open file, or a new one for a file that is not open.
   uint32_t slot_of(uint64_t number) {
     const auto known = std::ranges::find_if(files, [number](const SimulatedFile& file) {
       return file.handles > 0 && file.number == number;

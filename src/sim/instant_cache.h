@@ -1,9 +1,9 @@
 // The engine's cache with a driver that carries out every plan at once: no bytes, no locks, storage
-// that never fails. Told in order what was done to a cache of the runtime with the option
-// `deterministic`, it counts what that cache counted, since both are the same code.
+// that never fails. If it is given the steps of a runtime's cache with the option `deterministic`,
+// in order, it counts what that cache counted, since both run the same code.
 //
-// What it does not know: storage that fails, memory that is refused, and programs that change a
-// file past MPI.
+// It does not simulate storage that fails, memory that is refused, and programs that change a file
+// past MPI.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace forebay::sim {
 
-// As the options of the same names. Of `handles`, `deterministic` and `step_aside` are left aside:
-// an instant cache is deterministic, and there is no time to measure.
+// The options of the same names. `handles.deterministic` and `handles.step_aside` are ignored: an
+// instant cache is deterministic, and has no time to measure.
 struct CacheSettings {
   CacheShape shape;
   HandleRules handles;
@@ -30,19 +30,19 @@ class InstantCache {
   InstantCache(const InstantCache&) = delete;
   InstantCache& operator=(const InstantCache&) = delete;
 
-  // A handle of `file`, whichever number the caller knows it by; `bytes` is its size in storage or,
-  // as far as it is larger, with what the cache holds.
+  // Opens a handle of `file`, which is any number that the caller has given to the file. `bytes`:
+  // the size that readers see, the larger of storage's size and the end of cached bytes.
   HandleIndex open(uint64_t file, bool reads, int64_t bytes);
   void close(HandleIndex handle, bool discard);
-  // The bytes before the end of the file.
+  // Carries out an access; returns the bytes before the end of the file.
   int64_t access(HandleIndex handle, const Access& access);
   void commit(HandleIndex handle);
   void drop_clean(HandleIndex handle);
   void truncate(HandleIndex handle, int64_t bytes);
-  // Storage has given the file this size.
+  // Sets the file's size in storage.
   void resize(HandleIndex handle, int64_t bytes);
 
-  // Of all handles, closed ones too.
+  // The counts of all handles, closed ones too.
   const Statistics& statistics() const;
 
  private:

@@ -18,9 +18,9 @@ namespace forebay::sim {
 struct InstantFile;
 
 struct SimulatedFile : FileState {
-  uint64_t number = 0;               // the caller's
+  uint64_t number = 0;               // the caller's number of the file
   int64_t stored_bytes = 0;          // storage's size of the file
-  std::vector<InstantFile*> opened;  // by the handles that have it open
+  std::vector<InstantFile*> opened;  // the handles that have it open
 };
 
 // A file as one handle has it open.
@@ -70,7 +70,8 @@ struct InstantFile {
     return {};
   }
 
-  // A deterministic handle does its work itself, and an instant one measures nothing.
+  // Never used: a deterministic handle does its work itself, and a handle of an instant cache
+  // measures nothing.
   void commit_in_background(uint32_t) const {}
   void fetch_in_background(std::span<const Extent>) const {}
   CommitCost commit_cost() const { return {}; }

@@ -21,7 +21,7 @@ enum class Step : uint8_t {
   resize,
 };
 
-// What a routine does to a cache.
+// The step that a routine does to a cache.
 Step step_of(const trace::Routine& routine) {
   if (routine.kind.operation == trace::Operation::read) return Step::read;
   if (routine.kind.operation == trace::Operation::write) return Step::write;
@@ -42,7 +42,8 @@ class Player {
     for (const trace::Routine& routine : job.routines()) steps_.push_back(step_of(routine));
   }
 
-  // False: the step belongs to a file that nobody had joined, or to bytes that no file has.
+  // Carries out the step in a row of the table. False: the step belongs to a file that its process
+  // has not joined, or to bytes that no file can have.
   bool play(std::size_t row) {
     const Step step = steps_[table_.routine[row]];
     const int64_t argument = table_.position[row];
@@ -104,7 +105,7 @@ class Player {
   const trace::Job& job_;
   const trace::Table& table_;
   InstantCache cache_;
-  int64_t most_bytes_;       // of a file: its last page ends within 63 bits
+  int64_t most_bytes_;       // most bytes of a file: its last page ends within 63 bits
   std::vector<Step> steps_;  // of each routine
   std::map<std::pair<uint32_t, int32_t>, InstantCache::HandleIndex> handles_;  // process and open
 };
@@ -115,7 +116,7 @@ struct Numbered {
   bool operator<(const Numbered& other) const { return sequence < other.sequence; }
 };
 
-// Why numbers from 1 on, each once, are not what there is; "" if they are.
+// What is wrong if the steps do not have the numbers from 1 on, each once; "" if they have.
 std::string gap_in(const std::vector<Numbered>& steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const uint64_t expected = i + 1;

@@ -1,7 +1,7 @@
-// Does to simulated caches what a trace says was done to the runtime's, in the order of the
-// sequence numbers that the runtime drew. Exact for a trace of a run with the option
-// `deterministic`; of others the numbers, where there are some, say roughly what came when, and
-// what else was done to the caches is not in the trace.
+// Replays a trace: does to simulated caches what was done to the runtime's, in the order of the
+// trace's sequence numbers. The replay is exact if the run had the option `deterministic`. In other
+// runs, the numbers give only a rough order, if there are any, and the trace lacks the steps that
+// are not accesses.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace forebay::sim {
 
-enum class Sharing : uint8_t { node, process };  // who shares a cache
+enum class Sharing : uint8_t { node, process };  // of a cache: by a node's processes, or none
 
 struct ReplayedCache {
   std::string name;        // the node, or the process's trace file
-  uint32_t processes = 0;  // that used it
+  uint32_t processes = 0;  // processes that used it
   uint64_t steps = 0;
   Statistics statistics;
 };
@@ -28,8 +28,8 @@ struct Replayed {
   std::string problem;  // why the trace cannot be replayed; "" if it was
 };
 
-// All of a job's accesses, in any order. `settings`: the capacity is a process's share; a node's
-// cache has that of all ranks that the job has there.
+// Replays all of a job's accesses; `table` may hold them in any order. The capacity in `settings`
+// is one process's share; the cache of a node has the share of each of the job's ranks there.
 Replayed replay(const trace::Job& job, const trace::Table& table, const CacheSettings& settings,
                 Sharing sharing);
 

@@ -16,13 +16,13 @@ namespace forebay::mpiio {
 namespace {
 
 #if defined(FOREBAY_ABI_OPENMPI)
-// OMPIO moves the individual pointer by what was asked for, as the standard's formula says, and
+// OMPIO moves the individual pointer by the bytes asked for, as the standard's formula says, and
 // accepts accesses that end within an etype.
 constexpr bool short_read_moves_by_request = true;
 constexpr bool partial_etypes_accepted = true;
 #else
-// ROMIO moves it by what a contiguous blocking read got, so that reading on after the end of file
-// has grown misses nothing; and refuses partial etypes.
+// ROMIO moves it by the bytes that a contiguous blocking read got: a program that reads on after
+// the file has grown misses nothing. It refuses partial etypes.
 constexpr bool short_read_moves_by_request = false;
 constexpr bool partial_etypes_accepted = false;
 #endif
@@ -47,7 +47,8 @@ Status move_host(Handle& handle, const Call& call, int64_t position, const Buffe
                                  : handle.cached->access(access, buffer.tiling, &moved);
 }
 
-// A device buffer goes through host memory, so that it meets the same cache as any other.
+// Moves the bytes of a device buffer through host memory, so that they use the same cache as any
+// other.
 Status move_device(Handle& handle, const Call& call, int64_t position, const Buffer& buffer,
                    int64_t& moved) {
   const bool writes = call.operation == Operation::write;
@@ -70,10 +71,10 @@ Status move_device(Handle& handle, const Call& call, int64_t position, const Buf
   return Status::success();
 }
 
-// The access proper, on the cache.
+// Carries out the access in the cache.
 Status move(Handle& handle, const Call& call, int64_t position, const Buffer& buffer,
             int64_t& moved) {
-  if (buffer.bytes == 0)  // a call, too
+  if (buffer.bytes == 0)  // counted as a call, too
     return handle.cached->access({call.operation == Operation::write}, nullptr, &moved);
   if (handle.view.empty())
     return call.operation == Operation::read ? Status::success()
@@ -85,7 +86,7 @@ Status move(Handle& handle, const Call& call, int64_t position, const Buffer& bu
   return within_memory([&] { return move_device(handle, call, position, buffer, moved); });
 }
 
-// No byte of the access may lie beyond 64 bits.
+// Whether all bytes of the access have offsets within 64 bits.
 bool addressable(const View& view, int64_t position, int64_t bytes) {
   int64_t last = 0;
   if (bytes == 0 || view.empty()) return true;
@@ -99,8 +100,8 @@ bool permitted(const Handle& handle, const Call& call, int64_t bytes) {
   return bytes % handle.view.etype_bytes() == 0;
 }
 
-// What became of an access to the cache, before an error handler hears of it: handlers are user
-// code and may use the handle, so they are called without its lock.
+// The result of an access to the cache, not raised yet. Error handlers are user code and may use
+// the handle, so they are called later, without its lock.
 struct Moved {
   Status status;
   int64_t bytes = 0;
@@ -118,7 +119,7 @@ Transfer report(Handle& handle, const Call& call, const Moved& moved) {
   return {raise(handle, moved.status, doing(call.operation)), 0};
 }
 
-// Where the place of the access does not depend on what becomes of it.
+// An access to the cache at a known position.
 Transfer cached_access(Handle& handle, const Call& call, const Buffer& buffer, int64_t position) {
   Moved moved;
   {
@@ -128,7 +129,7 @@ Transfer cached_access(Handle& handle, const Call& call, const Buffer& buffer, i
   return report(handle, call, moved);
 }
 
-// How far the individual pointer goes.
+// How far the individual pointer moves.
 int64_t advance_of(const Handle& handle, const Call& call, const Buffer& buffer,
                    const Moved& moved) {
   if (!moved.status.ok()) return 0;
@@ -147,7 +148,7 @@ Transfer at_given_offset(Handle& handle, const Call& call, const Buffer& buffer)
   return cached_access(handle, call, buffer, position);
 }
 
-// The library may wait for other ranks, so the lock covers the pointer alone.
+// The library may wait for other ranks, so the lock is held only for the pointer.
 Transfer library_at_individual_pointer(Handle& handle, const Call& call, const Buffer& buffer) {
   int64_t position = 0;
   {
@@ -186,8 +187,9 @@ Transfer at_shared_pointer(Handle& handle, const Call& call, const Buffer& buffe
   return cached_access(handle, call, buffer, position);
 }
 
-// A type that the library accepts and Forebay cannot follow (nested a thousand times, extents
-// beyond 64 bits). The library must not get it: it does not know the view of a cached file.
+// Whether the library accepts the type but Forebay cannot decode it (nested a thousand times,
+// extents beyond 64 bits). The library must not carry out such an access: it does not know the view
+// of a cached file.
 bool undecodable(const Handle& handle, const Call& call) {
   return call.count >= 0 && committed(handle.own.comm, call.type) &&
          memory_type(handle.own.comm, call.type) == nullptr;
@@ -215,7 +217,7 @@ Transfer transfer(Handle& handle, const Call& call) {
   if (of_shared_pointer && handle.shared.position == nullptr)
     return library_shared_access(handle, call);
   if (!valid) {
-    // The other ranks still wait for this one to agree on their positions.
+    // The other ranks wait for this one, to know their positions.
     if (call.positioning == Positioning::ordered && !call.placed) {
       begin_ordered(handle, 0);
       finish_ordered(handle);

@@ -1,7 +1,7 @@
-// Data access (MPI 4.1, section 14.4): every reading and writing routine, whatever its position,
-// synchronism or coordination, comes down to transfer(). Collective routines are independent
-// accesses to the cache that the ranks share, so none of them waits for another rank here (ordered
-// ones agree on their positions first).
+// Data access (MPI 4.1, section 14.4): every routine that reads or writes, whatever its
+// positioning, synchronism or coordination, calls transfer(). Collective routines are independent
+// accesses to the cache that the ranks share, so they do not wait for other ranks (except that
+// ordered ones first agree on their positions).
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ struct Transfer {
   int64_t bytes = 0;       // moved
 };
 
-// Carries out the call. Arguments that the standard does not allow are left to the MPI library, so
-// that its own error comes back.
+// Carries out the call. Arguments that the standard does not allow go to the MPI library, which
+// returns its own error.
 Transfer transfer(Handle& handle, const Call& call);
 
-// For an ordered call that is to be carried out later: tells the other ranks how many bytes it
-// moves, without waiting for them. False when the call is not valid (it then takes part with none).
+// For an ordered call that is carried out later: tells the other ranks how many bytes it moves,
+// without waiting for them. False: the call is not valid, and takes part with 0 bytes.
 bool begin_placing(Handle& handle, const Call& call);
 
 // Sets the count of `status` (MPI_STATUS_IGNORE allowed) and returns the transfer's code.

@@ -12,12 +12,13 @@ namespace forebay::mpiio {
 
 struct Buffer {
   int64_t bytes = 0;
-  std::byte* dense = nullptr;        // first byte, when the data is one run in order
+  std::byte* dense = nullptr;        // first byte, if the data is one run in order
   Tiling tiling;                     // otherwise; offsets are addresses
-  const std::byte* first = nullptr;  // of the data's bytes
+  const std::byte* first = nullptr;  // first data byte
 };
 
-// False when count and type describe no buffer (negative, too large, not a committed type).
+// Fills `buffer`. False: count and type describe none (count negative or too large, type not
+// committed).
 inline bool describe_buffer(const Handle& handle, const Call& call, Buffer& buffer) {
   const MemoryType* type = memory_type(handle.own.comm, call.type);
   if (type == nullptr || call.count < 0 ||
@@ -34,7 +35,8 @@ inline bool describe_buffer(const Handle& handle, const Call& call, Buffer& buff
   return true;
 }
 
-// The runs of a buffer, or one run as long as asked for where it is dense.
+// Walks the runs of a buffer. A dense buffer is one run, of which next() returns as much as is
+// asked for.
 class BufferWalk {
  public:
   explicit BufferWalk(const Buffer& buffer)

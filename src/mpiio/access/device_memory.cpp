@@ -16,7 +16,8 @@
 namespace forebay::mpiio {
 namespace {
 
-// A function of a library that was found. Two threads that look at once find the same.
+// A function in a library that was found at run time. Two threads that look for it at once find the
+// same.
 template <typename Function>
 class Imported {
  public:
@@ -34,10 +35,11 @@ class Imported {
   std::atomic<Function*> function_{nullptr};
 };
 
-// What is used of the three interfaces, as their headers declare it: building needs none of them.
+// The parts of the three interfaces that are used, as their headers declare them: no header is
+// needed to build.
 
-// CUDA's driver (cuda.h). It answers with an error for addresses that it does not know, and as long
-// as the program has not initialised it.
+// CUDA's driver (cuda.h). It returns an error for addresses that it does not know, and until the
+// program has initialised it.
 namespace cuda {
 constexpr int memory_type = 2;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
 constexpr int is_managed = 8;   // CU_POINTER_ATTRIBUTE_IS_MANAGED
@@ -54,8 +56,8 @@ bool holds(const void* address) {
 }
 }  // namespace cuda
 
-// HIP (hip_runtime_api.h). The numbers of memory types changed with ROCm 6, so what is asked is
-// whether the host has an address for it.
+// HIP (hip_runtime_api.h). The numbers of memory types changed with ROCm 6. So memory is taken for
+// a device's if it has a device address and no host address.
 namespace hip {
 struct Attributes {
   int type;
@@ -76,7 +78,7 @@ bool connect(void* library) {
 }
 
 bool holds(const void* address) {
-  // An address that HIP does not know is an error, which the program must not find as its own.
+  // An address that HIP does not know sets HIP's last error, which the program must not find later.
   const bool was_clear = peek_at_last_error() == 0;
   Attributes attributes{};
   if (get_attributes(&attributes, address) != 0) {
@@ -88,8 +90,8 @@ bool holds(const void* address) {
 }
 }  // namespace hip
 
-// Level Zero (ze_api.h). A driver knows its memory in whatever context, so one of ours for each
-// driver is enough; made once the program has initialised them.
+// Level Zero (ze_api.h). A driver knows its memory in any context, so one context of Forebay's for
+// each driver is enough. They are made once the program has initialised the drivers.
 namespace level_zero {
 constexpr int context_description = 0xd;     // ZE_STRUCTURE_TYPE_CONTEXT_DESC
 constexpr int allocation_properties = 0x17;  // ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES
@@ -126,7 +128,7 @@ void make_contexts() {
   if (context_count.load() != 0) return;
   std::array<void*, most_drivers> drivers{};
   uint32_t count = most_drivers;
-  if (get_drivers(&count, drivers.data()) != 0) return;  // not initialised yet
+  if (get_drivers(&count, drivers.data()) != 0) return;  // the program has not initialised them yet
   const ContextDescription description;
   uint32_t made = 0;
   for (uint32_t d = 0; d < std::min(count, most_drivers); ++d) {
@@ -148,9 +150,10 @@ bool holds(const void* address) {
 }  // namespace level_zero
 
 struct GpuLibrary {
-  const char* prefix;  // of the file's name; versions follow
+  const char* prefix;  // beginning of the file's name; a version may follow
   bool (*connect)(void* library);
-  bool (*holds)(const void* address);  // in memory that the host must not touch
+  // Whether the address is in memory that the host must not touch.
+  bool (*holds)(const void* address);
   std::atomic<bool> connected{false};
 };
 GpuLibrary gpu_libraries[] = {
@@ -162,7 +165,7 @@ GpuLibrary gpu_libraries[] = {
 std::atomic<bool> told_of_objects{false};
 std::atomic<unsigned long long> objects_seen{0};
 
-// The dynamic linker's counter of objects that were ever loaded.
+// How many objects the dynamic linker has ever loaded.
 unsigned long long objects_so_far() {
   unsigned long long loaded = 0;
   const auto first = [](dl_phdr_info* object, std::size_t, void* count) {
@@ -174,7 +177,7 @@ unsigned long long objects_so_far() {
 }
 
 bool is_called(const std::string& path, const char* prefix) {
-  const std::size_t name = path.rfind('/') + 1;  // 0 where there is none
+  const std::size_t name = path.rfind('/') + 1;  // 0 if there is no slash
   return path.compare(name, std::strlen(prefix), prefix) == 0;
 }
 
@@ -186,14 +189,15 @@ int collect_path(dl_phdr_info* object, std::size_t, void* paths) {
   return 0;
 }
 
-// Without a lock of ours: the dynamic linker's is taken, which who comes here may hold.
+// Takes no lock of Forebay's, since the dynamic linker takes its own, which the calling thread may
+// hold already.
 void look_for_libraries() {
   std::vector<std::string> paths;
   dl_iterate_phdr(collect_path, &paths);
   for (const std::string& path : paths) {
     for (GpuLibrary& library : gpu_libraries) {
       if (library.connected.load() || !is_called(path, library.prefix)) continue;
-      // Kept from being unloaded, too.
+      // The reference also keeps the library from being unloaded.
       void* const object = dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY);
       if (object != nullptr && library.connect(object))
         library.connected.store(true, std::memory_order_release);
@@ -227,7 +231,8 @@ bool asks_gpu_library(const void* address) {
     objects_seen.store(objects, std::memory_order_release);
   }
   if (any_connected()) return held_by_gpu(address);
-  // There is none until we are told of another object, which may have happened by now.
+  // No GPU library is loaded, until Forebay is told of another object; the exchange fails if that
+  // has happened meanwhile.
   if (told_of_objects.load() && (possible & 1))
     gpu_library_possible.compare_exchange_strong(possible, possible - 1);
   return false;
@@ -246,14 +251,15 @@ void note_loaded_objects() {
   expect_gpu_library();
 }
 
-// The buffer's next bytes as one message of this rank to itself: point-to-point messages are what
-// every MPI library that knows GPUs takes from their memory.
+// Calls exchange() for the buffer's next bytes, which sends them as one message from this rank to
+// itself: every MPI library that supports GPUs can send and receive in their memory.
 template <typename Exchange>
 Status DeviceCopy::exchange_next(int64_t bytes, Exchange exchange) {
   const Extent first = walk_.next(bytes);
   auto* const base = reinterpret_cast<std::byte*>(first.offset);
   if (first.length == bytes) return exchange(base, static_cast<int>(bytes), mpi().byte);
-  // Displacements from the first byte, since libraries look at the address that they are given.
+  // Displacements count from the first byte, since libraries examine the address that they are
+  // given.
   RunsType runs;
   runs.add(0, first.length);
   for (int64_t left = bytes - first.length; left > 0;) {

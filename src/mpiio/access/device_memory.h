@@ -1,9 +1,9 @@
 // Buffers in a GPU's memory, which the host must not touch.
 //
-// Whether a buffer is one is asked of the CUDA, HIP or Level Zero library that the program itself
-// has loaded, found by its name among the loaded objects: none is linked, nor loaded by us. The
-// bytes are copied by the MPI library, which is the one that such a program relies on to know its
-// GPU's memory; what is cached is a copy in the host's memory.
+// Whether a buffer is in such memory is asked of the CUDA, HIP or Level Zero library that the
+// program itself has loaded. It is found by its name among the loaded objects; Forebay neither
+// links nor loads one. The MPI library copies the bytes: a program with buffers in a GPU needs an
+// MPI library that knows its memory. The cache holds copies in the host's memory.
 #pragma once
 
 #include <atomic>
@@ -17,21 +17,22 @@
 namespace forebay::mpiio {
 
 namespace internal {
-// Odd while a GPU library may be loaded; grows with each object that we are told of.
+// Odd while a GPU library may be loaded; grows whenever Forebay is told of loaded objects.
 extern std::atomic<uint64_t> gpu_library_possible;
 bool asks_gpu_library(const void* address);
 }  // namespace internal
 
-// Whether `address` lies in memory of a GPU that the host must not touch. What CUDA, HIP and Level
-// Zero move to and fro by themselves (managed, shared memory) the host may.
+// Whether `address` lies in memory of a GPU that the host must not touch. The host may touch
+// managed and shared memory, which CUDA, HIP and Level Zero move by themselves.
 inline bool is_device_memory(const void* address) {
   return internal::gpu_library_possible.load(std::memory_order_acquire) & 1 &&
          internal::asks_gpu_library(address);
 }
 
-// A GPU library may have been loaded since the last look.
+// Says that a GPU library may have been loaded since the last look.
 void expect_gpu_library();
-// Objects were loaded. Whoever says so once says so each time: none is looked for in between.
+// Says that objects were loaded. After the first call, libraries are looked for only after a
+// further call.
 void note_loaded_objects();
 
 // Copies a device buffer's bytes, in order and piece by piece, from or to host memory. Waits for no
@@ -40,7 +41,7 @@ class DeviceCopy {
  public:
   DeviceCopy(const Handle& handle, const Buffer& buffer) : handle_(handle), walk_(buffer) {}
   Status to_host(std::byte* host, int64_t bytes);          // the next bytes of the buffer
-  Status from_host(const std::byte* host, int64_t bytes);  // likewise
+  Status from_host(const std::byte* host, int64_t bytes);  // to the next bytes of the buffer
 
  private:
   template <typename Exchange>

@@ -10,7 +10,7 @@
 namespace forebay::mpiio {
 namespace {
 
-// A pair of a routine and its large-count twin, called with whichever the count needs.
+// Calls a routine or, if the count needs it, its large-count twin.
 #if defined(FOREBAY_LARGE_COUNT)
 #define FOREBAY_CALL(name, ...)                                                    \
   (call.count <= std::numeric_limits<int>::max() || mpi().name##_c == nullptr      \
@@ -53,19 +53,20 @@ int call_shared(Handle& handle, const Call& call, MPI_Status& status) {
               : FOREBAY_CALL(File_write_shared, handle.file, call.buffer);
 }
 
-// After the library has written, the cache's clean bytes are out of date.
+// After a write by the library: the cache's clean bytes may be out of date.
 void forget_overwritten(Handle& handle) {
   const HandleLock lock(handle);
   handle.cached->drop_clean();
   handle.cached->note_own_change();
 }
 
-// As in handle.h: what makes the library's a call of this handle.
+// Why calls of this handle go to the library (PassThrough in handle.h).
 Uncached why_passed(const Handle& handle) {
   return handle.pass_through & foreign_view ? Uncached::foreign_view : Uncached::atomic_mode;
 }
 
-// Dirty bytes of other handles of the file must not come after, nor be missed by, the library.
+// Calls the library with the cache coherent before and after: a later commit must not overwrite the
+// library's bytes, and the library must not miss dirty bytes.
 template <typename LibraryCall>
 Transfer coherently(Handle& handle, const Call& call, LibraryCall library_call) {
   Status committed;
@@ -87,7 +88,7 @@ Transfer coherently(Handle& handle, const Call& call, LibraryCall library_call) 
 Transfer library_access(Handle& handle, const Call& call, int64_t position) {
   const MPI_Offset offset = position / handle.view.etype_bytes();
   Call alone = call;
-  if (handle.atomic) alone.collective = false;  // taking turns, ranks cannot wait for each other
+  if (handle.atomic) alone.collective = false;  // ranks that take turns cannot wait for each other
   handle.uncached.add(why_passed(handle));
   const AtomicAccess turn(handle);
   const Transfer result = coherently(
@@ -100,7 +101,7 @@ Transfer library_shared_access(Handle& handle, const Call& call) {
   handle.uncached.add(Uncached::shared_pointer);
   const Transfer result = coherently(
       handle, call, [&](MPI_Status& status) { return call_shared(handle, call, status); });
-  TracedCall::asked(result.bytes);  // all that can be told of it
+  TracedCall::asked(result.bytes);  // the bytes asked for are not known
   TracedCall::moved(trace::unknown_position, result.bytes);
   return result;
 }

@@ -9,7 +9,7 @@ namespace forebay::mpiio {
 namespace {
 
 int query(void* state, MPI_Status* status) {
-  const Transfer& transfer = *static_cast<Transfer*>(state);  // it succeeded
+  const Transfer& transfer = *static_cast<Transfer*>(state);  // of a successful access
   mpi().Status_set_elements_x(status, mpi().byte, transfer.bytes);
   mpi().Status_set_cancelled(status, 0);
   status->MPI_SOURCE = MPI_UNDEFINED;
@@ -23,7 +23,7 @@ int release(void* state) {
   return MPI_SUCCESS;
 }
 
-int cancel(void*, int) { return MPI_SUCCESS; }  // complete from the start: too late
+int cancel(void*, int) { return MPI_SUCCESS; }  // too late: the request is complete from the start
 
 }  // namespace
 
@@ -33,8 +33,8 @@ int start_request(Handle& handle, const Call& call, MPI_Request* request) {
     return raise(handle, MPI_ERR_NO_MEM,
                  "Forebay: no memory for a request on \"" + handle.name + "\"");
   *state = transfer(handle, call);
-  // The file's error handler has heard of a failure. That of a request would be told to the handler
-  // of MPI_COMM_WORLD, which by default ends the program.
+  // The file's error handler has been called already. A failed request would call the handler of
+  // MPI_COMM_WORLD, which by default ends the program.
   if (state->code != MPI_SUCCESS) {
     *request = mpi().request_null;
     return state->code;

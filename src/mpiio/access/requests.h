@@ -6,8 +6,8 @@
 
 namespace forebay::mpiio {
 
-// Performs `call` and makes `request` its completed request. Errors of the access are reported when
-// the request is waited for; the code returned tells whether there is a request.
+// Carries out `call` and makes `request` its completed request. If the access fails, the file's
+// error handler is called at once, the error code is returned, and `request` is MPI_REQUEST_NULL.
 int start_request(Handle& handle, const Call& call, MPI_Request* request);
 
 }  // namespace forebay::mpiio

@@ -18,8 +18,9 @@ Transfer act_deferred(Handle& handle) {
   return result;
 }
 
-// A begin never waits for another rank. Ranks in order must wait to know their positions, so their
-// access is left to the end, unless all have begun by now.
+// Begins an ordered split collective. A begin never waits for other ranks, but ranks must wait for
+// each other to know their positions. So the end carries out the access, unless all ranks have
+// begun by now.
 int begin_ordered_split(Handle& handle, const Call& call) {
   SplitCollective& split = handle.split;
   const bool library_keeps_pointer = handle.shared.position == nullptr;

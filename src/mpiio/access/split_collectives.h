@@ -1,4 +1,5 @@
-// Split collectives (MPI 4.1, section 14.4.5): begin performs the access, end returns its status.
+// Split collectives (MPI 4.1, section 14.4.5): the begin carries out the access, and the end
+// returns its status. Only an ordered access may be left to the end.
 #pragma once
 
 #include "mpiio/access/access.h"

@@ -21,10 +21,10 @@ int library_set_atomicity(Handle& handle, int flag) {
 int set_atomicity(Handle& handle, int flag) {
   const int64_t wanted = flag != 0 ? 1 : 0;
   if (!same_on_all_ranks(handle.own.comm, wanted))
-    return mpi().File_set_atomicity(handle.file, flag);  // an error, which the library names
+    return mpi().File_set_atomicity(handle.file, flag);  // an error: the library names it
   if (handle.all_ranks_share_arena()) {
     handle.atomic = wanted != 0;
-    mpi().Barrier(handle.own.comm);  // no access of the old mode may meet one of the new
+    mpi().Barrier(handle.own.comm);  // accesses of the old and the new mode must not overlap
     return MPI_SUCCESS;
   }
   const int code = library_set_atomicity(handle, flag);

@@ -1,6 +1,6 @@
 // Atomic mode (MPI 4.1, section 14.6.1): accesses through handles of one collective open are
-// sequentially consistent. Where all ranks share an arena the file stays cached and accesses take
-// turns; elsewhere the MPI library carries them out.
+// sequentially consistent. If all ranks share an arena, the file stays cached and accesses take
+// turns; otherwise the MPI library carries the accesses out.
 #pragma once
 
 #include "mpiio/file/handle.h"
@@ -10,8 +10,8 @@ namespace forebay::mpiio {
 int set_atomicity(Handle& handle, int flag);
 int get_atomicity(Handle& handle, int* flag);
 
-// While it lives, no other rank of an atomic handle is inside an access. Does nothing in nonatomic
-// mode.
+// While this object lives, no other rank of an atomic handle is inside an access. In nonatomic mode
+// it does nothing.
 class AtomicAccess {
  public:
   explicit AtomicAccess(Handle& handle) : handle_(handle), entered_(handle.atomic) {

@@ -18,19 +18,19 @@ Status make_coherent(Handle& handle) {
 
 namespace {
 
-// Not more than goes to storage as one request.
+// Whether the dirty bytes are at most as many as go to storage in one request.
 bool is_little(const Handle& handle) {
   return handle.cached->dirty_bytes() <= handle.cached->options().commit_size_bytes;
 }
 
-// What the ranks tell each other when all have come.
+// What the ranks tell each other in the agreement.
 struct Arrival {
   int64_t failure;  // Code of the last rank's commit
-  int64_t much;     // 1: it has left the commit to all
+  int64_t much;     // 1: the last rank has left the commit to all ranks
 };
 
-// The last rank to come commits a little by itself, while the others wait to be told how it went;
-// of much all ranks commit a share.
+// If there is little to commit, the last rank to arrive commits it alone, and the others wait for
+// the result. If there is much, all ranks commit a share.
 Status commit_in_shared_arena(Handle& handle) {
   const bool last = (handle.shared.arrivals->fetch_add(1) + 1) % handle.ranks == 0;
   const bool alone = last && is_little(handle);
@@ -44,7 +44,8 @@ Status commit_in_shared_arena(Handle& handle) {
     return agreed_status;
   }
   if (!mine.ok()) return mine;
-  // The others learn where and why by meeting it themselves.
+  // The other ranks know only the code. They try to commit, too, so that they learn where and why
+  // it fails.
   const Status met = commit(handle);
   return met.ok() ? agreed_status : met;
 }

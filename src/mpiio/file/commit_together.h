@@ -1,5 +1,5 @@
-// Committing what all ranks of a handle wrote, when all have come: a rank that came first would
-// commit pages that the others are still filling. For sync and close.
+// Commits what all ranks of a handle wrote, once all have arrived: the first to arrive would commit
+// pages that the others are still filling. For sync and close.
 #pragma once
 
 #include "mpiio/file/handle.h"
@@ -7,11 +7,11 @@
 namespace forebay::mpiio {
 
 // Called by all ranks, without the handle's lock. Afterwards storage has every byte that they wrote
-// before; else all are told of the failure.
+// before; otherwise all ranks get a failure.
 Status commit_together(Handle& handle);
-// Called by any rank alone, for what its cache holds.
+// Called by one rank alone: commits what its cache holds of the file.
 Status commit(Handle& handle);
-// Likewise; the cache keeps none of it.
+// As commit(); then the cache also forgets the clean bytes of the file.
 Status make_coherent(Handle& handle);
 
 }  // namespace forebay::mpiio

@@ -33,8 +33,8 @@ int class_of(Code code) {
   return MPI_ERR_IO;
 }
 
-// Error codes are never given back to MPI, so a class has a few, used in turn: the texts of the
-// latest errors stay readable.
+// The error codes made for one class. Codes cannot be given back to MPI, so a class has only a few,
+// which are used in turn: the texts of the latest errors stay readable.
 struct CodesOfClass {
   int error_class;
   std::vector<int> codes;
@@ -71,7 +71,7 @@ std::string sentence(const Handle& handle, const Status& status, const char* doi
   return text;
 }
 
-// The class itself where the library has no more codes to give, or memory is refused.
+// A code with the text; the class itself if the library gives no more codes, or memory is refused.
 int error_code(int error_class, const std::string& text) {
   const std::lock_guard guard(codes_mutex);
   int code = error_class;
@@ -108,7 +108,7 @@ int raise(Handle& handle, const Status& status, const char* doing) {
   int code = class_of(status.code);
   const Status described =
       within_memory([&] { code = error_code(code, sentence(handle, status, doing)); });
-  (void)described;  // the class alone must do
+  (void)described;  // without memory, the class is the code
   mpi().File_call_errhandler(handle.file, code);
   return code;
 }

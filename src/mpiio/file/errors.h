@@ -1,5 +1,5 @@
-// From Forebay's Status to the MPI error a user sees: the right class, and a sentence with the
-// file, the offset and the cause, raised through the file's own error handler.
+// Turns Forebay's Status into the MPI error that a user sees: its class, and a sentence with the
+// file, the offset and the cause, raised through the file's error handler.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace forebay::mpiio {
 
-// Calls the file's error handler and returns the error code; MPI_SUCCESS for a good status.
+// Calls the file's error handler and returns the error code. A good status returns MPI_SUCCESS.
 // `doing` completes "while ..." ("writing", "committing the cached bytes").
 int raise(Handle& handle, const Status& status, const char* doing);
 
-// An error of class `error_class` with a text of ours, raised likewise.
+// The same for an error of class `error_class` with the given text.
 int raise(Handle& handle, int error_class, const std::string& text);
 
-// Calls the library for `handle` and returns its true code. After a handler of the user's, MPICH
-// returns success: where the code decides what is done next, errors are returned to us first, and
-// the user's handler hears of them afterwards.
+// While this object lives, the file's error handler is MPI_ERRORS_RETURN. MPICH returns success
+// after it has called an error handler of the user's. Where the next step depends on the code,
+// true_code() lets the library return its errors, and calls the user's handler afterwards.
 class QuietErrors {
  public:
   explicit QuietErrors(Handle& handle);

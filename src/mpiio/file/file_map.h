@@ -1,4 +1,4 @@
-// What is known of open files, under the user's MPI_File. Lookups take no lock.
+// A map from the user's MPI_File to what is known of the open file. Lookups take no lock.
 #pragma once
 
 #include <atomic>
@@ -13,22 +13,22 @@ namespace forebay::mpiio {
 template <typename Known>
 class FileMap {
  public:
-  // Takes `known` and keeps it under `file`. False: no room, the caller still has it.
+  // Takes `known` and keeps it under `file`. False: the map is full, and the caller keeps `known`.
   bool insert(MPI_File file, std::unique_ptr<Known>& known);
-  // nullptr: not there.
+  // nullptr: the file is not in the map.
   Known* find(MPI_File file) const {
     const Slot* slot = locate((uintptr_t)file);
     return slot == nullptr ? nullptr : slot->known.load(std::memory_order_acquire);
   }
-  // Takes it out; nullptr when it is not there.
+  // Takes the file out of the map; nullptr: it was not there.
   std::unique_ptr<Known> remove(MPI_File file);
-  // Any that is still there, or nullptr.
+  // Any entry, or nullptr if the map is empty.
   Known* any() const {
     Known* found = nullptr;
     for_each([&found](Known& known) { found = &known; });
     return found;
   }
-  // Calls act(Known&) for all.
+  // Calls act(Known&) for every entry.
   template <typename Act>
   void for_each(Act act) const {
     for (const Slot& slot : slots_) {
@@ -84,14 +84,15 @@ template <typename Known>
 std::unique_ptr<Known> FileMap<Known>::remove(MPI_File file) {
   const std::lock_guard guard(writers_);
   const uintptr_t key = (uintptr_t)file;
-  // MPI_FILE_NULL, for one, may look like an empty slot.
+  // Some keys, such as that of MPI_FILE_NULL, may look like an empty slot.
   const Slot* found = key == empty || key == removed ? nullptr : locate(key);
   if (found == nullptr) return nullptr;
   std::size_t slot = static_cast<std::size_t>(found - slots_);
   slots_[slot].key.store(removed, std::memory_order_release);
   std::unique_ptr<Known> known(slots_[slot].known.exchange(nullptr));
   --count_;
-  // Slots marked removed lengthen searches; those before an empty one are not needed.
+  // Slots marked as removed make searches longer. Those just before an empty slot become empty,
+  // too.
   if (slots_[(slot + 1) % capacity].key.load(std::memory_order_relaxed) == empty)
     while (slots_[slot].key.load(std::memory_order_relaxed) == removed) {
       slots_[slot].key.store(empty, std::memory_order_release);

@@ -6,7 +6,7 @@
 namespace forebay::mpiio {
 namespace {
 
-// Prefixes of file systems that are mounted, hence files with a path.
+// ROMIO's prefixes of file systems that are mounted: their files have a path.
 constexpr std::string_view mounted[] = {"ufs",   "nfs",    "xfs", "lustre", "gpfs",
                                         "panfs", "beegfs", "pfs", "piofs"};
 

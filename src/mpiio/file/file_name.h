@@ -1,13 +1,14 @@
-// Names as users give them to MPI_File_open, and the path the cache is to open. ROMIO takes a
-// prefix that names the file system ("ufs:/scratch/out.dat").
+// From the name that a user gives to MPI_File_open to the path that the cache opens. ROMIO accepts
+// a prefix that names the file system ("ufs:/scratch/out.dat").
 #pragma once
 
 #include <string>
 
 namespace forebay::mpiio {
 
-// The path that `name` means, if it means one: the name of a file that only the MPI library speaks
-// is none of a regular file.
+// The path in `name`: without its prefix if that is of a mounted file system. Any other name is
+// returned as it is; with a prefix that only the MPI library knows, it is not the path of a regular
+// file.
 std::string posix_path(const std::string& name);
 
 }  // namespace forebay::mpiio

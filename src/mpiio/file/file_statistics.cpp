@@ -24,7 +24,7 @@ void note_bounded(const runtime::CachedFile& file) {
   if (limit != 0) latest_bounded = {limit, file.options().cache_size_bytes};
 }
 
-// What a handle did from its open on.
+// The statistics of a handle since its open.
 FileStatistics statistics_of(Handle& handle) {
   FileStatistics statistics;
   statistics.name = handle.name;
@@ -34,7 +34,7 @@ FileStatistics statistics_of(Handle& handle) {
   return statistics;
 }
 
-// The first of this process and reason is told of.
+// Tells `forebay run` why the file was not cached; only of the first file for each reason.
 void tell_uncached(Uncached why, const std::string& file) {
   static UncachedCounts told;
   const UncachedReason& reason = reason_of(why);

@@ -1,4 +1,4 @@
-// What became of this process's files, by name.
+// The statistics of this process's files, by name.
 #pragma once
 
 #include <array>
@@ -11,13 +11,14 @@
 
 namespace forebay::mpiio {
 
-// What became of a file, of one process or of several.
+// The statistics of a file, in one process or summed over several.
 struct FileStatistics {
   std::string name;   // as the user gave it
   Statistics cached;  // what the cache did
-  int64_t opens = 0;  // of each rank
+  int64_t opens = 0;  // each rank's open counts
   int64_t cached_opens = 0;
-  // Of the others, and of data accesses that the MPI library carried out, by reason (Uncached).
+  // Opens that were not cached, and data accesses that the MPI library carried out, by reason
+  // (Uncached).
   std::array<int64_t, uncached_count> uncached_opens{};
   std::array<int64_t, uncached_count> uncached_calls{};
 
@@ -25,28 +26,30 @@ struct FileStatistics {
   void add_calls(const UncachedCounts& calls);
 };
 
-// That of the name; at the end a new one where there is none.
+// The entry with this name; a new one, at the end, if there is none.
 FileStatistics& entry_of(std::vector<FileStatistics>& files, const std::string& name);
 
-// A cache that its control group keeps smaller than was asked for.
+// The sizes of a cache that a control group's limit makes smaller than was asked for.
 struct BoundedCache {
-  int64_t limit_bytes = INT64_MAX;  // the group's
-  int64_t cache_bytes = INT64_MAX;  // of each process
+  int64_t limit_bytes = INT64_MAX;  // the group's limit
+  int64_t cache_bytes = INT64_MAX;  // each process's share of the cache
 
   bool bounded() const { return limit_bytes != INT64_MAX; }
 };
 
-// Adds what a handle that is being closed did.
+// Adds the statistics of a handle that is being closed.
 void record_statistics(Handle& handle);
 
-// The MPI library opened the file and has it to itself; `forget_uncached` when it is closed.
+// Counts an open that is not cached: the MPI library has the file to itself. forget_uncached() at
+// its close.
 void record_uncached(MPI_File file, const std::string& name, Uncached why);
 void forget_uncached(MPI_File file);
 
-// Every file of this process, open handles included, in the order of their first close or open.
+// The statistics of every file of this process, open ones too, in the order of their first close or
+// open.
 std::vector<FileStatistics> statistics_by_file();
 
-// That of the file that was closed last, of those whose caches were bounded, if any was.
+// The sizes of the bounded cache whose file was closed last, if any was bounded.
 BoundedCache bounded_cache();
 
 }  // namespace forebay::mpiio

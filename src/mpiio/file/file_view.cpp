@@ -13,8 +13,8 @@
 namespace forebay::mpiio {
 namespace {
 
-// The new view holds from here on: pointers begin at 0. Waits for all ranks, so that no rank uses
-// the shared pointer before it is reset.
+// Makes the new view the handle's: file pointers begin at 0. Waits for all ranks, so that no rank
+// uses the shared pointer before it is reset.
 void adopt(Handle& handle, View&& view, const std::optional<Options>& options, bool foreign) {
   {
     const HandleLock lock(handle);
@@ -31,7 +31,7 @@ void adopt(Handle& handle, View&& view, const std::optional<Options>& options, b
   mpi().Barrier(handle.own.comm);
 }
 
-// A view that Forebay cannot walk on some rank: the library takes it, or says what is wrong.
+// Sets a view that Forebay cannot walk on some rank: the library accepts it, or says what is wrong.
 int set_foreign_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype,
                      MPI_Datatype filetype, const char* datarep, MPI_Info info,
                      const std::optional<Options>& options) {
@@ -61,7 +61,7 @@ std::optional<Options> options_with(Handle& handle, MPI_Info info) {
   return changed_options(handle, info, handle.mistakes);
 }
 
-// What the ranks tell each other of a view that is to be set; 1: it is so on some rank.
+// What the ranks tell each other before they set a view; 1: true on some rank.
 struct ViewTerms {
   int64_t foreign;   // Forebay cannot walk it
   int64_t mistaken;  // there are mistakes in hints to tell
@@ -82,7 +82,7 @@ int set_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
     options = options_with(handle, info);
     walked = View::decode(handle.own.comm, displacement, etype, filetype, datarep, view);
   });
-  (void)decoded;  // what this rank has no memory to walk, none does
+  (void)decoded;  // if one rank has no memory to walk the view, no rank walks it
   const ViewTerms agreed =
       agree_max(handle.own.comm, ViewTerms{int64_t{!walked}, int64_t{!handle.mistakes.empty()}});
   if (agreed.mistaken != 0) tell_together(handle.own.comm, handle.mistakes);

@@ -1,6 +1,7 @@
-// What the MPI library is told of views (MPI 4.1, section 14.3). While a file is cached it sees
-// only the etype: enough for it to check arguments, and it need not flatten file types of millions
-// of blocks that it will never walk.
+// Sets views (MPI 4.1, section 14.3), and shows them to the MPI library. While a file is cached,
+// the library sees only the etype. That is enough to check arguments, and the library need not
+// flatten file types of millions of blocks that it will never walk. It sees the whole view if it
+// carries out accesses or keeps the shared pointer itself.
 #pragma once
 
 #include "mpiio/file/handle.h"
@@ -12,7 +13,7 @@ int set_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
 int get_view(Handle& handle, MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* filetype,
              char* datarep);
 
-// Gives the library the whole view, for it to carry out accesses itself. All ranks call it.
+// Shows the whole view to the library, so that it can carry out accesses itself. All ranks call it.
 int show_view_to_library(Handle& handle);
 
 }  // namespace forebay::mpiio

@@ -18,8 +18,8 @@ void learn_thread_level() {
     many_threads.store(level == MPI_THREAD_MULTIPLE, std::memory_order_relaxed);
 }
 
-// The mutex is refused to its owner, too: POSIX says so of a mutex of the default kind in pthreads'
-// trylock.
+// try_lock() of the mutex fails for its owner, too: POSIX says so of pthread_mutex_trylock() and
+// mutexes of the default kind.
 bool try_lock(Handle& handle) {
   if (!handle.mutex.try_lock()) return false;
   if (!handle.entered.load()) return true;

@@ -1,6 +1,6 @@
-// What Forebay knows of one open file of one process, and the map from the user's MPI_File to it.
-// The user's MPI_File is the MPI library's own handle; a handle that is not in the map belongs to
-// the library alone and passes through.
+// The handle: what Forebay knows of one open file of one process, and the map from the user's
+// MPI_File to it. The user's MPI_File is the MPI library's own; calls on a file that is not in the
+// map pass through to the library.
 //
 // Lock rule: the members marked (lock) are used under HandleLock. No MPI call that may wait for
 // another rank is made with it held.
@@ -25,39 +25,40 @@
 
 namespace forebay::mpiio {
 
-// Why a handle's data calls go to the MPI library; bits, agreed by all ranks of the handle.
+// Why a handle's data calls go to the MPI library: bits on which all ranks of the handle agree.
 enum PassThrough : uint32_t {
   cached_mode = 0,
   foreign_view = 1,    // a view that only the library walks
   atomic_library = 2,  // atomic mode without an arena that all ranks share
 };
 
-// An ordered access whose ranks are telling each other how many bytes they take, so that each knows
-// where its own begin. It ends without this rank's doing anything once all ranks have begun.
+// An ordered access while its ranks tell each other how many bytes they move, so that each knows
+// where its own bytes begin. The exchange is complete once all ranks have begun.
 struct OrderedTurn {
-  bool open = false;     // begun, and the position not yet known
+  bool open = false;     // begun, and the position is not known yet
   int64_t turns = 0;     // ordered accesses of the handle before this one
   int64_t bytes = 0;     // this rank's
-  int64_t position = 0;  // where they begin, once known
+  int64_t position = 0;  // where this rank's bytes begin, once known
   MPI_Request request{};
-  std::vector<int64_t> all_bytes;  // of every rank; as long from the open on
+  std::vector<int64_t> all_bytes;  // of every rank; allocated at the open
 };
 
 // A split collective between its begin and its end.
 struct SplitCollective {
   bool active = false;
-  bool deferred = false;  // the access is left to the end
+  bool deferred = false;  // the end carries out the access
   Call call;
-  int64_t bytes = 0;  // moved by the begin
+  int64_t bytes = 0;  // bytes that the begin has moved
 };
 
-// The words that the ranks of a handle share, all on one node: `Word` is a pointer or a number.
+// The words that the ranks of a handle share if all are on one node. `Word` is a pointer to a word,
+// or its number.
 template <typename Word>
 struct RankWords {
   Word position{};      // the shared pointer, in data bytes
-  Word turns{};         // ordered accesses: 2 each, odd while one is placed
+  Word turns{};         // twice the number of ordered accesses; odd while one is placed
   Word ordered_base{};  // where the latest ordered access begins
-  Word arrivals{};      // of ranks at calls that commit together
+  Word arrivals{};      // arrivals of ranks at calls that commit together
 
   template <typename Act>
   void for_each(Act act) {
@@ -83,25 +84,25 @@ struct Handle {
   bool atomic = false;
   int64_t position = 0;                             // (lock) individual pointer, in data bytes
   RankWords<std::atomic<int64_t>*> shared;          // null: ranks on several nodes
-  RankWords<int32_t> word_numbers{-1, -1, -1, -1};  // where this rank allocated them
+  RankWords<int32_t> word_numbers{-1, -1, -1, -1};  // words that this rank allocated; -1: none
   OrderedTurn ordered;
   SplitCollective split;
-  Mistakes mistakes;        // (lock) in hints, so far untold
+  Mistakes mistakes;        // (lock) in hints, not told yet
   UncachedCounts uncached;  // calls that the MPI library carried out
   std::mutex mutex;
-  std::atomic<bool> entered{false};  // held in place of the mutex where one suffices
+  std::atomic<bool> entered{false};  // the lock when only one thread calls MPI
 
-  // What one rank writes the others find in the cache.
+  // True: what one rank writes, the others find in the cache.
   bool all_ranks_share_arena() const { return one_node && cached->options().scope == Scope::node; }
 };
 
-// Whether several threads may call MPI at once; until that is known it is assumed.
+// Whether several threads may call MPI at once. It is assumed until it is known.
 extern std::atomic<bool> many_threads;
-// Finds it out (sessions never call MPI_Init).
+// Finds out many_threads. Also called at opens, since a program with sessions never calls MPI_Init.
 void learn_thread_level();
 
-// The handle's lock; a mark only, nearly free of charge, where MPI calls come from one thread at a
-// time.
+// The handle's lock. If only one thread at a time calls MPI, it is only a mark, which costs almost
+// nothing.
 class HandleLock {
  public:
   explicit HandleLock(Handle& handle)
@@ -127,7 +128,7 @@ class HandleLock {
   const bool by_mutex_;
 };
 
-// Exists while handles come or go, and locks of the node may be held.
+// Exists while a handle is made or removed, and locks of the node may be held.
 class HandlesChange {
  public:
   HandlesChange() { under_way_.fetch_add(1); }
@@ -140,8 +141,8 @@ class HandlesChange {
   static std::atomic<int> under_way_;
 };
 
-// Takes a handle's lock if nobody is in the handle: no other thread, nor this one below a signal
-// handler or before a longjmp. False: somebody is.
+// Takes a handle's lock if no call is inside the handle. False: a call of another thread is, or one
+// of this thread that was interrupted by a signal handler or left by a longjmp.
 bool try_lock(Handle& handle);
 
 extern FileMap<Handle> open_handles;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view prefix = "forebay_";
 
-// Those for Forebay, spelt right or wrong.
+// The hints in `info` whose names begin with Forebay's prefix, known or not.
 std::vector<Given> given_in(MPI_Info info) {
   std::vector<Given> given;
   int keys = 0;
@@ -78,7 +78,8 @@ int set_info(Handle& handle, MPI_Info info) {
   const HandleLock lock(handle);
   if (const auto options = changed_options(handle, info, handle.mistakes))
     handle.cached->change_options(*options);
-  // Ranks of several nodes wait for a call in which they agree anyway: nobody waits in this one.
+  // Ranks on several nodes tell their mistakes in a later call in which they agree anyway: this
+  // call waits for no rank.
   if (handle.one_node || handle.rank == 0) tell(std::exchange(handle.mistakes, {}));
   return MPI_SUCCESS;
 }

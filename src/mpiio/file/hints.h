@@ -1,5 +1,5 @@
 // Options as hints (MPI 4.1, section 14.2.8): "forebay_page_size" in an MPI_Info overrides the
-// environment for one file, and MPI_File_get_info tells the values in use.
+// environment for one file. MPI_File_get_info returns the values in use.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@ namespace forebay::mpiio {
 // The process's options with the hints of `info` applied, for a file that is to be opened.
 Options file_options(MPI_Info info, const std::string& file, Mistakes& mistakes);
 
-// The options of an open file with those hints of `info` applied that may change there; nothing
-// where it holds no hints for Forebay.
+// The options of an open file with the hints of `info` that may change while it is open; nothing if
+// `info` holds no hints for Forebay.
 std::optional<Options> changed_options(const Handle& handle, MPI_Info info, Mistakes& mistakes);
 
-// The MPI library's own file as storage is used by calls of the program alone, unless several
-// threads may call the library: nothing is done in the background.
+// Switches off background work if storage is the MPI library's own file and only one thread may
+// call MPI: then storage may be used only within the program's calls.
 void keep_to_calls(Options& options);
 
 int set_info(Handle& handle, MPI_Info info);

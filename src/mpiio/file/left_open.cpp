@@ -12,10 +12,11 @@ namespace forebay::mpiio {
 
 bool abandon_open_files() {
   bool alone = !HandlesChange::under_way();
-  many_threads.store(true);  // whoever comes to a handle of which the lock is kept must wait
+  // A thread that comes to a handle later must wait for its lock, which is kept.
+  many_threads.store(true);
   open_handles.for_each([&alone](Handle& handle) { alone = alone && try_lock(handle); });
   if (!alone) return false;
-  // The library deletes no file that is not closed.
+  // Nothing is discarded: the library deletes no file that is not closed.
   open_handles.for_each([](Handle& handle) { (void)leave_cache(handle, false); });
   forget_open_files();
   return true;
@@ -23,7 +24,8 @@ bool abandon_open_files() {
 
 void forget_open_files() {
   while (Handle* open = open_handles.any()) {
-    // Its types would be freed through MPI, which may have ended; the process is about to.
+    // The handle is not destroyed: that would free types through MPI, which may have ended. The
+    // process ends soon.
     (void)open_handles.remove(open->file).release();
   }
 }
@@ -35,7 +37,7 @@ bool end_caching() {
 }
 
 void commit_at_exit() {
-  // A forked child inherits the handles but is not the program.
+  // A forked child inherits the handles, but must not commit for the program.
   static const pid_t program = getpid();
   static const int registered = std::atexit([] {
     if (getpid() == program) (void)end_caching();

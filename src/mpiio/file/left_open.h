@@ -1,21 +1,21 @@
-// Files that a program leaves open when MPI or the process ends. Without Forebay their bytes would
-// be in the files: they are committed then. Nothing here waits for another rank.
+// Commits files that a program leaves open when MPI or the process ends: without Forebay their
+// bytes would be in the files. Nothing here waits for another rank.
 #pragma once
 
 namespace forebay::mpiio {
 
-// For MPI_Finalize, MPI_Abort and the end of the process: what is left open is committed and no
-// longer known; a thread that is about to use it waits for ever. False, with nothing committed: a
-// call is under way, of another thread or of this one, interrupted by a signal whose handler ends
-// the process; nothing that it holds can be waited for.
+// For MPI_Finalize, MPI_Abort and the end of the process: commits and forgets the files that are
+// open. A thread that is about to use one waits for ever. False, with nothing committed: a call is
+// under way, in another thread, or in this one, interrupted by a signal whose handler ends the
+// process. What such a call holds cannot be waited for.
 bool abandon_open_files();
 void forget_open_files();
 
-// The same, and leaves the node's cache. What is not committed is left to the committer, as if this
-// process had been killed.
+// As abandon_open_files(), and leaves the node. On false the committer commits the bytes, as if
+// this process had been killed.
 bool end_caching();
 
-// From now on a program that ends without MPI_Finalize ends its caching.
+// Makes the process call end_caching() when it exits, also without MPI_Finalize.
 void commit_at_exit();
 
 }  // namespace forebay::mpiio

@@ -35,20 +35,21 @@ struct Opening {
   int amode;
   MPI_Info info;
   Options options;
-  Mistakes mistakes;  // in options, so far untold
+  Mistakes mistakes;  // in options, not told yet
 };
 
-// On what terms a file is opened, as far as is known before this rank opens it.
+// How a file is to be opened, as far as it is known before this rank opens it.
 struct Terms {
-  Uncached why = Uncached::no;  // no: it is wanted cached and can be; `known`: by this rank
-  bool known = false;           // from an earlier open of the communicator, not agreed now
+  // Why it is not cached; no: it is (with `known`: as far as this rank knows).
+  Uncached why = Uncached::no;
+  bool known = false;  // terms of an earlier open on the communicator, not agreed now
   bool one_node = false;
   JobTerms job;
-  bool mistaken = false;  // some rank has mistakes to tell
-  int64_t spare = -1;     // a communicator of ours to spare: all ranks'; `known`: this rank's
+  bool mistaken = false;  // a rank has mistakes to tell
+  int64_t spare = -1;     // number of a spare communicator that all ranks have (`known`: this rank)
 };
 
-// What this rank knows of the file before the others are asked. False: it is to be the library's.
+// Finds out what this rank knows of the file before the ranks agree. False: there is no memory.
 bool describe(Opening& opening, const char* name, int64_t& node) {
   return within_memory([&] {
            opening.name = name;
@@ -59,7 +60,8 @@ bool describe(Opening& opening, const char* name, int64_t& node) {
       .ok();
 }
 
-// Why this rank leaves the file to the library; `name` is null where that could not open it.
+// Why this rank leaves the file to the library. `name`: null if the library could not open the
+// file.
 Uncached own_reason(Opening& opening, const char* name, int64_t& node) {
   if (name == nullptr) return Uncached::not_opened;
   if (!describe(opening, name, node)) return Uncached::no_memory;
@@ -69,19 +71,19 @@ Uncached own_reason(Opening& opening, const char* name, int64_t& node) {
   return opening.amode & MPI_MODE_SEQUENTIAL ? Uncached::sequential : Uncached::no;
 }
 
-// Options that decide what collectives are entered later.
+// The options on which later collectives depend, as one number.
 int64_t rules_of(const Options& options) {
   return 2 * static_cast<int64_t>(options.scope) + static_cast<int64_t>(options.consistency);
 }
 
-// Across nodes a cache of the node alone is right only where the program has agreed to the
-// standard's rules of visibility.
+// Whether a node's cache is right for these ranks: across nodes only if the program has agreed to
+// the standard's rules of visibility.
 bool fits_nodes(const Options& options, bool one_node) {
   return one_node || options.consistency == Consistency::mpi;
 }
 
-// What the ranks agreed on when they opened a file before holds again; this rank's wishes become
-// known when all agree to cache.
+// Terms without communication: what the ranks found out at an earlier open holds again. The others
+// learn this rank's wishes in agree_to_cache().
 Terms known_terms(Opening& opening, const char* name, bool one_node) {
   Terms terms;
   terms.known = true;
@@ -94,12 +96,12 @@ Terms known_terms(Opening& opening, const char* name, bool one_node) {
   return terms;
 }
 
-// What a rank says before it opens the file, for agree_max.
+// What a rank proposes before it opens the file, for agree_max.
 struct Proposal {
   int64_t why = 0;  // its reason to leave the file to the library (Uncached)
   Compared node;    // node_identity()
   Compared rules;   // rules_of its options
-  Compared spare;   // its communicator of ours to spare
+  Compared spare;   // number of its spare communicator
   JobProposal job;
   int64_t mistaken = 0;  // 1: it has mistakes to tell
 };
@@ -138,7 +140,7 @@ OpenMode open_mode(int amode) {
   return amode & MPI_MODE_WRONLY ? OpenMode::write_only : OpenMode::read_write;
 }
 
-// How the MPI library's own file is opened, where the options want that as storage; else nothing.
+// Opens a file of the MPI library as storage, if the options ask for that; otherwise empty.
 StorageOpener storage_opener(Opening& opening) {
   if (opening.options.storage != "mpi") return {};
   keep_to_calls(opening.options);
@@ -147,7 +149,7 @@ StorageOpener storage_opener(Opening& opening) {
   };
 }
 
-// This rank's part of opening, which may fail on it alone.
+// The part of an open that each rank does alone, and that may fail on one rank only.
 std::unique_ptr<Handle> open_alone(Opening& opening, Status* status) {
   if (this_node(status) == nullptr) return nullptr;
   auto handle = std::make_unique<Handle>();
@@ -159,13 +161,13 @@ std::unique_ptr<Handle> open_alone(Opening& opening, Status* status) {
   mpi().Comm_rank(opening.comm, &handle->rank);
   mpi().Comm_size(opening.comm, &handle->ranks);
   handle->ordered.all_bytes.resize(static_cast<std::size_t>(handle->ranks));
-  // Last, for what it takes over from earlier handles must not be given up again.
+  // Last, since it may take over bytes from earlier handles, which must not be given up again.
   handle->cached = CachedFile::open(posix_path(opening.name), open_mode(opening.amode),
                                     opening.options, status, storage_opener(opening));
   return handle->cached == nullptr ? nullptr : std::move(handle);
 }
 
-// By open_alone.
+// The node that open_alone() has joined.
 runtime::Node& joined_node() {
   Status status;
   return *this_node(&status);
@@ -177,7 +179,7 @@ void release_words(Handle& handle) {
   });
 }
 
-// Rank 0 provides the words that the ranks share. False: there are none left.
+// Rank 0 allocates the words that the ranks share. False: none are left.
 bool allocate_words(Handle& handle, int64_t end_of_file) {
   runtime::Node& node = joined_node();
   bool complete = true;
@@ -190,7 +192,7 @@ bool allocate_words(Handle& handle, int64_t end_of_file) {
   return complete;
 }
 
-// One rank of those that were refused says so, once in its life.
+// Tells the user of a refusal, once in the process's life.
 void tell_refusal(const std::string& name, const Status& refusal) {
   static std::atomic<bool> told{false};
   if (told.exchange(true)) return;
@@ -207,32 +209,33 @@ Uncached reason_of_refusal(const Status& refusal) {
   return refusal.code == Code::no_memory ? Uncached::no_shared_memory : Uncached::refused;
 }
 
-// Whether the handle gets the communicator that all ranks have to spare, or else a new one.
+// Gives the handle the spare communicator if all ranks have it, otherwise a new one. False: on some
+// rank none could be made.
 bool give_comm(MPI_Comm users, Handle& handle, int64_t spare, bool all_have_it) {
   handle.own = take_comm(users, all_have_it ? spare : -1);
   return all_have_it || !any_rank(users, handle.own.comm == mpi().comm_null);
 }
 
-// What a rank says once it has opened the file, or could not, for agree_max.
+// What a rank reports after it has opened the file, or could not, for agree_max.
 struct Outcome {
-  static constexpr int64_t unsaid = INT64_MIN;  // left to other ranks
+  static constexpr int64_t unsaid = INT64_MIN;  // other ranks say it
 
   int64_t why = 0;     // why it does not cache the file (Uncached)
   Compared job;        // job_identity()
-  Compared memory{0};  // of the node, where there is one
+  Compared memory{0};  // the node's shared memory, if all ranks are on one node
   Compared rules;      // rules_of its options
-  Compared spare;      // its communicator of ours to spare
-  // By rank 0.
+  Compared spare;      // number of its spare communicator
+  // Set by rank 0.
   int64_t end_of_file = unsaid;
   RankWords<int64_t> word_numbers{unsaid, unsaid, unsaid, unsaid};
 
-  int64_t refused = unsaid;  // ~rank of the first that was
+  int64_t refused = unsaid;  // ~rank of the first rank that was refused
   int64_t mistaken = 0;      // 1: it has mistakes to tell
-  int64_t forgetful = 0;     // 1: it cannot keep what the ranks found out together
+  int64_t forgetful = 0;     // 1: it cannot keep what the ranks found out
 };
 
-// This rank's part of what the ranks share, with its words in `mine`. If it is ready, the handle is
-// among the open ones.
+// Prepares this rank to cache the file, and fills `mine` with what the ranks will share. If the
+// rank is ready, the handle is in open_handles.
 Uncached prepare(const Opening& opening, const Terms& terms, std::unique_ptr<Handle>& handle,
                  const Status& refusal, Outcome& mine) {
   if (terms.why != Uncached::no) return terms.why;
@@ -249,7 +252,7 @@ Uncached prepare(const Opening& opening, const Terms& terms, std::unique_ptr<Han
   return open_handles.insert(opening.file, handle) ? Uncached::no : Uncached::too_many_files;
 }
 
-// Why none of the ranks caches the file; no: they all do.
+// Why no rank caches the file; no: all ranks do.
 Uncached verdict(const Outcome& agreed) {
   if (agreed.why != 0) return static_cast<Uncached>(agreed.why);
   if (!agreed.rules.same()) return Uncached::options_differ;
@@ -257,9 +260,10 @@ Uncached verdict(const Outcome& agreed) {
   return agreed.memory.same() ? Uncached::no : Uncached::separate_memory;
 }
 
-// Settles what the ranks share; `handle` is null on ranks that could not open (`refusal`) or would
-// not. Ready to cache if every rank is, is of the same job and, on one node, sees the same memory:
-// all ranks get the same answer: no, or why not.
+// Agrees whether the ranks cache the file: if every rank is ready, has the same job and, on one
+// node, sees the same memory. Then sets up what they share. `handle` is null on ranks that could
+// not open the file (`refusal`) or would not. All ranks get the same answer: no, or why the file is
+// not cached.
 Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Handle>& handle,
                         const Status& refusal) {
   int rank = 0;
@@ -293,8 +297,8 @@ Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Ha
   return Uncached::no;
 }
 
-// On agreed or known terms: all ranks of the communicator come here, and all or none cache. No, or
-// why not.
+// Opens the file in the cache, on agreed or known terms. Called by all ranks of the communicator;
+// all or none cache. Returns no, or why the file is not cached.
 Uncached open_cached(Opening& opening, const Terms& terms) {
   const HandlesChange change;
   std::unique_ptr<Handle> handle;
@@ -333,9 +337,9 @@ bool intercommunicator(MPI_Comm comm) {
   return inter != 0;
 }
 
-// Whether the communicator has ranks that are not of this rank's MPI_COMM_WORLD: of programs that
-// were spawned or connected. They may run without Forebay, and would leave us alone in our
-// collectives. All ranks answer alike, since each sees some of another world.
+// Whether the communicator has ranks outside this rank's MPI_COMM_WORLD: of programs that were
+// spawned or connected. Such ranks may run without Forebay and would not enter its collectives. All
+// ranks get the same answer, since each sees ranks of another world.
 bool joins_worlds(MPI_Comm comm) {
   int initialized = 0, size = 0, result = MPI_UNEQUAL;
   mpi().Initialized(&initialized);
@@ -361,13 +365,15 @@ bool is_of_class(int code, int error_class) {
          found == error_class;
 }
 
-// Called by all ranks; `name` is null where the library could not open the file.
+// Agrees whether the file is cached, and opens it in the cache. Called by all ranks. `name`: null
+// if the library could not open the file.
 Uncached cache_together(Opening& opening, const char* name) {
   const JobUser under_way;
   tell_of_environment();
   if (const std::optional<bool> one_node = known_one_node(opening.comm)) {
     const Uncached why = open_cached(opening, known_terms(opening, name, *one_node));
-    // Unless a rank has taken another job meanwhile, with ranks of another communicator.
+    // Since the earlier open, a rank may have taken another job, with ranks of another
+    // communicator.
     if (why != Uncached::several_jobs) return why;
   }
   const Terms terms = agree_terms(opening, name);
@@ -393,7 +399,8 @@ int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_Fil
   if (file == nullptr || comm == mpi().comm_null || is_of_class(code, MPI_ERR_COMM) ||
       intercommunicator(comm))
     return code;
-  // The code alone does not tell: after an error handler of the user's, MPICH returns success.
+  // The code alone does not tell: MPICH returns success after it has called an error handler of the
+  // user's.
   const bool opened = code == MPI_SUCCESS && *file != mpi().file_null;
   mark_used();
   learn_thread_level();
@@ -418,7 +425,7 @@ int close_file(MPI_File* file) {
     return mpi().File_close(file);
   }
   const bool discard = (known->amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
-  // On one node they have been told already.
+  // On one node, mistakes in hints have been told already.
   if (!known->one_node && any_rank(known->own.comm, !known->mistakes.empty()))
     tell_together(known->own.comm, known->mistakes);
   Status status;
@@ -432,7 +439,7 @@ int close_file(MPI_File* file) {
     if (status.ok()) status = left;
   }
   release_words(*handle);
-  // The file's own error handler hears of it, so before the library forgets the file.
+  // Raised before the library closes the file, since the file's error handler is called.
   const int failure = raise(*handle, status, "committing the cached bytes of");
   give_back(std::move(handle->own));
   handle.reset();

@@ -10,8 +10,8 @@
 namespace forebay::mpiio {
 namespace {
 
-// The data position `offset` etypes away from where `whence` says; false when there is none, or
-// when the size could not be had (`status`).
+// Computes the data position `offset` etypes away from where `whence` says. False: there is no such
+// position, or the size could not be found out (`status`).
 bool target_position(Handle& handle, MPI_Offset offset, int whence, int64_t current,
                      int64_t& position, Status& status) {
   int64_t base = 0;
@@ -34,8 +34,8 @@ bool known(int whence) {
   return whence == MPI_SEEK_SET || whence == MPI_SEEK_CUR || whence == MPI_SEEK_END;
 }
 
-// Where the library keeps the shared pointer, the view it has makes END right only when what is
-// cached has reached storage.
+// A seek if the library keeps the shared pointer. The library knows the end of file only after the
+// cached bytes are in storage.
 int library_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
   wait_for_all(handle.own.comm);
   const Status status = agree_status(handle.own.comm, make_coherent(handle));
@@ -43,14 +43,15 @@ int library_seek_shared(Handle& handle, MPI_Offset offset, int whence) {
   return code != MPI_SUCCESS ? code : raise(handle, status, "committing");
 }
 
-// What the ranks are to seek alike.
+// The arguments of a shared seek, which must be the same on all ranks.
 struct SharedSeek {
   Compared offset;
   Compared whence;
 };
 
-// All ranks' bytes are known. The first rank to get here takes them from the shared pointer; the
-// others find where that was. The next ordered access cannot begin on any rank before all are here.
+// Finds this rank's position once all ranks' bytes are known. The first rank to get here moves the
+// shared pointer past all of them; the others read where it was. No rank can place the next ordered
+// access before all ranks have begun it.
 void place_ordered(Handle& handle) {
   OrderedTurn& turn = handle.ordered;
   const auto mine = turn.all_bytes.begin() + handle.rank;
@@ -107,7 +108,7 @@ int seek_shared(Handle& handle, MPI_Offset offset, int whence) {
   const SharedSeek agreed =
       agree_max(handle.own.comm, SharedSeek{Compared(offset), Compared(whence)});
   if (!agreed.offset.same() || !agreed.whence.same())
-    return mpi().File_seek_shared(handle.file, offset, whence);  // an error, which it names
+    return mpi().File_seek_shared(handle.file, offset, whence);  // an error: the library names it
   int64_t position = 0;
   Status status;
   finish_ordered(handle);
@@ -117,7 +118,8 @@ int seek_shared(Handle& handle, MPI_Offset offset, int whence) {
     const HandleLock lock(handle);
     reached = target_position(handle, offset, whence, current, position, status);
   }
-  // Every rank has read the old pointer before it changes, and none goes on before it has.
+  // The agreement waits until every rank has read the old pointer; the barrier until it has
+  // changed.
   const bool failed = any_rank(handle.own.comm, !reached);
   if (!failed && handle.rank == 0)
     handle.shared.position->store(position, std::memory_order_release);

@@ -34,16 +34,17 @@ int get_size(Handle& handle, MPI_Offset* bytes) {
 int set_size(Handle& handle, MPI_Offset bytes) {
   if (!same_on_all_ranks(handle.own.comm, bytes) || bytes < 0 || !handle.writable)
     return mpi().File_set_size(handle.file, bytes);  // an error, which the library names
-  // All earlier writes of the handle's ranks are in the cache now (the agreement above waited for
-  // them). What lies beyond the new end must be forgotten before storage shrinks, else a later
-  // commit would bring it back, and again afterwards, for read-ahead may have fetched it while
-  // storage still had it.
-  const bool shared = handle.all_ranks_share_arena();  // then what one rank forgets all have
+  // All earlier writes of the handle's ranks are in the cache now: the agreement above waited for
+  // them. Bytes beyond the new end must be forgotten before storage shrinks, since a later commit
+  // would bring them back, and again afterwards, since read-ahead may have fetched them while
+  // storage still had them.
+  const bool shared = handle.all_ranks_share_arena();  // if one rank forgets, all have
   forget_beyond(handle, bytes);
   if (!shared) mpi().Barrier(handle.own.comm);
   const int code = mpi().File_set_size(handle.file, bytes);
   handle.cached->note_own_change();
-  // In every library rank 0 waits until storage has its new size; others may not.
+  // In every library, rank 0 returns only when storage has its new size; other ranks may return
+  // earlier.
   if (shared && handle.rank == 0) forget_beyond(handle, bytes);
   mpi().Barrier(handle.own.comm);
   if (!shared) {
@@ -56,12 +57,12 @@ int set_size(Handle& handle, MPI_Offset bytes) {
 int preallocate(Handle& handle, MPI_Offset bytes) {
   if (!same_on_all_ranks(handle.own.comm, bytes) || bytes < 0 || !handle.writable)
     return mpi().File_preallocate(handle.file, bytes);
-  // The library may do it by reading and rewriting what the file holds: nothing may be missing.
+  // The library may read and rewrite the file's bytes, so all of them must be in storage.
   const Status status = agree_status(handle.own.comm, commit(handle));
   if (!status.ok()) return raise(handle, status, "committing");
   const int code = mpi().File_preallocate(handle.file, bytes);
   handle.cached->note_own_change();
-  mpi().Barrier(handle.own.comm);  // some library's rank 0 alone does the work
+  mpi().Barrier(handle.own.comm);  // in some libraries only rank 0 does the work
   return code;
 }
 
@@ -71,12 +72,12 @@ int sync(Handle& handle) {
     status = commit_together(handle);
     if (status.ok()) status = agree_status(handle.own.comm, flush_storage(handle));
   }
-  // Whether a file that is only read can be synchronised is the library's to say.
+  // The library decides whether a file that is only read can be synchronised.
   const bool ask_library = !handle.writable || handle.pass_through != cached_mode;
   const int code = ask_library ? mpi().File_sync(handle.file) : MPI_SUCCESS;
   if (!(handle.amode & MPI_MODE_UNIQUE_OPEN) || !handle.all_ranks_share_arena()) {
-    // Others may have written to the file without us (of a file opened by nobody else, the other
-    // ranks of the handle), and this is where their bytes must be seen.
+    // Other processes may have written to the file past this cache (with MPI_MODE_UNIQUE_OPEN only
+    // other ranks of the handle). After a sync their bytes must be seen.
     const HandleLock lock(handle);
     handle.cached->drop_clean();
   }

@@ -1,5 +1,5 @@
-// File sizes (MPI 4.1, sections 14.2.4 to 14.2.6) and sync (14.6.2): what of the cache must reach
-// storage, or be dropped, before and after the MPI library acts on the file.
+// File sizes (MPI 4.1, sections 14.2.4 to 14.2.6) and sync (14.6.2): which cached bytes are
+// committed or dropped before and after the MPI library acts on the file.
 #pragma once
 
 #include "mpiio/file/handle.h"

@@ -1,5 +1,5 @@
-// Why a file, or some calls on it, are the MPI library's and not the cache's: the statistics tell
-// it, and one line where nothing of a job was cached.
+// Why a file, or some calls on it, go to the MPI library and not to the cache. The statistics tell
+// the reasons; if no file of a job was cached, a line tells one.
 #pragma once
 
 #include <array>
@@ -14,10 +14,11 @@
 
 namespace forebay::mpiio {
 
-// In the order of `uncached_reasons`. Where ranks have different reasons the last one is told.
+// In the order of `uncached_reasons`. If ranks have different reasons, the last in this order is
+// told.
 enum class Uncached : uint8_t {
   no,  // cached
-  // Files, from the open on.
+  // Reasons for a file, from its open on.
   not_opened,
   disabled,
   step_aside_always,
@@ -34,7 +35,7 @@ enum class Uncached : uint8_t {
   separate_memory,
   too_many_files,
   no_communicator,
-  // Calls on files that are cached.
+  // Reasons for calls on files that are cached.
   foreign_view,
   atomic_mode,
   shared_pointer,
@@ -44,14 +45,14 @@ enum class Uncached : uint8_t {
 constexpr std::size_t uncached_count = static_cast<std::size_t>(Uncached::end);
 
 struct UncachedReason {
-  const char* name;      // in the JSON file
+  const char* name;      // its name in the JSON file
   const char* sentence;  // "out.dat was not cached: ..."
-  bool known;            // to the user, who asked for it or has been told at once
+  bool known;            // the user knows: asked for it, or was told at the open
 };
 
 const UncachedReason& reason_of(Uncached why);
 
-// How often, by reason.
+// Counts by reason.
 class UncachedCounts {
  public:
   void add(Uncached why, int64_t times = 1) {
@@ -65,7 +66,7 @@ class UncachedCounts {
   std::array<std::atomic<int64_t>, uncached_count> counts_{};
 };
 
-// A file that the MPI library has to itself, as long as it is open.
+// An open file that the MPI library has to itself.
 struct UncachedFile {
   std::string name;
   Uncached why = Uncached::no;
@@ -74,7 +75,7 @@ struct UncachedFile {
 
 extern FileMap<UncachedFile> uncached_files;
 
-// A data access on a file without a handle of ours.
+// Counts a data access on a file without a Handle.
 inline void count_uncached_call(MPI_File file) {
   if (UncachedFile* known = uncached_files.find(file))
     known->calls.fetch_add(1, std::memory_order_relaxed);

@@ -21,7 +21,8 @@ bool has_key(MPI_Info info) {
 }  // namespace
 
 void tell_visibility(const Handle& handle, MPI_Info info) {
-  if (handle.pass_through != cached_mode) return;  // the library's accesses, the library's answer
+  // The library carries out accesses, so its answer holds.
+  if (handle.pass_through != cached_mode) return;
   if (handle.all_ranks_share_arena())
     mpi().Info_set(info, key, "true");
   else if (has_key(info))

@@ -1,7 +1,7 @@
-// When what one rank wrote is visible to the others, and what a program is told of it.
+// When the bytes that a rank wrote are visible to other ranks, and what a program is told about it.
 //
-// HDF5 (from 1.13.2 on) asks MPI_File_get_info for "romio_visibility_immediate". Where that is
-// "false" it refuses independent writes, and syncs after collective ones; where the key is missing
+// HDF5 (from 1.13.2 on) asks MPI_File_get_info for "romio_visibility_immediate". If the value is
+// "false", HDF5 refuses independent writes and syncs after collective ones. If the key is missing,
 // it does neither, unless HDF5_DO_MPI_FILE_SYNC says so.
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace forebay::mpiio {
 
-// "true" where the ranks meet in one cache, whatever the library says of the file system; no key
-// where they see each other's bytes after a sync or close only.
+// Sets the key in `info`: "true" if the ranks share one cache, whatever the library says about the
+// file system; no key if they see each other's bytes only after a sync or close.
 void tell_visibility(const Handle& handle, MPI_Info info);
 
-// Remembers, for the statistics, a file whose ranks have caches apart.
+// Notes, for the statistics, a file whose ranks do not share one cache.
 void note_visibility(const Handle& handle);
 
 // Whether this or another rank of the job had such a file. Called by all ranks of MPI_COMM_WORLD.

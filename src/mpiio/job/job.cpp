@@ -21,9 +21,10 @@
 namespace forebay::mpiio {
 namespace {
 
-constexpr std::size_t job_bytes = 256;  // a file bears the name
+constexpr std::size_t job_bytes = 256;  // the name is part of a file name
 
-// The ranks of this job on this node, as launchers tell them: Hydra, Open MPI, Slurm. 1: not told.
+// The number of this job's ranks on this node, as the launcher tells it (Hydra, Open MPI, Slurm); 1
+// if it does not.
 int64_t launched_processes() {
   for (const char* name :
        {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {
@@ -38,7 +39,7 @@ std::string node_name(const Options& options) {
   if (!options.node.empty()) return options.node;
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  // A stream would make nothing of refused memory but an empty name.
+  // Not with a stream, which hides refused memory and would give an empty name.
   std::array<char, 64> boot{};
   const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
   const ssize_t length = file < 0 ? -1 : read(file, boot.data(), boot.size());
@@ -47,7 +48,7 @@ std::string node_name(const Options& options) {
          std::string(boot.data(), length < 0 ? 0 : static_cast<std::size_t>(length));
 }
 
-// The name that this process's launch has on this node; a process that is no rank is a job alone.
+// The name of this process's launch on this node. A process that is no rank is a job of its own.
 std::string local_job(const Options& options) {
   const std::string launch = launch_name();
   if (launch.empty()) return "process-" + std::to_string(getpid());
@@ -78,11 +79,12 @@ Environment& environment() {
 std::mutex job_mutex;
 int job_users = 0;  // under job_mutex
 
-// A rank's claim that its job be taken: the stronger, the larger.
-constexpr int64_t was_given_job = int64_t{1} << 32;  // `forebay run` asks for its job in the end
-constexpr int64_t keeps_job = int64_t{1} << 33;      // something is cached in its name
+// A rank's claim that the others take its job. The largest claim wins.
+// Named by `forebay run`, which asks for this job in the end.
+constexpr int64_t was_given_job = int64_t{1} << 32;
+constexpr int64_t keeps_job = int64_t{1} << 33;  // something is cached under the job's name
 
-// Whether anything but the open under way depends on this process's job. Under job_mutex.
+// Whether anything besides the open under way depends on this process's job. Under job_mutex.
 bool job_is_kept() { return job_users > 1; }
 
 bool job_was_given() {

@@ -1,10 +1,9 @@
-// What makes processes belong together: the node they run on and the name of their job, by which
-// they find one another's arena and nobody else does.
+// Which processes belong together: those on one node with the same job name. By the name they, and
+// only they, find their shared arena.
 //
-// `forebay run` around the launcher names the job (FOREBAY_JOB). Elsewhere processes begin with the
-// name of their launch on their node, and ranks that come with different names take one of them
-// when they first open a file together. Nothing is asked of ranks that open no file: they may run
-// without Forebay.
+// `forebay run` around the launcher names the job (FOREBAY_JOB). Without it, a process begins with
+// the name of its launch on its node; ranks with different names take one of these when they first
+// open a file together. Nothing is asked of ranks that open no file: they may run without Forebay.
 #pragma once
 
 #include <cstdint>
@@ -26,28 +25,28 @@ namespace forebay::mpiio {
 // JobUser lives.
 const Options& process_options();
 
-// This process's node and the cache there, joined at first use; nullptr (and a Status) when it
-// cannot be had.
+// This process's node, joined at first use; nullptr (and a Status) if that fails.
 runtime::Node* this_node(Status* status);
 
-// What was wrong in the environment that they were read from, a line each.
+// Mistakes in the environment from which the options were read, one line each.
 const std::vector<std::string>& environment_mistakes();
 
-// Whether this is the rank of the job that speaks to the user: the first of MPI_COMM_WORLD or,
-// where there is none, the one that the launcher calls so.
+// Whether this rank speaks to the user for the job. It is the first rank of MPI_COMM_WORLD; while
+// MPI is not running, the process that the launcher calls rank 0.
 bool speaks_for_job();
 
-// Whether the launcher calls this process the first on its node, or says nothing of that.
+// Whether the launcher calls this process the first on its node, or says nothing about it.
 bool first_on_node();
 
-// Equal for processes of one node, and hardly otherwise (FOREBAY_NODE names another, for tests).
+// A number that is equal for processes on one node, and hardly ever for others. (For tests,
+// FOREBAY_NODE names the node.)
 int64_t node_identity();
 
-// Equal for processes of the same job.
+// A number that is equal for processes of the same job.
 int64_t job_identity();
 
-// Something that depends on this process's job: an open file, or an open under way. Only an open
-// that no other user lives beside may change the job.
+// A user of this process's job: an open file, or an open under way. An open may change the job only
+// while there is no other user.
 class JobUser {
  public:
   JobUser();
@@ -56,28 +55,28 @@ class JobUser {
   JobUser& operator=(const JobUser&) = delete;
 };
 
-// What a rank says of its job, for agree_max.
+// What a rank proposes about the job, for agree_max.
 struct JobProposal {
   Compared job;
   Compared kept;      // the job of a rank that cannot leave it
-  int64_t claim = 0;  // that its job be taken: the stronger, the larger; with the rank's number
+  int64_t claim = 0;  // how strongly it claims that its job be taken, with the rank's number
 };
-// That of rank number `rank` of a communicator, in an open.
+// This rank's proposal, in an open; `rank` is its number in the communicator.
 JobProposal job_proposal(int rank);
 
-// What follows from what the ranks agreed on, the same on all ranks.
+// The consequence of the agreed proposal, the same on all ranks.
 struct JobTerms {
-  bool agree = false;  // all have one job
-  int giver = -1;      // else the rank whose job all are to take; -1: several cannot leave theirs
+  bool agree = false;  // all ranks have the same job
+  int giver = -1;      // else the rank whose job all take; -1: several ranks cannot change theirs
 };
 JobTerms job_terms(const JobProposal& agreed);
 
-// Has every rank of `comm` take the job of rank `giver`. A rank that cannot, since something of its
-// own is cached by now, keeps its job. Called by all ranks, in an open.
+// Makes every rank of `comm` take the job of rank `giver`. A rank that has cached something in the
+// meantime keeps its job. Called by all ranks, in an open.
 void take_job_of(MPI_Comm comm, int giver);
 
-// The process has other rights than who started it (setuid): nothing of its environment is obeyed,
-// and nothing cached. Says so once.
+// Whether the process has other rights than the user who started it (setuid). Then its environment
+// is ignored and nothing is cached; the first call tells the user.
 bool other_rights();
 
 // FNV-1a.

@@ -14,14 +14,15 @@
 namespace forebay::mpiio {
 namespace {
 
-// By which launchers tell a rank who it is. Shells and wrappers around it inherit them, daemons
-// that start several ranks have none, or others.
+// Variables by which launchers tell a rank its number. Shells and wrappers around the rank have the
+// same values; daemons that start several ranks have none, or others.
 constexpr const char* rank_variables[] = {
     "PMI_RANK",     "PMI_FD",        "PMIX_RANK",    "PMIX_NAMESPACE", "OMPI_COMM_WORLD_RANK",
     "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID",
 };
 
-// "NAME=VALUE" of those that this process has. Slurm sets some of its own in batch scripts, too.
+// This process's rank variables, as "NAME=VALUE"; empty if it is no rank. Slurm's variables alone
+// do not make a rank: batch scripts have some of them, too.
 std::vector<std::string> own_marks() {
   std::vector<std::string> marks;
   bool is_rank = false;
@@ -35,8 +36,8 @@ std::vector<std::string> own_marks() {
   return marks;
 }
 
-// The environment that a process was started with, a '\0' behind each variable; "" if it is not
-// ours to read.
+// The environment with which a process was started, a '\0' after each variable; "" if it cannot be
+// read.
 std::string environment_of(pid_t pid) {
   const std::string path = "/proc/" + std::to_string(pid) + "/environ";
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -63,7 +64,7 @@ std::string launch_name() {
   if (marks.empty()) return "";
   pid_t ancestor = getppid();
   while (ancestor > 1 && belongs_to_rank(ancestor, marks)) ancestor = runtime::parent_of(ancestor);
-  // Whose parent has ended is a child of process 1, like those of other launches.
+  // If a rank's launcher has ended, process 1 is its parent, as for ranks of other launches.
   if (ancestor <= 1 && environment_of(ancestor).empty()) return "";
   const runtime::ProcessId launcher = runtime::process_numbered(ancestor);
   return "launch-" + std::to_string(launcher.pid) + "-" + std::to_string(launcher.started);

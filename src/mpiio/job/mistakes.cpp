@@ -18,7 +18,7 @@ void print(const ToldMistake& mistake) {
   std::fprintf(stderr, "forebay: %s%s\n", where.c_str(), mistake.line.c_str());
 }
 
-// A line a mistake.
+// One line for each mistake: file, tab, line.
 std::string serialised(const Mistakes& mistakes) {
   std::string lines;
   for (const ToldMistake& mistake : mistakes)
@@ -44,7 +44,8 @@ Mistakes mistakes_of_environment() {
 
 void tell(const Mistakes& mistakes) {
   for (const ToldMistake& mistake : mistakes) {
-    if (mistake.file.empty() && !speaks_for_job()) continue;  // whoever does has them, too
+    // The rank that does has the same mistakes.
+    if (mistake.file.empty() && !speaks_for_job()) continue;
     if (is_new_here(mistake.line) && (mistake.file.empty() || is_new_on_node(mistake.line)))
       print(mistake);
   }
@@ -54,7 +55,7 @@ void tell_together(MPI_Comm comm, Mistakes& mistakes) {
   std::string mine;
   const Status had_memory = within_memory([&] { mine = serialised(mistakes); });
   mistakes.clear();
-  (void)had_memory;  // untold, then
+  (void)had_memory;  // then this rank's mistakes are not told
   const std::string all = gather(comm, mine);
   const Status told = within_memory([&] { tell(parsed(all)); });
   (void)told;

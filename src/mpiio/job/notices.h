@@ -1,4 +1,4 @@
-// What the runtime tells the user: a line each on standard error.
+// Tells the user the runtime's notices, one line each on standard error.
 #pragma once
 
 #include "runtime/node/notices.h"

@@ -1,22 +1,23 @@
-// Word that processes leave for `forebay run`, which tells the user in the end (FOREBAY_RUN_DIR).
+// Files that processes leave in the folder of `forebay run` (FOREBAY_RUN_DIR), which tells the user
+// in the end what they say.
 #pragma once
 
 #include <string>
 
 namespace forebay::mpiio {
 
-// Whether there is one who reads it, on this node.
+// Whether there is such a folder on this node, and it can be written to.
 bool run_is_watched();
 
-// MPI-IO went through Forebay.
+// Notes that MPI-IO went through Forebay.
 void mark_used();
 
-// A file was cached, or was not for a reason of that name, which `text` tells; the first of all is
-// told of.
+// Note that a file was cached, or that it was not. `reason`: a short name; `text`: the explanation.
+// For each reason the first text is kept.
 void mark_cached();
 void mark_uncached(const char* reason, const std::string& text);
 
-// The processes have agreed on this job.
+// Notes the job on which the processes have agreed.
 void tell_job(const std::string& job);
 
 }  // namespace forebay::mpiio

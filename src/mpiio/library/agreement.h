@@ -1,5 +1,5 @@
-// Values that all ranks of a communicator agree on. Which MPI collective a rank enters depends only
-// on such values; every decision of one rank alone goes through here first.
+// Makes the ranks of a communicator agree on values. Which MPI collective a rank enters depends
+// only on agreed values; a rank's own decisions are agreed on here first.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace forebay::mpiio {
 
-// An int64_t, or a structure of nothing else.
+// An int64_t, or a structure of int64_t only.
 template <typename Values>
 concept Agreeable = std::is_trivially_copyable_v<Values> &&
                     std::has_unique_object_representations_v<Values> &&
@@ -33,9 +33,10 @@ Values agree_max(MPI_Comm comm, const Values& mine) {
   return agree_by(mpi().max, comm, mine);
 }
 
-// A member for agree_max that tells whether all ranks have the same value.
+// A member for agree_max, after which same() tells whether all ranks have the same value.
 struct Compared {
-  int64_t value = INT64_MIN;  // that of a rank which has none: only the others' are compared
+  // INT64_MIN: the rank has no value, and only those of others are compared.
+  int64_t value = INT64_MIN;
   int64_t inverse = INT64_MIN;
 
   Compared() = default;
@@ -47,15 +48,16 @@ inline bool same_on_all_ranks(MPI_Comm comm, int64_t mine) {
   return agree_max(comm, Compared(mine)).same();
 }
 
-// Before a collective call commits: what all ranks wrote before it is then in the cache, and leaves
-// merged. Calls that agree on something first wait there.
+// Called before a collective commits: the bytes that all ranks wrote before it are then in the
+// cache, and are committed merged. A call that agrees on something before it commits waits there
+// instead.
 inline void wait_for_all(MPI_Comm comm) { mpi().Barrier(comm); }
 
 // True on all ranks if it is on any.
 inline bool any_rank(MPI_Comm comm, bool mine) { return agree_max(comm, int64_t{mine}) != 0; }
 
-// This rank's failure, or else that of another rank, or else success: the ranks agree on whether
-// there was one.
+// Success if it is success on all ranks; otherwise this rank's failure or, if it has none, that of
+// another rank. So the ranks agree on whether there was a failure.
 inline Status agree_status(MPI_Comm comm, const Status& mine) {
   const int64_t worst = agree_max(comm, static_cast<int64_t>(mine.code));
   return mine.ok() ? Status{static_cast<Code>(worst), 0, -1} : mine;

@@ -9,7 +9,7 @@ namespace forebay::mpiio {
 
 enum class Operation : uint8_t { read, write };
 
-// Whose position a routine uses: the offset given, the individual file pointer, the shared one, or
+// Which position a routine uses: the offset given, the individual file pointer, the shared one, or
 // the shared one in rank order.
 enum class Positioning : uint8_t { given, individual, shared, ordered };
 
@@ -17,12 +17,12 @@ struct Call {
   Operation operation = Operation::read;
   Positioning positioning = Positioning::given;
   bool collective = false;  // all ranks of the handle make this call
-  bool blocking = true;     // and may be waited for, if collective
-  MPI_Offset offset = 0;    // in etypes, where the position is given
+  bool blocking = true;     // if collective, ranks may wait for one another
+  MPI_Offset offset = 0;    // in etypes; used if the position is given
   void* buffer = nullptr;   // not written to by Operation::write
   int64_t count = 0;
   MPI_Datatype type{};
-  bool placed = false;  // ordered: the ranks have been told of it (begin_placing)
+  bool placed = false;  // ordered: its place is known to the ranks (begin_placing)
 };
 
 }  // namespace forebay::mpiio

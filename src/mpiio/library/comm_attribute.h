@@ -1,5 +1,6 @@
-// A value of ours that the MPI library keeps with a communicator of the program's (MPI 4.1, section
-// 7.7) and that is deleted when the program frees it. Duplicates begin without one.
+// A value of Forebay's that the MPI library keeps with a communicator of the program (MPI 4.1,
+// section 7.7). It is deleted when the program frees the communicator. A duplicate of the
+// communicator has none.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,7 @@ namespace forebay::mpiio {
 template <typename T>
 class CommAttribute {
  public:
-  // nullptr: it has none.
+  // nullptr: the communicator has no value.
   static T* of(MPI_Comm comm) {
     T* value = nullptr;
     int found = 0;
@@ -37,7 +38,7 @@ class CommAttribute {
     delete static_cast<T*>(value);
     return MPI_SUCCESS;
   }
-  // MPI_KEYVAL_INVALID where the library refuses one.
+  // MPI_KEYVAL_INVALID: the library refuses to make a key.
   static int key() {
     static const int key = []() -> int {
       int made = MPI_KEYVAL_INVALID;

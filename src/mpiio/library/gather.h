@@ -1,4 +1,4 @@
-// The texts of all ranks, brought together.
+// Gathers the texts of all ranks.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace forebay::mpiio {
 
-// Every rank's text one after the other, on rank 0; elsewhere, and where a rank is refused memory,
-// "". Called by all ranks of `comm`.
+// On rank 0, the texts of all ranks one after the other. On other ranks, and if a rank is refused
+// memory, "". Called by all ranks of `comm`.
 std::string gather(MPI_Comm comm, const std::string& mine);
 
 }  // namespace forebay::mpiio

@@ -37,7 +37,7 @@ int collect_candidate(dl_phdr_info* object, std::size_t, void* names) {
   return 0;
 }
 
-// The handle of the loaded object, or null when it is not an MPI library of this build's ABI.
+// The dl handle of the loaded object, or null if it is not an MPI library of this build's ABI.
 void* reopen(const char* path) {
   void* object = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
   if (object == nullptr) return nullptr;

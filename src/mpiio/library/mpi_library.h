@@ -1,6 +1,6 @@
-// The MPI library of the program, called through pointers: an interposer has no undefined MPI
-// symbol, so loading it can neither pull a second MPI into the process nor fail for want of one.
-// Always the PMPI_ names, so that tools above and Forebay itself are not entered again.
+// The program's MPI library, called through pointers: an interposer has no undefined MPI symbol, so
+// loading it neither loads a second MPI library nor fails without one. The pointers are to the
+// PMPI_ names, so that calls enter neither Forebay nor other tools again.
 //
 // One source is built once for every MPI ABI (MPICH, the MPI-5 standard ABI, Open MPI); what
 // differs between their headers is settled here.
@@ -38,7 +38,7 @@
 #define FOREBAY_CALLED_ROUTINES_C(X)
 #endif
 
-// Predefined handles: type, our name, the standard's name, Open MPI's data symbol.
+// Predefined handles: type, Forebay's name, the standard's name, Open MPI's data symbol.
 #define FOREBAY_MPI_HANDLES(X)                                                \
   X(MPI_Comm, comm_null, MPI_COMM_NULL, ompi_mpi_comm_null)                   \
   X(MPI_Comm, comm_world, MPI_COMM_WORLD, ompi_mpi_comm_world)                \
@@ -66,7 +66,7 @@
 
 namespace forebay::mpiio {
 
-// Functions are null where the loaded library lacks one; handles are those of the library.
+// The library's functions, null if it lacks them, and its handles.
 struct MpiLibrary {
 #define FOREBAY_ROUTINE(name) decltype(&PMPI_##name) name = nullptr;
   FOREBAY_ROUTINES
@@ -87,8 +87,8 @@ extern MpiLibrary library;
 // forebay_attach (preloaded) or when the interposer is loaded (linked).
 inline const MpiLibrary& mpi() { return internal::library; }
 
-// Connects to the MPI library at `path`, or, if null, to the one of this build's ABI found among
-// the loaded objects. False: none there. Idempotent.
+// Connects to the MPI library at `path` or, if null, to the one of this build's ABI among the
+// loaded objects. False: there is none. May be called again.
 bool attach_library(const char* path);
 
 // The name of the ABI this interposer was built for: "mpich", "mpiabi" or "openmpi".

@@ -11,8 +11,9 @@
 namespace forebay::mpiio {
 namespace {
 
-// ROMIO's file systems take lists of requests as they are. Open MPI 5 sieves them: it reads what
-// lies between and writes it back, over what other processes write there.
+// Whether a list is written as one noncontiguous access. ROMIO writes just its requests. Open MPI 5
+// sieves: it reads the bytes between them and writes them back, over what other processes write
+// there.
 #if defined(FOREBAY_ABI_OPENMPI)
 constexpr bool writes_lists = false;
 #else
@@ -62,13 +63,13 @@ class MpiStorage final : public Storage {
       const int code = mpi().File_write_at(file_, request.offset, MPI_BOTTOM, 1, memory_runs.make(),
                                            MPI_STATUS_IGNORE);
       ++counters.requests;
-      ++counters.syscalls;  // calls of the library: what it makes of them is its own affair
+      ++counters.syscalls;  // counts calls of the library, whatever it makes of them
       if (result.ok()) result = status_of(code, request.offset);
     }
     return result;
   }
 
-  // One request at a time: what each transferred tells where the file ends.
+  // Reads one request at a time: the bytes that each transferred tell where the file ends.
   Status read(std::span<const Request> requests, std::span<int64_t> transferred,
               StorageCounters& counters) override {
     const std::lock_guard<std::mutex> guard(mutex_);
@@ -87,7 +88,7 @@ class MpiStorage final : public Storage {
       result = status_of(code, requests[r].offset);
       MPI_Count bytes = 0;
       if (result.ok() && mpi().Get_elements_x(&status, mpi().byte, &bytes) == MPI_SUCCESS) {
-        // Some libraries count what was asked for beyond the end of the file, too.
+        // Some libraries count bytes beyond the end of the file, too.
         MPI_Offset end = 0;
         mpi().File_get_size(file_, &end);
         transferred[r] = std::clamp<int64_t>(end - requests[r].offset, 0, bytes);
@@ -104,7 +105,8 @@ class MpiStorage final : public Storage {
     return status_of(code, -1);
   }
 
-  // A failed sync may have lost bytes that a repeated one would not miss: it fails for good.
+  // A failed sync may have lost bytes, and a later sync may succeed without them. So the failure is
+  // kept.
   Status flush() override {
     const std::lock_guard<std::mutex> guard(mutex_);
     if (flushed_.ok()) flushed_ = status_of(mpi().File_sync(file_), -1);
@@ -112,7 +114,7 @@ class MpiStorage final : public Storage {
   }
 
  private:
-  // All requests in one call, by a view that they fill.
+  // Writes all requests in one call, through a view that consists of their extents.
   Status write_list(std::span<const Request> requests, StorageCounters& counters) {
     RunsType file_runs, memory_runs;
     for (const Request& request : requests) {
@@ -141,13 +143,13 @@ class MpiStorage final : public Storage {
   }
 
   MPI_File file_;
-  bool bytes_viewed_ = true;  // the view a file has when it is opened
+  bool bytes_viewed_ = true;  // the view is of bytes, as when a file is opened
   Status flushed_;
   std::mutex mutex_;
 };
 
-// The user's hints, but never data sieving: a commit reads nothing in order to write, and takes no
-// lock.
+// The user's hints, but without data sieving: so a commit does not read in order to write, and
+// takes no lock.
 MPI_Info without_sieving(MPI_Info users) {
   MPI_Info info = mpi().info_null;
   if (users == mpi().info_null) {

@@ -1,6 +1,6 @@
-// Storage "mpi": commits and fetches go through the MPI library's own file, opened by this process
-// alone, so that whatever the library knows of the file system (striping, a driver of its own) is
-// used. A list of requests is one noncontiguous access of the library.
+// Storage "mpi": commits and fetches go through a file of the MPI library, opened by this process
+// alone. So they use what the library knows of the file system (striping, a driver of its own).
+// Where the library can do it well, a list of writes is one noncontiguous access.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace forebay::mpiio {
 
-// `name` as the user gave it, prefix included; `info` may be null.
+// `name`: as the user gave it, with its prefix. `info`: may be MPI_INFO_NULL.
 OpenedStorage open_mpi_storage(const std::string& name, bool readable, bool writable,
                                MPI_Info info);
 

@@ -14,7 +14,7 @@ struct CommPool {
   std::mutex mutex;
   std::map<int64_t, MPI_Comm> spares;  // by number
   int64_t made = 0;
-  bool orphaned = false;  // the user's communicator is gone: nobody will ask again
+  bool orphaned = false;  // the user's communicator was freed: nobody will ask again
   std::optional<bool> one_node;
 };
 
@@ -24,7 +24,7 @@ constexpr std::size_t most_spares = 16;
 
 std::atomic<bool> ending{false};
 
-// Destroyed when the user frees the communicator.
+// The attribute of the user's communicator; destroyed when the user frees it.
 struct PoolOfComm {
   std::shared_ptr<CommPool> pool = std::make_shared<CommPool>();
 
@@ -36,7 +36,7 @@ struct PoolOfComm {
   }
 };
 
-// The communicator's pool, or null; a new one where `make` says so.
+// The communicator's pool, or null. With `make`, a new pool if there is none.
 std::shared_ptr<CommPool> pool_of(MPI_Comm users, bool make) {
   if (const PoolOfComm* const known = CommAttribute<PoolOfComm>::of(users)) return known->pool;
   if (!make) return nullptr;
@@ -57,7 +57,7 @@ int64_t spare_comm(MPI_Comm users) {
 OwnComm take_comm(MPI_Comm users, int64_t number) {
   OwnComm own{mpi().comm_null, number, {}};
   const Status pooled = within_memory([&] { own.pool = pool_of(users, true); });
-  (void)pooled;  // the communicator is freed, then, when it is given back
+  (void)pooled;  // without a pool, give_back() frees the communicator
   if (number >= 0) {
     const std::lock_guard lock(own.pool->mutex);
     own.comm = own.pool->spares.extract(number).mapped();
@@ -67,7 +67,7 @@ OwnComm take_comm(MPI_Comm users, int64_t number) {
     const std::lock_guard lock(own.pool->mutex);
     own.number = own.pool->made++;
   }
-  // A split, unlike a duplicate, runs none of the user's attribute copiers.
+  // MPI_Comm_split, unlike MPI_Comm_dup, does not call the user's functions that copy attributes.
   int rank = 0;
   mpi().Comm_rank(users, &rank);
   if (mpi().Comm_split(users, 0, rank, &own.comm) != MPI_SUCCESS)
@@ -95,7 +95,7 @@ void give_back(OwnComm own) {
     const std::lock_guard lock(own.pool->mutex);
     if (!own.pool->orphaned && own.pool->spares.size() < most_spares) {
       const Status kept = within_memory([&] { own.pool->spares.emplace(own.number, own.comm); });
-      (void)kept;  // lost, then: the others keep theirs, and freeing it would take them all
+      (void)kept;  // without memory it is not kept, nor freed: to free it would need all ranks
       return;
     }
   }

@@ -1,7 +1,7 @@
-// Communicators of Forebay's own over the ranks of a user's communicator, one for each handle that
-// is open, so that collectives on different files never meet. Making one is the dearest part of
-// opening a file: a closed handle's is kept, as an attribute of the user's communicator, for the
-// next open there.
+// Forebay's own communicators over the ranks of a user's communicator: one for each open handle, so
+// that collectives on different files never meet. To make one is the most expensive part of opening
+// a file. So the communicator of a closed handle is kept as a spare, as an attribute of the user's
+// communicator, for the next open on it.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,27 @@ namespace forebay::mpiio {
 struct CommPool;
 
 struct OwnComm {
-  MPI_Comm comm{};                 // comm_null: none could be made on this rank; returns errors
-  int64_t number = -1;             // among those made over the same communicator
-  std::shared_ptr<CommPool> pool;  // where it goes back to; null: it is freed
+  MPI_Comm comm{};                 // its errors are returned; comm_null: this rank could make none
+  int64_t number = -1;             // its number among those over the same user's communicator
+  std::shared_ptr<CommPool> pool;  // keeps it as a spare; null: it is freed
 };
 
-// The lowest number of this rank's spare ones; -1: none.
+// The lowest number among this rank's spares; -1: it has no spare.
 int64_t spare_comm(MPI_Comm users);
 
-// The spare one of that number, which every rank has; for -1 a new one, made by all ranks.
+// The spare with this number, which every rank has; for -1 a new communicator, made by all ranks.
 OwnComm take_comm(MPI_Comm users, int64_t number);
 
-// Whether the ranks of the user's communicator are on one node: what they found out together at an
-// earlier open there, nothing before; the same on all ranks.
+// Whether the ranks of the user's communicator are on one node, if they found out at an earlier
+// open. The same on all ranks.
 std::optional<bool> known_one_node(MPI_Comm users);
-// They have; every rank has a pool.
+// Keeps what the ranks found out; every rank must have a pool.
 void keep_one_node(const OwnComm& own, bool one_node);
 
-// All ranks give it back, with nothing pending on it.
+// Gives the communicator back. All ranks do so, with nothing pending on it.
 void give_back(OwnComm own);
 
-// The MPI library is about to end, and frees what is left by itself.
+// From now on no communicator is freed: the MPI library is about to end, and frees them itself.
 void keep_comms_to_the_end();
 
 }  // namespace forebay::mpiio

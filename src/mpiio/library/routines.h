@@ -1,18 +1,19 @@
-// The MPI routines that Forebay answers, each once: entry points, the table that the preload gets,
-// the pointers to the MPI library's own, and the names in traces are generated from these tables.
+// Tables of the MPI routines that Forebay answers; each routine stands here once. The entry points,
+// the table for the preload, the pointers to the MPI library's routines and the names in traces are
+// made from them.
 //
-// A table is a macro that calls the macros which it is given for each of its rows. Parameters and
-// arguments stand in parentheses.
+// A table is a macro. Its parameters are macros, one of which it calls for each row. Parameters and
+// arguments of a routine stand in parentheses.
 #pragma once
 
 // clang-format off
 
-// Routines with a function of ours for all files: name. TRACED ones are recorded.
+// Routines with a function of Forebay's for all files: name. TRACED ones are recorded.
 #define FOREBAY_OWN_ROUTINES(UNTRACED, TRACED) \
   UNTRACED(Init) UNTRACED(Init_thread) UNTRACED(Finalize) UNTRACED(Abort) \
   TRACED(File_open) TRACED(File_close) TRACED(File_set_view)
 
-// Routines without a part of ours: name, parameters, arguments.
+// Routines that are always passed to the MPI library: name, parameters, arguments.
 #define FOREBAY_PASSED_ROUTINES(X) \
   X(File_delete, (const char* name, MPI_Info info), (name, info)) \
   X(File_get_group, (MPI_File file, MPI_Group* group), (file, group)) \
@@ -39,8 +40,9 @@
     (name, read_function, write_function, extent_function, state))
 
 // Routines about one file: name without "MPI_File_", parameters and arguments after the file. For
-// files of ours a function of the same name answers, with the handle instead of the file: ALONE for
-// this rank, TOGETHER with the others. TRACED ones are recorded with the last argument of the row.
+// Forebay's files a function of the same name answers, with the handle instead of the file. ALONE:
+// other ranks do not wait for this one; TOGETHER: they may. TRACED ones are recorded with the last
+// argument of the row.
 #define FOREBAY_FILE_ROUTINES(ALONE, ALONE_TRACED, TOGETHER_TRACED) \
   TOGETHER_TRACED(set_size, (MPI_Offset size), (size), size) \
   TOGETHER_TRACED(preallocate, (MPI_Offset size), (size), size) \
@@ -60,7 +62,7 @@
   TOGETHER_TRACED(sync, (), (), 0)
 
 // The data access routines of MPI 4.1, table 14.1: name without "MPI_File_", whether it reads or
-// writes, whose position it uses, and whether it is collective (`together`) or independent
+// writes, which position it uses, and whether it is collective (`together`) or independent
 // (`alone`). All are recorded. The macros say by their place which parameters the routine has:
 //   BLOCKING_AT      (file, offset, buffer, count, type, status)
 //   BLOCKING         (file, buffer, count, type, status)
@@ -107,8 +109,8 @@
   END(read_ordered_end, read, ordered, together) \
   END(write_ordered_end, write, ordered, together)
 
-// Those that complete a program's requests, or tell whether they are complete: name, the function of
-// ours (trace/followed_requests.h), parameters, arguments.
+// The routines that complete a program's requests, or tell whether they are complete: name,
+// Forebay's function (trace/followed_requests.h), parameters, arguments.
 #define FOREBAY_COMPLETING_ROUTINES(X) \
   X(Wait, wait_followed, (MPI_Request* request, MPI_Status* status), (request, status)) \
   X(Test, test_followed, (MPI_Request* request, int* flag, MPI_Status* status), \
@@ -221,9 +223,10 @@
     (sent, received, count, type, op, comm), \
     among_all(carries(count, type)))
 
-// The routines that make a communicator of another's ranks, called by all of these: name,
-// parameters, arguments. MPI_Comm_idup's may not be asked before its request is complete, and all
-// ranks need not call MPI_Comm_create_group; theirs have no number.
+// The routines by which all ranks of a communicator make another one: name, parameters, arguments.
+// MPI_Comm_idup and MPI_Comm_create_group are not among them, and their communicators have no
+// number: the former's may not be used before its request is complete, and the latter need not be
+// called by all ranks.
 #define FOREBAY_COMM_MAKERS(X) \
   X(Comm_dup, (MPI_Comm comm, MPI_Comm* made), (comm, made)) \
   X(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* made), (comm, info, made)) \
@@ -251,8 +254,8 @@
 
 // clang-format on
 
-// Names alone, of rows that have more: FOREBAY_ROUTINE(name) for each, which whoever uses what
-// follows defines.
+// Only the names of the tables' rows: each becomes FOREBAY_ROUTINE(name), which the user of the
+// macros below defines.
 #define FOREBAY_NAME(name, ...) FOREBAY_ROUTINE(name)
 #define FOREBAY_NAME_OF_FILE(name, ...) FOREBAY_ROUTINE(File_##name)
 #define FOREBAY_NAME_OF_FILE_C(name, ...) FOREBAY_ROUTINE(File_##name##_c)
@@ -269,8 +272,8 @@
                         FOREBAY_NAME_OF_FILE_C, FOREBAY_NAME_OF_FILE_C, FOREBAY_NAME_OF_FILE_C, \
                         FOREBAY_NO_NAME)
 
-// Those of MPI 4.0 that Open MPI 5.0 lacks (FOREBAY_LARGE_COUNT: the header declares them), and of
-// MPI 4.1 (FOREBAY_STATUS_OF_MANY: likewise).
+// Routines that not every MPI has: those of MPI 4.0 that Open MPI 5.0 lacks (FOREBAY_LARGE_COUNT:
+// the header declares them), and those of MPI 4.1 (FOREBAY_STATUS_OF_MANY: likewise).
 #if defined(FOREBAY_LARGE_COUNT)
 #define FOREBAY_NAMES_OF_FILE_ROUTINES_C \
   FOREBAY_PASSED_ROUTINES_C(FOREBAY_NAME) FOREBAY_NAMES_OF_DATA_ROUTINES_C
@@ -285,7 +288,7 @@
 #define FOREBAY_NAMES_OF_STATUS_OF_MANY
 #endif
 
-// The routines that every program is offered, and those that only a traced one is.
+// The routines that every program is offered, and those that only a traced program is offered.
 #define FOREBAY_ROUTINES                                                                  \
   FOREBAY_OWN_ROUTINES(FOREBAY_ROUTINE, FOREBAY_ROUTINE)                                  \
   FOREBAY_PASSED_ROUTINES(FOREBAY_NAME)                                                   \
@@ -298,7 +301,8 @@
   FOREBAY_COLLECTIVES(FOREBAY_NAME_AND_TWIN, , ) \
   FOREBAY_NAMES_OF_COLLECTIVES_C FOREBAY_COMM_MAKERS(FOREBAY_NAME)
 
-// The routines that are recorded, large counts whether or not the library has them.
+// The routines that are recorded. Those with large counts are included even if the library lacks
+// them.
 #define FOREBAY_RECORDED_ROUTINES                                                    \
   FOREBAY_OWN_ROUTINES(FOREBAY_NO_NAME, FOREBAY_ROUTINE)                             \
   FOREBAY_FILE_ROUTINES(FOREBAY_NO_NAME, FOREBAY_NAME_OF_FILE, FOREBAY_NAME_OF_FILE) \

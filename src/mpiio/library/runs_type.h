@@ -1,4 +1,4 @@
-// A type of given runs of bytes; runs longer than an int holds are cut.
+// A data type made of given runs of bytes. Runs longer than 1 GiB are cut, since lengths are ints.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class RunsType {
   }
 
  private:
-  static constexpr int64_t longest_part = 1 << 30;  // bytes; counts of the routines used are ints
+  static constexpr int64_t longest_part = 1 << 30;  // bytes
   std::vector<MPI_Aint> displacements_;
   std::vector<int> lengths_;
   MPI_Datatype type_ = mpi().datatype_null;

@@ -13,27 +13,28 @@ std::atomic<int32_t> followed_requests{0};
 
 namespace {
 
-// A followed request, under its handle. `key` says who may use the rest: with a handle in it nobody
-// but who exchanges that for `taken`, and then whoever did.
+// A followed request. `key` is its handle, or says that the slot is free or taken. A thread that
+// exchanges a handle (or `free_slot`) for `taken` may use the other members until it stores another
+// key.
 struct Slot {
   std::atomic<uintptr_t> key;
-  uint32_t number;  // of an access; 0: it is of a collective
+  uint32_t number;  // of an access; 0: the request is of a collective
   int64_t requested;
   Meeting meeting;
-  int index;   // in the array of a routine that may complete it
-  Slot* next;  // of that array
+  int index;   // its index in the array of a routine that may complete it
+  Slot* next;  // the next slot of that array
 };
 
 constexpr uintptr_t free_slot = 0, taken = 1;
 constexpr std::size_t slot_count = 8192;
-constexpr std::size_t searched = 16;  // slots behind that of its hash in which a request may be
+constexpr std::size_t searched = 16;  // slots, from its hash on, in which a request may be
 
 constinit std::array<Slot, slot_count> slots{};
 
 uintptr_t key_of(MPI_Request request) { return (uintptr_t)request; }
 
-// The first slot that may hold the key, of `searched`, with key `from` exchanged for `to`; nullptr:
-// none.
+// Finds the first slot with key `from`, among those that may hold `key`, and exchanges its key for
+// `to`; nullptr: there is none.
 Slot* exchange(uintptr_t key, uintptr_t from, uintptr_t to) {
   const std::size_t first = key * 0x9e3779b97f4a7c15u >> 40;
   for (std::size_t i = 0; i < searched; ++i) {
@@ -46,7 +47,7 @@ Slot* exchange(uintptr_t key, uintptr_t from, uintptr_t to) {
   return nullptr;
 }
 
-// The slot to fill, and then to publish; nullptr: there is none.
+// Takes a free slot for a request: the caller fills it and calls publish(). nullptr: none is free.
 Slot* take_free(MPI_Request request) {
   return key_of(request) > taken ? exchange(key_of(request), free_slot, taken) : nullptr;
 }
@@ -56,7 +57,7 @@ void publish(Slot& slot, MPI_Request request) {
   slot.key.store(key_of(request), std::memory_order_release);
 }
 
-// `status`: null where it has failed.
+// Records the completion of a slot's request. `status`: null if the request has failed.
 void record_end(const Slot& slot, const MPI_Status* status) {
   if (slot.number != 0)
     record_completion(slot.number, slot.requested, status);
@@ -70,8 +71,8 @@ void release(Slot& slot) {
 }
 
 // The followed ones among the requests of a call that may complete them. They are taken out of the
-// table before the call: as soon as the library has completed one, another thread's access may get
-// the same handle. What the call leaves uncompleted is put back.
+// table before the call: as soon as the library has completed a request, another thread's access
+// may get the same handle. Requests that the call does not complete are put back.
 class Taken {
  public:
   Taken(const MPI_Request* requests, int count) : requests_(requests) {
@@ -88,18 +89,19 @@ class Taken {
   }
   bool none() const { return first_ == nullptr; }
 
-  // Own statuses for a program that ignores them; none without memory, or where nothing is
+  // Makes statuses for a call that ignores them; null without memory, or if none of the requests is
   // followed.
   std::unique_ptr<MPI_Status[]> statuses_for(int count, MPI_Status*& statuses) const {
     std::unique_ptr<MPI_Status[]> own;
     if (none() || statuses != MPI_STATUSES_IGNORE) return own;
-    // Zeros, as MPICH's MPI_Testall takes an error that stands there for its own.
+    // Zeroed, since MPICH's MPI_Testall takes an error that it finds there for its own.
     own.reset(new (std::nothrow) MPI_Status[static_cast<std::size_t>(count)]());
     if (own != nullptr) statuses = own.get();
     return own;
   }
 
-  // Puts those back that are not `complete(index)`, and forgets the others after done(slot).
+  // Puts the requests back for which complete(index) is false. For the others calls done(slot), and
+  // stops following them.
   template <typename Complete, typename Done>
   void settle(Complete complete, Done done) {
     for (Slot* slot = first_; slot != nullptr;) {
@@ -113,7 +115,7 @@ class Taken {
       slot = next;
     }
   }
-  // Of routines that leave MPI_REQUEST_NULL in the place of what they complete.
+  // The same for routines that replace completed requests with MPI_REQUEST_NULL.
   template <typename Done>
   void settle(Done done) {
     settle([this](int index) { return requests_[index] == mpi().request_null; }, done);
@@ -124,7 +126,7 @@ class Taken {
   Slot* first_ = nullptr;
 };
 
-// A routine that completes one of `requests` at most.
+// Calls a routine that completes at most one of `requests`.
 template <typename LibraryCall>
 int complete_one(int count, MPI_Request* requests, MPI_Status* status, LibraryCall library_call) {
   Taken followed(requests, count);
@@ -138,8 +140,8 @@ int complete_one(int count, MPI_Request* requests, MPI_Status* status, LibraryCa
 
 constexpr int no_place = -1;
 
-// A routine that completes any of `requests`; `place_of(index)`: where the status of one that is
-// complete stands in the array of statuses.
+// Calls a routine that completes any number of `requests`. place_of(index): the place of a
+// completed request's status in the array of statuses.
 template <typename LibraryCall, typename PlaceOf>
 int complete_many(int count, MPI_Request* requests, MPI_Status* statuses, LibraryCall library_call,
                   PlaceOf place_of) {
@@ -148,8 +150,8 @@ int complete_many(int count, MPI_Request* requests, MPI_Status* statuses, Librar
   const int code = library_call(statuses);
   followed.settle([&](const Slot& slot) {
     const int place = statuses == MPI_STATUSES_IGNORE ? no_place : place_of(slot.index);
-    if (place == no_place) return;  // without memory, its completion remains unknown
-    // Statuses tell of errors only where the routine's code says that there is one.
+    if (place == no_place) return;  // without memory, the completion stays unknown
+    // Statuses have error codes only if the routine returned an error.
     const bool failed = code != MPI_SUCCESS && statuses[place].MPI_ERROR != MPI_SUCCESS;
     record_end(slot, failed ? nullptr : &statuses[place]);
   });
@@ -158,7 +160,7 @@ int complete_many(int count, MPI_Request* requests, MPI_Status* statuses, Librar
 
 int same_place(int index) { return index; }
 
-// Of a routine that lists what it has completed.
+// The place of a status for routines that list the requests they have completed.
 auto listed_place(const int* completed, const int* indices) {
   return [=](int index) {
     for (int i = 0; i < *completed; ++i)
@@ -167,9 +169,9 @@ auto listed_place(const int* completed, const int* indices) {
   };
 }
 
-// A routine that tells whether `requests` are complete and leaves them as they are. What it tells
-// completes their accesses; without it, or where it fails, they are followed further.
-// `told_of(index)`: whether the status is that of this one.
+// Calls a routine that tells whether `requests` are complete and does not free them. A request that
+// it says is complete is recorded and no longer followed; if it fails, all are followed further.
+// told_of(index): whether the status is that of this request.
 template <typename LibraryCall, typename ToldOf>
 int status_of_one(int count, const MPI_Request* requests, MPI_Status* status,
                   LibraryCall library_call, ToldOf told_of) {
@@ -182,7 +184,8 @@ int status_of_one(int count, const MPI_Request* requests, MPI_Status* status,
   return code;
 }
 
-// The same of many; `place_of(index)`: where the status of this one stands, no_place: nowhere.
+// The same for a routine with many statuses. place_of(index): the place of this request's status,
+// or no_place.
 template <typename LibraryCall, typename PlaceOf>
 [[maybe_unused]] int status_of_many(int count, const MPI_Request* requests, MPI_Status* statuses,
                                     LibraryCall library_call, PlaceOf place_of) {
@@ -322,7 +325,7 @@ int request_get_status_all_followed(int count, const MPI_Request* requests, int*
 
 #endif
 
-// From here on it may be complete at any time, and nobody will be told.
+// After this call nobody is told of the request's completion, so it is no longer followed.
 int request_free_followed(MPI_Request* request) {
   Taken followed(request, 1);
   const int code = mpi().Request_free(request);

@@ -1,7 +1,7 @@
-// Requests of the MPI library's own nonblocking accesses, and of the program's nonblocking
-// collectives, followed to their completion while the program is traced. The routines by which a
-// program completes requests (MPI 4.1, section 3.7) cost a load and a branch while none is
-// followed, and no lock while some are.
+// Follows requests to their completion while the program is traced: those of nonblocking accesses
+// that the MPI library carries out, and of the program's nonblocking collectives. The routines by
+// which a program completes requests (MPI 4.1, section 3.7) cost a load and a branch while no
+// request is followed, and take no lock while some are.
 #pragma once
 
 #include <atomic>
@@ -18,22 +18,24 @@ extern std::atomic<int32_t> followed_requests;
 
 inline bool none_followed() { return followed_requests.load(std::memory_order_relaxed) == 0; }
 
-// The number of one more access whose completion the trace tells apart; 0: there are no more.
+// A new number, by which the trace names an access whose completion it records; 0: no number is
+// left.
 uint32_t next_request_number();
 
-// Follows the request of an access just begun, which asked for `requested` bytes. The number under
-// which its completion will be recorded; 0: too many are followed, it remains unknown.
+// Follows the request of an access that has just begun and asked for `requested` bytes. Returns the
+// number under which its completion will be recorded; 0: too many requests are followed, and the
+// completion stays unknown.
 uint32_t follow_request(MPI_Request request, int64_t requested);
 
-// Follows the request of a collective just begun: when it is complete, this rank has acquired what
-// the others gave. Where too many are followed that is never recorded.
+// Follows the request of a collective that has just begun: when it is complete, this rank has
+// acquired what the others released. If too many requests are followed, that is not recorded.
 void follow_meeting(MPI_Request request, const Meeting& meeting);
 
-// Records that an access is complete, which asked for `requested` bytes; `status`: null where it
-// has failed.
+// Records the completion of the access with this number, which asked for `requested` bytes.
+// `status`: null if the access has failed.
 void record_completion(uint32_t number, int64_t requested, const MPI_Status* status);
 
-// What MPI_<Routine> does for a program, where some request is followed.
+// What MPI_<Routine> does while some request is followed.
 #define FOREBAY_FOLLOWED(name, followed, parameters, arguments) int followed parameters;
 FOREBAY_COMPLETING_ROUTINES(FOREBAY_FOLLOWED)
 #if defined(FOREBAY_STATUS_OF_MANY)

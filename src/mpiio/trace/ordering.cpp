@@ -14,13 +14,13 @@ namespace forebay::mpiio {
 
 namespace {
 
-// A communicator whose number all of its ranks have found.
+// What is known of a communicator whose identity all of its ranks know.
 struct Numbered {
   uint64_t identity = 0;
   uint32_t number = 0;                // in this process, from 1 on
   std::atomic<uint64_t> calls{0};     // collectives on it
-  std::atomic<uint64_t> children{0};  // made of it
-  std::atomic<bool> counts{true};     // false: perhaps not as the other ranks
+  std::atomic<uint64_t> children{0};  // communicators made of it
+  std::atomic<bool> counts{true};     // false: its counts may differ from those of other ranks
 };
 
 // splitmix64's finaliser.
@@ -32,7 +32,7 @@ uint64_t mixed(uint64_t number) {
 
 Numbered* numbered(MPI_Comm comm) { return CommAttribute<Numbered>::of(comm); }
 
-// Without memory it has no number.
+// Gives the communicator an identity and a number; without memory it has none.
 void number(MPI_Comm comm, uint64_t identity) {
   static std::atomic<uint32_t> last{0};
   std::unique_ptr<Numbered> made(new (std::nothrow) Numbered);
@@ -42,7 +42,8 @@ void number(MPI_Comm comm, uint64_t identity) {
   CommAttribute<Numbered>::attach(comm, std::move(made));
 }
 
-// Tells communicators apart that were made by one call.
+// The rank in MPI_COMM_WORLD of the communicator's first member. Communicators that were made by
+// one call differ in it.
 int first_member(MPI_Comm comm) {
   MPI_Group members{}, world{};
   mpi().Comm_group(comm, &members);
@@ -93,7 +94,7 @@ Meeting next_meeting(MPI_Comm comm) {
 void lose_count(MPI_Comm comm, int code) {
   int error_class = MPI_ERR_COMM;
   mpi().Error_class(code, &error_class);
-  if (error_class == MPI_ERR_COMM || comm == mpi().comm_null) return;  // it is none
+  if (error_class == MPI_ERR_COMM || comm == mpi().comm_null) return;  // `comm` is no communicator
   if (Numbered* const known = numbered(comm)) known->counts.store(false, std::memory_order_relaxed);
 }
 

@@ -1,13 +1,14 @@
-// What a traced program orders its ranks by, recorded for the analysis (trace/order.h): collectives
-// in which a rank cannot have its result before others have come. By the standard those are
-// MPI_Barrier, and those whose result needs the others' data (MPI 4.1, section 6.14: no other
-// synchronises for certain). Collective calls of MPI-IO are none of them: MPI_File_open, _close,
-// _sync and the rest may return before another rank has come (section 14.6.1).
+// Records how a traced program orders its ranks, for the analysis (trace/order.h): the collectives
+// in which a rank cannot have its result before others have entered. By the standard these are
+// MPI_Barrier and collectives whose result needs the others' data (MPI 4.1, section 6.14: no other
+// collective is certain to synchronise). Collective calls of MPI-IO are not among them:
+// MPI_File_open, _close, _sync and the rest may return before another rank has entered (section
+// 14.6.1).
 //
-// Ranks find their parts in the same collective by a number that each makes by itself: of the
-// communicator, which follows from its parent's and from how many were made of that before, and of
-// the collectives that were called on it. Communicators of other descent are left out, as are
-// intercommunicators.
+// The records of a collective on different ranks have the same key, which each rank computes by
+// itself. It is made of the communicator's identity, which follows from that of its parent and the
+// number of communicators made of the parent before, and of the number of collectives called on it.
+// Communicators that were made otherwise are left out, and so are intercommunicators.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +29,10 @@ enum class Part : uint8_t {
 // Gives MPI_COMM_WORLD its number. Called by all of its ranks.
 void begin_ordering();
 
-// Whether elements are moved: without any nobody waits.
+// Whether any bytes are moved: without any, no rank waits.
 bool carries(int64_t count, MPI_Datatype type);
 
-// Whether each rank of the communicator gives some.
+// Whether every rank of the communicator gives some bytes.
 template <typename Count>
 bool all_carry(MPI_Comm comm, const Count* counts, MPI_Datatype type) {
   int ranks = 0;
@@ -57,7 +58,8 @@ inline int rank_in(MPI_Comm comm) {
   return rank;
 }
 
-// Parts by what a rank receives; `received` is asked where its arguments count.
+// A rank's part, by whether it receives bytes. received() is called only on ranks on which its
+// arguments are significant.
 inline Part among_all(bool received) { return received ? Part::exchanges : Part::releases; }
 template <typename Received>
 Part from_root(MPI_Comm comm, int root, Received received) {
@@ -70,7 +72,7 @@ Part to_root(MPI_Comm comm, int root, Received received) {
   return received() ? Part::acquires : Part::none;
 }
 
-// One of the collectives called on a communicator; none: where it is not known which.
+// A collective called on a communicator. comm == 0: it is not known which one.
 struct Meeting {
   uint64_t key = 0;   // the same on all ranks
   uint32_t comm = 0;  // number of the communicator in this process; 0: none
@@ -78,16 +80,17 @@ struct Meeting {
 
 // The next collective on the communicator.
 Meeting next_meeting(MPI_Comm comm);
-// A call failed, so that ranks may no longer count alike.
+// A call on the communicator has failed: from now on the ranks' counts may differ.
 void lose_count(MPI_Comm comm, int code);
 void record_part(const Meeting& meeting, Part part, int64_t start_ticks);
-// The part of a nonblocking collective: what it acquires it has when the request is complete.
+// The same for a nonblocking collective: it acquires when its request is complete.
 void record_part(const Meeting& meeting, Part part, int64_t start_ticks, MPI_Request request);
 
-// A communicator was made of `parent`; `child` may be MPI_COMM_NULL.
+// Notes that `child` (perhaps MPI_COMM_NULL) was made of `parent`.
 void descend(MPI_Comm parent, MPI_Comm child);
 
-// What MPI_<Routine> does for a traced program; `part()` is asked for after `library_call()`.
+// What MPI_<Routine> does for a traced program: a collective, and a routine that makes a
+// communicator. part() is called after library_call().
 template <typename LibraryCall, typename PartOf, typename... Request>
 int ordering_call(MPI_Comm comm, LibraryCall library_call, PartOf part, const Request*... request) {
   const int64_t start_ticks = runtime::trace_ticks();

@@ -10,7 +10,7 @@ namespace {
 constexpr int rounds = 10;
 constexpr int tag = 0;
 
-// Answers with the time, as often as it is asked.
+// Answers each of the other's questions with this process's time.
 void answer(MPI_Comm comm, int other) {
   for (int round = 0; round < rounds; ++round) {
     int64_t time = 0;
@@ -20,7 +20,8 @@ void answer(MPI_Comm comm, int other) {
   }
 }
 
-// The answer is taken for the time half-way between asking and hearing it; the quickest counts.
+// Asks for the other's time. The answer is taken as the time half-way between question and answer;
+// the quickest answer counts.
 int64_t ask(MPI_Comm comm, int other) {
   int64_t offset = 0;
   int64_t quickest = INT64_MAX;

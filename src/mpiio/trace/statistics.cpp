@@ -17,7 +17,7 @@
 namespace forebay::mpiio {
 namespace {
 
-// Every counter once: its name in the JSON file and its member.
+// All counters: the name in the JSON file, and the member.
 struct Counter {
   const char* name;
   int64_t Statistics::*value;
@@ -46,8 +46,8 @@ constexpr Counter counters[] = {
     {"io_ns", &Statistics::io_ns},
 };
 
-// A rank's part of the report, in text: its node and the memory of the caches there, then a file a
-// line, its counters before its name.
+// A rank's part of the report, as text: a line with its node, the memory of the caches there and
+// the number of files; then a line for each file, its counters before its name.
 std::string serialised(const std::vector<FileStatistics>& files) {
   std::ostringstream lines;
   lines << node_identity() << ' ' << runtime::highest_memory(Scope::node) << ' '
@@ -77,8 +77,8 @@ FileStatistics parsed_file(const std::string& line) {
 }
 
 struct NodeMemory {
-  int64_t shared = 0;  // of the cache that the node's processes share: each tells of the same
-  int64_t own = 0;     // of those that processes have for themselves
+  int64_t shared = 0;  // of the cache that the node's processes share; each reports the same cache
+  int64_t own = 0;     // of the processes' own caches
 };
 
 JobStatistics parsed(const std::string& text, int ranks) {
@@ -168,7 +168,7 @@ void write_json(const std::string& path, const JobStatistics& job) {
   std::fclose(out);
 }
 
-// Rank 0 speaks for the job: what it opened the others mostly opened with it.
+// Rank 0 speaks for the job: the other ranks have mostly opened the same files.
 void tell_if_nothing_was_cached() {
   int rank = 0;
   mpi().Comm_rank(mpi().comm_world, &rank);

@@ -8,22 +8,22 @@
 
 namespace forebay::mpiio {
 
-// What rank 0 knows of all ranks.
+// What rank 0 knows of all ranks' files.
 struct JobStatistics {
   int ranks = 0;
   int nodes = 0;
-  int64_t memory_bytes = 0;           // the most that caches took on one node, at their highest
-  int64_t memory_limit_bytes = 0;     // of the control group that bounds caches, 0: none does
-  int64_t bounded_cache_bytes = 0;    // of each process, then
-  bool caches_apart = false;          // of the ranks of some file
+  int64_t memory_bytes = 0;           // the most that caches took on a node
+  int64_t memory_limit_bytes = 0;     // of the control group that bounds caches; 0: none
+  int64_t bounded_cache_bytes = 0;    // each process's share of the bounded cache
+  bool caches_apart = false;          // the ranks of a file did not share one cache
   std::vector<FileStatistics> files;  // in the order of their first close or open on a rank
 
   FileStatistics total() const;
 };
 
-// If asked for: rank 0 of MPI_COMM_WORLD prints a table to stderr and writes the JSON file, both
-// summed over all ranks. Waits for all ranks. Else rank 0 says if none of its files was cached,
-// where `forebay run` is not there to say so.
+// If the options ask for statistics, rank 0 of MPI_COMM_WORLD prints a table to stderr and writes
+// the JSON file, both summed over all ranks; this waits for all ranks. Otherwise rank 0 tells the
+// user if none of its files was cached, unless `forebay run` does.
 void report_statistics();
 
 }  // namespace forebay::mpiio

@@ -48,7 +48,8 @@ std::string mean_size(int64_t bytes, int64_t count) {
   return count == 0 ? "-" : size(static_cast<double>(bytes) / static_cast<double>(count));
 }
 
-// The name in front of a row, or on a line of its own where it is longer than its column.
+// A row with its name in front, or with the name on a line of its own if it is longer than its
+// column.
 std::string named(const std::string& name, const std::string& row) {
   if (name.size() < name_columns) return formatted("%-*s", name_columns, name.c_str()) + row + "\n";
   return name + "\n" + std::string(name_columns, ' ') + row + "\n";
@@ -125,7 +126,7 @@ std::string tables(const std::vector<FileStatistics>& cached) {
          rows(cached, pages_row);
 }
 
-// Why the library had the file, or calls on it; a sentence for each reason.
+// Adds a sentence for each reason why the file, or calls on it, went to the library.
 void add_reasons(std::vector<std::string>& sentences, const FileStatistics& file) {
   for (std::size_t r = 0; r < uncached_count; ++r) {
     const int64_t opens = file.uncached_opens[r];
@@ -159,7 +160,7 @@ std::string reasons(const std::vector<FileStatistics>& files) {
   return text;
 }
 
-// What a reader must know of the figures above, of the job as a whole.
+// Notes about the whole job, which a reader of the tables should know.
 std::vector<std::string> notes(const JobStatistics& job) {
   std::vector<std::string> sentences;
   if (const int64_t calls = job.total().cached.local_calls; calls > 0)
@@ -181,7 +182,7 @@ std::vector<std::string> notes(const JobStatistics& job) {
   return sentences;
 }
 
-// What the counters come to.
+// The counters in one sentence.
 std::string conclusion(const FileStatistics& total) {
   const Statistics& s = total.cached;
   const int64_t passed =

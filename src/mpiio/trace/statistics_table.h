@@ -1,4 +1,4 @@
-// The statistics of a job for a person to read, in 80 columns.
+// The statistics of a job as a text for people, in 80 columns.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace forebay::mpiio {
 
-// Tables of calls and pages, what was not cached and why, notes, and what it comes to.
+// Tables of calls and pages, what was not cached and why, notes, and a conclusion.
 std::string statistics_table(const JobStatistics& job);
 
 }  // namespace forebay::mpiio

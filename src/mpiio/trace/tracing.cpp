@@ -24,12 +24,13 @@
 
 namespace forebay::mpiio {
 
-// A file that was opened while accesses were recorded, and as its view stands.
+// A file that was opened while accesses were recorded, with its present view.
 struct TracedFile {
   uint32_t number = 0;
   std::atomic<uint32_t> view{0};
   std::atomic<int64_t> etype_bytes{1};
-  // The split access under way, if the library carries it out: its number and the bytes asked for.
+  // The split collective under way, if the library carries it out: its number, and the bytes it
+  // asked for.
   std::atomic<uint32_t> split{0};
   std::atomic<int64_t> split_requested{0};
 };
@@ -66,8 +67,8 @@ std::string host_name() {
   return host.data();
 }
 
-// Those that a file may have of its own, as lines name=value: what they are where its opener does
-// not say otherwise.
+// The process's values of per-file options, as lines name=value: they hold for files that are
+// opened without hints.
 std::string file_options_text(const Options& options) {
   std::string lines;
   for (const OptionSpec& spec : option_table()) {
@@ -86,7 +87,7 @@ trace::ProcessInfo describe_process(bool in_world, int64_t clock_offset_ns) {
                              {"local_ranks", std::to_string(process_options().local_processes)}};
   int initialized = 0, rank = 0, ranks = 1;
   mpi().Initialized(&initialized);
-  if (!initialized) return process;  // it has sessions only
+  if (!initialized) return process;  // the program has only sessions
   mpi().Comm_rank(mpi().comm_world, &rank);
   mpi().Comm_size(mpi().comm_world, &ranks);
   process["rank"] = std::to_string(rank);
@@ -103,7 +104,7 @@ void end_at_exit() {
   (void)registered;
 }
 
-// As the library counts: in etypes.
+// The position of an access, in data bytes. The library counts in etypes.
 int64_t library_position(MPI_File file, const Call& call, int64_t etype_bytes) {
   MPI_Offset position = 0;
   switch (call.positioning) {
@@ -152,7 +153,7 @@ void TracedCall::end() {
   if (routine == Routine::File_close) delete file_;
 }
 
-// After the record of the call.
+// Records the steps that the call did to a cache. They follow the record of the call.
 void TracedCall::record_steps() {
   for (const runtime::NumberedStep& step : runtime::NumberedSteps::all()) {
     trace::Access record;
@@ -201,12 +202,13 @@ void TracedCall::add_view(MPI_File file, MPI_Offset displacement, MPI_Datatype e
     etype_bytes = view.etype_bytes();
     if (walked) number = runtime::trace_view(view.tiling());
   });
-  (void)recorded;  // without memory it is not known
+  (void)recorded;  // without memory the view is not known
   file_->view.store(number, std::memory_order_relaxed);
   file_->etype_bytes.store(etype_bytes, std::memory_order_relaxed);
 }
 
-// Out of the map at once, as the library may give the handle to another file.
+// Before the close, since the library may give the same MPI_File to another file then. end()
+// deletes the entry.
 void TracedCall::remove_file(MPI_File file) { (void)traced_files.remove(file).release(); }
 
 void TracedCall::locate(MPI_File file, const Call& call) {

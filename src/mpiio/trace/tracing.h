@@ -1,6 +1,6 @@
-// What is recorded of the calls, where the program is traced: each entry point that moves data or
-// changes where it goes has a TracedCall, which costs one load where nothing is recorded. What was
-// moved, and where, is told by whoever moves it.
+// Records calls if the program is traced. Each entry point that moves data, or changes where data
+// goes, has a TracedCall; it costs one load if nothing is recorded. The code that moves the bytes
+// tells it how many and where.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace forebay::mpiio {
 
-// Those that are recorded, what is done to a cache within a call and changes what later accesses
-// find (trace::CacheStep), and a rank's part in a collective of the program. The order is a trace's
-// own business: it holds the names.
+// What is recorded: MPI routines, steps that a call does to a cache and that change what later
+// accesses find (trace::CacheStep), and a rank's part in a collective of the program. The numbers
+// may change: each trace holds the names.
 enum class Routine : uint8_t {
 #define FOREBAY_ROUTINE(name) name,
 #define FOREBAY_STEP(name) cache_##name,
@@ -29,7 +29,7 @@ struct TracedFile;
 
 class TracedCall {
  public:
-  // `argument`: of a routine that moves no data, a size or an offset.
+  // `argument`: the size or offset that a routine which moves no data was given.
   TracedCall(Routine routine, MPI_File file, int64_t argument = 0) {
     if (runtime::tracing.load(std::memory_order_relaxed)) begin(routine, file, argument);
   }
@@ -39,23 +39,24 @@ class TracedCall {
   TracedCall(const TracedCall&) = delete;
   TracedCall& operator=(const TracedCall&) = delete;
 
-  // An MPI_File_open has opened `file`.
+  // MPI_File_open has opened `file`.
   void opened(MPI_Comm comm, const char* name, int amode, MPI_File file) {
     if (active_) add_file(comm, name, amode, file);
   }
-  // An MPI_File_set_view has set the view.
+  // MPI_File_set_view has set the view.
   void viewed(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
               const char* datarep) {
     if (active_) add_view(file, displacement, etype, filetype, datarep);
   }
-  // An MPI_File_close has closed `file`.
+  // MPI_File_close is about to close `file`.
   void closed(MPI_File file) {
     if (active_) remove_file(file);
   }
 
-  // The code of `library_call()`, a data access that the MPI library carries out by itself: in the
-  // call, by a request, or split in two. `status`, which the call uses, may be MPI_STATUS_IGNORE.
-  // What an access that outlasts its call asks for counts as moved until it is complete.
+  // These return the code of library_call(), a data access that the MPI library carries out: within
+  // the call, by a request, or by a split collective. `status`: used by library_call(), may be
+  // MPI_STATUS_IGNORE. Until an access that outlasts its call is complete, all bytes that it asked
+  // for count as moved.
   template <typename LibraryCall>
   int library_access(MPI_File file, const Call& call, MPI_Status*& status,
                      LibraryCall library_call) {
@@ -92,12 +93,12 @@ class TracedCall {
 
   // Whether this thread's call is recorded.
   static bool recording() { return current_ != nullptr; }
-  // Its number among what is done to the node's caches.
+  // The sequence number of this thread's call among the steps done to the node's caches.
   static void numbered(uint64_t sequence) {
     if (current_ != nullptr) current_->access_.sequence = sequence;
   }
-  // The access of this thread's call: what it asks for, where it begins in the view's data bytes,
-  // and what it has moved.
+  // The access of this thread's call: the bytes it asks for; its position in the view's data bytes,
+  // and the bytes it has moved.
   static void asked(int64_t bytes) {
     if (current_ != nullptr) current_->access_.requested = bytes;
   }
@@ -133,21 +134,22 @@ class TracedCall {
   [[gnu::tls_model("initial-exec")]] static thread_local TracedCall* current_;
 
   bool active_ = false;
-  TracedCall* outer_;  // this thread's call from which an error handler made this one
+  TracedCall* outer_;  // the call during which an error handler made this one
   TracedFile* file_;
-  union {  // without which it would be made where nothing is recorded
+  union {  // a union, so that only recorded calls construct it
     trace::Access access_;
   };
 };
 
-// Whether the environment asks for a trace, as far as it stands already. May be asked at any time.
+// Whether the environment, as it is now, asks for a trace. May be called at any time.
 bool to_be_traced();
 
-// Begins to record, where the options want it. Called by all ranks of MPI_COMM_WORLD, or, in a
-// program that has none, before its first open.
+// Begins to record, if the options ask for a trace. `in_world`: called by all ranks of
+// MPI_COMM_WORLD; otherwise by this process alone, before its first open.
 void begin_tracing(bool in_world);
 
-// Ends with everything in the trace: with all ranks of MPI_COMM_WORLD, or this rank alone.
+// Writes everything to the trace and ends it. `in_world`: called by all ranks of MPI_COMM_WORLD;
+// otherwise by this rank alone.
 void finish_tracing(bool in_world);
 
 }  // namespace forebay::mpiio

@@ -1,5 +1,6 @@
-// Decoding of data types: one case a combiner, each turned into the layout that the standard's
-// section on its constructor describes. Bounds and extents are asked of the library, not computed.
+// Decodes data types. Each combiner has a case of its own, which makes the layout that the standard
+// describes for its constructor. Bounds and extents are not computed: the library is asked for
+// them.
 #include "mpiio/types/datatype.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ class Contents {
   Contents& operator=(const Contents&) = delete;
   ~Contents() {
     MPI_Datatype last = mpi().datatype_null;
-    bool owned = false;  // whether handles like `last` are ours to free
+    bool owned = false;  // whether handles equal to `last` must be freed
     for (MPI_Datatype type : types) {
       Envelope envelope;
       if (type != last) owned = get_envelope(type, envelope) && !envelope.owned_by_library();
@@ -88,7 +89,7 @@ class Numbers {
     std::generate(numbers.begin(), numbers.end(), [this] { return next(); });
     return numbers;
   }
-  bool complete() const { return complete_; }  // nothing was asked that was not there
+  bool complete() const { return complete_; }  // all numbers that were asked for exist
 
  private:
   std::size_t total() const {
@@ -106,8 +107,8 @@ class Numbers {
   bool complete_ = true;
 };
 
-// A type on the way: its layout and how far apart its copies stand. A null layout says that
-// decoding failed; the layout builders hand it on.
+// A type that is part of another: its layout, and the distance between its copies. A null layout
+// says that decoding failed; the functions that build layouts pass it on.
 struct Component {
   LayoutRef layout;
   int64_t extent = 0;
@@ -165,7 +166,8 @@ LayoutRef structure(Numbers& numbers, const std::vector<Component>& parts) {
   return Layout::structure(std::move(displacements), std::move(children));
 }
 
-// Dimensions from the one whose elements are neighbours to the outermost one.
+// The dimensions' indices, from the dimension whose elements are neighbours in memory to the
+// outermost.
 std::vector<std::size_t> innermost_first(std::size_t dimensions, int64_t order) {
   std::vector<std::size_t> indices(dimensions);
   for (std::size_t i = 0; i < dimensions; ++i)
@@ -194,8 +196,8 @@ LayoutRef subarray(const Contents& contents, const Component& part) {
   return exact.ok() ? layout : nullptr;
 }
 
-// One dimension of a distributed array as one process sees it: blocks of `block` elements, dealt
-// out in turn to `processes`, of which this is number `coordinate`.
+// One dimension of a distributed array as one process sees it: blocks of `block` elements go in
+// turn to `processes` processes; this is process number `coordinate`.
 struct Distribution {
   int64_t elements;
   int64_t block;
@@ -228,7 +230,7 @@ struct Distribution {
 };
 
 // Integers: (processes, rank, dimensions, [sizes,] distributions, arguments, process grid, order);
-// large counts hold the sizes where there are any. Ranks are in C order whatever the array's.
+// if there are large counts, they hold the sizes. Ranks are in C order, whatever the array's order.
 LayoutRef distributed_array(const Contents& contents, const Component& part) {
   const bool large = !contents.large_counts.empty();
   const std::vector<int>& integers = contents.integers;
@@ -256,7 +258,7 @@ LayoutRef distributed_array(const Contents& contents, const Component& part) {
   return layout;
 }
 
-// The size of the second component of a predefined pair, 0 where `type` is none.
+// The size of the second component of a predefined pair; 0 if `type` is no pair.
 int64_t index_size(MPI_Datatype type, const Envelope& envelope) {
   if (envelope.combiner == value_index) {
     Contents contents;
@@ -272,7 +274,8 @@ int64_t index_size(MPI_Datatype type, const Envelope& envelope) {
   return 0;
 }
 
-// Predefined types are one run, but for pairs with padding between value and index.
+// The layout of a predefined type: one run of bytes, except for pairs with padding between value
+// and index.
 LayoutRef predefined_layout(MPI_Datatype type, const Envelope& envelope) {
   MPI_Count size = 0, true_lower = 0, true_extent = 0;
   if (mpi().Type_size_x(type, &size) != MPI_SUCCESS ||
@@ -303,7 +306,7 @@ std::vector<Component> decode_components(std::span<const MPI_Datatype> types, in
 LayoutRef derived(MPI_Datatype type, const Envelope& envelope, int nesting) {
   Contents contents;
   if (nesting > deepest_nesting || !contents.get(type, envelope)) return nullptr;
-  if (contents.types.empty()) return Layout::block(0);  // a structure of nothing
+  if (contents.types.empty()) return Layout::block(0);  // a structure without members
   const std::vector<Component> parts = decode_components(contents.types, nesting + 1);
   const Component& part = parts[0];
   Numbers numbers(contents);

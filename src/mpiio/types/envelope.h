@@ -6,8 +6,8 @@
 
 namespace forebay::mpiio {
 
-// Combiners that not every header names. The values beside their neighbours are part of the MPICH
-// and Open MPI ABIs; the standard ABI dropped the integer forms of MPI-1's Fortran constructors.
+// Combiners that not every header names. In the ABIs of MPICH and Open MPI, each has the value
+// after a named one. The standard ABI dropped the integer forms of MPI-1's Fortran constructors.
 #if defined(FOREBAY_ABI_MPIABI)
 constexpr int value_index = MPI_COMBINER_VALUE_INDEX;
 constexpr int hvector_integer = -1;
@@ -24,7 +24,7 @@ struct Envelope {
   int combiner = 0;
   MPI_Count integers = 0, addresses = 0, large_counts = 0, types = 0;
 
-  // Then its handle is not to be freed.
+  // True: the type's handle must not be freed.
   bool owned_by_library() const {
     return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
            combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER ||
@@ -32,7 +32,7 @@ struct Envelope {
   }
 };
 
-// False: the library refuses to tell.
+// False: the library returned an error.
 bool get_envelope(MPI_Datatype type, Envelope& envelope);
 
 }  // namespace forebay::mpiio

@@ -13,7 +13,8 @@
 namespace forebay::mpiio {
 namespace {
 
-// Predefined types by handle: filled once, never changed, so readers need no lock.
+// A hash table of predefined types, by handle. A slot is filled once and never changed, so readers
+// need no lock.
 struct PredefinedSlot {
   std::atomic<uintptr_t> key{0};
   MemoryType type;
@@ -54,7 +55,8 @@ const MemoryType* remember_predefined(MPI_Datatype type, const MemoryType& decod
   return nullptr;
 }
 
-// A duplicate is another type with a life of its own: it does not inherit the decoded form.
+// A duplicate does not inherit the decoded form: the original may be freed, and its decoded form
+// with it.
 int copy_nothing(MPI_Datatype, int, void*, void*, void*, int* copied) {
   *copied = 0;
   return MPI_SUCCESS;

@@ -1,6 +1,6 @@
-// The types of users' buffers, decoded once. Predefined types stand in a lock-free table; a derived
-// type carries its decoded form as an attribute, which the MPI library drops together with the
-// type, so that a handle used again for another type is never mistaken.
+// The types of users' buffers, decoded once. Predefined types are kept in a lock-free table. A
+// derived type has its decoded form as an attribute, which the MPI library deletes with the type:
+// so a handle that is used again for another type is never mistaken.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,16 @@ struct MemoryType {
   LayoutRef layout;    // one element
 };
 
-// The decoded form of `type`; null when it is no committed type (MPI_DATATYPE_NULL included) or
-// cannot be decoded. Valid until the type is freed, or until this thread's next call. `comm` must
-// return errors.
+// The decoded form of `type`; null if it is not a committed type (or MPI_DATATYPE_NULL), or cannot
+// be decoded. Valid until the type is freed, or until this thread's next call. `comm` must return
+// errors.
 const MemoryType* memory_type(MPI_Comm comm, MPI_Datatype type);
 
-// True for a committed type; asks the MPI library without raising an error handler.
+// Whether the type is committed. The MPI library is asked by a call on `comm`, which must return
+// errors.
 bool committed(MPI_Comm comm, MPI_Datatype type);
 
-// True for predefined types, whose handles never change meaning.
+// Whether the type is predefined: such a handle never changes its meaning.
 bool predefined(MPI_Datatype type);
 
 }  // namespace forebay::mpiio

@@ -15,7 +15,7 @@ bool native(const char* datarep) {
   return std::strcmp(datarep, "native") == 0 || std::strcmp(datarep, "internal") == 0;
 }
 
-// Made once: a view after open takes no memory.
+// Made once, so that the view after an open allocates nothing.
 const LayoutRef& one_byte() {
   static const LayoutRef layout = Layout::block(1);
   return layout;

@@ -10,7 +10,7 @@
 
 namespace forebay::mpiio {
 
-// Owns duplicates of derived types, so the user may free the ones given to MPI_File_set_view.
+// A view owns duplicates of derived types: the user may free the types given to MPI_File_set_view.
 class View {
  public:
   View();  // the view after open: bytes from the beginning of the file
@@ -18,13 +18,13 @@ class View {
   View& operator=(View&& other) noexcept;
   ~View();
 
-  // Decodes a view. False when it is none that Forebay walks itself (a type that is null or not
-  // committed, extents that go backwards, a file type not made of etypes, another representation
-  // than native): the MPI library then decides what to do with it.
+  // Decodes a view. False: Forebay cannot walk it itself (a type is null or not committed, extents
+  // go backwards, the file type is not made of etypes, or the representation is not native). The
+  // MPI library then decides what to do with it.
   static bool decode(MPI_Comm comm, MPI_Offset displacement, MPI_Datatype etype,
                      MPI_Datatype filetype, const char* datarep, View& view);
-  // A view only the MPI library understands; positions are still counted in native data bytes.
-  // False when even its etype has no size.
+  // Makes a view that only the MPI library understands; positions are still counted in native data
+  // bytes. False: its etype has no size.
   static bool foreign(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
                       const char* datarep, View& view);
 
@@ -57,8 +57,8 @@ class View {
   std::string datarep_ = "native";
 };
 
-// A duplicate to keep or to hand out: predefined types stay themselves (MPI 4.1, 14.3,
-// MPI_FILE_GET_VIEW: only derived ones are to be freed).
+// A duplicate of the type, to keep or to hand out. A predefined type is returned itself (MPI 4.1,
+// 14.3, MPI_FILE_GET_VIEW: the user frees only derived types).
 MPI_Datatype duplicate_type(MPI_Datatype type);
 
 }  // namespace forebay::mpiio

@@ -1,5 +1,5 @@
-// One cache of the node, as this process is attached to it: the segment with its arena, the driver,
-// and the engine on them. All processes of the node that use the arena hold one.
+// One of the node's caches, as this process sees it: the segment that holds its arena, the driver
+// and the engine. Each process of the node that uses the arena has such an object.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@ using ArenaCache = Cache<ArenaDriver>;
 
 class Arena {
  public:
-  // Opens the arena at `path`, or makes it. Other parameters as for ArenaDriver. Null, and a
-  // status: it cannot be had.
+  // Opens the arena at `path`, or creates it. The other parameters are those of ArenaDriver. Null,
+  // and a status: the arena cannot be opened or created.
   static std::unique_ptr<Arena> join(const std::string& path, uint32_t number,
                                      const ArenaConfig& config, Registry& registry, Registry* job,
                                      uint32_t process, ArenaDriver::Callbacks callbacks,

@@ -50,7 +50,8 @@ Status ArenaFile::write_request(const PastRequest& past, bool may_be_dirty,
   const int64_t before = storage_ns == nullptr ? 0 : now_ns();
   std::optional<NotedWrite> noted;
   if (parts_.registry->recoverable)
-    // A local file's times are by the clock that this write is noted by: nothing is to be asked.
+    // Of a local file the time of modification is not asked: it comes from the clock by which this
+    // write is noted.
     noted.emplace(*parts_.entry, parts_.job, *parts_.storage, !parts_.local && may_be_dirty);
   const Status status = parts_.storage->write({&request, 1}, counters);
   if (storage_ns != nullptr) *storage_ns = now_ns() - before;
@@ -100,7 +101,7 @@ void ArenaDriver::drain(FrameIndex frame) const {
     Seat& seat = registry_.seats[s];
     Backoff backoff;
     while (seat.busy.load(std::memory_order_seq_cst) == word) {
-      // A process that died in mid-copy left nothing published: its seat is given back.
+      // A process that died during a copy has published nothing: its seat is cleared.
       if (backoff.pause() && !alive(seat.process)) {
         uint64_t expected = word;
         seat.busy.compare_exchange_strong(expected, 0);
@@ -120,7 +121,7 @@ bool ArenaDriver::reserve(FrameIndex first, uint32_t frames) {
          segment_->reserve(layout.page_states + states * first, states * frames);
 }
 
-// Mapping a page at once costs a seventh of faulting its memory in bit by bit.
+// Mapping a page's memory at once takes a seventh of the time of faulting it in bit by bit.
 void ArenaDriver::populate(FrameIndex frame) {
   if (populated_[frame].exchange(true, std::memory_order_relaxed)) return;
   const ArenaLayout& layout = arena_.layout();

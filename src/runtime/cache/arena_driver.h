@@ -1,5 +1,5 @@
-// Carries out the engine's plans on a node's shared memory and real storage: locks shards, moves
-// bytes, reads, writes and waits, on the thread that asks.
+// The engine's driver in a program. It carries out the engine's plans on a node's shared memory and
+// on real storage: it locks shards, moves bytes, reads, writes and waits, on the calling thread.
 #pragma once
 
 #include <atomic>
@@ -23,32 +23,34 @@
 
 namespace forebay::runtime {
 
-// What a handle has done by a helper thread, and what only its owner knows.
+// What the engine asks of a handle's owner: work on the helper thread, and facts that only the
+// owner knows.
 class HandleServices {
  public:
-  // Commits frames of the file until `target` of the cache are dirty.
+  // Commits frames of the file until only `target` frames of the cache are dirty.
   virtual void commit_in_background(uint32_t target) = 0;
   virtual void fetch_in_background(std::span<const Extent> extents) = 0;
-  // Of the handle's commits, and of earlier handles' on the same device.
+  // The cost of the handle's commits and of those of earlier handles on the same device.
   virtual CommitCost commit_cost() const = 0;
-  virtual void tell_of_memory() = 0;  // there is none for pages
+  virtual void tell_of_memory() = 0;  // there is no memory for pages
 
  protected:
   ~HandleServices() = default;
 };
 
-// A file as one handle of this process has it open, or as the node commits it for the dead.
+// A file that one handle of this process has open, or whose bytes are committed in place of a dead
+// process.
 class ArenaFile {
  public:
   struct Parts {
     FileEntry* entry = nullptr;
     uint32_t slot = 0;     // of the entry
-    Seat* seat = nullptr;  // null: no handle; it neither reads nor writes
+    Seat* seat = nullptr;  // null: no handle, so no reads and writes
     uint32_t seat_number = 0;
-    Storage* storage = nullptr;  // null: only pages are forgotten
-    bool readable = false;       // through this storage
+    Storage* storage = nullptr;  // null: pages can only be forgotten
+    bool readable = false;       // `storage` can be read
     bool writable = false;
-    bool local = false;  // storage is of this node
+    bool local = false;  // storage is on this node
     int64_t commit_size_bytes = 0;
     Registry* registry = nullptr;
     Registry* job = nullptr;  // as for ChangeNotes
@@ -58,7 +60,7 @@ class ArenaFile {
 
   ArenaFile() = default;
   explicit ArenaFile(const Parts& parts) : parts_(parts) {}
-  // The same for work in the background, counted elsewhere.
+  // The same file, with other statistics: for work in the background.
   ArenaFile counted_in(Statistics& statistics) const {
     ArenaFile other = *this;
     other.parts_.statistics = &statistics;
@@ -113,7 +115,7 @@ class ArenaFile {
   void tell_of_memory() const { parts_.services->tell_of_memory(); }
 
  private:
-  // Memory as storage takes it; one piece takes nothing from the heap.
+  // The memory of a request, as storage takes it. For a single piece nothing is allocated.
   class Segments {
    public:
     explicit Segments(Segment one) : one_(one) {}
@@ -146,10 +148,10 @@ class ArenaDriver {
   using OpenFile = ArenaFile;
 
   struct Callbacks {
-    // Finds a file's storage for commits of pages that this process has not written itself; nullptr
-    // where it may not write that file.
+    // Finds a file's storage for commits of pages that another process has written; nullptr if this
+    // process may not write the file.
     std::function<Storage*(uint32_t file_slot, uint64_t file_id)> find_storage;
-    std::function<void()> before_growth;  // there are about to be more pages
+    std::function<void()> before_growth;  // called before pages get memory
   };
 
   struct Target {
@@ -172,12 +174,12 @@ class ArenaDriver {
     std::unique_ptr<std::byte[]> bytes_;
   };
 
-  // `number`: the arena's, among its registry's; `process`: this process's number in the registry;
-  // `job`: as for ChangeNotes.
+  // `number`: the arena's index in its registry; `process`: this process's number in the registry;
+  // `job`: as in ChangeNotes.
   ArenaDriver(CacheArena& arena, uint32_t number, Registry& registry, Registry* job,
               uint32_t process, Callbacks callbacks);
   static constexpr std::size_t shard_bytes();
-  void init_shards();  // once, by the process that makes the arena
+  void init_shards();  // once, by the process that creates the arena
   void use(SharedSegment& segment) { segment_ = &segment; }
 
   bool lock(uint32_t shard) { return of(shard).lock.lock(); }
@@ -239,9 +241,9 @@ class ArenaDriver {
  private:
   struct DriverShard {
     SharedMutex lock;
-    SharedEvent event;  // some frame's I/O ended
+    SharedEvent event;  // the I/O of a frame has ended
   };
-  // A plan as storage takes it.
+  // A plan as a list of storage's requests.
   struct Requests;
 
   DriverShard& of(uint32_t shard) const {
@@ -260,7 +262,8 @@ class ArenaDriver {
   uint32_t process_;
   Callbacks callbacks_;
   SharedSegment* segment_ = nullptr;
-  std::unique_ptr<std::atomic<bool>[]> populated_;  // by frame: mapped into this process
+  // by frame: its memory is mapped into this process
+  std::unique_ptr<std::atomic<bool>[]> populated_;
 };
 
 constexpr std::size_t ArenaDriver::shard_bytes() { return sizeof(DriverShard); }

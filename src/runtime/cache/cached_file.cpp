@@ -44,7 +44,7 @@ void CachedFile::count_background(const Statistics& statistics) {
   background_statistics_.add(statistics);
 }
 
-// The helper thread has done with a handle's work before the file is closed.
+// close() cancels the handle's jobs on the helper thread, so `this` outlives them.
 void CachedFile::commit_in_background(uint32_t target) {
   node_->helper().submit(this, [this, target] {
     Statistics statistics;
@@ -83,7 +83,7 @@ CommitCost CachedFile::commit_cost() const {
   return {mine.commit_ns + known.ns, mine.committed_bytes + known.bytes};
 }
 
-// Once on a node.
+// The user is told once on a node.
 void CachedFile::tell_of_memory() {
   if (node_->registry().told_of_memory.exchange(1) != 0) return;
   node_->notices().no_memory_for_pages(entry_->path);

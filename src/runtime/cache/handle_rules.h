@@ -1,4 +1,4 @@
-// The engine's rules for a handle, as the user's options say.
+// Turns the user's options into the engine's rules for a handle.
 #pragma once
 
 #include "engine/cache_handle.h"

@@ -21,7 +21,7 @@ uint32_t index_of(const Table& table, const Name& matches) {
   return static_cast<uint32_t>(std::find_if(table.begin(), table.end(), matches) - table.begin());
 }
 
-// How many processes an arena is for.
+// How many processes share an arena.
 int64_t sharers(const Options& options) {
   return options.scope == Scope::node ? options.local_processes : 1;
 }
@@ -38,9 +38,9 @@ ArenaConfig config_of(const Options& options) {
   return config;
 }
 
-// How much of the cache each process adds, where all of a node's may hold a quarter of what its
-// control groups allow: programs, their files' pages in the kernel, and caches of other page sizes
-// need the rest.
+// How much each process adds to the cache. All processes of the node together may add a quarter of
+// what their control groups allow: the rest is for the programs, the kernel's cache of their files,
+// and caches of other page sizes.
 int64_t bounded_cache_size(const Options& options, const Registry& registry) {
   constexpr int64_t share = 4;
   return std::min(options.cache_size_bytes,
@@ -120,7 +120,7 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
   return nullptr;
 }
 
-// What was done when it fails is undone by close().
+// After a failure, close() undoes what was done.
 Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& options,
                          const StorageOpener& opener) {
   FoundFile found;
@@ -162,7 +162,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
     const uint32_t seat = take_seat(*node_, slot);
     if (seat == no_entry) return {Code::no_memory, ENFILE, -1};
     ++entry.handles;
-    takes_over_ = entry.kept.exchange(0) != 0;  // what was left is this handle's to commit now
+    takes_over_ = entry.kept.exchange(0) != 0;  // this handle commits now what was left
     entry_ = &entry;
     slot_ = slot;
     seat_ = &registry.seats[seat];
@@ -203,7 +203,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
 }
 
 void CachedFile::change_options(const Options& changed) {
-  // The helper thread reads them, too.
+  // The helper thread reads the options, too.
   node_->helper().cancel(this);
   node_->helper().cancel(&to_fetch_);
   const Status had_memory = within_memory([&] {
@@ -240,11 +240,11 @@ Status CachedFile::close(bool discard) {
 
 void CachedFile::leave_file(bool discard, const Status& status) {
   const RegistryLock lock(node_->registry());
-  // Its bytes stay in the cache as long as others have the file open.
+  // The bytes that this handle wrote stay in the cache as long as others have the file open.
   if (discard || !status.ok()) entry_->keep_end(seat_->end.load());
   seat_->file.store(no_entry, std::memory_order_release);
   if (!handle_) {
-    if (takes_over_) entry_->kept.store(1);  // for whoever gets further
+    if (takes_over_) entry_->kept.store(1);  // for a handle whose open succeeds
   } else if (entry_->handles == 1) {
     if (status.ok()) {
       cache_->drop(file_, {0, INT64_MAX}, true);

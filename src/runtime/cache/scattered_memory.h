@@ -9,8 +9,8 @@
 
 namespace forebay::runtime {
 
-// The bytes of a buffer from a data position on. Copies share a walk through the buffer; going on
-// where the last use of any of them ended costs no search.
+// The data bytes of a buffer from a position on. Copies share one walk through the buffer. A use
+// that begins where the walk stands needs no search.
 class ScatteredMemory {
  public:
   class Walk {

@@ -3,7 +3,7 @@
 namespace forebay::runtime {
 namespace {
 
-// More than any one MPI routine takes.
+// More steps than any MPI routine takes.
 constexpr std::size_t most_steps = 8;
 [[gnu::tls_model("initial-exec")]] thread_local std::array<NumberedStep, most_steps> steps;
 [[gnu::tls_model("initial-exec")]] thread_local std::size_t step_count = 0;

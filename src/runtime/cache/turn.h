@@ -1,7 +1,7 @@
-// Numbers for what is done to a node's caches, so that it can be done again in the same order (in a
-// simulator). With the option `deterministic` everything takes its turn: one thing at a time, and
-// its number says when. Otherwise a number is only drawn, where somebody asks for one, and says
-// roughly when.
+// Numbers the steps that are done to a node's caches, so that a simulator can repeat them in the
+// same order. With the option `deterministic`, steps take turns: one step at a time, and the
+// numbers are their exact order. Without it, only recorded accesses draw a number, and the numbers
+// tell the order roughly.
 #pragma once
 
 #include <array>
@@ -35,13 +35,13 @@ using trace::CacheStep;
 
 struct NumberedStep {
   CacheStep step;
-  int64_t argument;  // join, resize: the file's size; truncate: the new one; leave: 1 to discard
+  int64_t argument;  // join, resize: the file's size; truncate: the new size; leave: 1 to discard
   bool reads;        // join: the handle can read
   uint64_t sequence;
 };
 
-// This thread's steps since it last forgot them, with `deterministic` only. Beyond a few they are
-// not kept; the gap in the numbers tells.
+// This thread's steps since it last called forget(); noted with `deterministic` only. Only the
+// first few are kept; a gap in the numbers shows that some are missing.
 class NumberedSteps {
  public:
   static void note(const NumberedStep& step);

@@ -16,8 +16,8 @@ inline int64_t now_ns(clockid_t clock = CLOCK_MONOTONIC) {
   return now.tv_sec * second_ns + now.tv_nsec;
 }
 
-// What a piece of work cost this thread: elapsed time where it waited for something, processor time
-// where it did not, so that time during which others had the processor is not counted against it.
+// What a piece of work cost this thread: elapsed time if the thread waited for something, otherwise
+// processor time. So time during which other threads had the processor is not counted.
 class WorkClock {
  public:
   WorkClock()

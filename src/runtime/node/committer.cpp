@@ -17,13 +17,13 @@ namespace {
 
 constexpr std::size_t stack_bytes = 64 << 10;
 
-// What the two short-lived processes between us and the committer work on: our own memory, as we
-// sleep until they are gone. They make system calls only.
+// Two short-lived processes stand between this process and the committer. They share this process's
+// memory while it sleeps until they have gone, work on this structure, and make system calls only.
 struct Start {
   const char* program;
   char* const* arguments;
   char* const* environment;
-  char* stack_top;  // for the second
+  char* stack_top;  // of the second process
   bool failed;
 };
 
@@ -59,11 +59,13 @@ bool start_committer(const std::string& program, const std::string& registry,
                     report.empty() ? nullptr : arguments[2].data(), nullptr};
   char* environment[] = {nullptr};
   Start start{program.c_str(), vector, environment, stacks.get() + 2 * stack_bytes, false};
-  // All signals wait: a handler of the program's must not run in its image's other process.
+  // All signals wait: a signal handler of the program must not run in the processes that share its
+  // memory.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
-  // Ending with no signal, the first process is waited for by nobody but us.
+  // The first process ends without a signal, so only __WCLONE finds it: the program's own waits do
+  // not.
   const pid_t first =
       clone(leave_session, stacks.get() + stack_bytes, CLONE_VM | CLONE_VFORK, &start);
   if (first > 0) {

@@ -14,7 +14,7 @@ namespace {
 
 int64_t ns_of(const struct statx_timestamp& time) { return time.tv_sec * second_ns + time.tv_nsec; }
 
-// False: there is none.
+// False: there is no such file.
 bool ask(const char* path, struct statx* info) {
   return statx(AT_FDCWD, path, 0, STATX_BASIC_STATS | STATX_BTIME, info) == 0;
 }
@@ -49,7 +49,7 @@ void identify(FileEntry& entry, const FoundFile& found) {
   entry.changed.modified_ns.store(found.modified_ns);
   entry.changed.written_ns.store(0);
   entry.changed.being_written.store(0);
-  // A relative path would mean another file to whoever commits from elsewhere.
+  // A relative path would name another file in a process with another working directory.
   entry.path[0] = '\0';
   if (found.absolute_path.size() < sizeof(entry.path))
     std::strcpy(entry.path, found.absolute_path.c_str());

@@ -1,4 +1,4 @@
-// Whether the name of an open file still means that file.
+// Which file a path names, and whether an open file's path still names it.
 #pragma once
 
 #include <sys/stat.h>
@@ -19,14 +19,14 @@ struct FoundFile {
   int64_t modified_ns = 0;
   std::string absolute_path;
 };
-// Unsupported where the path is not one of a regular file.
+// Code::unsupported: the path is not that of a regular file.
 Status find_file(const std::string& path, FoundFile* found);
 
-// Notes in a new entry which file it is, and its time of modification.
+// Stores the file's identity, time of modification and path in a new entry.
 void identify(FileEntry& entry, const FoundFile& found);
 
-// The entry's path leads to the entry's file: the same device and inode, created at the same time
-// (file systems give an inode's number to another file at once).
+// Whether the entry's path leads to the entry's file: the same device and inode, created at the
+// same time (file systems soon give a removed file's inode to another).
 bool still_named(const FileEntry& entry);
 
 // A file's time of modification.

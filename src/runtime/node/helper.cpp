@@ -30,7 +30,7 @@ void Helper::submit(const void* owner, std::function<void()> job) {
     try {
       thread_ = std::thread([this] { run(); });
     } catch (const std::exception&) {
-      jobs_.clear();  // no thread to be had: the work is done by those who need it
+      jobs_.clear();  // no thread can be started: the threads that need the work do it
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
@@ -53,7 +53,7 @@ void Helper::run() {
     running_ = owner;
     lock.unlock();
     const Status ignored = within_memory([&work = job] { work(); });
-    (void)ignored;  // the work is done by those who need it
+    (void)ignored;  // the threads that need the work do it
     job = nullptr;
     lock.lock();
     running_ = nullptr;

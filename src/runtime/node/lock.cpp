@@ -39,7 +39,7 @@ void SharedMutex::init() {
 }
 
 bool SharedMutex::lock() {
-  // What is done under a lock is mostly over before a process could be put to sleep.
+  // A lock is mostly free again before a process could be put to sleep.
   int result = pthread_mutex_trylock(&mutex_);
   for (int spin = 1; result == EBUSY && spin < spins; ++spin) {
     relax();

@@ -1,5 +1,5 @@
-// Locks and sleeping between processes that share a mapping. A lock whose owner died passes to the
-// next who asks for it.
+// Locks, events and waiting between processes that share a mapping. A lock whose owner died passes
+// to the next process that asks for it.
 #pragma once
 
 #include <pthread.h>
@@ -13,7 +13,7 @@ namespace forebay::runtime {
 class SharedMutex {
  public:
   void init();
-  // True when the previous owner died with the lock held: what it guards may be half changed.
+  // True: the previous owner died with the lock held, and what the lock guards may be half changed.
   bool lock();
   void unlock();
 
@@ -26,7 +26,8 @@ class SharedEvent {
  public:
   uint32_t now() const { return count_.load(std::memory_order_acquire); }
   // Returns when the counter has left `seen`, or after a tenth of a second at the latest, so that a
-  // waiter whose waker died looks again. False: it has not left it.
+  // waiter looks again even if the process that was to signal has died. False: the counter is still
+  // `seen`.
   bool wait(uint32_t seen);
   void signal();  // wakes all
 
@@ -39,7 +40,8 @@ class SharedEvent {
 // others run, then sleeps longer and longer, a millisecond at most.
 class Backoff {
  public:
-  // True after each full millisecond: time to see whether who is waited for is still alive.
+  // True after each sleep of a millisecond: the caller should now check that the process it waits
+  // for is still alive.
   bool pause();
 
  private:

@@ -14,10 +14,10 @@
 namespace forebay::runtime {
 
 struct MemoryGroups::Controller {
-  const char* file_system;            // its type among the mounts
-  const char* option;                 // that its mount has; "" for none
+  const char* file_system;            // its type in the table of mounts
+  const char* option;                 // an option that its mount has; "" for none
   decltype(statfs::f_type) magic;     // of the file system
-  std::array<const char*, 2> places;  // where it is mounted most often; "" for none
+  std::array<const char*, 2> places;  // its usual mount points; "" for none
   std::array<const char*, 2> limits;  // "" for none
   const char* usage;
   std::array<const char*, 2> file_pages;  // keys of memory.stat
@@ -43,7 +43,7 @@ const MemoryGroups::Controller MemoryGroups::version2{"cgroup2",
 namespace {
 
 constexpr int64_t share_left_to_others = 8;  // one eighth
-// Version 1 says so for no limit, in whole pages.
+// For no limit, version 1 gives the largest number of bytes that is whole pages.
 constexpr int64_t version1_unlimited = INT64_MAX - (64 << 10);
 
 std::string text_of(const std::string& path) {
@@ -68,7 +68,7 @@ std::optional<int64_t> number_at(std::string_view text) {
   return number;
 }
 
-// Takes what stands before `separator` off the text.
+// Removes the text up to the next `separator`, and returns it without the separator.
 std::string_view next(std::string_view& text, char separator) {
   const std::size_t end = std::min(text.find(separator), text.size());
   const std::string_view part = text.substr(0, end);
@@ -84,12 +84,12 @@ bool lists(std::string_view list, std::string_view name) {
 }
 
 struct Mount {
-  std::string_view root;  // the group that is seen at the top
+  std::string_view root;  // the group whose folder is `top`
   std::string_view top;
 };
 
-// Where the groups of one version are seen: "ID PARENT DEVICE ROOT TOP OPTIONS ... - TYPE SOURCE
-// OPTIONS".
+// Finds where the groups of one version are mounted. A line of the table: "ID PARENT DEVICE ROOT
+// TOP OPTIONS ... - TYPE SOURCE OPTIONS".
 std::optional<Mount> find_mount(std::string_view mounts, std::string_view type,
                                 std::string_view option) {
   while (!mounts.empty()) {
@@ -109,7 +109,7 @@ std::optional<Mount> find_mount(std::string_view mounts, std::string_view type,
   return std::nullopt;
 }
 
-// Whether all groups of such a file system are seen at `place`, `group` among them.
+// Whether a file system of type `magic` is mounted at `place` and shows `group`.
 bool is_mounted_at(const std::string& place, decltype(statfs::f_type) magic,
                    std::string_view group) {
   struct statfs info;
@@ -117,7 +117,7 @@ bool is_mounted_at(const std::string& place, decltype(statfs::f_type) magic,
          !group.starts_with("/..") && access((place + std::string(group)).c_str(), F_OK) == 0;
 }
 
-// The folder of `group`; the top where that is not seen from here.
+// The folder of `group`, or the top folder if the group is not below the mount's root.
 std::string folder_of(const Mount& mount, std::string_view group) {
   const std::string_view root = mount.root == "/" ? "" : mount.root;
   std::string folder(mount.top);
@@ -132,7 +132,8 @@ const MemoryGroups& MemoryGroups::mine() {
   return groups;
 }
 
-// The table of mounts, which takes long to read, is asked only for what is not where it mostly is.
+// The table of mounts takes long to read. It is read only if a controller is not at its usual
+// places.
 MemoryGroups MemoryGroups::of_this_process() {
   MemoryGroups groups;
   std::string mounts;
@@ -167,7 +168,7 @@ void MemoryGroups::add(std::string_view membership, const FindMount& find) {
   }
 }
 
-// The folder's and of those above it, as far as they are seen.
+// Adds the limits of the folder's group and of the groups above it, up to the mount's top.
 void MemoryGroups::add_levels(const Controller& controller, std::string folder,
                               const std::string& top) {
   for (;;) {

@@ -1,6 +1,6 @@
 // The control groups that bound this process's memory (cgroup v2, or v1's memory controller). Pages
-// of shared memory count against the group of the process that reserves them, and a group that goes
-// beyond its limit loses a process.
+// of shared memory count against the group of the process that reserves them. If a group exceeds
+// its limit, the kernel kills one of its processes.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ class MemoryGroups {
  public:
   static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
 
-  // Those of this process, as they were when it asked first.
+  // The groups of this process, as they were at the first call.
   static const MemoryGroups& mine();
   // `membership` and `mounts` are what /proc/self/cgroup and /proc/self/mountinfo say.
   MemoryGroups(std::string_view membership, std::string_view mounts);
 
-  int64_t limit_bytes() const;  // the lowest of the group and those above it
-  // Whether every group can take so many more bytes and leave an eighth of its limit to others.
-  // What files have in the kernel's cache counts as free.
+  int64_t limit_bytes() const;  // the lowest limit of the group and of the groups above it
+  // Whether every group can take `bytes` more and still leave an eighth of its limit to others. The
+  // kernel's cache of files counts as free.
   bool have_room_for(int64_t bytes) const;
 
  private:
-  struct Controller;  // the names of its files
+  struct Controller;  // the names of a version's files
   struct Level {
     std::string folder;
     const Controller* controller;
@@ -40,7 +40,7 @@ class MemoryGroups {
   void add_levels(const Controller& controller, std::string folder, const std::string& top);
   static int64_t cached_file_bytes(const Level& level);
 
-  std::vector<Level> levels_;  // with a limit
+  std::vector<Level> levels_;  // groups with a limit
 };
 
 }  // namespace forebay::runtime

@@ -49,10 +49,10 @@ std::string arena_path(const std::string& prefix, uint32_t number) {
 std::unique_ptr<Node> Node::join(const std::string& directory, const Name& name, bool recoverable,
                                  bool* created, Status* status) {
   *created = false;
-  // Before others may wait for it.
+  // Asked before the join, since others wait while this process creates the registry.
   const ProcessId process = this_process();
   const int64_t memory_limit = MemoryGroups::mine().limit_bytes();
-  // The registry may be about to be removed by the last process that leaves: then join anew.
+  // The last process to leave may be removing the registry: then a new one is joined or created.
   for (;;) {
     std::unique_ptr<Node> node(new Node);
     node->prefix_ = directory + "/" + name.registry;
@@ -102,7 +102,8 @@ void Node::remove(const std::string& registry_path) {
   unlink(registry_path.c_str());
 }
 
-// Takes a number among the registry's processes. False with success: it is being removed.
+// Takes a number in the registry's table of processes. False with success: the registry is being
+// removed.
 bool Node::enter(const ProcessId& process, bool caretaker, Status* status) {
   auto* registry = reinterpret_cast<Registry*>(segment_->base());
   *status = {};
@@ -112,7 +113,7 @@ bool Node::enter(const ProcessId& process, bool caretaker, Status* status) {
   }
   const RegistryLock lock(*registry);
   if (registry->removed) {
-    segment_->remove();  // whoever was about to may have died
+    segment_->remove();  // the process that was to remove it may have died
     return false;
   }
   const std::span<ProcessEntry> processes = registry->made_processes();
@@ -137,7 +138,7 @@ bool Node::has_users() const {
 }
 
 Node::~Node() {
-  // A process that could not leave for want of memory is found dead, and reaped, by the others.
+  // If this process gets no memory to leave, the others find it dead and reap it.
   const Status ignored = within_memory([this] {
     if (registry_ != nullptr) leave();
   });
@@ -145,13 +146,14 @@ Node::~Node() {
 }
 
 void Node::leave() {
-  // Nobody may be left to do it. What storage refuses stays, to be recovered later.
+  // This may be the last process, so it takes the place of the dead. Bytes that storage refuses
+  // stay and can be recovered later.
   if (!looks_only_) {
     for (const uint32_t dead : dead_processes()) (void)reap_with_own_cache(dead);
   }
   const RegistryLock lock(*registry_);
   registry_->processes[process_] = {};
-  // Caretakers may have died at it, too; one that still works here has the segments mapped.
+  // Caretakers do not count: they may have died, and one that still works has the segments mapped.
   if (has_users() || keeps_bytes()) return;
   registry_->removed = true;
   for (uint32_t a = 0; a < registry_->arenas; ++a) unlink(arena_path(prefix_, a).c_str());
@@ -163,7 +165,7 @@ std::string Node::registry_path_of(pid_t pid) const {
 }
 
 int64_t Node::memory_bytes() const {
-  constexpr int64_t block_bytes = 512;  // as stat(2) counts
+  constexpr int64_t block_bytes = 512;  // the unit of st_blocks
   int64_t bytes = 0;
   const auto add = [&](const std::string& path) {
     struct stat info;
@@ -187,9 +189,9 @@ ArenaCache* Node::cache(uint32_t number, Status* status) {
   return arena == nullptr ? nullptr : &arena->cache();
 }
 
-// Once for all processes, before there is a page that could be left dirty: what costs a process
-// start is not asked of jobs whose accesses all go past the cache. Where `forebay run` waits to
-// tell the user what was saved (FOREBAY_RUN_DIR), it is reported.
+// Starts the committer, once for all processes of the node, before the first page that could be
+// left dirty: a job whose accesses all go past the cache needs no further process. If `forebay run`
+// waits to tell the user what was saved (FOREBAY_RUN_DIR), the committer reports to it.
 void Node::begin_care() {
   if (!wants_committer_ || registry_->cared_for.load()) return;
   registry_->care.lock();
@@ -201,7 +203,7 @@ void Node::begin_care() {
       const char* folder = std::getenv("FOREBAY_RUN_DIR");
       start_committer(program, absolute, folder == nullptr ? "" : std::string(folder) + "/saved");
     });
-    (void)ignored;  // the job can do without
+    (void)ignored;  // the job runs without a committer
   }
   registry_->care.unlock();
 }
@@ -321,7 +323,7 @@ namespace {
 std::mutex nodes_mutex;
 Node* nodes[2] = {};
 pid_t nodes_process = 0;
-int64_t nodes_memory[2] = {};  // at their highest
+int64_t nodes_memory[2] = {};  // the most that each was seen to take
 
 void forget_parents_nodes() {
   if (nodes_process == process_number()) return;
@@ -329,7 +331,7 @@ void forget_parents_nodes() {
   nodes_process = process_number();
 }
 
-// Memory is not given back before a node is left.
+// A node's memory only grows until the node is left, so its present size is its highest.
 void note_memory() {
   for (int n = 0; n < 2; ++n) {
     if (nodes[n] != nullptr) nodes_memory[n] = std::max(nodes_memory[n], nodes[n]->memory_bytes());
@@ -346,14 +348,15 @@ Node::Name node_name(Scope scope, const Options& options) {
   return name;
 }
 
-// What became of a file's bytes that earlier jobs had left, in however many caches.
+// What became of the bytes of a file that earlier jobs left, summed over all their caches.
 struct Recovered {
   int64_t bytes = 0;
-  bool told = true;  // of all of them
+  bool told = true;  // the user knows of all of them
 };
 
-// A file that this job opens may lack bytes of a job that was killed with its committer. The user
-// hears once of what cannot be committed: whoever finds it first marks it.
+// Commits what earlier jobs left: a file that this job opens may lack bytes of a job that was
+// killed together with its committer. The user is told once of bytes that cannot be committed: the
+// first process that finds them marks them.
 void recover_earlier_jobs(const Options& options, const std::string& own_registry,
                           Notices& notices) {
   RecoverSettings settings;
@@ -389,7 +392,7 @@ Node* node_of(Scope scope, const Options& options, Status* status, Notices& noti
     node = Node::join(directory, node_name(scope, options), options.recoverable, &created, status)
                .release();
     if (node != nullptr) node->give(notices);
-    // That of scope node looks after the caches of single processes, too.
+    // The committer of the node of scope node looks after the caches of scope process, too.
     if (node != nullptr && scope == Scope::node && options.committer && options.recoverable)
       node->want_committer();
     if (node != nullptr && created && scope == Scope::node) {
@@ -410,7 +413,7 @@ void leave_node() {
   forget_parents_nodes();
   const Status noted = within_memory([] { note_memory(); });
   (void)noted;
-  // That of the process works for the other.
+  // The node of scope process first: it uses the other one.
   for (Node** node : {&nodes[1], &nodes[0]}) {
     delete *node;
     *node = nullptr;

@@ -20,12 +20,13 @@
 
 namespace forebay::runtime {
 
-// Work done in the background by one thread of this process, all signals blocked. Jobs of an owner
-// that leaves are finished or dropped before cancel() returns.
+// One thread of this process for work in the background, with all signals blocked. Before cancel()
+// returns, the owner's jobs are finished or dropped.
 class Helper {
  public:
   ~Helper();
-  // At most one waiting job an owner: a further one is dropped (it will be asked for again).
+  // An owner has at most one waiting job: a further one is dropped (the owner will submit it
+  // again).
   void submit(const void* owner, std::function<void()> job);
   void cancel(const void* owner);
 
@@ -39,8 +40,8 @@ class Helper {
   std::thread thread_;
 };
 
-// A file's storage in this process, shared by its handles: closing any descriptor of a file would
-// drop the process's locks on it, so there are few.
+// A file's storage in this process, shared by its handles. There are few of them: closing any
+// descriptor of a file drops the process's locks on it.
 struct OpenStorage {
   std::unique_ptr<Storage> storage;
   bool readable = false;
@@ -53,85 +54,91 @@ class Node {
  public:
   struct Name {
     std::string job;
-    std::string registry;  // of the registry's file, without its suffix
+    std::string registry;  // the name of the registry's file, without its suffix
   };
-  // `created` says whether nobody had joined before.
+  // *created: no process had joined before.
   static std::unique_ptr<Node> join(const std::string& directory, const Name& name,
                                     bool recoverable, bool* created, Status* status);
-  // Attaches to what a registry's path names, to look after processes that have died. Null: it is
-  // being removed, or is not ours to read.
+  // Attaches to the registry at `registry_path` in order to look after processes that have died.
+  // Null with success: the registry is gone or being removed. Null with an error: it cannot be
+  // used.
   static std::unique_ptr<Node> adopt(const std::string& registry_path, Status* status);
   // Removes the segments of a registry that cannot be attached to.
   static void remove(const std::string& registry_path);
-  ~Node();  // leaves; the last process removes what there is, unless bytes are kept for recovery
+  ~Node();  // leaves; the last process removes the segments, unless bytes are kept for recovery
 
-  // Makes this the cache of one process of the job whose node that is, of scope node.
+  // Says that this node is of scope process, and that `job` is the same job's node of scope node.
+  // It notes changes of files, starts the committer and tells the user for both.
   void work_for(Node& job) { job_ = &job; }
-  Registry* job() const { return job_ == nullptr ? nullptr : job_->registry_; }  // null: its own
+  // null: the registry is the job's own
+  Registry* job() const { return job_ == nullptr ? nullptr : job_->registry_; }
   Node* job_node() const { return job_; }
   void give(Notices& notices) { notices_ = &notices; }
-  // Of the job's node, where this is the cache of one process.
+  // In scope process, the notices of the job's node.
   Notices& notices() const { return job_ == nullptr ? *notices_ : job_->notices(); }
-  // A committer is to look after the processes from their first page on.
+  // Asks for a committer to be started before the first page gets memory.
   void want_committer() { wants_committer_ = true; }
 
   Registry& registry() { return *registry_; }
   uint32_t process() const { return process_; }  // this process's number in the registry
-  // Makes more entries of a table, under the registry's lock; the first of them. no_entry: there is
-  // no memory, or the table is full.
+  // Makes more entries of a table, under the registry's lock. Returns the index of the first;
+  // no_entry: there is no memory, or the table is full.
   uint32_t make_changes();
   uint32_t make_files();
   uint32_t make_seats();
-  // The cache in the arena of that number, mapped at first use.
+  // The cache in arena `number`, mapped at first use.
   ArenaCache* cache(uint32_t number, Status* status);
   // Storage of the file in `slot`, opened for what `mode` needs.
   std::shared_ptr<OpenStorage> storage(uint32_t slot, const StorageOpener& opener, OpenMode mode,
                                        Status* status);
-  // As the storage says, asked once a device and kind of storage: on a network it may cost a
-  // message.
+  // Whether the storage is local. Storage is asked once for each device and kind of storage, since
+  // the question may cost a message on a network.
   bool is_local(const FileEntry& file, const std::string& kind, Storage& storage);
-  // Closes what was opened, or kept open, to commit pages of files that nobody has open any more.
+  // Closes the storages that were opened, or kept open, to commit pages of files that no handle has
+  // open any more.
   void close_unused();
   Helper& helper() { return helper_; }
   const std::string& registry_path() const { return path_; }
   // The path of the registry that process `pid` of this node has for itself in scope process.
   std::string registry_path_of(pid_t pid) const;
-  // As SharedSegment::watch, for the registry.
+  // SharedSegment::watch() of the registry's segment.
   bool watch() const { return segment_->watch(); }
 
-  // What becomes of a file whose bytes a dead process left.
+  // What became of the bytes of a file that a dead process left.
   struct Saved {
     std::string path;
-    int64_t bytes = 0;    // that storage lacked
-    Status status;        // of committing them
-    std::string refusal;  // why they must not be: the file is another one by now, or has changed
-    bool told = false;    // the user had been told before that they are missing (save_kept only)
+    int64_t bytes = 0;  // unsaved bytes, which storage lacked
+    Status status;      // the result of committing them
+    // why they must not be committed: the path names another file now, or the file has changed
+    std::string refusal;
+    bool told = false;  // the user already knows that they are missing (save_kept only)
     std::string problem() const { return !refusal.empty() ? refusal : cause(status); }
   };
   // Why a file's bytes must not be committed; "" if they may.
   using Refusal = std::function<std::string(const FileEntry&)>;
-  // Takes the place of process number `dead`, which has died: its locks, its half-done I/O, and the
-  // bytes of its files, which are committed, or kept if refused.
+  // Takes the place of process number `dead`, which has died: ends its half-done I/O, gives back
+  // its seats, and commits the bytes of its files. Bytes that are refused are kept.
   std::vector<Saved> reap(uint32_t dead, const Refusal& refusal = {});
-  // With scope process it had a cache of its own, too: that first, as nobody would look for it once
-  // the job has forgotten the process.
+  // As reap(), but reaps the process's own cache (scope process) first, if it had one: once the job
+  // has forgotten the process, nobody would look for that cache.
   std::vector<Saved> reap_with_own_cache(uint32_t dead);
-  // Tries to commit the bytes that no handle is left for. The caller tells the user of what fails.
+  // Tries to commit the kept bytes, which no handle is left to commit. The caller tells the user
+  // what fails.
   std::vector<Saved> save_kept(const Refusal& refusal);
   // Numbers of the processes that died without leaving.
   std::vector<uint32_t> dead_processes();
   bool keeps_bytes() const;
-  // Drops what is kept of a file.
+  // Drops the kept bytes of a file.
   void discard_kept(FileEntry& file);
-  // Shared memory behind the registry and all arenas.
+  // The shared memory that the registry and all arenas take.
   int64_t memory_bytes() const;
   int64_t unsaved_bytes(const FileEntry& file);
-  // Nothing of the dead is to be committed.
+  // Forgets the dead processes and all kept bytes, without committing anything.
   void forget_the_dead();
-  // The destructor commits nothing for the dead.
+  // From now on the destructor commits nothing for the dead.
   void leave_as_it_is() { looks_only_ = true; }
 
-  // What commits to files of a device cost so far, told by the handles that have left.
+  // What commits to files of a device have cost, summed over the handles that have left.
   CommitCost commit_cost(uint64_t device);
   void add_commit_cost(uint64_t device, CommitCost cost);
 
@@ -143,13 +150,13 @@ class Node {
   uint32_t make(Table<Entry, most>& table, std::atomic<uint32_t>& made);
   Storage* writable_storage(uint32_t slot, uint64_t file_id);
 
-  static constexpr int64_t commit_size_bytes = 4 << 20;  // of what others left
-  // A file that its handles have left.
+  static constexpr int64_t commit_size_bytes = 4 << 20;  // for the bytes that others left
+  // The file as the engine needs it to commit or drop pages without a handle.
   ArenaFile without_handle(FileEntry& file, Storage* storage, Statistics& statistics);
   Saved save(FileEntry& file, const Refusal& refusal);
   void forget(FileEntry& file);
   bool enter(const ProcessId& process, bool caretaker, Status* status);
-  bool has_users() const;  // dead ones that nobody has reaped, too
+  bool has_users() const;  // users are all but caretakers; dead ones count until they are reaped
 
   std::string path_;    // of the registry
   std::string prefix_;  // of the segments' paths
@@ -167,14 +174,15 @@ class Node {
     uint32_t slot = 0;  // in the registry
     std::shared_ptr<OpenStorage> file;
   };
-  std::map<uint64_t, Adopted> adopted_;  // by file id: pages of theirs were committed here
+  // by file id: files whose pages, written by others, were committed here
+  std::map<uint64_t, Adopted> adopted_;
   std::map<std::pair<uint64_t, std::string>, bool> local_;  // by device and kind of storage
   std::map<uint64_t, CommitCost> commit_costs_;             // by device
   Helper helper_;
 };
 
-// The node of `scope`, joined at first use; nullptr and a status if it cannot be had. From then on
-// `notices` are given what there is to tell.
+// The node of `scope`, joined at first use; nullptr and a status if that fails. From the join on,
+// `notices` is told what the user should know.
 Node* node_of(Scope scope, const Options& options, Status* status, Notices& notices = silence);
 
 }  // namespace forebay::runtime

@@ -12,7 +12,7 @@ namespace forebay::runtime {
 
 namespace {
 
-// A write of ours may reach the file later than it is noted: the file system's clock ticks
+// A write of the job may change the file later than it is noted: the file system's clock ticks
 // coarsely, and a write that was under way when its process died may have gone on.
 constexpr int64_t tick_ns = 20'000'000;
 constexpr int64_t longest_write_ns = 10 * second_ns;

@@ -1,4 +1,5 @@
-// What the job has written to its files, noted so that recovery can tell it from what others write.
+// Notes when the job writes to its files, so that recovery can tell the job's own writes from those
+// of others.
 #pragma once
 
 #include <span>
@@ -11,14 +12,15 @@ namespace forebay::runtime {
 
 class Node;
 
-// Where a file's changes are noted: in its entry, and where that is in the registry of one process
-// also in the job's. Processes die one by one, and their registries with them.
+// Where a file's changes are noted: in the file's entry and, if the entry is in the registry of a
+// single process (scope process), also in the job's registry. Processes die one by one, and their
+// registries with them.
 class ChangeNotes {
  public:
-  // `job`: null where the entry's registry is the job's own.
+  // `job`: the job's registry; null if the entry is in it.
   ChangeNotes(FileEntry& file, Registry* job);
   void begin_write();
-  // `storage`: is asked for the file's new time of modification; null: let it be.
+  // `storage` is asked for the file's new time of modification; null: it is not asked.
   void end_write(Storage* storage);
   void modified(int64_t modified_ns);
 
@@ -26,7 +28,7 @@ class ChangeNotes {
   LastChange* notes_[2] = {};
 };
 
-// A write of ours, for as long as this lives.
+// Notes a write of the job that lasts as long as this object.
 class NotedWrite {
  public:
   NotedWrite(FileEntry& file, Registry* job, Storage& storage, bool ask)
@@ -42,16 +44,16 @@ class NotedWrite {
   Storage* storage_;
 };
 
-// A new entry's place among the job's changes, and giving it back. Under the entry's registry's
-// lock.
+// Gives a new entry a place among the job's changes, and gives the place back. Both need the lock
+// of the entry's registry.
 void join_job_changes(FileEntry& file, Node* job);
 void leave_job_changes(FileEntry& file, Registry* job);
 
-// The job itself has changed the file, past the cache.
+// Notes that the job itself has changed the file past the cache.
 void note_own_change(FileEntry& file, Registry* job);
 
-// Why bytes kept for the file must not be committed to it by whoever comes later; "" if they may:
-// the file is the same, and nobody has written to it since the job last did, going by `ours`.
+// Why a recovery must not commit the bytes kept for the file; "" if it may: the path still names
+// the same file, and nobody has written to it since the job's last write that `ours` notes.
 std::string change_by_others(const FileEntry& file, std::span<const LastChange* const> ours);
 
 }  // namespace forebay::runtime

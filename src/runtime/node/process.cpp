@@ -51,7 +51,7 @@ uint64_t name_space() {
   return stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
 }
 
-// A word that is zero again in every fork's child; null: the system does not do that.
+// A word that becomes zero in the child of a fork; null: the system has no such memory.
 std::atomic<pid_t>* zero_in_forks() {
   constexpr std::size_t bytes = sizeof(std::atomic<pid_t>);
   void* const page =

@@ -1,4 +1,5 @@
-// Taking the place of processes that died: their half-done work, and the bytes they left.
+// Takes the place of processes that died: ends their half-done work and commits the bytes they
+// left.
 
 #include <algorithm>
 #include <iterator>
@@ -88,7 +89,7 @@ Node::Saved Node::save(FileEntry& file, const Refusal& refusal) {
 
 std::vector<Node::Saved> Node::reap(uint32_t dead, const Refusal& refusal) {
   std::vector<Saved> all;
-  // One at a time: the number of a process that has been reaped may be another's at once.
+  // One process reaps at a time: the number of a reaped process may be given to another at once.
   const Reaping alone(*registry_);
   const ProcessId id = registry_->processes[dead].id;
   if (id.pid == 0 || alive(id)) return all;
@@ -157,7 +158,7 @@ void Node::discard_kept(FileEntry& file) {
   if (file.handles.load() == 0) forget(file);
 }
 
-// The frames of a file that nobody has open any more.
+// Forgets the frames of a file that no handle has open any more.
 void Node::forget(FileEntry& file) {
   Status status;
   leave_job_changes(file, job());

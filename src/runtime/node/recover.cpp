@@ -23,7 +23,7 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { closedir(directory); }
 };
 
-// Not by std::filesystem, which ends the process when it is refused memory.
+// Not with std::filesystem, which ends the process when the system refuses it memory.
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   const std::unique_ptr<DIR, CloseDirectory> directory(opendir(folder.c_str()));
@@ -49,10 +49,11 @@ bool has_users(const Registry& registry) {
   });
 }
 
-// A cache that nobody uses, held against other recoveries.
+// A cache as a recovery finds it. A cache with a `node` is unused, and other recoveries are kept
+// from it.
 struct Found {
   LeftCache left;
-  std::unique_ptr<Node> node;  // null: there is nothing to do, or `left` says why it cannot be done
+  std::unique_ptr<Node> node;  // null: nothing is to be done, or `left` says why nothing can be
 };
 
 Found find_cache(const std::string& path) {
@@ -84,11 +85,11 @@ Found find_cache(const std::string& path) {
   return found;
 }
 
-// The registry of a job's process in scope process is named after that of the job, whose committer
-// looks after both.
+// In scope process, the name of a process's registry begins with that of the job's registry, and
+// the job's committer looks after both.
 std::vector<Found> find_caches(const std::vector<std::string>& registries) {
   std::vector<Found> caches;
-  std::map<std::string, std::string> cared_for;  // jobs, by how the names of their others begin
+  std::map<std::string, std::string> cared_for;  // jobs, by how their processes' registries begin
   for (const std::string& registry : registries) {
     const auto of_job = [&](const auto& entry) { return registry.starts_with(entry.first); };
     const auto job = std::find_if(cared_for.begin(), cared_for.end(), of_job);
@@ -106,8 +107,8 @@ std::vector<Found> find_caches(const std::vector<std::string>& registries) {
   return caches;
 }
 
-// Files of several caches may be one: those of processes that had a cache each. What any of them,
-// or the job, knows to be its own write is none by others.
+// The changes that are the job's own, by file. Processes with a cache each may have had the same
+// file open: a write that any of these caches, or the job, has noted is not by others.
 using Changes = std::map<FileIdentity, std::vector<const LastChange*>>;
 
 Changes own_changes(const std::vector<Found>& caches) {
@@ -125,9 +126,9 @@ Changes own_changes(const std::vector<Found>& caches) {
   return changes;
 }
 
-// So all are judged before any is written to, and marked as being written by us until all have
-// been, lest a recovery that is repeated after an interruption takes its own writes for those of
-// others.
+// Why a file's bytes must not be committed, for each file; "" if they may. All files are judged
+// before any is written to. Until all are written, recover() marks them as being written: so a
+// recovery that is repeated after an interruption does not take its own writes for those of others.
 using Refusals = std::map<const FileEntry*, std::string>;
 
 Refusals judge(const std::vector<Found>& caches, bool force) {
@@ -175,7 +176,8 @@ void commit(Found& cache, const Node::Refusal& refusal) {
     cache.left.files.push_back(left_file(saved));
 }
 
-// What dead processes left of files that are not chosen is kept as though storage had refused it.
+// Bytes that dead processes left of files that are not chosen are kept, as if storage had refused
+// them.
 template <typename IsChosen>
 void discard(Found& cache, bool whole, IsChosen is_chosen) {
   Node& node = *cache.node;
@@ -194,7 +196,8 @@ void discard(Found& cache, bool whole, IsChosen is_chosen) {
   }
 }
 
-// The user's registries, the shorter name first, as it may be the other's beginning.
+// The paths of the user's registries, shorter ones first: a job's registry comes before those of
+// its processes, whose names begin with its name.
 std::vector<std::string> registries_in(const std::string& arena_dir, const std::string& job) {
   const std::string base = arena_dir.empty() ? "/dev/shm" : arena_dir;
   const std::string folder = base + "/forebay-" + std::to_string(geteuid());

@@ -1,4 +1,4 @@
-// What killed jobs left on this node, and bringing it into their files.
+// Finds the bytes that killed jobs left on this node, and commits or discards them.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace forebay::runtime {
 
 struct LeftFile {
   std::string path;
-  int64_t bytes = 0;    // that the file lacked
-  std::string problem;  // why it lacks them still; "" when it has them now
+  int64_t bytes = 0;    // bytes that the file lacked
+  std::string problem;  // why it still lacks them; "" if it has them now
   bool told = false;    // a recovery before this one could not commit them either
 };
 
 struct LeftCache {
   std::string registry;    // path of the registry's segment
-  std::string job;         // whose it was
-  bool in_use = false;     // its processes live: nothing was done
+  std::string job;         // name of the job
+  bool in_use = false;     // some of its processes live: nothing was done
   bool cared_for = false;  // the node's committer, or another recovery, is at work on it
   std::string problem;     // why it could not be looked at; "" otherwise
   std::vector<LeftFile> files;
@@ -33,13 +33,13 @@ struct RecoverSettings {
   bool force = false;     // commit even to files that others have changed since
 };
 
-// Goes through the caches of this user that no living process has. Safe to interrupt and repeat: a
-// cache is removed when all its bytes are in their files.
+// Goes through the caches of this user that no living process uses. It may be interrupted and
+// repeated: a cache is removed only when all its bytes are in their files.
 std::vector<LeftCache> recover(const RecoverSettings& settings);
 
-// Drops bytes for good: by registry and path of the file, or all that a registry's cache holds,
-// also where that cannot be read (path ""). Of each cache the files that were dropped. A cache that
-// is in use or cared for is left alone.
+// Drops bytes for good: those of a file, chosen by its registry and path, or with the path ""
+// everything in a registry's cache, even one that cannot be read. Returns for each cache the files
+// that were dropped. A cache that is in use or cared for is left alone.
 using Chosen = std::vector<std::pair<std::string, std::string>>;
 std::vector<LeftCache> discard(const std::string& arena_dir, const Chosen& chosen);
 

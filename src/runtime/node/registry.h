@@ -23,7 +23,7 @@ inline constexpr uint32_t most_words = 4096;           // shared file pointers
 inline constexpr uint32_t most_arenas = 64;            // distinct cache configurations
 inline constexpr uint32_t most_processes = 4096;
 inline constexpr uint32_t first_processes = 128;  // there from the start
-inline constexpr uint32_t most_notices = 64;      // lines that a node's user is told but once
+inline constexpr uint32_t most_notices = 64;      // lines that the user is told once on a node
 inline constexpr uint32_t no_entry = 0xffffffffu;
 
 // One open handle. `busy` names the frame that the handle uses without a lock (see engine/frame.h).
@@ -32,10 +32,11 @@ struct alignas(64) Seat {
   std::atomic<int64_t> end{0};           // one past the highest byte written through this handle
   std::atomic<uint32_t> file{no_entry};  // index in files; no_entry: the seat is free
   uint32_t process = 0;                  // index in processes
-  std::atomic<uint32_t> direct{0};       // within an access past the cache
+  std::atomic<uint32_t> direct{0};       // 1: within a write past the cache
 };
 
-// Which file it is. File systems give the inode of a removed file to another one at once.
+// Identifies a file. The time of birth is part of it: file systems soon give a removed file's inode
+// to another file.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -43,23 +44,25 @@ struct FileIdentity {
   auto operator<=>(const FileIdentity&) const = default;
 };
 
-// What recovery compares a file with: whether anybody else has written to it since.
+// The job's last change of a file. Recovery compares the file with it to see whether others have
+// written to the file since.
 struct LastChange {
-  std::atomic<int64_t> modified_ns{0};     // the file's time of modification after our last commit
-  std::atomic<int64_t> written_ns{0};      // the node's time after our last write of any kind
-  std::atomic<uint32_t> being_written{0};  // writes of ours under way
+  // the file's time of modification after the job's last commit
+  std::atomic<int64_t> modified_ns{0};
+  std::atomic<int64_t> written_ns{0};      // the node's time after the job's last write of any kind
+  std::atomic<uint32_t> being_written{0};  // writes of the job under way
 };
 
 // One process that has joined; free while id.pid == 0.
 struct ProcessEntry {
   ProcessId id;
-  bool caretaker = false;  // is there to look after the others only
+  bool caretaker = false;  // only looks after the other processes
 };
 
-// The last change of a file that several processes of the job have in caches of their own: in the
-// job's registry it outlives the cache of whoever made it.
+// The last change of a file that processes of the job have open in caches of their own. It is in
+// the job's registry, so it outlives the cache of the process that made the change.
 struct JobChange {
-  uint32_t caches = 0;  // that have the file; 0: the place is free
+  uint32_t caches = 0;  // caches that have the file open; 0: the place is free
   FileIdentity identity;
   LastChange changed;
 };
@@ -67,18 +70,18 @@ struct JobChange {
 // One open file; free unless in_use().
 struct alignas(64) FileEntry : FileState {
   FileIdentity identity;
-  // Bytes that storage would not take were left by the last handle: they wait for whoever opens the
-  // file again, or for recovery.
+  // 1: the last handle left bytes that storage refused. They wait until the file is opened again,
+  // or for recovery.
   std::atomic<uint32_t> kept{0};
-  std::atomic<uint32_t> told{0};  // the user knows that storage would not take what is kept
+  std::atomic<uint32_t> told{0};  // the user knows that storage refused the kept bytes
   uint32_t arena = no_entry;
   SharedMutex access;  // held by accesses in atomic mode
   LastChange changed;
-  uint32_t job_change = no_entry;  // index in the job's changes, where this is not its registry
-  char path[1024] = {};            // by which others may open it to commit; "" if they cannot
+  uint32_t job_change = no_entry;  // scope process: index in the job's changes
+  char path[1024] = {};            // by which others open the file to commit; "" if they cannot
 
   bool in_use() const { return handles.load() > 0 || kept.load() != 0; }
-  // A handle that wrote up to `end` leaves, and storage would not take its bytes.
+  // Remembers the `end` of a handle that leaves bytes which storage does not have.
   void keep_end(int64_t end) {
     int64_t known = unstored_end.load();
     while (known < end && !unstored_end.compare_exchange_weak(known, end)) {
@@ -96,8 +99,8 @@ struct ArenaConfig {
   bool operator==(const ArenaConfig&) const = default;
 };
 
-// Entries that are made, and get memory, as they are first needed. The registry counts those that
-// are, the first ones.
+// A table whose entries are made, and get memory, when they are first needed. The first entries are
+// made first; the registry counts those that are made.
 template <typename Entry, uint32_t most>
 class Table {
  public:
@@ -121,30 +124,30 @@ struct alignas(64) SharedWord {
 
 struct Registry {
   SharedMutex lock;      // guards everything that is not atomic
-  SharedMutex reaping;   // held by who takes the place of dead processes; before `lock`
+  SharedMutex reaping;   // held while taking the place of a dead process; before `lock`
   int64_t identity = 0;  // random: no other registry has it
-  char job[256] = {};    // the job's name; that of the registry's file says more
-  // Alone on a line that others write to.
+  char job[256] = {};    // the job's name; the file's name adds node and process
+  // Begins a new cache line, since every numbered access of the node writes to it.
   alignas(64) std::atomic<uint64_t> last_sequence{0};
-  SharedMutex turn;  // held by who has the turn (turn.h)
-  // The lowest of the limits that its processes' control groups set.
+  SharedMutex turn;  // held by the process that has the turn (turn.h)
+  // The lowest memory limit that the control groups of its processes set.
   std::atomic<int64_t> memory_limit{std::numeric_limits<int64_t>::max()};
-  bool recoverable = true;            // else what the dead leave is forgotten
+  bool recoverable = true;            // false: what dead processes leave is forgotten
   uint64_t next_file_generation = 1;  // ids of files are never used twice
   uint32_t arenas = 0;
   bool removed = false;                     // the last process has left: join a new registry
-  std::atomic<uint32_t> told_of_memory{0};  // the user knows that there is none for pages
+  std::atomic<uint32_t> told_of_memory{0};  // the user knows that there is no memory for pages
   SharedMutex care;                         // held while a committer is started; the last lock
-  std::atomic<bool> cared_for{false};       // that has been tried
+  std::atomic<bool> cared_for{false};       // a start of the committer was tried
   std::atomic<uint32_t> seats_in_use{0};    // seats at and beyond this index were never taken
   ArenaConfig arena[most_arenas];
-  std::atomic<uint64_t> notices[most_notices] = {};  // by number; 0: free
+  std::atomic<uint64_t> notices[most_notices] = {};  // numbers given to first_notice(); 0: free
   std::atomic<uint32_t> processes_made{0};
   std::atomic<uint32_t> changes_made{0};
   std::atomic<uint32_t> files_made{0};
   std::atomic<uint32_t> seats_made{0};
   std::atomic<uint32_t> words_made{0};
-  // Last, since memory is behind what has been made of them only.
+  // The tables are last, since only the entries that are made have memory.
   Table<ProcessEntry, most_processes> processes;
   Table<JobChange, most_files> changes;
   Table<FileEntry, most_files> files;

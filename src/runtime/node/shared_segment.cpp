@@ -33,8 +33,8 @@ struct SegmentHeader {
   char magic[8];
   uint32_t version;
   uint32_t owner;
-  uint64_t bytes;     // without this header
-  uint64_t checksum;  // of what stands before it
+  uint64_t bytes;     // length of the segment without this header
+  uint64_t checksum;  // of the fields before it
   std::atomic<uint32_t> ready;
 };
 
@@ -49,7 +49,7 @@ uint64_t checksum_of(const SegmentHeader& header) {
   return hash;
 }
 
-// Why a finished header is not ours to go by.
+// Why a segment with this finished header cannot be used; success if it can.
 Status judge(const SegmentHeader& header, std::size_t bytes) {
   if (std::memcmp(header.magic, segment_magic, sizeof(segment_magic)) != 0 ||
       header.version != layout_version)
@@ -60,8 +60,9 @@ Status judge(const SegmentHeader& header, std::size_t bytes) {
   return {};
 }
 
-// Writes zeros there: of all ways to get memory the one by which it can be mapped at least cost. A
-// fallocate leaves it to the first touch of each page to clear it, one page fault a page.
+// Puts memory behind a part of the file by writing zeros: memory that was got this way is mapped at
+// the least cost. fallocate would leave each page to be cleared at its first touch, by one page
+// fault a page.
 bool reserve_file(int descriptor, std::size_t offset, std::size_t length) {
   alignas(4096) static const std::byte zeros[64 << 10] = {};
   std::array<iovec, 16> parts;
@@ -82,9 +83,9 @@ bool reserve_file(int descriptor, std::size_t offset, std::size_t length) {
   return true;
 }
 
-// Maps memory that is there into this process: where the kernel is asked to read, it maps the
-// neighbours of a page along with it, 64 KiB unless configured otherwise. What is read is not used,
-// and may be written meanwhile.
+// Maps existing memory into this process by reading one byte of each 64 KiB: when the kernel maps a
+// page for a read, it maps the page's neighbours too, 64 KiB unless configured otherwise. The bytes
+// read are not used, and others may write them meanwhile.
 __attribute__((no_sanitize("thread"))) void map_around(const std::byte* begin, std::size_t length) {
   constexpr std::uintptr_t around = 64 << 10;
   const auto first = reinterpret_cast<std::uintptr_t>(begin);
@@ -95,19 +96,19 @@ __attribute__((no_sanitize("thread"))) void map_around(const std::byte* begin, s
 void* map_file(int descriptor, std::size_t bytes) {
   void* mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (mapping == MAP_FAILED) return nullptr;
-  madvise(mapping, bytes, MADV_HUGEPAGE);  // where the system grants it for shared memory
+  madvise(mapping, bytes, MADV_HUGEPAGE);  // if the system has huge pages for shared memory
   madvise(mapping, bytes, MADV_DONTFORK);  // a fork's child never touches the parent's pages
   return mapping;
 }
 
-// The segment in an open file; null where it is not ready, or (then the status says why) cannot be
-// mapped.
+// Maps the segment in an open file. Null with success: it is not ready. Null with an error: it
+// cannot be mapped or used.
 std::byte* map_ready(int descriptor, const struct stat& info, Status* status) {
   *status = {};
   const auto bytes = static_cast<std::size_t>(info.st_size);
   // The creator reserves the header's memory before it maps, and sets `ready` last.
   if (info.st_uid != geteuid() || bytes <= header_bytes || info.st_blocks == 0) return nullptr;
-  // Those who wait look often: an unready one is not worth a mapping.
+  // Waiting processes look often, so a segment that is not ready is not mapped.
   uint32_t first_look = 0;
   if (pread(descriptor, &first_look, sizeof first_look, offsetof(SegmentHeader, ready)) !=
           sizeof first_look ||
@@ -188,8 +189,9 @@ Status SharedSegment::create(std::size_t bytes, std::size_t reserved_bytes,
   return {};
 }
 
-// The creator holds the file's lock until the segment is ready, so that others know an unready one
-// whose creator has died. False: the new file was taken for such a one, and removed.
+// The creator locks the file until the segment is ready. So others can tell a segment that is being
+// made from one whose creator has died. False: before this lock, another process took the new file
+// for one whose creator has died, and removed it.
 bool SharedSegment::begin_creation() {
   if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat info;
@@ -228,7 +230,7 @@ SharedSegment::Found SharedSegment::look(Status* status) {
 std::unique_ptr<SharedSegment> SharedSegment::join(
     const std::string& path, std::size_t bytes, std::size_t reserved_bytes,
     const std::function<void(std::byte*)>& initialise, Status* status) {
-  // First, since others wait for a file that exists to be made ready.
+  // Allocated first: once the file exists, others wait until it is ready.
   std::unique_ptr<SharedSegment> segment(new SharedSegment(path));
   Backoff backoff;
   for (int attempt = 0; attempt < attempts; ++attempt) {
@@ -250,7 +252,7 @@ std::unique_ptr<SharedSegment> SharedSegment::join(
     }
     const Found found = segment->look(status);
     if (found == Found::ready && segment->bytes() == bytes) return segment;
-    if (found == Found::ready) *status = {Code::unsupported, 0, -1};  // laid out otherwise
+    if (found == Found::ready) *status = {Code::unsupported, 0, -1};  // a segment of another layout
     if (!status->ok()) return nullptr;
     if (found == Found::unready) backoff.pause();
   }

@@ -8,24 +8,24 @@
 
 namespace forebay::runtime {
 
-// When ticks and clock were both read.
+// A moment at which both ticks and clock were read.
 struct Moment {
   int64_t ticks, ns;
 };
 
-// By straight lines between moments, and beyond the last one at the rate over all that were read:
-// two that are close together tell none.
+// Converts by straight lines between moments, and after the last moment at the average rate since
+// the first: two moments that are close together do not give a good rate.
 class TickClock {
  public:
   static constexpr int64_t least_apart_ns = 10'000'000;
 
   TickClock(Moment first, Moment second) : first_(first), moments_{first} { add(second); }
 
-  // Of moments that come soon after another nothing is learnt.
+  // Adds a moment. A moment soon after the last one is ignored.
   void calibrate(Moment now) {
     if (now.ns - moments_.back().ns < least_apart_ns) return;
-    // Stamps of after the last moment may have been told beyond it: the new line begins where that
-    // has led, so that no later stamp is told an earlier time.
+    // Stamps after the last moment may have been converted already. The new line begins at the
+    // latest of them, so that no later stamp gets an earlier time.
     const Moment told{latest_ticks_, ns(latest_ticks_)};
     if (told.ticks > moments_.back().ticks) {
       if (now.ticks <= told.ticks || now.ns < told.ns) return;
@@ -60,7 +60,7 @@ class TickClock {
   Moment first_;
   std::deque<Moment> moments_;
   double rate_ = 1;           // nanoseconds a tick
-  int64_t latest_ticks_ = 0;  // of those that were told a time
+  int64_t latest_ticks_ = 0;  // the latest stamp that was converted
 };
 
 }  // namespace forebay::runtime

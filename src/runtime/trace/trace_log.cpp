@@ -31,20 +31,21 @@ std::atomic<bool> tracing{false};
 namespace {
 
 constexpr uint32_t chunk_accesses = 2048;
-// The helper puts so many together for a block, which is the smaller for it, unless the first is
-// older than this.
+// The helper thread joins up to `most_held` chunks in one block, which makes the file smaller. It
+// writes fewer when the first has waited for `longest_held_ns`.
 constexpr std::size_t most_held = 8;
 constexpr int64_t longest_held_ns = 500'000'000;
-constexpr uint32_t most_chunks = 256;  // of a thread: 40 MiB, used only as far as the helper lags
+// of a thread: 40 MiB, touched only if the helper lags behind
+constexpr uint32_t most_chunks = 256;
 constexpr int64_t most_ticks_unwritten = int64_t{1} << 31;  // about a second
-constexpr std::size_t most_views = 65'536;                  // told apart by what they look like
+constexpr std::size_t most_views = 65'536;  // remembered, so that equal views share a number
 constexpr int64_t first_calibration_ns = 100'000;
 
-// Completions travel among a thread's accesses, as ones that move no data in a routine that there
-// is not.
+// A completion travels among a thread's accesses as an access of this routine, which does not
+// exist.
 constexpr uint8_t completion_routine = 0xff;
 
-// Zeros are an empty one.
+// A chunk of zeros is empty.
 struct Chunk {
   uint32_t count;
   int64_t begin_ticks;
@@ -59,7 +60,7 @@ class ChunkQueue {
     chunks_[pushed % most_chunks] = chunk;
     pushed_.store(pushed + 1, std::memory_order_release);
   }
-  // nullptr: there is none.
+  // nullptr: the queue is empty.
   Chunk* pop() {
     const uint32_t popped = popped_.load(std::memory_order_relaxed);
     if (popped == pushed_.load(std::memory_order_acquire)) return nullptr;
@@ -74,19 +75,20 @@ class ChunkQueue {
   std::array<Chunk*, most_chunks> chunks_;
 };
 
-// One thread's accesses on their way to the helper. A thread that ends leaves this to the next that
-// begins.
+// One thread's accesses on their way to the helper. When a thread ends, a later thread takes over
+// its log.
 struct ThreadLog {
   uint32_t number = 0;
   std::atomic<bool> taken{true};
   std::atomic<uint64_t> lost{0};
-  std::atomic<bool> flushed{false};  // what is filled is to be written
-  Chunk* filling = nullptr;          // the thread's
-  ChunkQueue filled;                 // to the helper
-  ChunkQueue emptied;                // and back
+  std::atomic<bool> flushed{false};  // the helper shall write what is in `filled`
+  Chunk* filling = nullptr;          // the chunk that the thread fills
+  ChunkQueue filled;                 // from the thread to the helper
+  ChunkQueue emptied;                // from the helper to the thread
   uint32_t touched = 0;              // chunks that were ever used
-  Chunk* chunks;                     // memory that costs nothing until it is touched
-  // The helper's: chunks in nanoseconds and without completions that it will put together.
+  Chunk* chunks;                     // memory costs nothing until it is touched
+  // Used by the helper only: chunks that wait to be joined. Their times are in nanoseconds, and
+  // their completions are written.
   std::array<Chunk*, most_held> held{};
   std::size_t held_count = 0;
   int64_t held_since_ns = 0;
@@ -104,7 +106,7 @@ struct ThreadLog {
     log->chunks = static_cast<Chunk*>(memory);
     return log;
   }
-  // The chunk to fill; nullptr: the helper lags that far behind.
+  // The chunk to fill; nullptr: none is free, as the helper lags behind.
   Chunk* current() {
     if (filling == nullptr) filling = emptied.pop();
     if (filling == nullptr && touched < most_chunks) filling = &chunks[touched++];
@@ -112,7 +114,8 @@ struct ThreadLog {
   }
 };
 
-// Ticks and CLOCK_MONOTONIC; the clock is read between two stamps that lie closest.
+// Reads ticks and CLOCK_MONOTONIC at one moment: of five attempts, the one with the least ticks
+// around the reading of the clock.
 Moment read_moment() {
   Moment best{};
   int64_t shortest = INT64_MAX;
@@ -162,7 +165,7 @@ class TraceLog {
   std::string path_;
   int descriptor_ = -1;
   int64_t zero_ns_ = 0;
-  std::mutex mutex_;  // of what follows, but not of the threads' accesses
+  std::mutex mutex_;  // guards the members below, but not the threads' accesses
   std::unique_ptr<trace::Container> container_;
   std::vector<ThreadLog*> logs_;  // never destroyed, as their threads may outlive the process's end
   std::map<trace::Bytes, uint32_t> views_;
@@ -174,7 +177,7 @@ class TraceLog {
   uint64_t unwritten_ = 0;
   TickClock clock_{{0, 0}, {1, 1}};
   std::thread helper_;
-  std::vector<trace::Access> together_;  // what becomes a block
+  std::vector<trace::Access> together_;  // the accesses of the next block
   bool holding_ = false;                 // some log holds chunks
   sem_t work_;
   std::atomic<bool> stop_{false};
@@ -192,10 +195,10 @@ struct ThreadLogHolder {
   }
 };
 thread_local ThreadLogHolder holder;
-// The same without the guard that a destructor brings to every use.
+// The same log, without the check that a destructor adds to every use.
 [[gnu::tls_model("initial-exec")]] thread_local ThreadLog* thread_log = nullptr;
 
-// Whether no file can be made in the directory.
+// Whether `error` means that no file can be made in the directory.
 bool of_directory(int error) {
   return error == EACCES || error == EROFS || error == ENOTDIR || error == ENOENT;
 }
@@ -217,7 +220,7 @@ bool TraceLog::start(const TraceSettings& settings) {
       settings.notices->not_traced(settings.directory, errno);
     return false;
   }
-  // What an earlier recording left, but for the threads' logs: they know theirs.
+  // Clears what an earlier recording left. The threads' logs stay, since the threads point to them.
   for (ThreadLog* log : logs_) log->lost.store(0);
   container_ = std::make_unique<trace::Container>();
   views_.clear();
@@ -234,7 +237,7 @@ bool TraceLog::start(const TraceSettings& settings) {
   trace::Container::begin(bytes);
   container_->process(process, bytes);
   write(bytes);
-  // All signals are the program's.
+  // Signals are for the program's threads only.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -292,7 +295,7 @@ void TraceLog::hand_over(ThreadLog& log) {
 
 void TraceLog::flush(ThreadLog& log) {
   if (log.filling != nullptr) log.filled.push(std::exchange(log.filling, nullptr));
-  log.flushed.store(true, std::memory_order_release);  // after what it is about
+  log.flushed.store(true, std::memory_order_release);  // after the chunk that it is about
   sem_post(&work_);
 }
 
@@ -304,7 +307,7 @@ void TraceLog::run() {
   }
 }
 
-// Not longer than chunks may be held, where any are.
+// While chunks are held, waits no longer than they may be held.
 void TraceLog::wait_for_work() {
   timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
@@ -327,8 +330,8 @@ void TraceLog::drain() {
   }
 }
 
-// Writes the completions among the accesses, and leaves the others. Folded times need those only
-// that moved less than was asked for.
+// Takes the completions out of the chunk and writes them. With folded times, only completions of
+// requests that moved less than they asked for are written.
 void TraceLog::take_completions(Chunk& chunk) {
   const auto begin = chunk.accesses.begin(), end = begin + chunk.count;
   const auto first = std::stable_partition(
@@ -384,7 +387,7 @@ void TraceLog::write_held(ThreadLog& log) {
   accesses_ += together_.size();
 }
 
-// After a failure nothing more is written: a block that follows half a one would only confuse.
+// After a failure nothing more is written: no block may follow half a block.
 void TraceLog::write(const trace::Bytes& bytes) {
   std::size_t done = 0;
   while (write_error_ == 0 && done < bytes.size()) {

@@ -1,7 +1,7 @@
-// Records the accesses of this process: on the path of a call into memory of its thread, from there
-// by a helper thread into the process's trace file. A call costs two time stamps and a copy; it
-// takes no lock and makes no system call, and where the helper does not keep up it is counted as
-// lost instead of waiting.
+// Records the accesses of this process. A call copies its record into memory of its thread; a
+// helper thread writes the records to the process's trace file. Recording costs two time stamps and
+// a copy, and takes no lock. If the helper does not keep up, a call does not wait: its record is
+// counted as lost.
 #pragma once
 
 #include <atomic>
@@ -22,16 +22,16 @@ namespace forebay::runtime {
 struct TraceSettings {
   std::string directory;
   trace::Times times = trace::Times::exact;
-  int64_t limit_bytes = 0;  // of the file: beyond it times are folded
+  int64_t limit_bytes = 0;  // of the trace file: beyond it times are folded
   trace::ProcessInfo process;
-  bool speaks = true;  // of what keeps all processes of its node from recording
+  bool speaks = true;  // reports what keeps all processes of the node from recording
   Notices* notices = &silence;
 };
 
 // Whether accesses are recorded. Read before every call.
 extern std::atomic<bool> tracing;
 
-// What a call's start and end are taken from; turned into nanoseconds when they are written.
+// The clock of calls' start and end, in ticks. The helper converts them to nanoseconds.
 inline int64_t trace_ticks() {
 #if defined(__x86_64__)
   return static_cast<int64_t>(__rdtsc());
@@ -43,24 +43,27 @@ inline int64_t trace_ticks() {
 }
 
 // Makes the directory, if need be, and in it this process's file. False: nothing is recorded, and
-// the user is told, unless the directory cannot be used and another process speaks of that.
+// the user is told; only if the directory cannot be used, and not `speaks`, another process tells
+// it.
 bool start_trace(const TraceSettings& settings);
 
-// Numbers of an open and of a view (0: all bytes from the beginning of the file), for the accesses.
+// Record an open file and a view, and return the numbers by which accesses name them. View 0: all
+// bytes from the beginning of the file.
 uint32_t trace_file(trace::FileInfo info);
 uint32_t trace_view(const Tiling& tiling);
 
-// Records an access of this thread whose times are ticks.
+// Records an access of this thread; its times are in ticks.
 void trace_access(const trace::Access& access);
 
-// Records that a request of an access recorded before (its `request`) is complete; in ticks.
+// Records that the request of an access recorded before (the same `request`) is complete; the time
+// is in ticks.
 void trace_completion(const trace::Completion& completion);
 
-// What this thread has recorded so far goes to the file soon.
+// Makes the helper write soon what this thread has recorded so far.
 void flush_trace();
 
-// Ends the recording with everything in the file, and with `more` about the process. No other
-// thread records meanwhile.
+// Writes everything recorded and `more` about the process to the file, and ends the recording. No
+// other thread may record meanwhile.
 void end_trace(const trace::ProcessInfo& more = {});
 
 }  // namespace forebay::runtime

@@ -14,7 +14,7 @@ namespace {
 
 class FileSource final : public trace::Source {
  public:
-  // A file of the length it has now. Anything else, as a pipe, is not waited for.
+  // Opens a regular file, with the size it has now. O_NONBLOCK: an open of a pipe must not wait.
   explicit FileSource(const std::string& path)
       : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat status {};

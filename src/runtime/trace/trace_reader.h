@@ -1,5 +1,5 @@
-// Reads the trace files of a job: their outlines at once, which take memory in proportion to the
-// files, and the accesses as a stream of batches, which take as much as is asked for.
+// Reads the trace files of a job. Outlines are read at once; their memory grows with the files.
+// Accesses are read as a stream of batches; a batch takes as much memory as is asked for.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class TraceReader {
   uint64_t access_count_ = 0;
 };
 
-// A block that turned out to make no sense when its accesses were wanted.
+// A block whose accesses could not be decoded.
 struct BadBlock {
   uint32_t process = 0;
   uint32_t block = 0;
@@ -49,15 +49,15 @@ struct BadBlock {
 
 class AccessStream {
  public:
-  // Of the processes from `first` on, before `end`.
+  // A stream of the accesses of processes `first` to `end` - 1.
   explicit AccessStream(std::shared_ptr<const TraceReader> reader, uint32_t first = 0,
                         uint32_t end = std::numeric_limits<uint32_t>::max());
   ~AccessStream();
   AccessStream(const AccessStream&) = delete;
   AccessStream& operator=(const AccessStream&) = delete;
 
-  // Appends the next accesses, whole blocks until there are at least `count` (0: all) or no more:
-  // fewer than count + trace::most_accesses. False: there were none left.
+  // Appends the next accesses, in whole blocks: at least `count` of them (0: all) unless there are
+  // no more, and fewer than count + trace::most_accesses. False: no accesses were left.
   bool next(std::size_t count, trace::Table& table, std::vector<BadBlock>& bad);
 
  private:
@@ -67,7 +67,7 @@ class AccessStream {
   uint32_t process_;
   uint32_t end_process_;
   std::size_t block_ = 0;
-  std::unique_ptr<trace::Source> source_;  // of the process, once it was needed
+  std::unique_ptr<trace::Source> source_;  // of the process, opened when first needed
   trace::BlockReader blocks_;
   trace::Accesses accesses_;  // of one block
 };
