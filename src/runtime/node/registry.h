@@ -35,8 +35,8 @@ struct alignas(64) Seat {
   std::atomic<uint32_t> direct{0};       // 1: within a write past the cache
 };
 
-// Identifies a file. The time of birth is part of it: file systems soon give a removed file's inode
-// to another file.
+// Identifies a file. The time of birth is part of it: file systems may give a removed file's inode
+// to another file at once.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
