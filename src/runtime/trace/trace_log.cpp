@@ -52,7 +52,7 @@ struct Chunk {
   std::array<trace::Access, chunk_accesses> accesses;
 };
 
-// Chunks on their way from one thread to another; there is room for all of them.
+// A queue of chunks from one thread to another, with room for all chunks.
 class ChunkQueue {
  public:
   void push(Chunk* chunk) {
