@@ -92,7 +92,7 @@ class Cache<Driver>::Filling {
     claims_.push_back(claim);
   }
   void end_next() { cache_.frame(claims_[done_++].frame).io = FrameIo::idle; }
-  // Called when all claims are done.
+  // Forgets the claims, which must all be done.
   void clear() {
     claims_.clear();
     done_ = 0;

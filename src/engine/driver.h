@@ -2,9 +2,10 @@
 // waits, and tells the engine the outcome. A call that waits returns when the wait is over: in the
 // runtime it blocks the thread; in virtual time it suspends the access, and others run meanwhile.
 //
-// Driver::PageBytes the place of a page's bytes Driver::OpenFile a file as one handle has it open:
-// its state, its storage, its statistics Driver::Target a file's storage for commits; false where
-// there is none Driver::Staging room for pages beside the frames, for as long as it lives
+// Driver::PageBytes   the place of a page's bytes
+// Driver::OpenFile    a file as one handle has it open: its state, its storage, its statistics
+// Driver::Target      a file's storage for commits; false where there is none
+// Driver::Staging     room for pages beside the frames, for as long as it lives
 //
 // Sources and targets of an access's bytes are types of the driver, too: values that `+ n` moves on
 // by n bytes. NoBytes stands for no bytes at all.

@@ -31,8 +31,8 @@ inline bool is_device_memory(const void* address) {
 
 // Says that a GPU library may have been loaded since the last look.
 void expect_gpu_library();
-// Says that objects were loaded. After the first call, libraries are looked for only after a
-// further call.
+// Says that objects were loaded. A caller that says it once must say it each time: in between,
+// Forebay does not look for libraries.
 void note_loaded_objects();
 
 // Copies a device buffer's bytes, in order and piece by piece, from or to host memory. Waits for no

@@ -51,7 +51,7 @@ struct SharedSeek {
 
 // Finds this rank's position once all ranks' bytes are known. The first rank to get here moves the
 // shared pointer past all of them; the others read where it was. No rank can place the next ordered
-// access before all ranks have begun it.
+// access before all ranks have begun it, and so have placed this one.
 void place_ordered(Handle& handle) {
   OrderedTurn& turn = handle.ordered;
   const auto mine = turn.all_bytes.begin() + handle.rank;

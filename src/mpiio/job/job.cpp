@@ -80,9 +80,8 @@ std::mutex job_mutex;
 int job_users = 0;  // under job_mutex
 
 // A rank's claim that the others take its job. The largest claim wins.
-// Named by `forebay run`, which asks for this job in the end.
-constexpr int64_t was_given_job = int64_t{1} << 32;
-constexpr int64_t keeps_job = int64_t{1} << 33;  // something is cached under the job's name
+constexpr int64_t was_given_job = int64_t{1} << 32;  // `forebay run` named it, and asks for it
+constexpr int64_t keeps_job = int64_t{1} << 33;      // something is cached under the job's name
 
 // Whether anything besides the open under way depends on this process's job. Under job_mutex.
 bool job_is_kept() { return job_users > 1; }

@@ -44,7 +44,7 @@ Mistakes mistakes_of_environment() {
 
 void tell(const Mistakes& mistakes) {
   for (const ToldMistake& mistake : mistakes) {
-    // The rank that does has the same mistakes.
+    // The rank that speaks for the job has the environment's mistakes, too.
     if (mistake.file.empty() && !speaks_for_job()) continue;
     if (is_new_here(mistake.line) && (mistake.file.empty() || is_new_on_node(mistake.line)))
       print(mistake);

@@ -53,7 +53,7 @@ inline bool same_on_all_ranks(MPI_Comm comm, int64_t mine) {
 // instead.
 inline void wait_for_all(MPI_Comm comm) { mpi().Barrier(comm); }
 
-// True on all ranks if it is on any.
+// Whether `mine` is true on any rank; the same answer on all ranks.
 inline bool any_rank(MPI_Comm comm, bool mine) { return agree_max(comm, int64_t{mine}) != 0; }
 
 // Success if it is success on all ranks; otherwise this rank's failure or, if it has none, that of

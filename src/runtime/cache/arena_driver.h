@@ -53,7 +53,7 @@ class ArenaFile {
     bool local = false;  // storage is on this node
     int64_t commit_size_bytes = 0;
     Registry* registry = nullptr;
-    Registry* job = nullptr;  // as for ChangeNotes
+    Registry* job = nullptr;  // the job's, as in ChangeNotes
     HandleServices* services = nullptr;
     Statistics* statistics = nullptr;
   };
@@ -262,7 +262,7 @@ class ArenaDriver {
   uint32_t process_;
   Callbacks callbacks_;
   SharedSegment* segment_ = nullptr;
-  // by frame: its memory is mapped into this process
+  // By frame: whether its memory is mapped into this process.
   std::unique_ptr<std::atomic<bool>[]> populated_;
 };
 

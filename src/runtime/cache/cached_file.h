@@ -93,7 +93,7 @@ class CachedFile final : private HandleServices {
   Status commit();
   // The dirty bytes in this cache, of all its files, counted in whole pages.
   int64_t dirty_bytes() const;
-  // Another handle has committed what this one wrote.
+  // Notes that another handle has committed what this one wrote.
   void note_stored();
   // fsync of storage (after commit()).
   Status flush_storage();

@@ -52,8 +52,8 @@ bool valid(const ArenaConfig& config) {
          is_page_size(config.page_size);
 }
 
-// The number of the arena with this configuration, a new one where there is no_entry; no_entry if
-// the table is full.
+// The number of the arena with this configuration; of a new one if there is none. no_entry: the
+// table is full.
 uint32_t arena_for(Registry& registry, const ArenaConfig& config) {
   for (uint32_t a = 0; a < registry.arenas; ++a) {
     if (registry.arena[a] == config) return a;
@@ -63,7 +63,8 @@ uint32_t arena_for(Registry& registry, const ArenaConfig& config) {
   return registry.arenas++;
 }
 
-// The entry of an open file, or a free one (handles == 0); no_entry if the table is full.
+// The index of an open file's entry, or of a free entry if the file is not open. no_entry: the
+// table is full.
 uint32_t entry_for(Node& node, const FileIdentity& identity) {
   const Registry& registry = node.registry();
   uint32_t free_slot = no_entry;

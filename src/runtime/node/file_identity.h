@@ -26,7 +26,7 @@ Status find_file(const std::string& path, FoundFile* found);
 void identify(FileEntry& entry, const FoundFile& found);
 
 // Whether the entry's path leads to the entry's file: the same device and inode, created at the
-// same time (file systems soon give a removed file's inode to another).
+// same time (file systems may give a removed file's inode to another at once).
 bool still_named(const FileEntry& entry);
 
 // A file's time of modification.

@@ -70,7 +70,7 @@ class Node {
   // Says that this node is of scope process, and that `job` is the same job's node of scope node.
   // It notes changes of files, starts the committer and tells the user for both.
   void work_for(Node& job) { job_ = &job; }
-  // null: the registry is the job's own
+  // The job's registry; null if this node's own registry is the job's.
   Registry* job() const { return job_ == nullptr ? nullptr : job_->registry_; }
   Node* job_node() const { return job_; }
   void give(Notices& notices) { notices_ = &notices; }
@@ -109,7 +109,7 @@ class Node {
     std::string path;
     int64_t bytes = 0;  // unsaved bytes, which storage lacked
     Status status;      // the result of committing them
-    // why they must not be committed: the path names another file now, or the file has changed
+    // Why they must not be committed: the path names another file now, or the file has changed.
     std::string refusal;
     bool told = false;  // the user already knows that they are missing (save_kept only)
     std::string problem() const { return !refusal.empty() ? refusal : cause(status); }
@@ -174,7 +174,7 @@ class Node {
     uint32_t slot = 0;  // in the registry
     std::shared_ptr<OpenStorage> file;
   };
-  // by file id: files whose pages, written by others, were committed here
+  // By file id: files whose pages, written by others, were committed here.
   std::map<uint64_t, Adopted> adopted_;
   std::map<std::pair<uint64_t, std::string>, bool> local_;  // by device and kind of storage
   std::map<uint64_t, CommitCost> commit_costs_;             // by device

@@ -13,7 +13,7 @@ struct LeftFile {
   std::string path;
   int64_t bytes = 0;    // bytes that the file lacked
   std::string problem;  // why it still lacks them; "" if it has them now
-  bool told = false;    // a recovery before this one could not commit them either
+  bool told = false;    // an earlier recovery could not commit them either
 };
 
 struct LeftCache {
@@ -28,8 +28,8 @@ struct LeftCache {
 struct RecoverSettings {
   std::string arena_dir;  // "" for /dev/shm
   std::string job;        // caches of this job only; "" for all of the user's
-  std::string except;     // but not this one, by its registry's path
-  bool commit = true;     // false: only say what is there
+  std::string except;     // path of a registry that is left out
+  bool commit = true;     // false: only list what is there
   bool force = false;     // commit even to files that others have changed since
 };
 

@@ -35,8 +35,8 @@ struct alignas(64) Seat {
   std::atomic<uint32_t> direct{0};       // 1: within a write past the cache
 };
 
-// Identifies a file. The time of birth is part of it: file systems soon give a removed file's inode
-// to another file.
+// Identifies a file. The time of birth is part of it: file systems may give a removed file's inode
+// to another file at once.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -47,7 +47,7 @@ struct FileIdentity {
 // The job's last change of a file. Recovery compares the file with it to see whether others have
 // written to the file since.
 struct LastChange {
-  // the file's time of modification after the job's last commit
+  // The file's time of modification after the job's last commit.
   std::atomic<int64_t> modified_ns{0};
   std::atomic<int64_t> written_ns{0};      // the node's time after the job's last write of any kind
   std::atomic<uint32_t> being_written{0};  // writes of the job under way

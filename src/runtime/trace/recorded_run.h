@@ -21,8 +21,8 @@ class RecordedRun {
   // are left out.
   std::map<std::string, std::string> options() const;
 
-  // What the caches of these options count. Throws std::invalid_argument where an option is wrong,
-  // or the trace cannot be replayed.
+  // The counts of caches with these options in a replay of the run. Throws std::invalid_argument if
+  // an option is wrong, or the trace cannot be replayed.
   std::vector<sim::ReplayedCache> replay(const std::map<std::string, std::string>& options) const;
 
  private:

@@ -35,7 +35,7 @@ constexpr uint32_t chunk_accesses = 2048;
 // writes fewer when the first has waited for `longest_held_ns`.
 constexpr std::size_t most_held = 8;
 constexpr int64_t longest_held_ns = 500'000'000;
-// of a thread: 40 MiB, touched only if the helper lags behind
+// The chunks of a thread: 40 MiB, touched only as far as the helper lags behind.
 constexpr uint32_t most_chunks = 256;
 constexpr int64_t most_ticks_unwritten = int64_t{1} << 31;  // about a second
 constexpr std::size_t most_views = 65'536;  // remembered, so that equal views share a number
@@ -52,7 +52,7 @@ struct Chunk {
   std::array<trace::Access, chunk_accesses> accesses;
 };
 
-// Chunks on their way from one thread to another; there is room for all of them.
+// A queue of chunks from one thread to another, with room for all chunks.
 class ChunkQueue {
  public:
   void push(Chunk* chunk) {

@@ -1,6 +1,7 @@
 // Records the accesses of this process. A call copies its record into memory of its thread; a
 // helper thread writes the records to the process's trace file. Recording costs two time stamps and
-// a copy, and takes no lock. If the helper does not keep up, a call does not wait: its record is
+// a copy. It takes no lock and makes no system call, except at a thread's first record and when a
+// chunk of records is full. If the helper does not keep up, a call does not wait: its record is
 // counted as lost.
 #pragma once
 
