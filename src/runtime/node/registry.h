@@ -127,9 +127,9 @@ struct Registry {
   SharedMutex reaping;   // held while taking the place of a dead process; before `lock`
   int64_t identity = 0;  // random: no other registry has it
   char job[256] = {};    // the job's name; the file's name adds node and process
-  // Begins a new cache line, since every numbered access of the node writes to it.
+  // Alone in its cache line, since every numbered access of the node writes to it.
   alignas(64) std::atomic<uint64_t> last_sequence{0};
-  SharedMutex turn;  // held by the process that has the turn (turn.h)
+  alignas(64) SharedMutex turn;  // held by the process that has the turn (turn.h)
   // The lowest memory limit that the control groups of its processes set.
   std::atomic<int64_t> memory_limit{std::numeric_limits<int64_t>::max()};
   bool recoverable = true;            // false: what dead processes leave is forgotten
