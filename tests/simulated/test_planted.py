@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = Path("tests/simulated")
-SOURCES = [FOLDER / name for name in ("byte_model.cpp", "program.cpp", "run.cpp", "nodes_test.cpp")]
-# Those of which the templates of the engine are instantiated.
-INSTANTIATING = [FOLDER / "run.cpp", Path("src/sim/virtual_node.cpp")]
-CORE = ["extent", "arena", "page", "policy", "pattern", "predict", "engine"]
-COMPILER = os.environ.get("CXX", "g++")
-FLAGS = ["-std=c++20", "-O1"]
+from simulated.workshop import ENGINE, Workshop
 
 
 @dataclass(frozen=True)
@@ -133,57 +122,18 @@ MISTAKES = [
 ]
 
 
-def compile_file(source: Path, root: Path, target: Path) -> None:
-    command = [COMPILER, *FLAGS, f"-I{root / 'src'}", f"-I{root / 'tests'}", "-c", source]
-    subprocess.run([*command, "-o", target], check=True)
-
-
 @pytest.fixture(scope="session")
-def sound_objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Objects of all that the mistakes do not touch."""
-    folder = tmp_path_factory.mktemp("objects")
-    sources = [path for part in CORE for path in sorted((ROOT / "src" / part).glob("*.cpp"))]
-    sources += [ROOT / "src/sim/fibers.cpp"]
-    sources += [ROOT / source for source in SOURCES if source not in INSTANTIATING]
-    for source in sources:
-        compile_file(source, ROOT, folder / f"{source.parent.name}_{source.stem}.o")
-    return folder
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    return Workshop(tmp_path_factory.mktemp("workshop"))
 
 
-def run_with(mistake: Mistake | None, objects: Path, folder: Path, programs: int) -> str:
-    """What the seeded test prints of the engine with this mistake."""
-    shutil.copytree(ROOT / "src", folder / "src")
-    if mistake is not None:
-        path = folder / "src" / "engine" / mistake.file
-        text = path.read_text()
-        assert text.count(mistake.right) == 1, f"{path.name} has changed: {mistake.right}"
-        path.write_text(text.replace(mistake.right, mistake.wrong))
-    mine = []
-    for source in INSTANTIATING:
-        origin = folder / source if source.parts[0] == "src" else ROOT / source
-        mine.append(folder / f"{source.stem}.o")
-        command = [COMPILER, *FLAGS, f"-I{folder / 'src'}", f"-I{ROOT / 'tests'}", "-c", origin]
-        subprocess.run([*command, "-o", mine[-1]], check=True)
-    program = folder / "nodes"
-    libraries = ["-lgtest", "-lgtest_main", "-lpthread"]
-    command = [COMPILER, *mine, *sorted(objects.glob("*.o")), *libraries, "-o", program]
-    subprocess.run(command, check=True)
-    environment = os.environ | {"FOREBAY_SEEDS": str(programs), "FOREBAY_SHRINKS": "0"}
-    result = subprocess.run(
-        [program, "--gtest_filter=Nodes.LoseNoByte"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return result.stdout + result.stderr
-
-
-def test_the_sound_engine_passes(sound_objects: Path, tmp_path: Path) -> None:
-    assert "FOREBAY_SEED" not in run_with(None, sound_objects, tmp_path, 3000)
+def test_the_sound_engine_passes(workshop: Workshop) -> None:
+    assert workshop.seeded_test({}, 3000).passed
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name.replace(" ", "-"))
-def test_a_mistake_is_found(mistake: Mistake, sound_objects: Path, tmp_path: Path) -> None:
-    printed = run_with(mistake, sound_objects, tmp_path, mistake.programs)
-    assert "FOREBAY_SEED" in printed or "Segmentation" in printed, printed
+def test_a_mistake_is_found(mistake: Mistake, workshop: Workshop) -> None:
+    text = (ENGINE / mistake.file).read_text()
+    assert text.count(mistake.right) == 1, f"{mistake.file} has changed: {mistake.right}"
+    planted = {mistake.file: text.replace(mistake.right, mistake.wrong)}
+    assert not workshop.seeded_test(planted, mistake.programs).passed

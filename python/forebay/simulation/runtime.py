@@ -44,6 +44,8 @@ class RuntimeResult:
     evictions: int
     committed_bytes: int
     """Bytes written back from pages."""
+    fetched_bytes: int
+    """Bytes read into pages, ahead or because the program read them."""
     bypass_bytes: int
     """Bytes written and read past the cache."""
 
@@ -131,6 +133,7 @@ def simulate_runtime(
             misses=sum(cache.misses for cache in caches),
             evictions=sum(cache.evictions for cache in caches),
             committed_bytes=sum(cache.committed_bytes for cache in caches),
+            fetched_bytes=sum(cache.fetched_bytes for cache in caches),
             bypass_bytes=sum(cache.bypass_bytes for cache in caches),
         )
 

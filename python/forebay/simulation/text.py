@@ -50,7 +50,7 @@ def _of_replays(results: RuntimeResults) -> Iterator[Part]:
     table.title_justify = "left"
     for heading in ("policy", "pages", "scope"):
         table.add_column(heading)
-    for heading in ("cache", "hits", "misses", "evicted", "hit rate %", "back", "past"):
+    for heading in ("cache", "hits", "misses", "evicted", "hit %", "back", "fetched", "past"):
         table.add_column(heading, justify="right", no_wrap=True)
     for one in results:
         table.add_row(
@@ -63,6 +63,7 @@ def _of_replays(results: RuntimeResults) -> Iterator[Part]:
             f"{one.evictions:,}",
             f"{100 * one.hit_rate:.1f}",
             shown_size(one.committed_bytes),
+            shown_size(one.fetched_bytes),
             shown_size(one.bypass_bytes),
         )
     yield table

@@ -1,0 +1,88 @@
+"""Builds the seeded test of whole nodes for other versions of the engine's headers, and runs it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ENGINE = ROOT / "src" / "engine"
+# The engine's templates are instantiated in these files alone.
+INSTANTIATING = ["tests/simulated/run.cpp", "src/sim/virtual_node.cpp"]
+OTHERS = [
+    *(f"tests/simulated/{name}.cpp" for name in ("byte_model", "program", "nodes_test")),
+    "src/sim/fibers.cpp",
+]
+CORE = ["extent", "arena", "page", "policy", "pattern", "predict", "engine"]
+COMPILE = [os.environ.get("CXX", "g++"), "-std=c++20", "-O1"]
+LIBRARIES = ["-lgtest", "-lgtest_main", "-lpthread"]
+SECONDS = 600  # that a run may take, however wrong the engine is
+
+
+class CompileError(Exception):
+    """The engine's headers, as changed, are no C++."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    passed: bool
+    printed: str
+
+
+class Workshop:
+    """Keeps the objects that no header of the engine changes.
+
+    folder: where objects and programs go; must exist.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        sources = [path for part in CORE for path in sorted((ROOT / "src" / part).glob("*.cpp"))]
+        sources += [ROOT / other for other in OTHERS]
+        self.objects = [self._compile(source, ROOT / "src", folder) for source in sources]
+
+    @staticmethod
+    def _compile(source: Path, headers: Path, folder: Path) -> Path:
+        target = folder / f"{source.parent.name}_{source.stem}.o"
+        command = [*COMPILE, f"-I{headers}", f"-I{ROOT / 'tests'}", "-c", source, "-o", target]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise CompileError(result.stderr)
+        return target
+
+    def seeded_test(self, changed: Mapping[str, str], programs: int) -> Verdict:
+        """Runs `programs` random programs on an engine some of whose headers read otherwise.
+
+        changed: text by file name in src/engine. Raises CompileError.
+        """
+        with tempfile.TemporaryDirectory(dir=self.folder) as name:
+            folder = Path(name)
+            shutil.copytree(ROOT / "src", folder / "src")
+            for file, text in changed.items():
+                (folder / "src" / "engine" / file).write_text(text)
+            program = folder / "nodes"
+            objects = []
+            for source in INSTANTIATING:
+                inside = folder / source
+                origin = inside if inside.exists() else ROOT / source
+                objects.append(self._compile(origin, folder / "src", folder))
+            command = [COMPILE[0], *objects, *self.objects, *LIBRARIES, "-o", program]
+            subprocess.run(command, check=True)
+            environment = {"FOREBAY_SEEDS": str(programs), "FOREBAY_SHRINKS": "0"}
+            try:
+                result = subprocess.run(
+                    [program, "--gtest_filter=Nodes.LoseNoByte"],
+                    env=os.environ | environment,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    timeout=SECONDS,
+                )
+            except subprocess.TimeoutExpired:
+                return Verdict(False, "it takes too long")
+            return Verdict(result.returncode == 0, result.stdout + result.stderr)
