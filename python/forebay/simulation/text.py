@@ -46,17 +46,26 @@ def text_of(results: CacheResults, name: str | None = None) -> Iterator[Part]:
 @parts_of.register
 def _of_replays(results: RuntimeResults) -> Iterator[Part]:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    table.title = escape(one_line(results[0].trace)) if results else None
     table.title_justify = "left"
-    for heading in ("policy", "pages", "scope"):
-        table.add_column(heading)
+    # What all results have in common stands in the title, so that the table fits 80 columns.
+    settings = {
+        "pages": [f"{one.page_kind} {shown_size(one.page_size)}" for one in results],
+        "scope": [f"{one.scope} ({one.caches})" for one in results],
+    }
+    common = {name: shown[0] for name, shown in settings.items() if len(set(shown)) == 1}
+    if results:
+        said = ", ".join(f"{name} {value}" for name, value in common.items())
+        table.title = escape(one_line(results[0].trace) + (f"\n{said}" if said else ""))
+    differing = [name for name in settings if name not in common]
+    table.add_column("policy")
+    for name in differing:
+        table.add_column(name)
     for heading in ("cache", "hits", "misses", "evicted", "hit %", "back", "fetched", "past"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for one in results:
+    for number, one in enumerate(results):
         table.add_row(
             one.policy,
-            f"{one.page_kind} {shown_size(one.page_size)}",
-            f"{one.scope} ({one.caches})",
+            *(settings[name][number] for name in differing),
             shown_size(one.cache_size),
             f"{one.hits:,}",
             f"{one.misses:,}",
