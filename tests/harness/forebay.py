@@ -109,12 +109,24 @@ def served_files(statistics: Mapping[str, Any]) -> set[str]:
     }
 
 
+def local_files(statistics: Mapping[str, Any]) -> set[str]:
+    """Names of the files all of whose accesses went past the cache, since their storage is local
+    and the accesses were few or of middling size."""
+    return {
+        Path(name).name
+        for name, counts in statistics["files"].items()
+        if 0 < counts["local_calls"] == counts["write_calls"] + counts["read_calls"]
+    }
+
+
 def assert_served(statistics: Mapping[str, Any] | None, outcome: mpi.Outcome) -> None:
-    """Fails unless the cache served all files that were accessed, and at least one."""
+    """Fails unless the cache served all files that were accessed, but for those that are best
+    accessed past it, and at least one."""
     assert statistics is not None, f"Forebay was not there\n{outcome}"
     served = served_files(statistics)
     assert served, f"Forebay served no call\n{outcome}"
-    assert served == accessed_files(statistics), f"{statistics}\n{outcome}"
+    expected = accessed_files(statistics) - local_files(statistics)
+    assert served == expected, f"{statistics}\n{outcome}"
 
 
 def first_difference(plain: Run, cached: Run) -> str:
