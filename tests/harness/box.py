@@ -1,0 +1,179 @@
+"""A cluster in a box: nodes on this machine, joined by a network of their own.
+
+A node is a process that holds namespaces: network, host name, mounts, System V and POSIX
+communication. So each node has its own address, its own name and its own /dev/shm, and all nodes
+share the file system. A bridge in a namespace of its own joins their networks; nothing of it is
+seen outside. The launchers of MPICH and Open MPI start their daemons on a node by a script in the
+place of ssh.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from harness import mpi
+
+NETWORK = "10.77.0"  # the first three numbers of the nodes' addresses
+_LIFE_SECONDS = 7200  # of a node that nobody stops
+_ENTER = ("--net", "--uts", "--mount", "--ipc")
+
+_LAUNCHER = """\
+#!/bin/sh
+# In the place of ssh: [OPTION ...] HOST COMMAND ...
+while [ "${{1#-}}" != "$1" ]; do shift; done
+node=$(cat "{folder}/$1") || exit 255
+shift
+exec nsenter --target "$node" {enter} sh -c "$*"
+"""
+
+
+def why_not() -> str:
+    """The reason why there can be no such cluster here; "": there can."""
+    for command in ("ip", "nsenter", "unshare"):
+        if shutil.which(command) is None:
+            return f"{command} is missing"
+    made = subprocess.run(
+        ["unshare", *_ENTER, "ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return made.stderr.strip().splitlines()[-1] if made.returncode != 0 else ""
+
+
+class Box:
+    """So many nodes, named node0, node1 and so on, from `with` to its end.
+
+    folder: an empty folder for the launcher's script and the tables of names.
+    """
+
+    def __init__(self, nodes: int, folder: Path) -> None:
+        self.names = [f"node{number}" for number in range(nodes)]
+        self._folder = folder
+        self._holders: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> Box:
+        try:
+            self._make()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end()
+
+    def launch_command(
+        self, installation: mpi.Mpi, ranks: int, program: Sequence[str]
+    ) -> list[str]:
+        """The command line that starts `program`, from node0, on `ranks` ranks. The first ranks are
+        on node0, the next on node1, as evenly as possible."""
+        each = -(-ranks // len(self.names))
+        hosts = ",".join(f"{name}:{each}" for name in self.names)
+        launcher = str(self._folder / "launcher")
+        if installation.abi == "openmpi":
+            agent = "plm_rsh_agent" if installation.name.endswith("debian") else "plm_ssh_agent"
+            option = "--mca" if installation.name.endswith("debian") else "--prtemca"
+            where = [option, agent, launcher, "--host", hosts]
+        else:
+            where = ["-launcher", "ssh", "-launcher-exec", launcher, "-hosts", hosts]
+        command = [*installation.launcher, *where, "-n", str(ranks), *program]
+        return self.on(self.names[0], command)
+
+    def on(self, name: str, command: Sequence[str]) -> list[str]:
+        """The command line that runs `command` on this node, in the folder where it is called."""
+        enter = f"exec nsenter --target {self._holders[name].pid} {' '.join(_ENTER)}"
+        return ["sh", "-c", f'{enter} --wdns="$(pwd -P)" "$@"', "sh", *command]
+
+    def shared_memory(self, name: str) -> list[str]:
+        """The names in the node's /dev/shm, of all folders."""
+        listed = self._run(self.on(name, ["find", "/dev/shm", "-type", "f"]))
+        return sorted(listed.split())
+
+    def _make(self) -> None:
+        for name in ("switch", *self.names):
+            self._hold(name)
+        self._enter("switch", "ip", "link", "add", "bridge", "type", "bridge")
+        self._enter("switch", "ip", "link", "set", "bridge", "up")
+        table = "127.0.0.1 localhost\n" + "".join(
+            f"{NETWORK}.{number} {name}\n" for number, name in enumerate(self.names, 1)
+        )
+        hosts = self._folder / "hosts"
+        hosts.write_text(table)
+        for number, name in enumerate(self.names, 1):
+            (self._folder / name).write_text(str(self._holders[name].pid))
+            port = f"port{number}"
+            peer = ["peer", "name", "eth0", "netns", str(self._holders[name].pid)]
+            self._enter("switch", "ip", "link", "add", port, "type", "veth", *peer)
+            self._enter("switch", "ip", "link", "set", port, "master", "bridge", "up")
+            self._enter(name, "ip", "address", "add", f"{NETWORK}.{number}/24", "dev", "eth0")
+            for device in ("lo", "eth0"):
+                self._enter(name, "ip", "link", "set", device, "up")
+            self._enter(name, "hostname", name)
+            self._enter(name, "mount", "--make-rprivate", "/")
+            self._enter(name, "mount", "-t", "tmpfs", "none", "/dev/shm")
+            self._enter(name, "mount", "--bind", str(hosts), "/etc/hosts")
+        launcher = self._folder / "launcher"
+        launcher.write_text(_LAUNCHER.format(folder=self._folder, enter=" ".join(_ENTER)))
+        launcher.chmod(0o755)
+
+    def _hold(self, name: str) -> None:
+        """Starts the process that holds a node's namespaces, and waits until it has them."""
+        outside = Path("/proc/self/ns/net").readlink()
+        holder = subprocess.Popen(
+            ["unshare", *_ENTER, "sleep", str(_LIFE_SECONDS)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        self._holders[name] = holder
+        for _ in range(1000):
+            command = Path(f"/proc/{holder.pid}/comm").read_text().strip()
+            if command == "sleep" and Path(f"/proc/{holder.pid}/ns/net").readlink() != outside:
+                return
+            if holder.poll() is not None:
+                break
+            time.sleep(0.005)
+        raise RuntimeError(f"{name} could not be made")
+
+    def _enter(self, name: str, *command: str) -> None:
+        self._run(self.on(name, command))
+
+    @staticmethod
+    def _run(command: Sequence[str]) -> str:
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)}: {result.stderr}")
+        return result.stdout
+
+    def _end(self) -> None:
+        """Ends all processes of the nodes, however they were started."""
+        networks = set()
+        for holder in self._holders.values():
+            if holder.poll() is None:
+                networks.add(Path(f"/proc/{holder.pid}/ns/net").readlink())
+        for process in Path("/proc").iterdir():
+            if process.name.isdigit() and _network_of(process) in networks:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(process.name), signal.SIGKILL)
+        for holder in self._holders.values():
+            holder.wait()
+
+
+def _network_of(process: Path) -> Path | None:
+    try:
+        return (process / "ns" / "net").readlink()
+    except OSError:
+        return None  # it has ended
