@@ -42,6 +42,8 @@ MEASURED = [
         *("page", "policy", "predict", "runtime", "storage"),
     )
 ]
+# The last commit before the path of an access moved into the engine.
+BEFORE = "f699014d"
 PREAMBLE = """\
 `make bench` writes this page from `docs/results.json`; do not edit it by hand. Plain and Forebay
 launches alternate in one run on the same directory. Each figure is the median over the launches. A
@@ -71,7 +73,8 @@ file again."""
 class Case:
     """One line of the plan: a workload in a place, and its targets.
 
-    Places are "local", "gluster", and "safety" (local; the cost of recovery).
+    Places are "local", "gluster", "safety" (local; the cost of recovery), and "before" (local; an
+    earlier package in the place of the plain library).
 
     `targets` maps a figure to its least speed-up. "first file": the least speed-up of any figure in
     the first file. "times computation": the longest time of reading, as a multiple of the
@@ -132,6 +135,16 @@ def plan() -> list[Case]:
             Case("local", "call", ranks, {"ns/call": limit}, {"scope": scope} | cached)
             for ranks in (1, 2)
         ]
+    for workload, figures in (
+        ("call", ("first", "again", "read")),
+        ("small", ("write", "read")),
+        ("flash", ("write",)),
+        ("record-read", ("read",)),
+    ):
+        unchanged = dict.fromkeys(figures, 0.95)
+        for ranks in (1, 2) if workload == "call" else (2,):
+            options = cached if workload in ("call", "small") else {}
+            cases.append(Case("before", workload, ranks, unchanged, options))
     volatile = {"recoverable": "false"}
     for workload, figures in (("small", ("write", "read")), ("flash", ("write",))):
         targets = dict.fromkeys(figures, 0.9)
@@ -147,8 +160,10 @@ def plan() -> list[Case]:
     return cases
 
 
-def measure(case: Case, mpi: Mpi, directory: Path, repeat: int) -> dict[str, Any]:
-    """Runs one case."""
+def measure(
+    case: Case, mpi: Mpi, directory: Path, repeat: int, before: Path | None
+) -> dict[str, Any]:
+    """Runs one case. `before`: the folder of the earlier package."""
     bench = Bench(
         WORKLOADS[case.workload],
         mpi,
@@ -158,6 +173,7 @@ def measure(case: Case, mpi: Mpi, directory: Path, repeat: int) -> dict[str, Any
         rounds=case.rounds,
         options=case.options,
         baseline=case.baseline,
+        baseline_package=before if case.place == "before" else None,
     )
     report = bench.run(lambda step: print(f"  {step}", file=sys.stderr))
     entry = report.as_json()
@@ -197,6 +213,20 @@ def gluster_volume() -> Iterator[Path]:
             yield state / "mnt"
         finally:
             subprocess.run([str(GLUSTER), "down", str(state)], check=True, stdout=sys.stderr)
+
+
+@contextmanager
+def package_of(commit: str) -> Iterator[Path]:
+    """The package of a commit, built in the same way as the one that is measured."""
+    with tempfile.TemporaryDirectory(prefix="forebay-before-") as folder:
+        sources, package = Path(folder) / "sources", Path(folder) / "package"
+        git("worktree", "add", "--detach", str(sources), commit)
+        try:
+            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+            subprocess.run([*pip, "--target", str(package), str(sources)], check=True)
+            yield package
+        finally:
+            git("worktree", "remove", "--force", str(sources))
 
 
 def machine() -> str:
@@ -241,7 +271,7 @@ def rows(case: Case, entry: dict[str, Any]) -> Iterator[list[str]]:
             more = (median["forebay"] - median["plain"]) / opens * 1e6
             target = f"{case.targets['us/open']:g} us more"
             reached = f"{verdict(more <= case.targets['us/open'])} ({more:.0f} us)"
-        if unit == "ns/call" and name == "again":
+        if "ns/call" in case.targets and name == "again":
             target = f"{case.targets['ns/call']:g} ns"
             reached = verdict(figure["minimum"]["forebay"] <= case.targets["ns/call"])
         yield [
@@ -294,6 +324,7 @@ def write_page(results: dict[str, dict[str, dict[str, Any]]], note: str) -> None
     headings = {
         "local": "Local disk",
         "safety": "What recovery costs (plain: Forebay with `recoverable=false`)",
+        "before": f"The engine against the code before it (plain: the package of {BEFORE})",
         "gluster": "GlusterFS, four bricks, no client caching (`bench/gluster.sh`)",
     }
     for place, heading in headings.items():
@@ -347,7 +378,12 @@ def main() -> None:
         if arguments.stale:
             known = data["results"]
             cases = [case for case in cases if any_stale(known.get(case.key, {}), mpis)]
-        measure_all([case for case in cases if case.place != "gluster"], mpis, arguments, data)
+        here = [case for case in cases if case.place in ("local", "safety")]
+        measure_all(here, mpis, arguments, data)
+        against_before = [case for case in cases if case.place == "before"]
+        if against_before:
+            with package_of(BEFORE) as before:
+                measure_all(against_before, mpis, arguments, data, before)
         on_gluster = [case for case in cases if case.place == "gluster"]
         if on_gluster and os.geteuid() == 0 and shutil.which("glusterd"):
             with gluster_volume() as mount:
@@ -364,12 +400,13 @@ def measure_all(
     mpis: list[Mpi],
     arguments: argparse.Namespace,
     data: dict[str, Any],
+    before: Path | None = None,
 ) -> None:
     """Measures cases, and saves each result at once."""
     for case in cases:
         for mpi in mpis:
             print(f"{case.key}, {mpi.family} {mpi.version}", file=sys.stderr)
-            entry = measure(case, mpi, arguments.dir, arguments.repeat)
+            entry = measure(case, mpi, arguments.dir, arguments.repeat, before)
             data["results"].setdefault(case.key, {})[mpi.family] = entry
             DATA.write_text(json.dumps(data, indent=1) + "\n")
             print(f"  speed-up {summary(entry)}", file=sys.stderr)

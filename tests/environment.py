@@ -51,8 +51,10 @@ ANALYSIS = (
 JUDGES = (
     "click-man",
     "hypothesis",
-    "libcachesim",
-)  # the last one has the GPL: it is neither linked nor shipped
+    "libcachesim",  # has the GPL: it is neither linked nor shipped
+    "tree-sitter",
+    "tree-sitter-cpp",
+)
 ENVIRONMENTS = (
     Environment(
         "mpich", ("mpich", "mpi4py", "pytest", "pytest-xdist", *TOOLS, *PACKERS, *ANALYSIS, *JUDGES)

@@ -20,7 +20,7 @@ ruff)
   ;;
 mypy)
   "$bin/mypy" --strict python build/gcc/python/forebay/_core.pyi tests/run.py tests/build.py \
-    tests/environment.py tests/harness
+    tests/environment.py tests/harness docs/layers.py
   ;;
 fix)
   c_sources | xargs --no-run-if-empty clang-format -i

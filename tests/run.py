@@ -102,6 +102,14 @@ SUITES = (
         HOUR,
         1,
     ),
+    Suite(
+        "mutants",
+        LONG,
+        "{bin}/python tests/simulated/mutate.py",
+        ("venvs",),
+        6 * HOUR,
+        1,
+    ),
     Suite("memory", FULL, "build/gcc/tests/forebay_memory {gtest}", ("build",), cores=1),
     Suite("datatypes-mpich", DAILY, "{datatypes}_mpich {gtest}", ("build",), cores=1),
     Suite("datatypes-mpiabi", FULL, "{datatypes}_mpiabi {gtest}", ("build",), cores=1),
@@ -157,6 +165,7 @@ SUITES = (
     # gcc 12's ThreadSanitizer needs an address space layout that kernels no longer use by default.
     Suite("tsan", FULL, "{tsan} build/tsan/{unit} {threaded}", ("tsan-build",), 2400),
     Suite("mpi", FULL, "{pytest} {workers} tests/mpi", ("build",)),
+    Suite("box", LONG, "{pytest} tests/box", ("build",)),
     Suite("wheel", FULL, "{pytest} tests/wheel", ("build",)),
     Suite("trace", FULL, "{pytest} {workers} tests/trace", ("build",)),
     Suite("apps", FULL, "{pytest} {workers} tests/apps", ("build",), 1800),
@@ -220,6 +229,12 @@ def failure(sentence: str) -> Tally:
     return Tally(failed=1, failures=(sentence,))
 
 
+def not_started(suite: Suite, error: OSError) -> str:
+    """Why a suite's command could not be started, and which suites would make its program."""
+    reason = f"{suite.name} could not run: {error.strerror}: {error.filename}"
+    return f"{reason}; run {' and '.join(suite.needs)} first" if suite.needs else reason
+
+
 def read_report(path: Path) -> Tally:
     """Counts the test cases of a JUnit XML file as GoogleTest and pytest write it."""
     tally = Tally()
@@ -261,7 +276,10 @@ def expand(command: str, report: Path | None = None, keep_report: bool = False) 
 
 
 class Run:
-    """The running command of a suite, with its output in a log."""
+    """The running command of a suite, with its output in a log.
+
+    Raises OSError if the command's program cannot be started.
+    """
 
     def __init__(self, suite: Suite) -> None:
         self.suite = suite
@@ -310,11 +328,14 @@ def read_count(text: str) -> dict[str, int]:
 
 
 def missing_tests(results: Mapping[str, Tally], count: Mapping[str, int]) -> Tally:
-    """A failure for every suite in which fewer tests ran than tests/count says."""
+    """A failure for every suite in which fewer tests ran than tests/count says.
+
+    A suite in which nothing passed has already failed with its reason.
+    """
     tally = Tally()
     for name, result in results.items():
         expected = count.get(name, 0)
-        if result.ran < expected:
+        if result.ran < expected and not (result.failed and not result.passed):
             tally += failure(f"{name}: {result.ran} tests ran, tests/count says {expected}")
     return tally
 
@@ -356,8 +377,11 @@ def run_suites(suites: Iterable[Suite]) -> dict[str, Tally]:
                 if broken:
                     reason = f"{suite.name} could not run: {broken[0]} failed"
                     finish(suite, 0, failure(reason))
-                else:
+                    continue
+                try:
                     running.append(Run(suite))
+                except OSError as error:
+                    finish(suite, 0, failure(not_started(suite, error)))
             time.sleep(POLL_SECONDS)
             for run in list(running):
                 tally = run.ended()

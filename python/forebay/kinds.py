@@ -4,6 +4,7 @@ inside."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from forebay import _core
@@ -58,11 +59,25 @@ def check_size(given: Any, function: str) -> None:
 
 
 def check_names(given: Any, function: str, parameter: str) -> None:
-    """Raises TypeError if `given` is one word; several are wanted."""
+    """Raises TypeError unless `given` is several words."""
     if isinstance(given, str):
         raise TypeError(
             f"forebay.{function}: {parameter} are several; write {parameter}=[{given!r}]"
         )
+    if not isinstance(given, Iterable):
+        raise TypeError(f"forebay.{function}: {parameter} are names, not {_named(given)}")
+
+
+def check_real(given: Any, function: str, parameter: str) -> None:
+    """Raises TypeError unless `given` is a number."""
+    if isinstance(given, bool) or not hasattr(given, "__float__"):
+        raise TypeError(f"forebay.{function}: {parameter} is a number, not {_named(given)}")
+
+
+def check_callable(given: Any, function: str, parameter: str) -> None:
+    """Raises TypeError unless `given` can be called."""
+    if not callable(given):
+        raise TypeError(f"forebay.{function}: {parameter} is a function, not {_named(given)}")
 
 
 def _named(given: Any) -> str:

@@ -13,22 +13,22 @@
 #include <span>
 #include <vector>
 
-#include "runtime/node/node.h"
+#include "runtime/node/node_member.h"
 
 namespace {
 
-using forebay::runtime::Node;
+using forebay::runtime::NodeMember;
 using forebay::runtime::ProcessEntry;
 using forebay::runtime::Registry;
 
 constexpr int look_again_ms = 200;  // interval of looking for processes that joined
 constexpr int watch_attempts = 25;
 
-void report(const char* path, const std::vector<Node::Saved>& files) {
+void report(const char* path, const std::vector<NodeMember::Saved>& files) {
   if (path == nullptr || files.empty()) return;
   std::FILE* const file = std::fopen(path, "ae");
   if (file == nullptr) return;
-  for (const Node::Saved& saved : files) {
+  for (const NodeMember::Saved& saved : files) {
     std::fprintf(file, "%lld\t%s\t%s\n", static_cast<long long>(saved.bytes), saved.path.c_str(),
                  saved.problem().c_str());
   }
@@ -74,7 +74,7 @@ class Watch {
   std::map<uint32_t, Watched> descriptors_;
 };
 
-bool anybody_else(const Node& node, const Registry& registry) {
+bool anybody_else(const NodeMember& node, const Registry& registry) {
   const std::span<const ProcessEntry> processes = registry.made_processes();
   return std::any_of(processes.begin(), processes.end(), [&](const ProcessEntry& process) {
     return process.id.pid != 0 && registry.processes.index_of(process) != node.process();
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
   for (const int ignored : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE})
     signal(ignored, SIG_IGN);
   forebay::Status status;
-  const std::unique_ptr<Node> node = Node::adopt(argv[1], &status);
+  const std::unique_ptr<NodeMember> node = NodeMember::adopt(argv[1], &status);
   if (node == nullptr) return status.ok() ? 0 : 1;
   // A recovery may hold the cache for a moment; another committer holds it until its end.
   for (int attempt = 0; !node->watch(); ++attempt) {

@@ -5,7 +5,8 @@
 //
 //   cache.h         frames, and the parts below put together
 //   cache_guards.h  a shard's lock, a closed frame, frames with I/O under way
-//   cache_pages.h   finding a page or a frame for it; evicting victims
+//   cache_pages.h   finding a page or a frame for it
+//   cache_evict.h   victims with dirty bytes
 //   cache_fill.h    reading through the cache
 //   cache_commit.h  write-back, and forgetting pages
 //   cache_repair.h  what a dead process left half done
@@ -63,14 +64,28 @@ class Cache final : private FrameStates {
            arena_.header().committing_frames.load() != 0;
   }
 
+  class Evictions;  // dirty victims of one access (cache_evict.h)
+  enum class Got : uint8_t {
+    resident,  // the page's frame
+    placed,    // a frame for the page, closed and empty
+    again,     // the lock was released meanwhile: the caller looks again
+    leaving,   // the page waits for a victim's frame: it has it after evict()
+    none,      // no frame before evict() or without waiting, or none at all (the status says why)
+  };
+
   // Makes the page of `part` (which lies within one page) resident and open for a write of those
   // bytes, and returns its translation. A delta page is filled first if the write is partial.
-  // `count`: the policy counts a new access. Code::no_memory: there is no frame at all; the caller
-  // writes past the cache.
-  Status page_for_write(OpenFile& file, Extent part, bool count, Translation* translation);
+  // *count: the policy counts a new access; false when it has. *got: resident, leaving or none.
+  // Code::no_memory: there is no frame at all; the caller writes past the cache.
+  Status page_for_write(OpenFile& file, Extent part, bool* count, Evictions& evictions,
+                        Translation* translation, Got* got);
   // Writes `part`, for page kinds that are not lock-free: copies and publishes under the lock.
+  // *got: resident (it is written), leaving or none.
   template <typename Source>
-  Status write_locked(OpenFile& file, Extent part, Source source, bool count);
+  Status write_locked(OpenFile& file, Extent part, Source source, bool* count, Evictions& evictions,
+                      Got* got);
+  // Commits the victims, and gives their frames to the pages that wait for them.
+  Status evict(OpenFile& file, Evictions& evictions);
 
   // Copies `part` (within one page) out of the cache if all its bytes are valid. False: they are
   // not.
@@ -87,9 +102,14 @@ class Cache final : private FrameStates {
   // waiting. False: no such frame is left, or no page.
   bool prefetch(OpenFile& file, PageCursor& pages);
 
-  // Commits the file's bytes within `range`: what was published before the call is in storage after
-  // it.
-  Status commit(OpenFile& file, Extent range);
+  // Commits the pages of the file within `range` to which one of `writers` has written: what these
+  // published before the call is in storage after it.
+  Status commit(OpenFile& file, Extent range, Writers writers = every_writer);
+  // Whether storage may lack bytes of the file.
+  bool lacks_commits(const OpenFile& file);
+  // Commits the pages that the policy has evicted and that wait in the write-back buffer
+  // (Settlemyer 7.4.3), and frees their frames.
+  Status write_back(OpenFile& file);
   // Commits frames of the file, full pages first, until at most `target` frames of the arena are
   // dirty or this file has no dirty frame left. For write-behind.
   Status commit_some(OpenFile& file, uint32_t target);
@@ -106,8 +126,9 @@ class Cache final : private FrameStates {
   // Bytes of the file that storage may lack.
   int64_t unsaved_bytes(uint64_t file);
 
-  // Sets the frame's dirty hint. Called after a publish without the lock that found the hint clear.
-  void note_dirty(Frame& frame);
+  // Adds writers to the frame. Called after a publish without the lock that found its own writer
+  // missing.
+  void note_dirty(Frame& frame, Writers writers);
 
  private:
   struct Claim {  // a frame that this process is filling
@@ -115,21 +136,17 @@ class Cache final : private FrameStates {
     int64_t page_start;
     bool fresh;  // a new page: its frame is closed, and storage is read into it
   };
-  struct Fetch {
-    Extent extent;            // in the file; empty: nothing is missing
-    int64_t transferred = 0;  // bytes got: from storage, and zeros up to the file's end
+  struct Fetch {        // one of the parts that are fetched of a claimed page
+    std::size_t claim;  // its index
+    Extent extent;      // in the file
     uint32_t staged = IoPlan::in_frame;
+    int64_t transferred = 0;  // bytes got: from storage, and zeros up to the file's end
   };
   class Locked;
   class Closed;
   class Filling;
   class Committing;
-  enum class Got : uint8_t {
-    resident,  // the page's frame
-    placed,    // a frame for the page, closed and empty
-    again,     // the lock was released meanwhile: the caller looks again
-    none,      // no frame without waiting, or none at all (the status says why)
-  };
+  class MayLeave;
   // `dirty`: dirty, or being committed. `full`: these, with all bytes of the page valid.
   enum class Which : uint8_t { all, dirty, full };
 
@@ -159,15 +176,23 @@ class Cache final : private FrameStates {
   void release_frame(FrameIndex index);
   bool evictable(FrameIndex index) const override { return frame(index).io == FrameIo::idle; }
   CommitShape commit_shape(FrameIndex index) const override;
-  Got obtain(OpenFile& file, Locked& lock, PageKey key, bool* count, bool wait, FrameIndex* frame,
-             Status* status);
+  Got obtain(OpenFile& file, Locked& lock, PageKey key, bool* count, bool wait,
+             Evictions* evictions, FrameIndex* frame, Status* status);
+  bool close_clean(FrameIndex index) const;
+  void replace(OpenFile& file, FrameIndex index, PageKey key, bool* count);
+  static void count_eviction(OpenFile& file, bool* count);
+  Got retire(OpenFile& file, FrameIndex victim, PageKey key, bool* count, FrameIndex* index);
+  void free_if_stored(FrameIndex index);
+  Status take_neighbours(OpenFile& file, Committing& list, PageKey victim);
+  template <typename Placed>
+  Status evict(OpenFile& file, Evictions& evictions, const Placed& placed);
   bool grow(Shard& shard);
 
   template <typename Target>
   Status fill(OpenFile& file, Filling& filling, Extent wanted, Target target, bool whole_pages,
               int64_t* got);
-  std::vector<Fetch> plan_fetches(const std::vector<Claim>& claims, Extent wanted,
-                                  bool whole_pages);
+  std::vector<Fetch> plan_fetches(const OpenFile& file, const std::vector<Claim>& claims,
+                                  Extent wanted, bool whole_pages);
   Status fetch(OpenFile& file, const std::vector<Claim>& claims, typename Driver::Staging& staging,
                std::vector<Fetch>& fetches);
   Status zero_holes(OpenFile& file, const std::vector<Claim>& claims,
@@ -178,10 +203,11 @@ class Cache final : private FrameStates {
     return frame.io == FrameIo::committing || frame.io == FrameIo::recommitting;
   }
   bool meets(const Frame& frame, uint64_t file, Extent range) const;
-  bool any_frame(uint64_t file, Extent range);
-  std::vector<FrameIndex> frames_of(uint64_t file, Extent range, Which which);
+  template <typename Matches>
+  bool any_frame(const Matches& matches);
+  std::vector<FrameIndex> frames_of(uint64_t file, Extent range, Which which,
+                                    Writers writers = every_writer);
   Status commit_frames(OpenFile& file, std::vector<FrameIndex> frames, uint64_t id, bool wait);
-  Status commit_around(OpenFile& file, FrameIndex victim);
   template <typename Change>
   void change_frames(const OpenFile& file, Extent range, const Change& change);
 
@@ -232,15 +258,15 @@ void Cache<Driver>::open_frame(FrameIndex index) const {
 }
 
 template <typename Driver>
-void Cache<Driver>::note_dirty(Frame& frame) {
-  if (frame.dirty_hint.exchange(1, std::memory_order_seq_cst) == 0) {
+void Cache<Driver>::note_dirty(Frame& frame, Writers writers) {
+  if (frame.writers.fetch_or(writers, std::memory_order_seq_cst) == 0) {
     arena_.header().dirty_frames.fetch_add(1, std::memory_order_relaxed);
   }
 }
 
 template <typename Driver>
 void Cache<Driver>::forget_dirty(Frame& frame) {
-  if (frame.dirty_hint.exchange(0, std::memory_order_seq_cst) == 1) {
+  if (frame.writers.exchange(0, std::memory_order_seq_cst) != 0) {
     arena_.header().dirty_frames.fetch_sub(1, std::memory_order_relaxed);
   }
 }
@@ -264,6 +290,7 @@ void Cache<Driver>::release_frame(FrameIndex index) {
 #include "engine/cache_guards.h"
 //
 #include "engine/cache_commit.h"
+#include "engine/cache_evict.h"
 #include "engine/cache_fill.h"
 #include "engine/cache_pages.h"
 #include "engine/cache_repair.h"

@@ -1,6 +1,9 @@
 #include "engine/cache_arena.h"
 
+#include <algorithm>
 #include <new>
+
+#include "engine/rules.h"
 
 namespace forebay {
 namespace {
@@ -20,6 +23,7 @@ ArenaShape arena_shape(const CacheShape& cache, std::size_t driver_shard_bytes) 
 CacheArena::CacheArena(const CacheShape& shape, std::size_t driver_shard_bytes)
     : kind_(shape.page_kind),
       policy_(shape.policy),
+      write_back_buffer_(shape.write_back_buffer),
       shape_(arena_shape(shape, driver_shard_bytes)),
       layout_(shape_, sizeof(Header)) {}
 
@@ -40,10 +44,11 @@ void CacheArena::attach(std::byte* base) {
 void CacheArena::create(std::byte* base) {
   attach(base);
   new (header_) Header{};
-  for (uint32_t s = 0; s < shape_.shards; ++s) {
-    shards_[s].reset(s * shape_.frames_per_shard(), shape_.frames_per_shard(),
-                     shape_.buckets_per_shard());
-  }
+  const uint32_t frames = shape_.frames_per_shard();
+  const uint32_t spare =
+      std::min(static_cast<uint32_t>(write_back_buffer_ * frames), most_spare(frames));
+  for (uint32_t s = 0; s < shape_.shards; ++s)
+    shards_[s].reset(s * frames, frames, shape_.buckets_per_shard(), spare);
 }
 
 }  // namespace forebay

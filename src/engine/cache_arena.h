@@ -18,9 +18,10 @@ namespace forebay {
 struct CacheShape {
   const PageKind* page_kind = nullptr;
   const PolicySpec* policy = nullptr;
-  int64_t page_size = 0;       // bytes
-  int64_t capacity_bytes = 0;  // of the whole cache
-  int64_t shards = 0;          // 0: by the number of frames
+  int64_t page_size = 0;         // bytes
+  int64_t capacity_bytes = 0;    // of the whole cache
+  int64_t shards = 0;            // 0: by the number of frames
+  double write_back_buffer = 0;  // part of the frames that holds evicted pages until storage does
 };
 
 class CacheArena {
@@ -64,6 +65,7 @@ class CacheArena {
  private:
   const PageKind* kind_;
   const PolicySpec* policy_;
+  double write_back_buffer_;
   ArenaShape shape_;
   ArenaLayout layout_;
   std::byte* base_ = nullptr;

@@ -15,7 +15,8 @@ bool Cache<Driver>::meets(const Frame& frame, uint64_t file, Extent range) const
 }
 
 template <typename Driver>
-std::vector<FrameIndex> Cache<Driver>::frames_of(uint64_t file, Extent range, Which which) {
+std::vector<FrameIndex> Cache<Driver>::frames_of(uint64_t file, Extent range, Which which,
+                                                 Writers writers) {
   std::vector<std::pair<int64_t, FrameIndex>> found;
   for (uint32_t s = 0; s < arena_.shards(); ++s) {
     const ShardState& shard = arena_.shard(s).state();
@@ -24,7 +25,7 @@ std::vector<FrameIndex> Cache<Driver>::frames_of(uint64_t file, Extent range, Wh
     for (FrameIndex f = shard.first_frame; f < shard.first_frame + shard.usable; ++f) {
       const Frame& frame = this->frame(f);
       if (!meets(frame, file, range)) continue;
-      if (which != Which::all && frame.dirty_hint.load() == 0 && !commits(frame)) continue;
+      if (which != Which::all && (frame.writers.load() & writers) == 0 && !commits(frame)) continue;
       if (which == Which::full && !kind().holds(state(f), page_size(), whole_page())) continue;
       found.emplace_back(frame.key.page, f);
     }
@@ -37,10 +38,10 @@ std::vector<FrameIndex> Cache<Driver>::frames_of(uint64_t file, Extent range, Wh
 }
 
 template <typename Driver>
-Status Cache<Driver>::commit(OpenFile& file, Extent range) {
+Status Cache<Driver>::commit(OpenFile& file, Extent range, Writers writers) {
   if (!may_be_dirty()) return {};
   const FileState& shared = file.state();
-  std::vector<FrameIndex> frames = frames_of(shared.id, range, Which::dirty);
+  std::vector<FrameIndex> frames = frames_of(shared.id, range, Which::dirty, writers);
   if (frames.empty()) return {};
   // Ranks that commit at the same time begin at different frames, and so share the work.
   const uint32_t handles = std::max<uint32_t>(shared.handles, 1);
@@ -50,50 +51,40 @@ Status Cache<Driver>::commit(OpenFile& file, Extent range) {
 }
 
 template <typename Driver>
+bool Cache<Driver>::lacks_commits(const OpenFile& file) {
+  return may_be_dirty() && any_frame([&](const Frame& frame) {
+           return frame.key.file == file.state().id && (frame.may_be_dirty() || commits(frame));
+         });
+}
+
+template <typename Driver>
 Status Cache<Driver>::commit_frames(OpenFile& file, std::vector<FrameIndex> frames, uint64_t id,
                                     bool wait) {
   Status result;
-  IoPlan plan;
-  Committing claimed(*this, std::min(frames.size(), std::size_t{most_pages_a_plan}));
+  Committing list(*this);
+  list.reserve(std::min(frames.size(), std::size_t{most_pages_a_plan}));
   std::vector<FrameIndex> later;
   later.reserve(frames.size());  // nothing is refused while claims are given back
-  Regions regions;
   while (!frames.empty()) {
     later.clear();
     std::size_t next = 0;
     while (next < frames.size()) {
-      plan.clear();
-      typename Driver::Target target{};
-      while (next < frames.size() && plan.bytes() < file.commit_size_bytes() &&
-             claimed.frames().size() < std::size_t{most_pages_a_plan}) {
+      while (next < frames.size() && list.bytes() < file.commit_size_bytes() &&
+             list.frames() < std::size_t{most_pages_a_plan}) {
         const FrameIndex f = frames[next++];
         const Frame& frame = this->frame(f);
-        Locked lock(*this, shard_number(f));
+        const Locked lock(*this, shard_number(f));
         if (frame.key.file != id) continue;  // committed and evicted by another process
         if (frame.io != FrameIo::idle) {
           later.push_back(f);
           continue;
         }
-        if (frame.dirty_hint.load() == 0) continue;
-        if (!target) {
-          target = driver_.target(file, frame.file_slot, id);
-          if (!target) return {Code::access, EACCES, -1};
-        }
-        claimed.begin(f);
-        if (kind().lock_free()) driver_.drain(f);
-        regions.clear();
-        kind().take_dirty(state(f), page_size(), regions);
-        if (regions.empty()) {
-          claimed.take_back();
-          continue;
-        }
-        for (const Extent& region : regions) plan.add(f, frame.key.page * page_size(), region);
+        if (!frame.may_be_dirty()) continue;
+        Status status;
+        if (!list.add(file, f, &status) && !status.ok()) return status;
       }
-      if (claimed.frames().empty()) continue;
-      plan.sort();  // commit() may begin in the middle of the file and go on at its start
-      const Status status = driver_.write(target, plan, file.statistics());
-      if (status.ok()) file.statistics().committed_bytes += plan.bytes();
-      claimed.end(status.ok(), later);
+      if (list.frames() == 0) continue;
+      const Status status = list.write(file, later);
       if (!status.ok() && result.ok()) result = status;
     }
     if (!wait || later.empty() || !result.ok()) break;
@@ -105,28 +96,6 @@ Status Cache<Driver>::commit_frames(OpenFile& file, std::vector<FrameIndex> fram
     frames = later;
   }
   return result;
-}
-
-template <typename Driver>
-Status Cache<Driver>::commit_around(OpenFile& file, FrameIndex victim) {
-  PageKey key;
-  {
-    Locked lock(*this, shard_number(victim));
-    key = frame(victim).key;
-  }
-  if (key.file == 0) return {};
-  std::vector<FrameIndex> frames{victim};
-  const int64_t most = pages_around_victim(file.commit_size_bytes(), page_size());
-  walk_neighbours(key.page, [&](int64_t page, int64_t direction) {
-    if (std::ssize(frames) >= most) return false;
-    const PageKey neighbour{key.file, page};
-    Locked lock(*this, shard_number(neighbour));
-    const FrameIndex f = arena_.shard(shard_number(neighbour)).find(neighbour);
-    if (f == no_frame || frame(f).dirty_hint.load() == 0) return false;
-    frames.insert(direction > 0 ? frames.end() : frames.begin(), f);
-    return true;
-  });
-  return commit_frames(file, std::move(frames), key.file, false);
 }
 
 template <typename Driver>

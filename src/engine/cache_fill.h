@@ -16,11 +16,13 @@ Status Cache<Driver>::read(OpenFile& file, Extent wanted, Target target, bool wh
   const int64_t pages = (wanted.end() - 1) / page_size() - wanted.offset / page_size() + 1;
   const int64_t most_pages = std::min(pages, pages_a_fill(frames()));
   Filling claims(*this, most_pages);
+  Evictions evictions(*this);
   for (int64_t at = wanted.offset; at < wanted.end();) {
     claims.clear();
+    evictions.clear();
     const int64_t group_begin = at;
     Status status;
-    while (at < wanted.end() && std::ssize(claims.claims()) < most_pages) {
+    while (at < wanted.end() && std::ssize(claims.claims()) + evictions.size() < most_pages) {
       const int64_t page_start = round_down(at, page_size());
       const Extent part{at, std::min(wanted.end(), page_start + page_size()) - at};
       const PageKey key = key_of(file, at / page_size());
@@ -30,10 +32,14 @@ Status Cache<Driver>::read(OpenFile& file, Extent wanted, Target target, bool wh
       while (!next_page) {
         Locked lock(*this, shard_number(key));
         FrameIndex index;
-        const bool may_wait = claims.empty();
-        const Got outcome = obtain(file, lock, key, &count, may_wait, &index, &status);
+        const bool may_wait = claims.empty() && evictions.empty();
+        const Got outcome = obtain(file, lock, key, &count, may_wait, &evictions, &index, &status);
         if (outcome == Got::again) continue;
         if (outcome == Got::none) break;
+        if (outcome == Got::leaving) {
+          next_page = true;
+          continue;
+        }
         if (outcome == Got::resident) {
           if (kind().holds(state(index), page_size(), region)) {
             copy_out(index, region, target + (at - wanted.offset));
@@ -53,6 +59,14 @@ Status Cache<Driver>::read(OpenFile& file, Extent wanted, Target target, bool wh
       at += part.length;
     }
     if (!status.ok() || (claims.empty() && at == group_begin)) return status;  // there is no frame
+    if (!evictions.empty()) {
+      status = evict(file, evictions, [&](PageKey page, FrameIndex index) {
+        claims.begin({index, page.page * page_size(), true});
+      });
+      if (!status.ok()) return status;
+      at = std::clamp(evictions.first_unplaced(), group_begin, at);
+      claims.sort();
+    }
     if (!claims.empty()) {
       const Extent group{group_begin, at - group_begin};
       int64_t group_got = 0;
@@ -80,7 +94,7 @@ bool Cache<Driver>::prefetch(OpenFile& file, PageCursor& pages) {
       FrameIndex index;
       Status status;
       bool count = false;
-      const Got got = obtain(file, lock, key, &count, false, &index, &status);
+      const Got got = obtain(file, lock, key, &count, false, nullptr, &index, &status);
       if (got == Got::again) continue;
       if (got == Got::placed) claims.begin({index, pages.page() * page_size(), true});
       frames_left = got != Got::none;
@@ -98,26 +112,33 @@ bool Cache<Driver>::prefetch(OpenFile& file, PageCursor& pages) {
 // Plans what is fetched for each claim, and whether into its frame or beside it.
 template <typename Driver>
 std::vector<typename Cache<Driver>::Fetch> Cache<Driver>::plan_fetches(
-    const std::vector<Claim>& claims, Extent wanted, bool whole_pages) {
+    const OpenFile& file, const std::vector<Claim>& claims, Extent wanted, bool whole_pages) {
   std::vector<Fetch> fetches;
   fetches.reserve(claims.size());
   uint32_t staged = 0;
   Regions gaps;
-  for (const Claim& claim : claims) {
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    const Claim& claim = claims[i];
     const Extent page{claim.page_start, page_size()};
     const Extent need = fetched_of(page, wanted, whole_pages);
     if (claim.fresh) {
-      fetches.push_back({need});
+      fetches.push_back({i, need});
       continue;
     }
     const Locked lock(*this, shard_number(claim.frame));  // others may be writing to the page
     gaps.clear();
     kind().missing(state(claim.frame), page_size(), {need.offset - page.offset, need.length}, gaps);
-    Extent hull{need.offset, 0};
-    if (!gaps.empty()) {
-      hull = {page.offset + gaps.front().offset, gaps.back().end() - gaps.front().offset};
+    const std::size_t first_of_claim = fetches.size();
+    for (const Extent& gap : gaps) {
+      const Extent part{page.offset + gap.offset, gap.length};
+      if (fetches.size() > first_of_claim &&
+          part.offset - fetches.back().extent.end() < file.bytes_worth_a_request()) {
+        fetches.back().extent.length = part.end() - fetches.back().extent.offset;
+      } else {
+        fetches.push_back({i, part, staged});
+      }
     }
-    fetches.push_back({hull, 0, staged++});
+    ++staged;
   }
   return fetches;
 }
@@ -126,21 +147,20 @@ template <typename Driver>
 Status Cache<Driver>::fetch(OpenFile& file, const std::vector<Claim>& claims,
                             typename Driver::Staging& staging, std::vector<Fetch>& fetches) {
   IoPlan plan;
-  for (std::size_t i = 0; i < fetches.size(); ++i) {
-    if (fetches[i].extent.empty()) continue;
-    const int64_t page_start = claims[i].page_start;
-    plan.add(claims[i].frame, page_start,
-             {fetches[i].extent.offset - page_start, fetches[i].extent.length}, fetches[i].staged);
+  for (const Fetch& f : fetches) {
+    const Claim& claim = claims[f.claim];
+    plan.add(claim.frame, claim.page_start, {f.extent.offset - claim.page_start, f.extent.length},
+             f.staged);
   }
   if (plan.empty()) return {};
-  std::vector<int64_t> transferred(plan.runs().size());
-  const Status status = driver_.read(file, plan, staging, transferred);
+  typename Driver::Transfer transfer;
+  driver_.begin_read(file, plan, staging, transfer);
+  const Status status = driver_.complete(transfer, file.statistics());
   auto fetched = fetches.begin();
-  for (std::size_t r = 0; r < transferred.size(); ++r) {
-    int64_t left = transferred[r];
+  for (std::size_t r = 0; r < plan.runs().size(); ++r) {
+    int64_t left = transfer.transferred(r);
     file.statistics().fetched_bytes += left;
     for (uint32_t part = 0; part < plan.runs()[r].parts; ++part, ++fetched) {
-      while (fetched->extent.empty()) ++fetched;
       fetched->transferred = std::min(left, fetched->extent.length);
       left -= fetched->transferred;
     }
@@ -161,11 +181,11 @@ Status Cache<Driver>::zero_holes(OpenFile& file, const std::vector<Claim>& claim
   int64_t size;
   if (const Status status = file.storage_size(&size); !status.ok()) return status;
   *end = std::max(size, file.written_end());
-  for (std::size_t i = 0; i < fetches.size(); ++i) {
-    Fetch& f = fetches[i];
+  for (Fetch& f : fetches) {
+    const Claim& claim = claims[f.claim];
     const int64_t known = std::clamp<int64_t>(*end - f.extent.offset, 0, f.extent.length);
     if (known <= f.transferred) continue;
-    driver_.zero(staging, {claims[i].frame, f.extent.offset + f.transferred - claims[i].page_start,
+    driver_.zero(staging, {claim.frame, f.extent.offset + f.transferred - claim.page_start,
                            known - f.transferred, f.staged});
     f.transferred = known;
   }
@@ -184,16 +204,21 @@ Status Cache<Driver>::fill(OpenFile& file, Filling& filling, Extent wanted, Targ
   const auto staged =
       std::count_if(claims.begin(), claims.end(), [](const Claim& claim) { return !claim.fresh; });
   typename Driver::Staging staging(driver_, static_cast<uint32_t>(staged));
-  std::vector<Fetch> fetches = plan_fetches(claims, wanted, whole_pages);
+  std::vector<Fetch> fetches = plan_fetches(file, claims, wanted, whole_pages);
   Status status = fetch(file, claims, staging, fetches);
   int64_t end = INT64_MAX;
   if (status.ok()) status = zero_holes(file, claims, staging, fetches, &end);
   keep = keep && shared.direct_writers.load() == 0 && shared.direct_writes.load() == direct_writes;
+  auto next = fetches.cbegin();
   for (std::size_t i = 0; i < claims.size(); ++i) {
     const Claim& claim = claims[i];
     Locked lock(*this, shard_number(claim.frame));
+    bool has_bytes = false;
+    for (; status.ok() && next != fetches.cend() && next->claim == i; ++next) {
+      install(claim, *next, staging);
+      has_bytes = has_bytes || next->transferred > 0;
+    }
     if (status.ok()) {
-      install(claim, fetches[i], staging);
       const Extent part = intersect({claim.page_start, page_size()},
                                     {wanted.offset, std::min(wanted.end(), end) - wanted.offset});
       if (!part.empty()) {
@@ -203,7 +228,7 @@ Status Cache<Driver>::fill(OpenFile& file, Filling& filling, Extent wanted, Targ
     }
     filling.end_next();
     if (claim.fresh) {
-      if (status.ok() && keep && fetches[i].transferred > 0) {
+      if (has_bytes && keep) {
         open_frame(claim.frame);
       } else {
         release_frame(claim.frame);

@@ -2,6 +2,9 @@
 // under way. Each gives back what it holds, however an operation ends.
 #pragma once
 
+#include <algorithm>
+#include <cerrno>
+
 #include "engine/cache.h"
 
 namespace forebay {
@@ -86,6 +89,10 @@ class Cache<Driver>::Filling {
 
   const std::vector<Claim>& claims() const { return claims_; }
   bool empty() const { return claims_.empty(); }
+  void sort() {
+    std::sort(claims_.begin(), claims_.end(),
+              [](const Claim& a, const Claim& b) { return a.page_start < b.page_start; });
+  }
   // Under the frame's lock.
   void begin(const Claim& claim) {
     cache_.begin_io(claim.frame, FrameIo::filling);
@@ -104,24 +111,76 @@ class Cache<Driver>::Filling {
   std::size_t done_ = 0;
 };
 
-// Frames that this process commits. Unless end() says that storage has their bytes, they become
-// dirty again.
+// Frames that this process commits, as one list of requests to the storage of one file. Unless
+// end() says that storage has their bytes, they become dirty again.
 template <typename Driver>
 class Cache<Driver>::Committing {
  public:
-  Committing(Cache& cache, std::size_t most) : cache_(cache) {
-    frames_.reserve(most);
-    again_.reserve(most);  // giving back needs no memory
-  }
-  ~Committing() {
-    again_.clear();
-    end(false, again_);
-  }
+  explicit Committing(Cache& cache) : cache_(cache) {}
+  ~Committing() { give_back(); }
   Committing(const Committing&) = delete;
   Committing& operator=(const Committing&) = delete;
 
-  const std::vector<FrameIndex>& frames() const { return frames_; }
-  // Under the frame's lock.
+  // Makes room for so many frames: giving them back needs no memory.
+  void reserve(std::size_t most) {
+    frames_.reserve(most);
+    again_.reserve(most);
+  }
+  std::size_t frames() const { return frames_.size(); }
+  int64_t bytes() const { return plan_.bytes(); }
+  // Claims a frame whose I/O is idle, under its lock, and adds its dirty regions to the list.
+  // False: there are none, or *status says what failed. If memory is refused, the frame is as it
+  // was.
+  bool add(OpenFile& file, FrameIndex index, Status* status) {
+    const Frame& frame = cache_.frame(index);
+    if (!target_) target_ = cache_.driver_.target(file, frame.file_slot, frame.key.file);
+    if (!target_) {
+      *status = {Code::access, EACCES, -1};
+      return false;
+    }
+    begin(index);
+    if (cache_.kind().lock_free()) cache_.driver_.drain(index);
+    regions_.clear();
+    try {
+      cache_.kind().take_dirty(cache_.state(index), cache_.page_size(), regions_);
+      plan_.reserve(regions_.size());
+    } catch (...) {
+      end_latest(false);
+      throw;
+    }
+    if (regions_.empty()) {
+      take_back();
+      return false;
+    }
+    for (const Extent& region : regions_)
+      plan_.add(index, frame.key.page * cache_.page_size(), region);
+    return true;
+  }
+  // Writes the list and ends it. Adds the frames that must be committed once more to `again`.
+  Status write(OpenFile& file, std::vector<FrameIndex>& again) {
+    plan_.sort();  // neighbours come after their victim; a commit may begin amid the file
+    const Status status = write_plan(file.statistics());
+    ++file.statistics().commit_lists;
+    if (status.ok()) file.statistics().committed_bytes += plan_.bytes();
+    end(status.ok(), again);
+    return status;
+  }
+  Status write(OpenFile& file) {
+    again_.clear();
+    return write(file, again_);
+  }
+  // Makes all frames dirty again.
+  void give_back() {
+    again_.clear();
+    end(false, again_);
+  }
+
+ private:
+  Status write_plan(Statistics& statistics) {
+    typename Driver::Transfer transfer;
+    cache_.driver_.begin_write(target_, plan_, transfer);
+    return cache_.driver_.complete(transfer, statistics);
+  }
   void begin(FrameIndex frame) {
     // First counted as being committed, then no longer as dirty: may_be_dirty() sees the frame in
     // one of the two counts.
@@ -130,30 +189,42 @@ class Cache<Driver>::Committing {
     cache_.forget_dirty(cache_.frame(frame));
     frames_.push_back(frame);
   }
-  // Takes back the latest begin(): the frame had nothing to commit. Its lock is still held.
+  // Takes back the latest begin(): the frame had nothing to commit.
   void take_back() {
-    cache_.frame(frames_.back()).io = FrameIo::idle;
+    const FrameIndex f = frames_.back();
+    cache_.frame(f).io = FrameIo::idle;
     cache_.arena_.header().committing_frames.fetch_sub(1);
     frames_.pop_back();
+    cache_.free_if_stored(f);
   }
-  // Adds the frames that must be committed once more to `again`.
+  // Ends the latest begin(), under the frame's lock.
+  void end_latest(bool stored) {
+    const FrameIndex f = frames_.back();
+    cache_.kind().settle(cache_.state(f), cache_.page_size(), stored);
+    if (!stored) cache_.note_dirty(cache_.frame(f), every_writer);
+    cache_.frame(f).io = FrameIo::idle;
+    cache_.arena_.header().committing_frames.fetch_sub(1);
+    frames_.pop_back();
+    cache_.free_if_stored(f);
+  }
   void end(bool stored, std::vector<FrameIndex>& again) {
-    for (; !frames_.empty(); frames_.pop_back()) {
+    while (!frames_.empty()) {
       const FrameIndex f = frames_.back();
       Locked lock(cache_, cache_.shard_number(f));
       if (cache_.frame(f).io == FrameIo::recommitting) again.push_back(f);
-      cache_.kind().settle(cache_.state(f), cache_.page_size(), stored);
-      if (!stored) cache_.note_dirty(cache_.frame(f));
-      cache_.frame(f).io = FrameIo::idle;
-      cache_.arena_.header().committing_frames.fetch_sub(1);
+      end_latest(stored);
       lock.signal_when_done();
     }
+    plan_.clear();
+    target_ = {};
   }
 
- private:
   Cache& cache_;
+  typename Driver::Target target_{};
+  IoPlan plan_;
   std::vector<FrameIndex> frames_;
   std::vector<FrameIndex> again_;
+  Regions regions_;
 };
 
 }  // namespace forebay

@@ -63,6 +63,9 @@ class CacheHandle {
   // Hands to storage every byte of the file that was written through any handle that shares the
   // cache.
   Status commit();
+  // The same for the bytes that were written through this handle, or through another with the same
+  // writer. Bytes of other handles go with them where they are on the same pages.
+  Status commit_own();
   // Notes that another handle has committed what this one wrote.
   void note_stored() { file_.forget_end(); }
   // Forgets the cached bytes at and beyond `bytes`, dirty ones too. Storage is not touched.
@@ -82,8 +85,9 @@ class CacheHandle {
   };
 
   void begin_call(int64_t Statistics::*calls);
+  // The bytes of an extent that is written lie at `source + at`: `source` is that of the call.
   template <typename Source>
-  Status write_run(Extent extent, Source source);
+  Status write_run(Extent extent, Source source, int64_t at);
   template <typename Target>
   Status read_run(Extent extent, Target target, int64_t* got);
   FileState& shared() const { return file_.state(); }
@@ -100,9 +104,18 @@ class CacheHandle {
   template <typename Target>
   bool read_translated(Extent part, Target target);
   template <typename Source>
-  Status write_untranslated(Extent extent, Source source);
+  Status write_untranslated(Extent extent, Source source, int64_t at);
   template <typename Source>
-  Status write_part(Extent part, Source source);
+  Status write_part(Extent part, Source source, int64_t at);
+  template <typename Source>
+  Status write_page(Extent part, Source source, int64_t at, bool* count,
+                    typename Cache<Driver>::Got* got);
+  template <typename Source>
+  Status evict_and_write(Source source);
+  template <typename Source>
+  Status write_waiting(Source source);
+  template <typename Source>
+  Status end_write(Status status, Source source, int64_t* moved);
   template <typename Target>
   Status read_untranslated(Extent extent, Target target, int64_t* got);
   template <typename Target>
@@ -114,13 +127,15 @@ class CacheHandle {
   // past_cache.h; *storage_ns: the time inside storage; null: not measured.
   class Past;
   template <typename Source>
-  Status write_past(Extent extent, Source source, int64_t* storage_ns = nullptr);
+  Status write_past(Extent extent, Source source, int64_t at, int64_t* storage_ns = nullptr);
+  template <typename Source>
+  Status write_past_now(Extent extent, Source source, int64_t* storage_ns);
   template <typename Target>
   Status read_past(Extent extent, Target target, int64_t* got, int64_t* storage_ns = nullptr);
 
   // step_aside.h
   template <typename Source>
-  Status write_sampled(Extent extent, Source source);
+  Status write_sampled(Extent extent, Source source, int64_t at);
   template <typename Target>
   Status read_sampled(Extent extent, Target target, int64_t* got);
   template <typename PastCache, typename Cached>
@@ -139,6 +154,15 @@ class CacheHandle {
   bool reads_data_;
   bool local_;
   Translation<Driver> translation_;
+  // The dirty victims of the access under way, and its parts whose pages wait for their frames.
+  struct Waiting {
+    Extent part;
+    int64_t at;
+    bool count;
+    int64_t nth;  // that waits for evictions_; -1: an earlier part waits for the same page
+  };
+  typename Cache<Driver>::Evictions evictions_;
+  std::vector<Waiting> waiting_, ready_;
   // Of the last access: the policy counts successive accesses to a page once.
   int64_t last_page_ = -1;
   bool bypass_counted_ = false;  // for the call under way
@@ -152,7 +176,12 @@ class CacheHandle {
 template <typename Driver>
 CacheHandle<Driver>::CacheHandle(Cache<Driver>& cache, OpenFile& file, const HandleRules& rules,
                                  bool reads, bool local)
-    : cache_(cache), file_(file), rules_(rules), reads_data_(reads), local_(local) {
+    : cache_(cache),
+      file_(file),
+      rules_(rules),
+      reads_data_(reads),
+      local_(local),
+      evictions_(cache) {
   expect_local_speed();
   make_predictor();
 }
@@ -195,13 +224,13 @@ template <typename Source>
 Status CacheHandle<Driver>::write(const Access& access, Source source, int64_t* moved) {
   begin_call(&Statistics::write_calls);
   *moved = 0;
-  for (AccessRuns runs(access); !runs.done();) {
+  Status status;
+  for (AccessRuns runs(access); status.ok() && !runs.done();) {
     const Extent run = runs.next();
-    const Status status = write_run(run, source + *moved);
-    if (!status.ok()) return status;
-    *moved += run.length;
+    status = write_run(run, source, *moved);
+    if (status.ok()) *moved += run.length;
   }
-  return {};
+  return waiting_.empty() ? status : end_write(status, source, moved);
 }
 
 template <typename Driver>
@@ -224,7 +253,9 @@ template <typename Driver>
 template <typename Source>
 inline Status CacheHandle<Driver>::write(Extent extent, Source source) {
   begin_call(&Statistics::write_calls);
-  return write_run(extent, source);
+  const Status status = write_run(extent, source, 0);
+  int64_t ignored = extent.length;
+  return waiting_.empty() ? status : end_write(status, source, &ignored);
 }
 
 template <typename Driver>
@@ -243,7 +274,7 @@ void CacheHandle<Driver>::count_call(int64_t Statistics::*calls, bool& counted) 
 
 template <typename Driver>
 bool CacheHandle<Driver>::bypasses(int64_t length) const {
-  return goes_past(length, rules_.bypass_bytes, cache_.capacity_bytes()) ||
+  return length >= least_past(rules_.bypass_bytes, cache_.capacity_bytes()) ||
          shared().write_through.load(std::memory_order_acquire) != 0;
 }
 
@@ -272,7 +303,8 @@ inline bool CacheHandle<Driver>::write_translated(Extent part, Source source) {
     if constexpr (!std::is_same_v<Source, NoBytes>)
       Driver::copy_in(t.bytes, {in_page, part.length}, source);
     cache_.kind().publish(t.state, t.length, {in_page, part.length});
-    if (t.frame->dirty_hint.load(std::memory_order_seq_cst) == 0) cache_.note_dirty(*t.frame);
+    if ((t.frame->writers.load(std::memory_order_seq_cst) & file_.writer()) == 0)
+      cache_.note_dirty(*t.frame, file_.writer());
   }
   file_.end_use();
   return current;
@@ -280,57 +312,156 @@ inline bool CacheHandle<Driver>::write_translated(Extent part, Source source) {
 
 template <typename Driver>
 template <typename Source>
-inline Status CacheHandle<Driver>::write_run(Extent extent, Source source) {
+inline Status CacheHandle<Driver>::write_run(Extent extent, Source source, int64_t at) {
   statistics().write_bytes += extent.length;
   if (extent.empty()) return {};
   if (writes_.calls_until_sample-- == 0)
-    return within_memory([&] { return write_sampled(extent, source); });
-  if (write_translated(extent, source)) {
+    return within_memory([&] { return write_sampled(extent, source, at); });
+  if (write_translated(extent, source + at)) {
     raise_end(extent.end());
     return {};
   }
-  return within_memory([&] { return write_untranslated(extent, source); });
+  return within_memory([&] { return write_untranslated(extent, source, at); });
 }
 
 template <typename Driver>
 template <typename Source>
-Status CacheHandle<Driver>::write_untranslated(Extent extent, Source source) {
+Status CacheHandle<Driver>::write_untranslated(Extent extent, Source source, int64_t at) {
   if (bypasses(extent.length) || stays_aside(writes_) || bypasses_locally(writes_, extent))
-    return write_past(extent, source);
+    return write_past(extent, source, at);
   const int64_t page_size = cache_.page_size();
   for (Extent rest = extent; !rest.empty();) {
     const int64_t page_end = (rest.offset / page_size + 1) * page_size;
     const Extent part{rest.offset, std::min(rest.end(), page_end) - rest.offset};
-    const Status status = write_part(part, source + (part.offset - extent.offset));
+    const Status status = write_part(part, source, at + (part.offset - extent.offset));
     if (!status.ok()) return status;
     rest = {part.end(), rest.end() - part.end()};
   }
-  raise_end(extent.end());
   return {};
 }
 
-// A part lies within one page.
+// A part lies within one page. It is written now, or waits for the frame of a dirty victim.
 template <typename Driver>
 template <typename Source>
-Status CacheHandle<Driver>::write_part(Extent part, Source source) {
+Status CacheHandle<Driver>::write_part(Extent part, Source source, int64_t at) {
+  using Got = typename Cache<Driver>::Got;
   bool count = !continues_page(part.offset);
   const Status status = within_memory([&] {
-    if (!cache_.kind().lock_free()) return cache_.write_locked(file_, part, source, count);
-    while (!write_translated(part, source)) {
-      const Status placed = cache_.page_for_write(file_, part, count, &translation_);
-      if (!placed.ok()) return placed;
-      count = false;
+    waiting_.reserve(waiting_.size() + 1);
+    if (evictions_.awaits(file_, last_page_)) {
+      waiting_.push_back({part, at, false, -1});
+      return Status::success();
     }
-    return Status::success();
+    for (;;) {
+      Got got;
+      Status placed = write_page(part, source, at, &count, &got);
+      if (!placed.ok() || got == Got::resident) return placed;
+      if (got == Got::leaving) {
+        waiting_.push_back({part, at, count, evictions_.size() - 1});
+        return placed;
+      }
+      placed = write_waiting(source);
+      if (!placed.ok()) return placed;
+    }
   });
   if (status.code == Code::no_memory) {
     no_page();
-    return write_past(part, source);
+    return write_past(part, source, at);
   }
   if (!status.ok()) return status;
   const Status ignored = within_memory([this] { return write_behind(); });
   (void)ignored;  // the bytes stay dirty: sync and close meet the failure and report it
   return {};
+}
+
+// *got: resident (the part is written), leaving or none.
+template <typename Driver>
+template <typename Source>
+Status CacheHandle<Driver>::write_page(Extent part, Source source, int64_t at, bool* count,
+                                       typename Cache<Driver>::Got* got) {
+  *got = Cache<Driver>::Got::resident;
+  Status status;
+  if (cache_.kind().lock_free()) {
+    while (status.ok() && *got == Cache<Driver>::Got::resident) {
+      if (write_translated(part, source + at)) break;
+      status = cache_.page_for_write(file_, part, count, evictions_, &translation_, got);
+    }
+  } else {
+    status = cache_.write_locked(file_, part, source + at, count, evictions_, got);
+  }
+  if (status.ok() && *got == Cache<Driver>::Got::resident) raise_end(part.end());
+  return status;
+}
+
+// Commits the victims of the access, and writes the parts that waited for their frames. After a
+// failure the parts that are not written still wait.
+template <typename Driver>
+template <typename Source>
+Status CacheHandle<Driver>::evict_and_write(Source source) {
+  using Got = typename Cache<Driver>::Got;
+  while (!waiting_.empty()) {
+    if (!evictions_.empty()) {
+      const Status status = cache_.evict(file_, evictions_);
+      if (!status.ok()) return status;
+    }
+    for (Waiting& waiting : waiting_) {
+      if (waiting.nth >= 0 && evictions_.placed(waiting.nth)) waiting.count = false;
+      waiting.nth = -1;
+    }
+    evictions_.clear();
+    ready_.clear();
+    ready_.reserve(waiting_.size());  // what still waits afterwards has room, too
+    ready_.swap(waiting_);
+    std::size_t done = 0;
+    Status status;
+    for (; status.ok() && done < ready_.size(); ++done) {
+      Waiting& next = ready_[done];
+      Got got = Got::none;
+      status =
+          within_memory([&] { return write_page(next.part, source, next.at, &next.count, &got); });
+      if (!status.ok() || got == Got::none) break;
+      if (got == Got::leaving) {
+        next.nth = evictions_.size() - 1;
+        waiting_.push_back(next);
+      }
+    }
+    waiting_.insert(waiting_.end(), ready_.begin() + static_cast<std::ptrdiff_t>(done),
+                    ready_.end());
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+// The same, where memory may be refused: parts for which there is none go past the cache.
+template <typename Driver>
+template <typename Source>
+Status CacheHandle<Driver>::write_waiting(Source source) {
+  if (waiting_.empty()) return {};
+  Status status = within_memory([&] { return evict_and_write(source); });
+  if (status.code == Code::no_memory) {
+    no_page();
+    evictions_.clear();
+    for (status = {}; status.ok() && !waiting_.empty();) {
+      const Waiting& last = waiting_.back();
+      status = within_memory([&] { return write_past_now(last.part, source + last.at, nullptr); });
+      if (status.ok()) waiting_.pop_back();
+    }
+  }
+  // Only the page of the last access may be used without asking the policy.
+  if (translation_.page_start != last_page_ * cache_.page_size()) translation_ = {};
+  return status;
+}
+
+// Ends a write some of whose parts wait. `status`: what the other parts met; after a failure
+// nothing more is written.
+template <typename Driver>
+template <typename Source>
+Status CacheHandle<Driver>::end_write(Status status, Source source, int64_t* moved) {
+  if (status.ok()) status = write_waiting(source);
+  for (const Waiting& left : waiting_) *moved = std::min(*moved, left.at);
+  evictions_.clear();
+  waiting_.clear();
+  return status;
 }
 
 // Write-behind begins in the background at half the dirty bound; at the bound writers take part, so
@@ -458,6 +589,15 @@ Status CacheHandle<Driver>::commit() {
   // that closed handles had left before.
   note_stored();
   shared().unstored_end.compare_exchange_strong(unstored, 0);
+  return status;
+}
+
+template <typename Driver>
+Status CacheHandle<Driver>::commit_own() {
+  const Status status = within_memory([this] {
+    return cache_.commit(file_, {0, INT64_MAX}, file_.writer());
+  });
+  if (status.ok()) note_stored();
   return status;
 }
 

@@ -28,7 +28,7 @@ bool Cache<Driver>::grow(Shard& shard) {
 
 template <typename Driver>
 CommitShape Cache<Driver>::commit_shape(FrameIndex index) const {
-  if (frame(index).dirty_hint.load(std::memory_order_relaxed) == 0) return {};
+  if (frame(index).writers.load(std::memory_order_relaxed) == 0) return {};
   Regions regions;
   kind().dirty(state(index), page_size(), regions);
   return shape_of(regions, page_size());
@@ -37,8 +37,8 @@ CommitShape Cache<Driver>::commit_shape(FrameIndex index) const {
 // The one place where a page comes into the cache and a victim leaves it.
 template <typename Driver>
 typename Cache<Driver>::Got Cache<Driver>::obtain(OpenFile& file, Locked& lock, PageKey key,
-                                                  bool* count, bool wait, FrameIndex* index,
-                                                  Status* status) {
+                                                  bool* count, bool wait, Evictions* evictions,
+                                                  FrameIndex* index, Status* status) {
   Shard& shard = arena_.shard(shard_number(key));
   const Acquired acquired = shard.acquire(key, *count, *this);
   *index = acquired.frame;
@@ -66,36 +66,86 @@ typename Cache<Driver>::Got Cache<Driver>::obtain(OpenFile& file, Locked& lock, 
         *status = {Code::no_memory, ENOMEM, -1};
         return Got::none;
       }
+      if (evictions != nullptr && shard.may_leave()) {
+        *index = shard.victim(key, MayLeave(*this));
+        const Got got = *index == no_frame ? Got::none : retire(file, *index, key, count, index);
+        if (got != Got::none) return got;
+      }
       if (!wait) return Got::none;
       lock.wait();
       return Got::again;
   }
-  const Frame& victim = frame(*index);
-  const auto dirty = [&] { return victim.dirty_hint.load(std::memory_order_seq_cst) != 0; };
-  bool must_commit = dirty();
-  if (!must_commit) {
-    close_frame(*index);
-    must_commit = dirty();  // published while it was being closed
-    if (must_commit) open_frame(*index);
+  if (close_clean(*index)) {
+    replace(file, *index, key, count);
+    return Got::placed;
   }
-  if (must_commit) {
-    if (!wait) return Got::none;
-    lock.pause();
-    *status = commit_around(file, *index);
-    lock.resume();
-    return status->ok() ? Got::again : Got::none;
+  if (evictions == nullptr) return Got::none;
+  const Got got = retire(file, *index, key, count, index);
+  return got == Got::none ? evictions->take(file, key, *count, *index, status) : got;
+}
+
+// Closes a frame. False: its page has dirty bytes, and the frame stays open.
+template <typename Driver>
+bool Cache<Driver>::close_clean(FrameIndex index) const {
+  const Frame& frame = this->frame(index);
+  if (frame.may_be_dirty()) return false;
+  close_frame(index);
+  const bool clean = !frame.may_be_dirty();  // or published while it was being closed
+  if (!clean) open_frame(index);
+  return clean;
+}
+
+// Frames whose pages may leave in the background: those under commit, too.
+template <typename Driver>
+class Cache<Driver>::MayLeave final : public FrameStates {
+ public:
+  explicit MayLeave(const Cache& cache) : cache_(cache) {}
+  bool evictable(FrameIndex index) const override {
+    return cache_.frame(index).io != FrameIo::filling;
   }
+  CommitShape commit_shape(FrameIndex index) const override { return cache_.commit_shape(index); }
+
+ private:
+  const Cache& cache_;
+};
+
+// Lets a dirty victim leave in the background, and gives the page a spare frame, closed and empty.
+// none: there is no background, or no spare frame. *index: the page's frame, else the victim's.
+template <typename Driver>
+typename Cache<Driver>::Got Cache<Driver>::retire(OpenFile& file, FrameIndex victim, PageKey key,
+                                                  bool* count, FrameIndex* index) {
+  Shard& shard = arena_.shard(shard_number(key));
+  const Acquired spare = shard.acquire_spare();
+  if (spare.outcome == Acquire::none || !file.write_back_in_background()) return Got::none;
+  if (spare.outcome == Acquire::grow) {
+    grow(shard);
+    return Got::again;
+  }
+  *index = spare.frame;
   kind().reset(state(*index), page_size());
-  shard.replace(*index, key, file.slot());
-  ++file.statistics().evictions;
-  if (*count) ++file.statistics().misses;
-  *count = false;
+  shard.retire(victim, *index, key, file.slot());
+  count_eviction(file, count);
   return Got::placed;
 }
 
+// Puts a page, still empty, into a victim's closed frame.
 template <typename Driver>
-Status Cache<Driver>::page_for_write(OpenFile& file, Extent part, bool count,
-                                     Translation* translation) {
+void Cache<Driver>::replace(OpenFile& file, FrameIndex index, PageKey key, bool* count) {
+  kind().reset(state(index), page_size());
+  arena_.shard(shard_number(key)).replace(index, key, file.slot());
+  count_eviction(file, count);
+}
+
+template <typename Driver>
+void Cache<Driver>::count_eviction(OpenFile& file, bool* count) {
+  ++file.statistics().evictions;
+  if (*count) ++file.statistics().misses;
+  *count = false;
+}
+
+template <typename Driver>
+Status Cache<Driver>::page_for_write(OpenFile& file, Extent part, bool* count, Evictions& evictions,
+                                     Translation* translation, Got* got) {
   const int64_t page = part.offset / page_size();
   const int64_t page_start = page * page_size();
   const PageKey key = key_of(file, page);
@@ -106,22 +156,26 @@ Status Cache<Driver>::page_for_write(OpenFile& file, Extent part, bool count,
     FrameIndex index;
     {
       Locked lock(*this, shard_number(key));
-      const Got got = obtain(file, lock, key, &count, true, &index, &status);
-      if (got == Got::again) continue;
-      if (got == Got::none) return status;
-      if (must_fill && got == Got::resident) {
+      const bool may_wait = evictions.empty();
+      *got = obtain(file, lock, key, count, may_wait, &evictions, &index, &status);
+      if (*got == Got::again) continue;
+      if (*got == Got::none || *got == Got::leaving) return status;
+      if (must_fill && *got == Got::resident) {
         must_fill = !kind().holds(state(index), page_size(), whole_page());
       }
       if (must_fill) {
         if (frame(index).io != FrameIo::idle) {
+          *got = Got::none;
+          if (!may_wait) return {};
           lock.wait();
           continue;
         }
-        claims.begin({index, page_start, got == Got::placed});
+        claims.begin({index, page_start, *got == Got::placed});
       } else {
-        if (got == Got::placed) open_frame(index);
+        if (*got == Got::placed) open_frame(index);
         *translation = this->translation(index, page_start);
       }
+      *got = Got::resident;
     }
     driver_.populate(index);
     if (claims.empty()) return {};
@@ -134,29 +188,34 @@ Status Cache<Driver>::page_for_write(OpenFile& file, Extent part, bool count,
 
 template <typename Driver>
 template <typename Source>
-Status Cache<Driver>::write_locked(OpenFile& file, Extent part, Source source, bool count) {
+Status Cache<Driver>::write_locked(OpenFile& file, Extent part, Source source, bool* count,
+                                   Evictions& evictions, Got* got) {
   const int64_t page_start = round_down(part.offset, page_size());
   const PageKey key = key_of(file, part.offset / page_size());
   const Extent region{part.offset - page_start, part.length};
   Status status;
   for (;;) {
+    const bool may_wait = evictions.empty();
     FrameIndex index;
     {
       Locked lock(*this, shard_number(key));
-      const Got got = obtain(file, lock, key, &count, true, &index, &status);
-      if (got == Got::again) continue;
-      if (got == Got::none) return status;
-      if (got == Got::placed) open_frame(index);
+      *got = obtain(file, lock, key, count, may_wait, &evictions, &index, &status);
+      if (*got == Got::again) continue;
+      if (*got == Got::none || *got == Got::leaving) return status;
+      if (*got == Got::placed) open_frame(index);
+      *got = Got::resident;
       copy_in(index, region, source);
       if (kind().publish(state(index), page_size(), region)) {
-        note_dirty(frame(index));
+        note_dirty(frame(index), file.writer());
         return {};
       }
+      *got = Got::none;
+      if (!may_wait) return {};
       if (frame(index).io != FrameIo::idle) {
         lock.wait();
         continue;
       }
-      if (frame(index).dirty_hint.load() == 0) {  // full of clean regions
+      if (!frame(index).may_be_dirty()) {  // full of clean regions
         kind().drop_clean(state(index), page_size());
         continue;
       }
@@ -188,12 +247,13 @@ bool Cache<Driver>::read_resident(OpenFile& file, Extent part, Target target, bo
 }
 
 template <typename Driver>
-bool Cache<Driver>::any_frame(uint64_t file, Extent range) {
+template <typename Matches>
+bool Cache<Driver>::any_frame(const Matches& matches) {
   for (uint32_t s = 0; s < arena_.shards(); ++s) {
     const Locked lock(*this, s);
     const ShardState& shard = arena_.shard(s).state();
     for (FrameIndex f = shard.first_frame; f < shard.first_frame + shard.usable; ++f) {
-      if (meets(frame(f), file, range)) return true;
+      if (matches(frame(f))) return true;
     }
   }
   return false;
@@ -204,7 +264,8 @@ bool Cache<Driver>::any_held(const OpenFile& file, Extent range) {
   if (!has_frames()) return false;
   const int64_t first = range.offset / page_size();
   const int64_t last = (range.end() - 1) / page_size();
-  if (last - first >= frames()) return any_frame(file.state().id, range);
+  if (last - first >= frames())
+    return any_frame([&](const Frame& frame) { return meets(frame, file.state().id, range); });
   Regions missing;
   for (int64_t page = first; page <= last; ++page) {
     const PageKey key = key_of(file, page);
@@ -218,7 +279,9 @@ bool Cache<Driver>::any_held(const OpenFile& file, Extent range) {
     region.offset -= page_start;
     missing.clear();
     kind().missing(state(index), page_size(), region, missing);
-    if (frame(index).closed() || missing.size() != 1 || missing.front() != region) return true;
+    if (frame(index).closed() || frame(index).io == FrameIo::filling || missing.size() != 1 ||
+        missing.front() != region)
+      return true;
   }
   return false;
 }

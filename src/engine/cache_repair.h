@@ -15,7 +15,7 @@ void Cache<Driver>::repair_frame(FrameIndex index) {
   if (f.closed()) driver_.drain(index);  // the dead process may not have waited
   kind().repair(state(index), page_size());
   const bool dirty = kind().any_dirty(state(index), page_size());
-  if (dirty) note_dirty(f);
+  if (dirty) note_dirty(f, every_writer);
   if (!f.closed()) return;
   if (!dirty) return release_frame(index);
   kind().drop_clean(state(index), page_size());
@@ -37,7 +37,7 @@ void Cache<Driver>::repair_shard(uint32_t number) {
       repair_frame(f);
     } else if (!kind().lock_free()) {
       kind().repair(state(f), page_size());
-      if (kind().any_dirty(state(f), page_size())) note_dirty(frame);
+      if (kind().any_dirty(state(f), page_size())) note_dirty(frame, every_writer);
       if (commits(frame)) frame.io = FrameIo::recommitting;
     }
   }

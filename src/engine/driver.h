@@ -1,21 +1,24 @@
 // What the engine asks of a driver. The engine decides; the driver locks, moves bytes, does I/O and
 // waits, and tells the engine the outcome. A call that waits returns when the wait is over: in the
 // runtime it blocks the thread; in virtual time it suspends the access, and others run meanwhile.
+// Storage's requests are begun and completed: what is between the two runs beside them.
 //
 // Driver::PageBytes   the place of a page's bytes
 // Driver::OpenFile    a file as one handle has it open: its state, its storage, its statistics
 // Driver::Target      a file's storage for commits; false where there is none
 // Driver::Staging     room for pages beside the frames, for as long as it lives
+// Driver::Transfer    a plan's requests under way; one that is destroyed is completed first
 //
 // Sources and targets of an access's bytes are types of the driver, too: values that `+ n` moves on
 // by n bytes. NoBytes stands for no bytes at all.
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "engine/file_state.h"
+#include "engine/frame.h"
 #include "engine/io_plan.h"
 #include "engine/statistics.h"
 #include "extent/extent.h"
@@ -37,8 +40,8 @@ struct CommitCost {
 template <typename D>
 concept CacheDriver = requires(D& driver, typename D::OpenFile& file, uint32_t shard,
                                FrameIndex frame, typename D::Target& target,
-                               typename D::Staging& staging, const IoPlan& plan,
-                               std::span<int64_t> transferred, int64_t* bytes) {
+                               typename D::Staging& staging, typename D::Transfer& transfer,
+                               const IoPlan& plan, int64_t* bytes) {
   // A shard's lock. True: its last owner died with it, and the shard must be repaired.
   { driver.lock(shard) } -> std::same_as<bool>;
   driver.unlock(shard);
@@ -66,17 +69,27 @@ concept CacheDriver = requires(D& driver, typename D::OpenFile& file, uint32_t s
 
   // The storage to which a file's frames are committed.
   { driver.target(file, uint32_t{}, uint64_t{}) } -> std::same_as<typename D::Target>;
-  { driver.write(target, plan, file.statistics()) } -> std::same_as<Status>;
-  // transferred[i]: the bytes of run i that the file holds.
-  { driver.read(file, plan, staging, transferred) } -> std::same_as<Status>;
+  // Begin to write or read a plan, which stays in place, like its pages, until complete() returns.
+  driver.begin_write(target, plan, transfer);
+  driver.begin_read(file, plan, staging, transfer);
+  // Waits for the end of a transfer, and counts it. The first failure; the other requests were
+  // attempted, too.
+  { driver.complete(transfer, file.statistics()) } -> std::same_as<Status>;
+  // After complete(): the bytes of a run that were written, or that the file holds.
+  { transfer.transferred(std::size_t{}) } -> std::same_as<int64_t>;
 
   { file.state() } -> std::same_as<FileState&>;
   { file.statistics() } -> std::same_as<Statistics&>;
   { file.slot() } -> std::same_as<uint32_t>;    // the driver's number of the file
   { file.number() } -> std::same_as<uint32_t>;  // of the handle
+  { file.writer() } -> std::same_as<Writers>;   // of the handle
   { file.readable() } -> std::same_as<bool>;    // whether this handle can read storage
   { file.commit_size_bytes() } -> std::same_as<int64_t>;
+  // Two missing parts of a page are fetched with one request if fewer bytes than these lie between.
+  { file.bytes_worth_a_request() } -> std::same_as<int64_t>;
   { file.storage_size(bytes) } -> std::same_as<Status>;
+  // Asks for Cache::write_back() in the background. False: this handle has no background.
+  { file.write_back_in_background() } -> std::same_as<bool>;
   // One past the highest byte written through any handle of the file and not yet known to storage.
   { file.written_end() } -> std::same_as<int64_t>;
 };

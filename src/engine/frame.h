@@ -1,7 +1,8 @@
 // A frame: a place in the arena that holds one page, and the translation protocol around it.
 //
 // Invariants
-// - `key`, `hash_next`, `io` and the policy's links change only under the frame's shard lock.
+// - `key`, `hash_next`, `io`, `leaving` and the policy's links change only under the frame's shard
+// lock.
 // - `tag` is even while the frame may be used by translations, odd while it is closed. Every close
 //   and every reopening increments it, so a translation (frame, tag) that still matches an even tag
 //   names the same page as when it was made.
@@ -9,9 +10,10 @@
 //   consistent) and `seat.busy = none`, and only after it has seen its tag unchanged in between.
 //   A process that closes a frame waits until no seat is busy with it; from then on the bytes and
 //   the page state belong to that process.
-// - `dirty_hint` is set by a process that has published bytes and finds the hint clear. Only a
-//   committer clears it, then waits for busy seats, and then takes the dirty regions. So a frame
-//   with dirty regions has its hint set, or a committer at work on it.
+// - `writers` says whose bytes storage may lack. A handle that has published bytes adds itself if
+// it
+//   finds itself missing. Only a committer clears it, then waits for busy seats, and then takes the
+//   dirty regions. So a frame with dirty regions has writers, or a committer at work on it.
 #pragma once
 
 #include <atomic>
@@ -20,6 +22,12 @@
 #include "policy/policy.h"
 
 namespace forebay {
+
+// Handles that write, a bit for each number modulo 64: handles whose numbers share a bit count as
+// one.
+using Writers = uint64_t;
+inline constexpr Writers every_writer = ~Writers{0};
+inline Writers writer_of(uint32_t number) { return Writers{1} << (number % 64); }
 
 enum class FrameIo : uint32_t {
   idle,
@@ -38,9 +46,12 @@ struct FrameSlot {
 struct alignas(64) Frame : FrameSlot {
   std::atomic<uint64_t> tag{1};
   FrameIo io = FrameIo::idle;
-  std::atomic<uint32_t> dirty_hint{0};
   uint32_t io_process = 0;  // the process that does the I/O, by the driver's number
+  std::atomic<Writers> writers{0};
+  uint32_t leaving = 0;  // 1: the policy has evicted the page, which stays until storage has it
 
+  // Whether a page of the frame may have bytes that storage lacks.
+  bool may_be_dirty() const { return writers.load(std::memory_order_seq_cst) != 0; }
   bool closed() const { return (tag.load(std::memory_order_relaxed) & 1) != 0; }
 };
 static_assert(sizeof(Frame) == 64);

@@ -16,6 +16,16 @@ void IoPlan::add(FrameIndex frame, int64_t page_offset, Extent region, uint32_t 
   bytes_ += region.length;
 }
 
+// Grows in steps, like a vector: it is called for each page.
+void IoPlan::reserve(std::size_t regions) {
+  const auto grow = [regions](auto& list) {
+    const std::size_t needed = list.size() + regions;
+    if (needed > list.capacity()) list.reserve(std::max(needed, 2 * list.capacity()));
+  };
+  grow(runs_);
+  grow(parts_);
+}
+
 void IoPlan::sort() {
   std::sort(runs_.begin(), runs_.end(),
             [](const Run& a, const Run& b) { return a.extent.offset < b.extent.offset; });

@@ -3,6 +3,7 @@
 // the evictions of one request leave as one list.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -30,6 +31,8 @@ class IoPlan {
   // Adds a region. If it touches the region added before in the file, the two become one run.
   void add(FrameIndex frame, int64_t page_offset, Extent region_in_page,
            uint32_t staged = in_frame);
+  // Makes room: so many calls of add() are not refused memory.
+  void reserve(std::size_t regions);
   void sort();  // runs by offset
   void clear();
 

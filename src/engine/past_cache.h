@@ -28,7 +28,16 @@ class CacheHandle<Driver>::Past {
 
 template <typename Driver>
 template <typename Source>
-Status CacheHandle<Driver>::write_past(Extent extent, Source source, int64_t* storage_ns) {
+Status CacheHandle<Driver>::write_past(Extent extent, Source source, int64_t at,
+                                       int64_t* storage_ns) {
+  // A commit waits for frames, so no victim may be claimed.
+  const Status status = write_waiting(source);
+  return status.ok() ? write_past_now(extent, source + at, storage_ns) : status;
+}
+
+template <typename Driver>
+template <typename Source>
+Status CacheHandle<Driver>::write_past_now(Extent extent, Source source, int64_t* storage_ns) {
   count_call(&Statistics::bypass_calls, bypass_counted_);
   statistics().bypass_bytes += extent.length;
   statistics().bypass_written_bytes += extent.length;

@@ -32,10 +32,12 @@ BasicShard<Slot>::BasicShard(ShardState* state, FrameIndex* buckets, Slot* frame
     : state_(state), buckets_(buckets), frames_(frames), policy_(std::move(policy)) {}
 
 template <typename Slot>
-void BasicShard<Slot>::reset(FrameIndex first_frame, uint32_t frame_count, uint32_t buckets) {
+void BasicShard<Slot>::reset(FrameIndex first_frame, uint32_t frame_count, uint32_t buckets,
+                             uint32_t spare) {
   *state_ = ShardState{};
   state_->first_frame = first_frame;
   state_->frame_count = frame_count;
+  state_->spare = spare;
   state_->bucket_mask = buckets - 1;
   for (uint32_t b = 0; b < buckets; ++b) buckets_[b] = no_frame;
   policy_->reset();
@@ -114,11 +116,18 @@ Acquired BasicShard<Slot>::acquire(PageKey key, bool count, const FrameStates& s
     if (count) hit(frame);
     return {Acquire::hit, frame};
   }
-  if (state_->free_head != no_frame) return {Acquire::empty, state_->free_head};
-  if (state_->usable < state_->frame_count) return {Acquire::grow, no_frame};
-  const FrameIndex victim = policy_->victim(key, Local(*this, states));
-  if (victim == no_frame) return {Acquire::none, no_frame};
-  return {Acquire::victim, state_->first_frame + victim};
+  if (below_capacity()) {
+    if (state_->free_head != no_frame) return {Acquire::empty, state_->free_head};
+    if (state_->usable < state_->frame_count) return {Acquire::grow, no_frame};
+  }
+  const FrameIndex frame = victim(key, states);
+  return {frame == no_frame ? Acquire::none : Acquire::victim, frame};
+}
+
+template <typename Slot>
+FrameIndex BasicShard<Slot>::victim(PageKey key, const FrameStates& states) const {
+  const FrameIndex local = policy_->victim(key, Local(*this, states));
+  return local == no_frame ? no_frame : state_->first_frame + local;
 }
 
 template <typename Slot>
@@ -134,6 +143,7 @@ void BasicShard<Slot>::add_usable(uint32_t frames) {
 template <typename Slot>
 void BasicShard<Slot>::stop_growing() {
   state_->frame_count = state_->usable;
+  state_->spare = std::min(state_->spare, most_spare(state_->usable));
 }
 
 template <typename Slot>
@@ -166,15 +176,39 @@ void BasicShard<Slot>::place(FrameIndex frame, PageKey key, uint32_t file_slot) 
 
 template <typename Slot>
 void BasicShard<Slot>::replace(FrameIndex frame, PageKey key, uint32_t file_slot) {
-  policy_->replace(frame - state_->first_frame, frames_[frame].key, key);
+  const FrameIndex local = frame - state_->first_frame;
+  policy_->replace(local, frames_[frame].key, local, key);
   unlink(frame);
+  link(frame, key, file_slot);
+}
+
+template <typename Slot>
+Acquired BasicShard<Slot>::acquire_spare() const {
+  if (!may_leave()) return {Acquire::none, no_frame};
+  if (state_->free_head != no_frame) return {Acquire::empty, state_->free_head};
+  return {state_->usable < state_->frame_count ? Acquire::grow : Acquire::none, no_frame};
+}
+
+template <typename Slot>
+void BasicShard<Slot>::retire(FrameIndex victim, FrameIndex frame, PageKey key,
+                              uint32_t file_slot) {
+  set_leaving(frames_[victim], true);
+  ++state_->leaving;
+  const FrameIndex first = state_->first_frame;
+  policy_->replace(victim - first, frames_[victim].key, frame - first, key);
+  state_->free_head = frames_[frame].hash_next;
   link(frame, key, file_slot);
 }
 
 template <typename Slot>
 void BasicShard<Slot>::release(FrameIndex frame) {
   Slot& f = frames_[frame];
-  policy_->remove(frame - state_->first_frame, f.key);
+  if (leaves(f)) {
+    set_leaving(f, false);
+    --state_->leaving;
+  } else {
+    policy_->remove(frame - state_->first_frame, f.key);
+  }
   unlink(frame);
   f.hash_next = state_->free_head;
   state_->free_head = frame;
@@ -185,6 +219,7 @@ void BasicShard<Slot>::rebuild() {
   const std::atomic_ref<uint32_t> rebuilds(state_->rebuilds);
   rebuilds.store(rebuilds.load() | 1);  // a process may have died within a rebuild
   state_->resident = 0;
+  state_->leaving = 0;
   state_->free_head = no_frame;
   for (uint32_t b = 0; b <= state_->bucket_mask; ++b)
     std::atomic_ref<FrameIndex>(buckets_[b]).store(no_frame);
@@ -197,7 +232,10 @@ void BasicShard<Slot>::rebuild() {
       state_->free_head = frame;
     } else {
       link(frame, f.key, f.file_slot);
-      policy_->insert(i, f.key);
+      if (leaves(f))
+        ++state_->leaving;
+      else
+        policy_->insert(i, f.key);
     }
   }
   rebuilds.fetch_add(1);

@@ -20,6 +20,8 @@ struct alignas(64) ShardState {  // in the arena
   uint32_t usable = 0;  // the first `usable` frames have memory behind them
   FrameIndex free_head = no_frame;
   uint32_t resident = 0;
+  uint32_t spare = 0;    // frames beyond those that the policy fills: for pages that leave
+  uint32_t leaving = 0;  // resident pages that the policy has evicted
   uint32_t bucket_mask = 0;
   uint32_t rebuilds = 0;  // begun plus ended; odd during a rebuild
 };
@@ -62,8 +64,9 @@ class BasicShard {
  public:
   BasicShard(ShardState* state, FrameIndex* buckets, Slot* frames, std::unique_ptr<Policy> policy);
 
-  // Makes the shard empty; called once, by the process that creates the arena.
-  void reset(FrameIndex first_frame, uint32_t frame_count, uint32_t buckets);
+  // Makes the shard empty; called once, by the process that creates the arena. `spare`, of the
+  // frames, take pages that leave.
+  void reset(FrameIndex first_frame, uint32_t frame_count, uint32_t buckets, uint32_t spare = 0);
 
   FrameIndex find(PageKey key) const;
   // False: the page is not resident. May be called without the shard's lock.
@@ -81,14 +84,25 @@ class BasicShard {
   // same page, which the policy must not count twice.
   Acquired acquire(PageKey key, bool count, const FrameStates& states);
   // An access to the page of `frame`, which is resident.
-  void hit(FrameIndex frame) { policy_->hit(frame - state_->first_frame, frames_[frame].key); }
+  void hit(FrameIndex frame) {
+    if (!leaves(frames_[frame])) policy_->hit(frame - state_->first_frame, frames_[frame].key);
+  }
   void add_usable(uint32_t frames);
   // There is no more memory: the shard keeps its present size.
   void stop_growing();
   // Puts a page into a free frame, or into a victim's frame in place of the victim.
   void place(FrameIndex frame, PageKey key, uint32_t file_slot);
   void replace(FrameIndex frame, PageKey key, uint32_t file_slot);
-  // Frees a frame: its page leaves the cache without being a victim.
+  // The frame that acquire() would name as victim, with other states; no_frame: there is none.
+  FrameIndex victim(PageKey key, const FrameStates& states) const;
+  // Whether another victim may leave in the background.
+  bool may_leave() const { return state_->leaving < state_->spare; }
+  // A frame for a page whose victim leaves: empty, grow, or none (as many leave as may).
+  Acquired acquire_spare() const;
+  // Puts a page into a free frame in place of the victim, which leaves: it stays resident until
+  // release(), but the policy no longer knows it.
+  void retire(FrameIndex victim, FrameIndex frame, PageKey key, uint32_t file_slot);
+  // Frees a frame: its page leaves the cache without being a victim, or has left.
   void release(FrameIndex frame);
 
   // Makes hash, free list and policy again from the frames' keys, which are always right. Called
@@ -100,6 +114,18 @@ class BasicShard {
  private:
   class Local;
 
+  // Only the engine's frames hold pages that leave.
+  static bool leaves(const Slot& slot) {
+    if constexpr (requires { slot.leaving; }) return slot.leaving != 0;
+    return false;
+  }
+  static void set_leaving(Slot& slot, bool leaving) {
+    if constexpr (requires { slot.leaving; }) slot.leaving = leaving ? 1 : 0;
+  }
+  // Whether the policy may fill another frame.
+  bool below_capacity() const {
+    return state_->resident - state_->leaving < state_->frame_count - state_->spare;
+  }
   FrameIndex& bucket(PageKey key) const;
   uint32_t commit_cost(FrameIndex frame, const FrameStates& states) const;
   void link(FrameIndex frame, PageKey key, uint32_t file_slot);

@@ -15,6 +15,7 @@ void Statistics::add(const Statistics& other) {
   write_syscalls += other.write_syscalls;
   read_syscalls += other.read_syscalls;
   committed_bytes += other.committed_bytes;
+  commit_lists += other.commit_lists;
   fetched_bytes += other.fetched_bytes;
   bypass_calls += other.bypass_calls;
   bypass_bytes += other.bypass_bytes;

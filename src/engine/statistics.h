@@ -12,6 +12,7 @@ struct Statistics {
   int64_t write_requests = 0, read_requests = 0;  // contiguous extents handed to storage
   int64_t write_syscalls = 0, read_syscalls = 0;
   int64_t committed_bytes = 0;  // written back
+  int64_t commit_lists = 0;     // lists of requests, each written back at once
   int64_t fetched_bytes = 0;    // read into pages, ahead or on demand
   // Calls with contiguous runs that went past the cache, and the bytes of those runs.
   int64_t bypass_calls = 0, bypass_bytes = 0;

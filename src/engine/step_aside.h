@@ -74,13 +74,16 @@ Status CacheHandle<Driver>::sample(Direction& direction, Extent extent, PastCach
 
 template <typename Driver>
 template <typename Source>
-Status CacheHandle<Driver>::write_sampled(Extent extent, Source source) {
+Status CacheHandle<Driver>::write_sampled(Extent extent, Source source, int64_t at) {
   return sample(
-      writes_, extent, [&](int64_t* ns) { return write_past(extent, source, ns); },
+      writes_, extent, [&](int64_t* ns) { return write_past(extent, source, at, ns); },
       [&] {
-        if (!write_translated(extent, source)) return write_untranslated(extent, source);
-        raise_end(extent.end());
-        return Status::success();
+        if (write_translated(extent, source + at)) {
+          raise_end(extent.end());
+          return Status::success();
+        }
+        const Status status = write_untranslated(extent, source, at);
+        return status.ok() ? write_waiting(source) : status;
       });
 }
 

@@ -51,6 +51,10 @@ const char* describe(Code code) {
       return "invalid argument";
     case Code::unsupported:
       return "not supported";
+    case Code::network:
+      return "a message could not be sent";
+    case Code::node_lost:
+      return "a node of the job is dead";
   }
   return "unknown";
 }

@@ -20,6 +20,8 @@ enum class Code : uint8_t {
   no_such_file,
   bad_argument,
   unsupported,
+  network,    // a message could not be sent
+  node_lost,  // the other node of a message is dead
 };
 
 struct [[nodiscard]] Status {

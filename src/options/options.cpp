@@ -28,9 +28,10 @@ constexpr int64_t MiB = 1 << 20;
 constexpr int64_t GiB = 1 << 30;
 constexpr int64_t TiB = GiB << 10;
 
-using Member = std::variant<bool Options::*, int64_t Options::*, double Options::*,
-                            std::string Options::*, Scope Options::*, Consistency Options::*,
-                            StepAside Options::*, trace::Times Options::*>;
+using Member =
+    std::variant<bool Options::*, int64_t Options::*, double Options::*, std::string Options::*,
+                 Scope Options::*, Consistency Options::*, StepAside Options::*,
+                 CommitAtClose Options::*, trace::Times Options::*>;
 
 // The declaration of one option. Its default is the member's initialiser in options.h. The choices
 // of an enumeration are in the order of its values.
@@ -54,8 +55,8 @@ const std::vector<std::string>& other_variables() {
       // `forebay bench`.
       "FOREBAY_COUNT_DIR", "FOREBAY_COUNT_FILE",
       // The project's own tests.
-      "FOREBAY_EMULATOR", "FOREBAY_FUZZ_EXAMPLES", "FOREBAY_LIB_DIR", "FOREBAY_SINGLE_STEP",
-      "FOREBAY_TEST_LAYOUTS", "FOREBAY_TEST_SEED", "FOREBAY_TEST_TYPES",
+      "FOREBAY_EMULATOR", "FOREBAY_FUZZ_EXAMPLES", "FOREBAY_LIB_DIR", "FOREBAY_MUTANT",
+      "FOREBAY_SINGLE_STEP", "FOREBAY_TEST_LAYOUTS", "FOREBAY_TEST_SEED", "FOREBAY_TEST_TYPES",
       // Set by environment modules for the software that they load.
       "FOREBAY_BASE", "FOREBAY_DIR", "FOREBAY_HOME", "FOREBAY_PREFIX", "FOREBAY_ROOT",
       "FOREBAY_VERSION"};
@@ -113,6 +114,12 @@ std::vector<Declaration> declare_options() {
        "Part of the cache that may hold uncommitted bytes; write-behind starts at half of it."},
       {"write_behind", boolean, &Options::write_behind, "", any_time,
        "Commit dirty pages in the background, before sync or close."},
+      {"write_back_buffer", fraction, &Options::write_back_buffer, "", at_open,
+       "Part of the cache, up to half, that holds evicted pages until they are committed in the "
+       "background; an access then does not wait for them. Needs write_behind."},
+      {"commit_at_close", choice, &Options::commit_at_close, "each|last", at_open,
+       "Which close commits. each: every close commits the bytes written through its handle. last: "
+       "for a file of one node, only the last close on the node commits, and reports failures."},
       {"step_aside", choice, &Options::step_aside, "auto|never|always", any_time,
        "When to pass calls through to the MPI library; auto: if it measures no gain."},
       {"shards", count, &Options::shards, "", at_open,

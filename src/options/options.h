@@ -52,6 +52,7 @@ extern const char* const caches_apart_warning;
 enum class Scope : uint8_t { process, node };
 enum class Consistency : uint8_t { posix, mpi };
 enum class StepAside : uint8_t { automatic, never, always };
+enum class CommitAtClose : uint8_t { each, last };
 
 // The parsed values: one set per file handle, and one per process for the options that are not per
 // file.
@@ -71,6 +72,8 @@ struct Options {
   int64_t commit_size_bytes = 4 << 20;   // largest single request handed to storage
   double dirty_bound = 0.5;              // fraction of the cache; write-behind begins at half of it
   bool write_behind = true;
+  double write_back_buffer = 0;  // fraction of the cache, at most a half
+  CommitAtClose commit_at_close = CommitAtClose::each;
   StepAside step_aside = StepAside::automatic;
   int64_t shards = 0;  // 0: chosen from the capacity
   bool deterministic = false;

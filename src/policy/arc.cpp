@@ -86,10 +86,10 @@ void ArcPolicy::insert(FrameIndex frame, PageKey key) {
   push(list, frame);
 }
 
-void ArcPolicy::replace(FrameIndex frame, PageKey old, PageKey key) {
+void ArcPolicy::replace(FrameIndex victim, PageKey old, FrameIndex frame, PageKey key) {
   const List list = welcome(key);
-  const auto left = static_cast<List>(list_of_[frame]);
-  unlink(frame);
+  const auto left = static_cast<List>(list_of_[victim]);
+  unlink(victim);
   if (ghosts_.full()) ghosts_.remove_oldest(ghosts_.size(once) > 0 ? once : often);
   ghosts_.add(left, old);
   if (list == once) limit_ghosts();

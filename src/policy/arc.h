@@ -16,7 +16,7 @@ class ArcPolicy final : public Policy {
   void reset() override;
   void hit(FrameIndex frame, PageKey key) override;
   void insert(FrameIndex frame, PageKey key) override;
-  void replace(FrameIndex frame, PageKey old, PageKey key) override;
+  void replace(FrameIndex victim, PageKey old, FrameIndex frame, PageKey key) override;
   void prefetch(FrameIndex frame) override { links_.prefetch(frame); }
   void prefetch_missing(PageKey key) override { ghosts_.prefetch(key); }
   void remove(FrameIndex frame, PageKey) override { unlink(frame); }

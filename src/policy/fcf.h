@@ -17,7 +17,10 @@ class FcfPolicy final : public Policy {
   void reset() override { links_.reset(ring_ + 1); }
   void hit(FrameIndex frame, PageKey) override { links_.move_to_front(ring_, frame); }
   void insert(FrameIndex frame, PageKey) override { links_.push_front(ring_, frame); }
-  void replace(FrameIndex frame, PageKey, PageKey) override { links_.move_to_front(ring_, frame); }
+  void replace(FrameIndex victim, PageKey, FrameIndex frame, PageKey) override {
+    links_.unlink(victim);
+    links_.push_front(ring_, frame);
+  }
   void remove(FrameIndex frame, PageKey) override { links_.unlink(frame); }
   FrameIndex victim(PageKey incoming, const Candidates& candidates) override;
 

@@ -14,7 +14,10 @@ class FifoPolicy final : public Policy {
   void reset() override { links_.reset(ring_ + 1); }
   void hit(FrameIndex, PageKey) override {}
   void insert(FrameIndex frame, PageKey) override { links_.push_front(ring_, frame); }
-  void replace(FrameIndex frame, PageKey, PageKey) override { links_.move_to_front(ring_, frame); }
+  void replace(FrameIndex victim, PageKey, FrameIndex frame, PageKey) override {
+    links_.unlink(victim);
+    links_.push_front(ring_, frame);
+  }
   void remove(FrameIndex frame, PageKey) override { links_.unlink(frame); }
   FrameIndex victim(PageKey, const Candidates& candidates) override {
     return links_.last_evictable(ring_, candidates);

@@ -74,8 +74,8 @@ void LfuPolicy::insert(FrameIndex frame, PageKey) {
   }
 }
 
-void LfuPolicy::replace(FrameIndex frame, PageKey, PageKey key) {
-  leave(frame);
+void LfuPolicy::replace(FrameIndex victim, PageKey, FrameIndex frame, PageKey key) {
+  leave(victim);
   insert(frame, key);
 }
 

@@ -19,7 +19,7 @@ class LfuPolicy final : public Policy {
   void reset() override;
   void hit(FrameIndex frame, PageKey key) override;
   void insert(FrameIndex frame, PageKey key) override;
-  void replace(FrameIndex frame, PageKey old, PageKey key) override;
+  void replace(FrameIndex victim, PageKey old, FrameIndex frame, PageKey key) override;
   void prefetch(FrameIndex frame) override { links_.prefetch(frame); }
   void remove(FrameIndex frame, PageKey key) override;
   FrameIndex victim(PageKey incoming, const Candidates& candidates) override;

@@ -14,7 +14,10 @@ class LruPolicy final : public Policy {
   void reset() override { links_.reset(ring_ + 1); }
   void hit(FrameIndex frame, PageKey) override { links_.move_to_front(ring_, frame); }
   void insert(FrameIndex frame, PageKey) override { links_.push_front(ring_, frame); }
-  void replace(FrameIndex frame, PageKey, PageKey) override { links_.move_to_front(ring_, frame); }
+  void replace(FrameIndex victim, PageKey, FrameIndex frame, PageKey) override {
+    links_.unlink(victim);
+    links_.push_front(ring_, frame);
+  }
   void prefetch(FrameIndex frame) override { links_.prefetch(frame); }
   void remove(FrameIndex frame, PageKey) override { links_.unlink(frame); }
   FrameIndex victim(PageKey, const Candidates& candidates) override {

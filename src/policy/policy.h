@@ -62,8 +62,9 @@ class Policy {
   virtual void reset() = 0;  // afterwards no frame is resident and no key known
   virtual void hit(FrameIndex frame, PageKey key) = 0;     // access to a resident page
   virtual void insert(FrameIndex frame, PageKey key) = 0;  // a missed page came to a free frame
-  // The victim's page `old` was evicted, and the missed page `key` came in its place.
-  virtual void replace(FrameIndex frame, PageKey old, PageKey key) = 0;
+  // The page `old` of the frame `victim` was evicted, and the missed page `key` came to `frame`:
+  // the same frame, or a free one.
+  virtual void replace(FrameIndex victim, PageKey old, FrameIndex frame, PageKey key) = 0;
   virtual void prefetch(FrameIndex) {}       // an access to the frame's page will probably follow
   virtual void prefetch_missing(PageKey) {}  // the same for a page in no frame
   // A resident page left without eviction (its file was dropped). It becomes no ghost.

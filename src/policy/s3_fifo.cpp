@@ -57,16 +57,16 @@ void S3FifoPolicy::insert(FrameIndex frame, PageKey key) {
   push(to_main ? main : small, frame, 0);
 }
 
-void S3FifoPolicy::replace(FrameIndex frame, PageKey old, PageKey key) {
+void S3FifoPolicy::replace(FrameIndex victim, PageKey old, FrameIndex frame, PageKey key) {
   state_->has_evicted = 1;
   state_->chosen = no_frame;
   const Ghosts::GhostIndex ghost = ghosts_.find(key);
   if (ghost != Ghosts::none) ghosts_.remove(ghost);
-  if (pages_[frame].queue == small && ghosts_for(frames_) > 0) {
+  if (pages_[victim].queue == small && ghosts_for(frames_) > 0) {
     if (ghosts_.full()) ghosts_.remove_oldest(0);
     ghosts_.add(0, old);
   }
-  unlink(frame);
+  unlink(victim);
   push(ghost != Ghosts::none ? main : small, frame, 0);
 }
 

@@ -19,7 +19,7 @@ class S3FifoPolicy final : public Policy {
   void reset() override;
   void hit(FrameIndex frame, PageKey key) override;
   void insert(FrameIndex frame, PageKey key) override;
-  void replace(FrameIndex frame, PageKey old, PageKey key) override;
+  void replace(FrameIndex victim, PageKey old, FrameIndex frame, PageKey key) override;
   void prefetch(FrameIndex frame) override { __builtin_prefetch(&pages_[frame]); }
   void prefetch_missing(PageKey key) override { ghosts_.prefetch(key); }
   void remove(FrameIndex frame, PageKey key) override;

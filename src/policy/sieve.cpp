@@ -22,8 +22,8 @@ void SievePolicy::insert(FrameIndex frame, PageKey) {
   links_.push_front(ring_, frame);
 }
 
-void SievePolicy::replace(FrameIndex frame, PageKey old, PageKey key) {
-  remove(frame, old);
+void SievePolicy::replace(FrameIndex victim, PageKey old, FrameIndex frame, PageKey key) {
+  remove(victim, old);
   insert(frame, key);
 }
 

@@ -16,7 +16,7 @@ class SievePolicy final : public Policy {
   void reset() override;
   void hit(FrameIndex frame, PageKey) override { visited_[frame] = 1; }
   void insert(FrameIndex frame, PageKey key) override;
-  void replace(FrameIndex frame, PageKey old, PageKey key) override;
+  void replace(FrameIndex victim, PageKey old, FrameIndex frame, PageKey key) override;
   void prefetch(FrameIndex frame) override { __builtin_prefetch(&visited_[frame]); }
   void remove(FrameIndex frame, PageKey key) override;
   FrameIndex victim(PageKey incoming, const Candidates& candidates) override;

@@ -10,18 +10,12 @@ namespace forebay::sim {
 namespace {
 
 constexpr std::size_t stack_bytes = 256 << 10;
+constexpr int64_t longest_pause_ns = 8'000'000;
+constexpr int pause_scales = 10;  // the longest, half of it, and so on: each as often
 
 thread_local Fibers* in_this_thread = nullptr;
 
 }  // namespace
-
-// Splitmix64.
-uint64_t SeededRandom::next() {
-  uint64_t z = (state_ += 0x9e3779b97f4a7c15);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
 
 struct Fibers::Fiber {
   enum class State : uint8_t { ready, running, waiting, ended, dead };
@@ -36,19 +30,25 @@ struct Fibers::Fiber {
   bool woken = false;
 };
 
-struct Fibers::Sleeper {
-  int64_t until;
+// A time at which a fiber goes on, or something is done for a group.
+struct Fibers::Alarm {
+  int64_t at;
   uint64_t order;
-  Fiber* fiber;
+  Fiber* fiber;  // null: act() is called
   uint64_t wait;
+  Group group;
+  std::function<void()> act;
   // Of a heap with the earliest at its head.
-  bool operator<(const Sleeper& other) const {
-    return std::pair(until, order) > std::pair(other.until, other.order);
+  bool operator<(const Alarm& other) const {
+    return std::pair(at, order) > std::pair(other.at, other.order);
   }
 };
 
-Fibers::Fibers(uint64_t seed, int64_t steps_a_switch)
-    : random_(seed), steps_a_switch_(steps_a_switch), outside_(std::make_unique<Fiber>()) {}
+Fibers::Fibers(uint64_t seed, int64_t steps_a_switch, int64_t steps_a_pause)
+    : random_(seed),
+      steps_a_switch_(steps_a_switch),
+      steps_a_pause_(steps_a_pause),
+      outside_(std::make_unique<Fiber>()) {}
 Fibers::~Fibers() = default;
 
 Fibers* Fibers::current() { return in_this_thread; }
@@ -110,18 +110,30 @@ void Fibers::switch_to(Fiber* next) {
   ended_ = nullptr;
 }
 
+void Fibers::set_alarm(Alarm alarm) {
+  alarms_.push_back(std::move(alarm));
+  std::push_heap(alarms_.begin(), alarms_.end());
+}
+
+void Fibers::ring(const Alarm& alarm) {
+  const bool meant = alarm.fiber == nullptr ? !is_dead(alarm.group)
+                                            : alarm.fiber->state == Fiber::State::waiting &&
+                                                  alarm.fiber->wait == alarm.wait;
+  if (!meant) return;
+  now_ns_ = std::max(now_ns_, alarm.at);
+  note(static_cast<uint64_t>(now_ns_));
+  if (alarm.fiber == nullptr) return alarm.act();
+  if (alarm.fiber->queue != nullptr) std::erase(alarm.fiber->queue->waiting_, alarm.fiber);
+  make_ready(alarm.fiber);
+}
+
 // The next fiber that can run, when time has moved on as far as that takes; null: none can.
 Fibers::Fiber* Fibers::take_next() {
-  while (ready_.empty() && !sleepers_.empty()) {
-    std::pop_heap(sleepers_.begin(), sleepers_.end());
-    const Sleeper sleeper = sleepers_.back();
-    sleepers_.pop_back();
-    Fiber& fiber = *sleeper.fiber;
-    if (fiber.state != Fiber::State::waiting || fiber.wait != sleeper.wait) continue;
-    now_ns_ = std::max(now_ns_, sleeper.until);
-    note(static_cast<uint64_t>(now_ns_));
-    if (fiber.queue != nullptr) std::erase(fiber.queue->waiting_, &fiber);
-    make_ready(&fiber);
+  while (ready_.empty() && !alarms_.empty()) {
+    std::pop_heap(alarms_.begin(), alarms_.end());
+    const Alarm alarm = std::move(alarms_.back());
+    alarms_.pop_back();
+    ring(alarm);
   }
   if (ready_.empty()) return nullptr;
   std::swap(ready_[static_cast<std::size_t>(random_.below(std::ssize(ready_)))], ready_.back());
@@ -146,9 +158,15 @@ void Fibers::make_ready(Fiber* fiber) {
   ready_.push_back(fiber);
 }
 
-void Fibers::step() {
+void Fibers::step(Spot spot) {
   ++steps_;
-  if (steps_to_doom_ > 0 && running_->group == doomed_ && --steps_to_doom_ == 0) kill(doomed_);
+  const Group group = running_->group;
+  const bool doomed = doomed_ == any_group ? group != 0 : group == doomed_;
+  if (steps_to_doom_ > 0 && doomed && (doomed_at_ == Spot::other || doomed_at_ == spot) &&
+      --steps_to_doom_ == 0)
+    kill(group);
+  if (steps_a_pause_ > 0 && random_.one_in(steps_a_pause_))
+    return sleep(1 + random_.below(longest_pause_ns >> random_.below(pause_scales)));
   const bool last = steps_ >= last_step_;
   if (!last && (ready_.empty() || (steps_a_switch_ > 1 && !random_.one_in(steps_a_switch_))))
     return;
@@ -169,10 +187,7 @@ bool Fibers::wait(Queue& queue, int64_t ns) {
   ++fiber.wait;
   ++steps_;
   queue.waiting_.push_back(&fiber);
-  if (ns != forever) {
-    sleepers_.push_back({now_ns_ + ns, steps_, &fiber, fiber.wait});
-    std::push_heap(sleepers_.begin(), sleepers_.end());
-  }
+  if (ns != forever) set_alarm({now_ns_ + ns, steps_, &fiber, fiber.wait, fiber.group, {}});
   suspend();
   return fiber.woken;
 }
@@ -182,6 +197,19 @@ void Fibers::wake(Queue& queue) {
     fiber->woken = true;
     make_ready(fiber);
   }
+}
+
+void Fibers::wait(Event& event) {
+  while (!event.happened_) wait(event.queue_);
+}
+
+void Fibers::happen(Event& event) {
+  event.happened_ = true;
+  wake(event.queue_);
+}
+
+void Fibers::schedule(Group group, int64_t ns, std::function<void()> act) {
+  set_alarm({now_ns_ + ns, ++steps_, nullptr, 0, group, std::move(act)});
 }
 
 void Fibers::kill(Group group) {
@@ -200,8 +228,9 @@ void Fibers::kill(Group group) {
   }
 }
 
-void Fibers::kill_after(Group group, int64_t steps) {
+void Fibers::kill_after(Group group, int64_t steps, Spot spot) {
   doomed_ = group;
+  doomed_at_ = spot;
   steps_to_doom_ = steps;
 }
 

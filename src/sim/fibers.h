@@ -8,26 +8,17 @@
 #include <memory>
 #include <vector>
 
+#include "extent/seeded_random.h"
+
 namespace forebay::sim {
-
-// Numbers from a seed, the same on every machine.
-class SeededRandom {
- public:
-  explicit SeededRandom(uint64_t seed) : state_(seed) {}
-  uint64_t next();
-  int64_t below(int64_t bound) {
-    return static_cast<int64_t>(next() % static_cast<uint64_t>(bound));
-  }
-  bool one_in(int64_t times) { return below(times) == 0; }
-
- private:
-  uint64_t state_;
-};
 
 class Fibers {
  public:
   using Group = uint32_t;  // fibers that die together
   static constexpr int64_t forever = INT64_MAX;
+
+  // Where a step is, as far as deaths are aimed there.
+  enum class Spot : uint8_t { other, in_lock, in_wait };
 
   struct Fiber;
   // Fibers that wait for the same thing.
@@ -35,9 +26,20 @@ class Fibers {
     friend class Fibers;
     std::vector<Fiber*> waiting_;
   };
+  // Something that happens once.
+  class Event {
+   public:
+    bool happened() const { return happened_; }
 
-  // A step lets another fiber run once in `steps_a_switch`.
-  explicit Fibers(uint64_t seed, int64_t steps_a_switch = 1);
+   private:
+    friend class Fibers;
+    bool happened_ = false;
+    Queue queue_;
+  };
+
+  // A step lets another fiber run once in `steps_a_switch`. Once in `steps_a_pause` it is long, as
+  // where a thread loses its processor: others come far meanwhile (0: never).
+  explicit Fibers(uint64_t seed, int64_t steps_a_switch = 1, int64_t steps_a_pause = 0);
   ~Fibers();
   Fibers(const Fibers&) = delete;
   Fibers& operator=(const Fibers&) = delete;
@@ -52,17 +54,25 @@ class Fibers {
 
   // Of the fiber that runs.
   Group group() const;
-  void step();
+  void step(Spot spot = Spot::other);
   void sleep(int64_t ns);
   // Waits for wake(queue). False: `ns` passed first.
   bool wait(Queue& queue, int64_t ns = forever);
 
+  void wait(Event& event);
+
   void wake(Queue& queue);  // all
+  void happen(Event& event);
+  // Calls act() `ns` from now, between the fibers. It waits for nothing and kills no group. If
+  // `group` dies first, it is not called.
+  void schedule(Group group, int64_t ns, std::function<void()> act);
   // The fibers of a group never run again; their stacks stay as they are, as a killed process's
   // memory does. Where the fiber that runs is one of them, this does not return.
   void kill(Group group);
-  // kill() after so many steps of the group's fibers.
-  void kill_after(Group group, int64_t steps);
+  // kill() after so many steps of the group's fibers, or of any but group 0's; with a spot, after
+  // so many there. Negative: not.
+  static constexpr Group any_group = UINT32_MAX;
+  void kill_after(Group group, int64_t steps, Spot spot = Spot::other);
 
   bool is_dead(Group group) const { return group < dead_.size() && dead_[group]; }
 
@@ -72,9 +82,11 @@ class Fibers {
   uint64_t digest() const { return digest_; }
 
  private:
-  struct Sleeper;
+  struct Alarm;
   [[noreturn]] static void enter(unsigned low, unsigned high);
   void switch_to(Fiber* next);
+  void set_alarm(Alarm alarm);
+  void ring(const Alarm& alarm);
   Fiber* take_next();
   void suspend();
   void make_ready(Fiber* fiber);
@@ -82,9 +94,10 @@ class Fibers {
 
   SeededRandom random_;
   int64_t steps_a_switch_;
+  int64_t steps_a_pause_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> ready_;
-  std::vector<Sleeper> sleepers_;  // a heap, the earliest first
+  std::vector<Alarm> alarms_;  // a heap, the earliest first
   std::vector<std::unique_ptr<std::byte[]>> free_stacks_;
   std::unique_ptr<Fiber> outside_;  // run()'s caller
   Fiber* running_ = nullptr;
@@ -92,6 +105,7 @@ class Fibers {
   std::vector<bool> dead_;  // by group
   Group doomed_ = 0;
   int64_t steps_to_doom_ = -1;
+  Spot doomed_at_ = Spot::other;
   int64_t now_ns_ = 0;
   uint64_t steps_ = 0;
   uint64_t last_step_ = UINT64_MAX;

@@ -37,7 +37,7 @@ struct InstantCache::Parts {
 
   // The slot of an open file, or a new one for a file that is not open.
   uint32_t slot_of(uint64_t number) {
-    const auto known = std::ranges::find_if(files, [number](const SimulatedFile& file) {
+    const auto known = std::ranges::find_if(files, [number](const InstantFileState& file) {
       return file.handles > 0 && file.number == number;
     });
     if (known != files.end()) return static_cast<uint32_t>(known - files.begin());
@@ -54,10 +54,19 @@ struct InstantCache::Parts {
     return slot;
   }
 
+  // The lowest index of no open handle.
+  HandleIndex free_index() {
+    const auto free =
+        std::ranges::find_if(handles, [](const auto& handle) { return handle == nullptr; });
+    const auto index = static_cast<HandleIndex>(free - handles.begin());
+    if (free == handles.end()) handles.emplace_back();
+    return index;
+  }
+
   CacheSettings settings;
   CacheArena arena;
   LazyMemory memory;
-  std::deque<SimulatedFile> files;  // by slot; free: no handles
+  std::deque<InstantFileState> files;  // by slot; free: no handles
   InstantDriver driver;
   Cache<InstantDriver> cache;
   uint64_t generation = 1;
@@ -71,28 +80,32 @@ InstantCache::~InstantCache() = default;
 
 InstantCache::HandleIndex InstantCache::open(uint64_t file, bool reads, int64_t bytes) {
   const uint32_t slot = parts_->slot_of(file);
-  SimulatedFile& simulated = parts_->files[slot];
+  InstantFileState& simulated = parts_->files[slot];
   InstantFile opened;
   opened.file = &simulated;
   opened.file_slot = slot;
   opened.commit_size = parts_->settings.commit_size_bytes;
   opened.counted = &parts_->statistics;
+  const HandleIndex index = parts_->free_index();
+  opened.written_as = writer_of(index);
   if (std::max(simulated.stored_bytes, opened.written_end()) < bytes)
     simulated.stored_bytes = bytes;
-  parts_->handles.push_back(
-      std::make_unique<Parts::Handle>(parts_->cache, opened, parts_->settings.handles, reads));
+  parts_->handles[index] =
+      std::make_unique<Parts::Handle>(parts_->cache, opened, parts_->settings.handles, reads);
   if (++simulated.handles > 1) parts_->cache.drop(opened, everything, false);
-  return static_cast<HandleIndex>(parts_->handles.size() - 1);
+  return index;
 }
 
 void InstantCache::close(HandleIndex handle, bool discard) {
   const std::unique_ptr<Parts::Handle> leaving = std::move(parts_->handles[handle]);
-  SimulatedFile& file = *leaving->file.file;
+  InstantFileState& file = *leaving->file.file;
   if (discard) {
     file.unstored_end = std::max(file.unstored_end.load(), leaving->file.end);
-  } else {
-    static_cast<void>(leaving->accesses.commit());  // instant storage takes everything
+  } else if (file.handles == 1 || !parts_->settings.commit_at_last_close) {
+    static_cast<void>(leaving->accesses.commit_own());  // instant storage takes everything
   }
+  if (file.handles == 1 && !discard && parts_->cache.lacks_commits(leaving->file))
+    static_cast<void>(leaving->accesses.commit());
   if (file.handles == 1) parts_->cache.drop(leaving->file, everything, true);
   --file.handles;
   std::erase(file.opened, &leaving->file);
@@ -106,8 +119,13 @@ int64_t InstantCache::access(HandleIndex handle, const Access& access) {
   return moved;
 }
 
-void InstantCache::commit(HandleIndex handle) {
-  static_cast<void>(parts_->handles[handle]->accesses.commit());
+void InstantCache::write_as(HandleIndex handle, uint32_t number) {
+  parts_->handles[handle]->file.written_as = writer_of(number);
+}
+
+void InstantCache::commit(HandleIndex handle, bool own) {
+  CacheHandle<InstantDriver>& accesses = parts_->handles[handle]->accesses;
+  static_cast<void>(own ? accesses.commit_own() : accesses.commit());
 }
 
 void InstantCache::drop_clean(HandleIndex handle) {

@@ -13,12 +13,15 @@
 
 namespace forebay::sim {
 
-// The options of the same names. `handles.deterministic` and `handles.step_aside` are ignored: an
-// instant cache is deterministic, and has no time to measure.
+// The options of the same names, and beyond them what baselines of simulations need: pages from 64
+// bytes on, a cache of one page, bypass_bytes = beyond_capacity (rules.h). With a commit_size_bytes
+// of at most a page, dirty pages are evicted one by one, not as lists. `handles.deterministic` and
+// `handles.step_aside` are ignored: an instant cache is deterministic, and has no time to measure.
 struct CacheSettings {
   CacheShape shape;
   HandleRules handles;
   int64_t commit_size_bytes = 4 << 20;
+  bool commit_at_last_close = false;  // commit_at_close=last
 };
 
 class InstantCache {
@@ -33,10 +36,15 @@ class InstantCache {
   // Opens a handle of `file`, which is any number that the caller has given to the file. `bytes`:
   // the size that readers see, the larger of storage's size and the end of cached bytes.
   HandleIndex open(uint64_t file, bool reads, int64_t bytes);
+  // Closes a handle: commits what was written through it, unless `discard`; the last handle of the
+  // file commits all of it.
   void close(HandleIndex handle, bool discard);
+  // From now on the handle's writes count as those of a writer with this number.
+  void write_as(HandleIndex handle, uint32_t number);
   // Carries out an access; returns the bytes before the end of the file.
   int64_t access(HandleIndex handle, const Access& access);
-  void commit(HandleIndex handle);
+  // `own`: only what was written through the handle.
+  void commit(HandleIndex handle, bool own);
   void drop_clean(HandleIndex handle);
   void truncate(HandleIndex handle, int64_t bytes);
   // Sets the file's size in storage.

@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "engine/driver.h"
+#include "engine/rules.h"
 
 namespace forebay::sim {
 
 struct InstantFile;
 
-struct SimulatedFile : FileState {
+struct InstantFileState : FileState {
   uint64_t number = 0;               // the caller's number of the file
   int64_t stored_bytes = 0;          // storage's size of the file
   std::vector<InstantFile*> opened;  // the handles that have it open
@@ -25,9 +26,10 @@ struct SimulatedFile : FileState {
 
 // A file as one handle has it open.
 struct InstantFile {
-  SimulatedFile* file = nullptr;
+  InstantFileState* file = nullptr;
   uint32_t file_slot = 0;
   int64_t commit_size = 0;
+  Writers written_as = 0;
   int64_t end = 0;  // one past the highest byte written and not known to be in storage
   Statistics* counted = nullptr;
 
@@ -35,8 +37,10 @@ struct InstantFile {
   Statistics& statistics() const { return *counted; }
   uint32_t slot() const { return file_slot; }
   uint32_t number() const { return 0; }
+  Writers writer() const { return written_as; }
   bool readable() const { return true; }
   int64_t commit_size_bytes() const { return commit_size; }
+  int64_t bytes_worth_a_request() const { return forebay::bytes_worth_a_request; }
 
   void begin_use(uint64_t) const {}
   void end_use() const {}
@@ -74,6 +78,7 @@ struct InstantFile {
   // measures nothing.
   void commit_in_background(uint32_t) const {}
   void fetch_in_background(std::span<const Extent>) const {}
+  bool write_back_in_background() const { return false; }
   CommitCost commit_cost() const { return {}; }
   void tell_of_memory() const {}
 };
@@ -101,12 +106,22 @@ class InstantDriver {
  public:
   using PageBytes = NoBytes;
   using OpenFile = InstantFile;
-  using Target = SimulatedFile*;
+  using Target = InstantFileState*;
   struct Staging {
     Staging(const InstantDriver&, uint32_t) {}
   };
+  // Carried out when it begins.
+  class Transfer {
+   public:
+    int64_t transferred(std::size_t run) const { return transferred_[run]; }
 
-  explicit InstantDriver(std::deque<SimulatedFile>& files) : files_(files) {}
+   private:
+    friend class InstantDriver;
+    bool writes_ = false;
+    std::vector<int64_t> transferred_;  // by run
+  };
+
+  explicit InstantDriver(std::deque<InstantFileState>& files) : files_(files) {}
 
   // One access at a time: nothing is locked, and nothing has to be waited for.
   bool lock(uint32_t) { return false; }
@@ -130,22 +145,26 @@ class InstantDriver {
   Target target(const InstantFile&, uint32_t file_slot, uint64_t) const {
     return &files_[file_slot];
   }
-  Status write(Target file, const IoPlan& plan, Statistics& statistics) const {
-    for (const IoPlan::Run& run : plan.runs())
+  void begin_write(Target file, const IoPlan& plan, Transfer& transfer) const {
+    transfer.writes_ = true;
+    for (const IoPlan::Run& run : plan.runs()) {
       file->stored_bytes = std::max(file->stored_bytes, run.extent.end());
-    statistics.write_requests += std::ssize(plan.runs());
-    return {};
+      transfer.transferred_.push_back(run.extent.length);
+    }
   }
-  Status read(const InstantFile& file, const IoPlan& plan, const Staging&,
-              std::span<int64_t> transferred) const {
-    for (std::size_t run = 0; run < transferred.size(); ++run)
-      transferred[run] = file.stored(plan.runs()[run].extent);
-    file.counted->read_requests += std::ssize(plan.runs());
+  void begin_read(const InstantFile& file, const IoPlan& plan, const Staging&,
+                  Transfer& transfer) const {
+    for (const IoPlan::Run& run : plan.runs())
+      transfer.transferred_.push_back(file.stored(run.extent));
+  }
+  Status complete(const Transfer& transfer, Statistics& statistics) const {
+    (transfer.writes_ ? statistics.write_requests : statistics.read_requests) +=
+        std::ssize(transfer.transferred_);
     return {};
   }
 
  private:
-  std::deque<SimulatedFile>& files_;  // by slot
+  std::deque<InstantFileState>& files_;  // by slot
 };
 
 }  // namespace forebay::sim

@@ -59,7 +59,7 @@ void NumberedCache::miss(uint32_t page) {
   } else {
     ++evictions_;
     frame = policy_->victim(key(page), *this);
-    policy_->replace(frame, key(page_in_[frame]), key(page));
+    policy_->replace(frame, key(page_in_[frame]), frame, key(page));
     frame_of_[page_in_[frame]] = no_frame;
   }
   frame_of_[page] = frame;

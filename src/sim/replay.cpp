@@ -15,6 +15,7 @@ enum class Step : uint8_t {
   write,
   join,
   leave,
+  write_as,
   commit,
   drop_clean,
   truncate,
@@ -62,8 +63,11 @@ class Player {
         cache_.close(handle, argument != 0);
         handles_.erase(known);
         break;
+      case Step::write_as:
+        cache_.write_as(handle, static_cast<uint32_t>(argument));
+        break;
       case Step::commit:
-        cache_.commit(handle);
+        cache_.commit(handle, argument != 0);
         break;
       case Step::drop_clean:
         cache_.drop_clean(handle);

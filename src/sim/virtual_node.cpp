@@ -7,7 +7,7 @@ namespace forebay::sim {
 namespace {
 
 // As the runtime's waits, which look for the dead now and then.
-constexpr int64_t lock_wait_ns = 1'000'000;
+constexpr int64_t lock_wait_ns = 100'000;
 constexpr int64_t event_wait_ns = 100'000'000;
 constexpr int64_t drain_wait_ns = 1'000;
 
@@ -45,21 +45,25 @@ Status VirtualFile::storage_size(int64_t* bytes) const {
 
 Status VirtualFile::write_past(Extent extent, const std::byte* bytes, bool,
                                int64_t* storage_ns) const {
+  const Segment segment{const_cast<std::byte*>(bytes), extent.length};
+  const forebay::Request request{extent.offset, {&segment, 1}};
+  StorageCounters counters;
   const int64_t before = VirtualDriver::now_ns();
-  const Status status =
-      node_->file().storage->write(extent.offset, {bytes, static_cast<std::size_t>(extent.length)});
+  const Status status = node_->file().storage->write({&request, 1}, counters);
   if (storage_ns != nullptr) *storage_ns = VirtualDriver::now_ns() - before;
-  ++statistics_->write_requests;
+  statistics_->write_requests += counters.requests;
   return status;
 }
 
 Status VirtualFile::read_past(Extent extent, std::byte* bytes, int64_t* got,
                               int64_t* storage_ns) const {
+  const Segment segment{bytes, extent.length};
+  const forebay::Request request{extent.offset, {&segment, 1}};
+  StorageCounters counters;
   const int64_t before = VirtualDriver::now_ns();
-  const Status status = node_->file().storage->read(
-      extent.offset, {bytes, static_cast<std::size_t>(extent.length)}, got);
+  const Status status = node_->file().storage->read({&request, 1}, {got, 1}, counters);
   if (storage_ns != nullptr) *storage_ns = VirtualDriver::now_ns() - before;
-  ++statistics_->read_requests;
+  statistics_->read_requests += counters.requests;
   return status;
 }
 
@@ -72,6 +76,7 @@ bool VirtualDriver::lock(uint32_t number) {
   while (shard.held) {
     if (!alive(shard.owner)) {
       shard.owner = process();
+      node_.tear(number);
       return true;
     }
     fibers.wait(shard.for_lock, lock_wait_ns);
@@ -83,7 +88,7 @@ bool VirtualDriver::lock(uint32_t number) {
 
 void VirtualDriver::unlock(uint32_t number) {
   Fibers& fibers = *Fibers::current();
-  fibers.step();  // the owner may die here, too
+  fibers.step(Fibers::Spot::in_lock);  // the owner may die here, too
   Shard& shard = shards_[number];
   shard.held = false;
   fibers.wake(shard.for_lock);
@@ -92,6 +97,7 @@ void VirtualDriver::unlock(uint32_t number) {
 bool VirtualDriver::wait(uint32_t number, uint32_t seen) {
   Shard& shard = shards_[number];
   if (shard.events == seen) Fibers::current()->wait(shard.for_event, event_wait_ns);
+  if (shard.events == seen) ++waits_in_vain_;
   return shard.events != seen;
 }
 
@@ -106,10 +112,12 @@ void VirtualDriver::drain(FrameIndex frame) {
   const uint64_t word = use_word(frame);
   for (VirtualSeat& seat : node_.seats()) {
     while (seat.busy == word) {
-      if (alive(seat.process))
-        fibers.sleep(drain_wait_ns);
-      else
+      if (!alive(seat.process)) {
         seat.busy = 0;
+        break;
+      }
+      fibers.sleep(drain_wait_ns);
+      fibers.step(Fibers::Spot::in_wait);  // who waits may die
     }
   }
 }
@@ -140,51 +148,42 @@ VirtualDriver::Target VirtualDriver::target(const VirtualFile&, uint32_t, uint64
   return node_.file_.storage;
 }
 
-// All requests of the list are attempted; the first failure is returned.
-Status VirtualDriver::write(Target storage, const IoPlan& plan, Statistics& statistics) const {
-  const int64_t before = now_ns();
-  Status result;
-  for (const IoPlan::Run& run : plan.runs()) {
-    int64_t offset = run.extent.offset;
-    for (uint32_t i = 0; i < run.parts; ++i) {
-      const IoPlan::Part& part = plan.parts()[run.first_part + i];
-      const Status status =
-          storage->write(offset, {memory_of(part, nullptr), static_cast<std::size_t>(part.length)});
-      if (!status.ok() && result.ok()) result = status;
-      if (!status.ok()) break;
-      offset += part.length;
-    }
-  }
-  statistics.write_requests += std::ssize(plan.runs());
-  statistics.commit_ns += now_ns() - before;
-  return result;
+void VirtualDriver::begin(Storage& storage, forebay::Transfer::Direction direction,
+                          Transfer& transfer) {
+  transfer.began_ns_ = now_ns();
+  transfer.storage_ = &storage;
+  transfer.in_storage_.set(direction, transfer.requests_.list());
+  storage.submit(transfer.in_storage_);
+  Fibers::current()->step();  // others run, and the process may die, while it is under way
 }
 
-Status VirtualDriver::read(const VirtualFile& file, const IoPlan& plan, Staging& staging,
-                           std::span<int64_t> transferred) const {
-  Status result;
-  for (std::size_t r = 0; r < plan.runs().size(); ++r) {
-    const IoPlan::Run& run = plan.runs()[r];
-    int64_t offset = run.extent.offset;
-    transferred[r] = 0;
-    for (uint32_t i = 0; i < run.parts; ++i) {
-      const IoPlan::Part& part = plan.parts()[run.first_part + i];
-      int64_t got = 0;
-      const Status status = node_.file_.storage->read(
-          offset, {memory_of(part, &staging), static_cast<std::size_t>(part.length)}, &got);
-      if (!status.ok() && result.ok()) result = status;
-      if (status.ok()) transferred[r] += got;
-      if (!status.ok() || got < part.length) break;
-      offset += part.length;
-    }
+void VirtualDriver::begin_write(Target storage, const IoPlan& plan, Transfer& transfer) const {
+  transfer.requests_.set(plan,
+                         [this](const IoPlan::Part& part) { return memory_of(part, nullptr); });
+  begin(*storage, forebay::Transfer::Direction::write, transfer);
+}
+
+void VirtualDriver::begin_read(const VirtualFile&, const IoPlan& plan, Staging& staging,
+                               Transfer& transfer) const {
+  transfer.requests_.set(plan, [&](const IoPlan::Part& part) { return memory_of(part, &staging); });
+  begin(*node_.file_.storage, forebay::Transfer::Direction::read, transfer);
+}
+
+Status VirtualDriver::complete(Transfer& transfer, Statistics& statistics) {
+  const Status status = transfer.storage_->complete(transfer.in_storage_);
+  const int64_t requests = transfer.in_storage_.counters().requests;
+  if (transfer.in_storage_.direction() == forebay::Transfer::Direction::write) {
+    statistics.write_requests += requests;
+    statistics.commit_ns += now_ns() - transfer.began_ns_;
+  } else {
+    statistics.read_requests += requests;
   }
-  file.statistics().read_requests += std::ssize(plan.runs());
-  return result;
+  return status;
 }
 
 // The node -------------------------------------------------------------------------------------
 
-VirtualNode::VirtualNode(Fibers& fibers, const CacheShape& shape, VirtualStorage& storage,
+VirtualNode::VirtualNode(Fibers& fibers, const CacheShape& shape, Storage& storage,
                          uint32_t most_frames)
     : fibers_(fibers),
       arena_(shape, 0),
@@ -198,6 +197,14 @@ VirtualNode::VirtualNode(Fibers& fibers, const CacheShape& shape, VirtualStorage
       static_cast<std::byte*>(std::align(alignof(Frame), arena_.layout().total, base, room)));
   file_.id = files_at_once;
   file_.storage = &storage;
+}
+
+void VirtualNode::tear(uint32_t number) {
+  auto& shard = const_cast<ShardState&>(arena_.shard(number).state());
+  for (FrameIndex f = shard.first_frame; f < shard.first_frame + shard.usable; ++f)
+    arena_.frame(f).hash_next = no_frame;
+  shard.free_head = no_frame;
+  shard.resident = 0;
 }
 
 VirtualSeat& VirtualNode::take_seat(uint32_t process) {

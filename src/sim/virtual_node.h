@@ -16,18 +16,10 @@
 
 #include "engine/cache_handle.h"
 #include "sim/fibers.h"
+#include "storage/plan_requests.h"
+#include "storage/storage.h"
 
 namespace forebay::sim {
-
-// Where a file's bytes live in virtual time. Members may wait.
-class VirtualStorage {
- public:
-  virtual ~VirtualStorage() = default;
-  virtual Status write(int64_t offset, std::span<const std::byte> bytes) = 0;
-  // *got: the bytes that the file has of these.
-  virtual Status read(int64_t offset, std::span<std::byte> bytes, int64_t* got) = 0;
-  virtual Status size(int64_t* bytes) = 0;
-};
 
 class VirtualNode;
 
@@ -40,8 +32,8 @@ struct VirtualSeat {
   bool past = false;  // within an access past the cache
 };
 
-struct VirtualSharedFile : FileState {
-  VirtualStorage* storage = nullptr;
+struct VirtualFileState : FileState {
+  Storage* storage = nullptr;  // its waits are those of fibers
 };
 
 // What a handle has done in the background.
@@ -50,6 +42,7 @@ class VirtualHelper {
   virtual ~VirtualHelper() = default;
   virtual void commit(uint32_t target) = 0;
   virtual void fetch(std::span<const Extent> extents) = 0;
+  virtual bool write_back() = 0;  // false: the handle does nothing in the background
 };
 
 // A file as one handle has it open.
@@ -62,14 +55,17 @@ class VirtualFile {
         number_(number),
         statistics_(&statistics),
         commit_size_bytes_(commit_size_bytes) {}
+  void set_bytes_worth_a_request(int64_t bytes) { bytes_worth_a_request_ = bytes; }
   void use_helper(VirtualHelper& helper) { helper_ = &helper; }
 
   FileState& state() const;
   Statistics& statistics() const { return *statistics_; }
   uint32_t slot() const { return 0; }
   uint32_t number() const { return number_; }
+  Writers writer() const { return writer_of(number_); }
   bool readable() const { return true; }
   int64_t commit_size_bytes() const { return commit_size_bytes_; }
+  int64_t bytes_worth_a_request() const { return bytes_worth_a_request_; }
   VirtualSeat& seat() const { return *seat_; }
 
   void begin_use(uint64_t word) const;
@@ -89,6 +85,7 @@ class VirtualFile {
   void fetch_in_background(std::span<const Extent> extents) const {
     if (helper_ != nullptr) helper_->fetch(extents);
   }
+  bool write_back_in_background() const { return helper_ != nullptr && helper_->write_back(); }
   CommitCost commit_cost() const { return {statistics_->commit_ns, statistics_->committed_bytes}; }
   void tell_of_memory() const {}
 
@@ -98,6 +95,7 @@ class VirtualFile {
   uint32_t number_;
   Statistics* statistics_;
   int64_t commit_size_bytes_;
+  int64_t bytes_worth_a_request_ = 0;
   VirtualHelper* helper_ = nullptr;
 };
 
@@ -105,7 +103,7 @@ class VirtualDriver {
  public:
   using PageBytes = std::byte*;
   using OpenFile = VirtualFile;
-  using Target = VirtualStorage*;
+  using Target = Storage*;
   class Staging {
    public:
     Staging(const VirtualDriver& driver, uint32_t pages)
@@ -115,6 +113,17 @@ class VirtualDriver {
    private:
     int64_t page_size_;
     std::vector<std::byte> bytes_;
+  };
+  class Transfer {
+   public:
+    int64_t transferred(std::size_t run) const { return in_storage_.outcomes()[run].transferred; }
+
+   private:
+    friend class VirtualDriver;
+    int64_t began_ns_ = 0;
+    PlanRequests requests_;
+    Storage* storage_ = nullptr;
+    forebay::Transfer in_storage_;
   };
 
   VirtualDriver(VirtualNode& node, uint32_t shards) : node_(node), shards_(shards) {}
@@ -150,12 +159,15 @@ class VirtualDriver {
   }
 
   Target target(const VirtualFile& file, uint32_t file_slot, uint64_t file_id) const;
-  Status write(Target storage, const IoPlan& plan, Statistics& statistics) const;
-  Status read(const VirtualFile& file, const IoPlan& plan, Staging& staging,
-              std::span<int64_t> transferred) const;
+  void begin_write(Target storage, const IoPlan& plan, Transfer& transfer) const;
+  void begin_read(const VirtualFile& file, const IoPlan& plan, Staging& staging,
+                  Transfer& transfer) const;
+  static Status complete(Transfer& transfer, Statistics& statistics);
   static int64_t now_ns() { return Fibers::current()->now_ns(); }
 
   int64_t page_size() const;
+  // How many waits have ended without a signal.
+  int64_t waits_in_vain() const { return waits_in_vain_; }
 
  private:
   struct Shard {
@@ -165,6 +177,7 @@ class VirtualDriver {
     Fibers::Queue for_lock, for_event;
   };
   static void move(std::byte* to, const std::byte* from, int64_t length);
+  static void begin(Storage& storage, forebay::Transfer::Direction direction, Transfer& transfer);
   std::byte* memory_of(const IoPlan::Part& part, Staging* staging) const {
     std::byte* const page =
         part.staged == IoPlan::in_frame ? page_bytes(part.frame) : staging->page(part.staged);
@@ -173,17 +186,17 @@ class VirtualDriver {
 
   VirtualNode& node_;
   std::vector<Shard> shards_;
+  int64_t waits_in_vain_ = 0;
 };
 
 class VirtualNode {
  public:
   // One file, in `storage`. No more than `most_frames` frames get memory.
-  VirtualNode(Fibers& fibers, const CacheShape& shape, VirtualStorage& storage,
-              uint32_t most_frames);
+  VirtualNode(Fibers& fibers, const CacheShape& shape, Storage& storage, uint32_t most_frames);
 
   Cache<VirtualDriver>& cache() { return cache_; }
   CacheArena& arena() { return arena_; }
-  VirtualSharedFile& file() { return file_; }
+  VirtualFileState& file() { return file_; }
   Fibers& fibers() { return fibers_; }
   std::deque<VirtualSeat>& seats() { return seats_; }
   VirtualSeat& take_seat(uint32_t process);
@@ -194,6 +207,9 @@ class VirtualNode {
 
  private:
   friend class VirtualDriver;
+  // Leaves the shard's lists as one does that dies amid a change of them.
+  void tear(uint32_t shard);
+
   Fibers& fibers_;
   CacheArena arena_;
   std::vector<std::byte> memory_;
@@ -201,7 +217,7 @@ class VirtualNode {
   uint32_t frames_given_ = 0;
   VirtualDriver driver_;
   Cache<VirtualDriver> cache_;
-  VirtualSharedFile file_;
+  VirtualFileState file_;
   std::deque<VirtualSeat> seats_;
 };
 

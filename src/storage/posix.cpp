@@ -8,8 +8,8 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <mutex>
-#include <vector>
+#include <memory>
+#include <utility>
 
 #include "storage/workers.h"
 
@@ -20,17 +20,13 @@ namespace {
 // that they must have waited for storage.
 constexpr int64_t concurrent_from_bytes = 256 << 10;
 constexpr auto concurrent_from_each = std::chrono::microseconds(250);
-// Together with the caller, four requests are in progress at a time: enough to overlap the round
-// trips to a few servers, and few enough not to overload a node whose ranks all commit at once.
-constexpr int helper_threads = 3;
+// How many helpers carry out the requests of a list, beside the thread that waits. Small requests
+// are round trips, which overlap. A few large ones already fill the way to storage, and more would
+// overload a node whose ranks all commit at once.
+constexpr std::size_t helpers_of_small = 15;
+constexpr std::size_t helpers_of_large = 3;
 
 using Clock = std::chrono::steady_clock;
-
-int64_t length_of(const Request& request) {
-  int64_t length = 0;
-  for (const Segment& segment : request.segments) length += segment.length;
-  return length;
-}
 
 // Walks a request's segments as vectors of at most IOV_MAX entries. Segments adjacent in memory
 // become one entry.
@@ -82,28 +78,10 @@ class SegmentCursor {
   std::array<iovec, IOV_MAX> vectors_;
 };
 
-// The result of one request.
-struct Outcome {
-  Status status;
-  int64_t transferred = 0;
-  int64_t syscalls = 0;
-  Clock::duration time{};
-};
-
 class PosixStorage final : public Storage {
  public:
   PosixStorage(SystemCalls& calls, int descriptor) : calls_(calls), descriptor_(descriptor) {}
   ~PosixStorage() override { calls_.close(descriptor_); }
-
-  Status write(std::span<const Request> requests, StorageCounters& counters) override {
-    return each(requests, counters, {}, [this](const Request& request) { return put(request); });
-  }
-
-  Status read(std::span<const Request> requests, std::span<int64_t> transferred,
-              StorageCounters& counters) override {
-    return each(requests, counters, transferred,
-                [this](const Request& request) { return get(request); });
-  }
 
   Status size(int64_t* bytes) override {
     *bytes = calls_.size(descriptor_);
@@ -117,66 +95,89 @@ class PosixStorage final : public Storage {
   Status flush() override;
 
  private:
-  Status each(std::span<const Request> requests, StorageCounters& counters,
-              std::span<int64_t> transferred,
-              const std::function<Outcome(const Request&)>& transfer);
+  using Outcome = Transfer::Outcome;
+
+  // A transfer whose requests the helper threads have begun to carry out.
+  struct Shared final : Transfer::Progress {
+    Shared(PosixStorage& storage, Transfer& transfer)
+        : task(
+              transfer.requests().size(),
+              [this, &storage, &transfer](std::size_t request) {
+                time += storage.timed(transfer, request).count();
+              },
+              static_cast<int>(helpers_of(transfer.requests()))) {}
+    Workers::Task task;
+    std::atomic<Clock::rep> time{0};  // of all requests together
+  };
+
+  void start(Transfer& transfer) override;
+  void finish(Transfer& transfer) override;
+  bool worth_sharing(std::span<const Request> requests) const;
+  static std::size_t helpers_of(std::span<const Request> requests);
+  void carry_out(Transfer& transfer, std::size_t request) {
+    transfer.outcome(request) = transfer.direction() == Transfer::Direction::write
+                                    ? put(transfer.requests()[request])
+                                    : get(transfer.requests()[request]);
+  }
+  Clock::duration timed(Transfer& transfer, std::size_t request) {
+    const auto begin = Clock::now();
+    carry_out(transfer, request);
+    return Clock::now() - begin;
+  }
+  void learn(Clock::duration sum, std::size_t requests);
   Outcome put(const Request& request);
   Outcome get(const Request& request);
-
-  bool shared_out(std::span<const Request> requests) const;
 
   SystemCalls& calls_;
   const int descriptor_;
   std::atomic<Clock::duration> request_time_{};  // moving average over requests in lists
   std::atomic<int> flush_error_{0};              // errno of the first fsync that failed
-  Workers workers_{helper_threads};
+  Workers workers_;
 };
 
-Status PosixStorage::each(std::span<const Request> requests, StorageCounters& counters,
-                          std::span<int64_t> transferred,
-                          const std::function<Outcome(const Request&)>& transfer) {
-  Status first_failure;
-  const auto record = [&](std::size_t i, const Outcome& outcome) {
-    ++counters.requests;
-    counters.syscalls += outcome.syscalls;
-    if (!transferred.empty()) transferred[i] = outcome.transferred;
-    if (first_failure.ok()) first_failure = outcome.status;
-  };
-  if (requests.size() < 2) {
-    for (std::size_t i = 0; i < requests.size(); ++i) record(i, transfer(requests[i]));
-    return first_failure;
-  }
-  std::vector<Outcome> outcomes(requests.size());
-  const auto transfer_one = [&](std::size_t i) {
-    const auto begin = Clock::now();
-    outcomes[i] = transfer(requests[i]);
-    outcomes[i].time = Clock::now() - begin;
-  };
-  if (shared_out(requests)) {
-    workers_.run(requests.size(), transfer_one);
-  } else {
-    for (std::size_t i = 0; i < requests.size(); ++i) transfer_one(i);
-  }
-  Clock::duration sum{};
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    record(i, outcomes[i]);
-    sum += outcomes[i].time;
-  }
-  const Clock::duration before = request_time_.load(std::memory_order_relaxed);
-  const Clock::duration latest = sum / std::ssize(requests);
-  request_time_.store(before == before.zero() ? latest : (3 * before + latest) / 4,
-                      std::memory_order_relaxed);
-  return first_failure;
+// What is not worth sharing is left to finish(), and so to the thread that waits for it.
+void PosixStorage::start(Transfer& transfer) {
+  if (transfer.requests().size() < 2 || !worth_sharing(transfer.requests())) return;
+  auto shared = std::make_unique<Shared>(*this, transfer);
+  workers_.begin(shared->task);
+  transfer.keep(std::move(shared));
 }
 
-bool PosixStorage::shared_out(std::span<const Request> requests) const {
+void PosixStorage::finish(Transfer& transfer) {
+  const std::size_t requests = transfer.requests().size();
+  if (requests == 1) return carry_out(transfer, 0);
+  if (requests == 0) return;
+  if (auto* const shared = static_cast<Shared*>(transfer.progress())) {
+    workers_.finish(shared->task);
+    return learn(Clock::duration(shared->time), requests);
+  }
+  Clock::duration sum{};
+  for (std::size_t i = 0; i < requests; ++i) sum += timed(transfer, i);
+  learn(sum, requests);
+}
+
+void PosixStorage::learn(Clock::duration sum, std::size_t requests) {
+  const Clock::duration before = request_time_.load(std::memory_order_relaxed);
+  const Clock::duration latest = sum / static_cast<Clock::rep>(requests);
+  request_time_.store(before == before.zero() ? latest : (3 * before + latest) / 4,
+                      std::memory_order_relaxed);
+}
+
+bool PosixStorage::worth_sharing(std::span<const Request> requests) const {
   if (request_time_.load(std::memory_order_relaxed) >= concurrent_from_each) return true;
   return std::count_if(requests.begin(), requests.end(), [](const Request& request) {
            return length_of(request) >= concurrent_from_bytes;
          }) >= 2;
 }
 
-Outcome PosixStorage::put(const Request& request) {
+std::size_t PosixStorage::helpers_of(std::span<const Request> requests) {
+  int64_t bytes = 0;
+  for (const Request& request : requests) bytes += length_of(request);
+  const bool small = bytes < concurrent_from_bytes * std::ssize(requests);
+  return std::min(requests.size(), small ? helpers_of_small : helpers_of_large);
+}
+
+Transfer::Outcome PosixStorage::put(const Request& request) {
   Outcome outcome;
   SegmentCursor cursor(request.segments);
   for (auto vectors = cursor.vectors(); !vectors.empty(); vectors = cursor.vectors()) {
@@ -196,7 +197,7 @@ Outcome PosixStorage::put(const Request& request) {
   return outcome;
 }
 
-Outcome PosixStorage::get(const Request& request) {
+Transfer::Outcome PosixStorage::get(const Request& request) {
   Outcome outcome;
   SegmentCursor cursor(request.segments);
   for (auto vectors = cursor.vectors(); !vectors.empty(); vectors = cursor.vectors()) {

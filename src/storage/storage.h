@@ -1,9 +1,8 @@
-// Where committed bytes are stored. There is one file per storage, and one line in storages().
-// Implementations: the real file (posix), the MPI library's own file (mpi), and a fault-injecting
-// variant.
+// Where committed bytes are stored: a queue to which transfers are submitted, and where they are
+// completed. There is one file per storage, and one line in storages(). Implementations: the real
+// file (posix), the MPI library's own file (mpi), and a faulty one in virtual time, in tests.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,44 +10,44 @@
 #include <string>
 #include <string_view>
 
-#include "extent/extent.h"
 #include "extent/status.h"
+#include "storage/transfer.h"
 
 namespace forebay {
-
-// One contiguous file extent, and the memory segments whose bytes form it, in order.
-struct Segment {
-  std::byte* memory;
-  int64_t length;
-};
-struct Request {
-  int64_t offset;  // file offset of the first byte
-  std::span<const Segment> segments;
-};
-
-struct StorageCounters {
-  int64_t requests = 0;  // contiguous file extents
-  int64_t syscalls = 0;
-};
 
 // Thread rule: any member from any thread.
 class Storage {
  public:
   virtual ~Storage() = default;
-  // Writes a list of requests (ascending, disjoint), concurrently if that helps, and returns when
-  // all are done. Continues after EINTR and short writes. Returns the first failure, with its
-  // offset; the other requests are still attempted.
-  virtual Status write(std::span<const Request> requests, StorageCounters& counters) = 0;
-  // Reads requests. transferred[i]: bytes of request i that the file has (fewer at the end of
-  // file).
-  virtual Status read(std::span<const Request> requests, std::span<int64_t> transferred,
-                      StorageCounters& counters) = 0;
+
+  // Begins a transfer. Its requests may be carried out at once, meanwhile (concurrently, if that
+  // helps), or within complete(). It keeps no other transfer from being submitted.
+  void submit(Transfer& transfer);
+  // Waits until all requests of a submitted transfer have ended. Returns the first failure, with
+  // its offset; the other requests were still attempted. Interruptions and short writes do not end
+  // a request; a read is cut short only by the end of the file.
+  Status complete(Transfer& transfer);
+
+  // Submits a transfer, and waits until it is complete.
+  Status write(std::span<const Request> requests, StorageCounters& counters);
+  // transferred[i]: bytes of request i that the file has.
+  Status read(std::span<const Request> requests, std::span<int64_t> transferred,
+              StorageCounters& counters);
+
   virtual Status size(int64_t* bytes) = 0;
   // When the file was last written to, by the file system's clock, in nanoseconds; 0: unknown.
   virtual int64_t modified_ns() { return 0; }
   // Whether calls are served from this node's memory, by the kernel's cache of a local file system.
   virtual bool local() { return false; }
   virtual Status flush() = 0;  // fsync; a failure is never hidden by a retry
+
+ private:
+  // The two halves of a transfer. If start() throws, no request is under way; finish() throws
+  // nothing. Together they set the outcomes.
+  virtual void start(Transfer& transfer) = 0;
+  virtual void finish(Transfer&) {}  // what start() began; it may have done all
+
+  Status carry_out(Transfer& transfer, StorageCounters& counters);
 };
 
 struct OpenedStorage {

@@ -8,7 +8,7 @@ namespace forebay {
 Workers::~Workers() {
   if (forked()) {
     // Destroying a condition variable waits for its waiters, which the child does not have.
-    static_cast<void>(changed_.release());
+    static_cast<void>(conditions_.release());
     return;
   }
   if (threads_.empty()) return;
@@ -16,7 +16,7 @@ Workers::~Workers() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  changed_->notify_all();
+  conditions_->work.notify_all();
   for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
 }
 
@@ -24,46 +24,52 @@ Workers::~Workers() {
 // of them.
 bool Workers::forked() const { return owner_ != 0 && owner_ != getpid(); }
 
-void Workers::run(std::size_t parts, const std::function<void(std::size_t)>& part) {
-  std::unique_lock task(task_, std::defer_lock);
-  if (parts < 2 || forked() || !task.try_lock()) {
-    for (std::size_t i = 0; i < parts; ++i) part(i);
-    return;
-  }
-  start_helpers();
+void Workers::begin(Task& task) {
+  if (forked()) return;
   {
     const std::lock_guard lock(mutex_);
-    next_.store(0, std::memory_order_relaxed);
-    parts_ = parts;
-    part_ = &part;
-    open_ = true;
-    ++task_number_;
+    start_helpers(static_cast<std::size_t>(task.most_helpers_));
+    Task** end = &first_;
+    while (*end != nullptr) end = &(*end)->later_;
+    *end = &task;
+    task.queued_ = true;
   }
-  changed_->notify_all();
-  work(parts, part);
+  for (int i = 0; i < task.most_helpers_; ++i) conditions_->work.notify_one();
+}
+
+void Workers::finish(Task& task) {
+  work(task);
+  if (forked()) return;
   std::unique_lock lock(mutex_);
-  open_ = false;
-  changed_->wait(lock, [this] { return joined_ == 0; });
+  leave_queue(task);
+  conditions_->ended.wait(lock, [&task] { return task.helpers_ == 0; });
 }
 
-void Workers::work(std::size_t parts, const std::function<void(std::size_t)>& part) {
+void Workers::work(Task& task) {
   for (;;) {
-    const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
-    if (i >= parts) return;
-    part(i);
+    const std::size_t i = task.next_.fetch_add(1, std::memory_order_relaxed);
+    if (i >= task.parts_) return;
+    task.part_(i);
   }
 }
 
-void Workers::start_helpers() {
-  const std::lock_guard lock(mutex_);
-  if (!threads_.empty()) return;
-  threads_.reserve(static_cast<std::size_t>(wanted_));
+void Workers::leave_queue(Task& task) {
+  if (!task.queued_) return;
+  Task** at = &first_;
+  while (*at != &task) at = &(*at)->later_;
+  *at = task.later_;
+  task.queued_ = false;
+}
+
+void Workers::start_helpers(std::size_t wanted) {
+  if (threads_.size() >= wanted) return;
+  threads_.reserve(wanted);
   owner_ = getpid();
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  for (int i = 0; i < wanted_; ++i) {
+  while (threads_.size() < wanted) {
     pthread_t thread;
     if (pthread_create(&thread, nullptr, helper_main, this) != 0) break;
     threads_.push_back(thread);
@@ -77,19 +83,18 @@ void* Workers::helper_main(void* self) {
 }
 
 void Workers::help() {
-  uint64_t seen = 0;
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_->wait(lock, [&] { return stopping_ || (open_ && task_number_ != seen); });
+    conditions_->work.wait(lock, [this] { return stopping_ || first_ != nullptr; });
     if (stopping_) return;
-    seen = task_number_;
-    ++joined_;
-    const std::size_t parts = parts_;
-    const auto* const part = part_;
+    Task& task = *first_;
+    ++task.helpers_;
+    if (++task.joined_ == task.most_helpers_) leave_queue(task);
     lock.unlock();
-    work(parts, *part);
+    work(task);
     lock.lock();
-    if (--joined_ == 0) changed_->notify_all();
+    leave_queue(task);  // all its parts are taken
+    if (--task.helpers_ == 0) conditions_->ended.notify_all();
   }
 }
 

@@ -31,7 +31,8 @@ inline constexpr std::string_view operation_names[] = {
     "sync",  "size", "step",  "release", "acquire", "exchange"};
 
 // What is done to a cache besides reading and writing, recorded as "forebay_cache_<step>".
-#define FOREBAY_CACHE_STEPS(X) X(join) X(leave) X(commit) X(drop_clean) X(truncate) X(resize)
+#define FOREBAY_CACHE_STEPS(X) \
+  X(join) X(leave) X(write_as) X(commit) X(drop_clean) X(truncate) X(resize)
 
 #define FOREBAY_STEP(step) step,
 enum class CacheStep : uint8_t { FOREBAY_CACHE_STEPS(FOREBAY_STEP) };

@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,8 @@ from typing import Any
 from harness import mpi
 
 RECOVER = [mpi.WHEELS[0].python, "-m", "forebay", "recover"]
+# From an installation, a number of ranks and a program: the command line that starts them.
+LaunchCommand = Callable[[mpi.Mpi, int, Sequence[str]], list[str]]
 LIBRARIES = Path(os.environ.get("FOREBAY_LIB_DIR", mpi.ROOT / "build" / "gcc" / "lib"))
 
 
@@ -49,13 +51,14 @@ def launch(
     folder: Path,
     settings: Mapping[str, str] | None = None,
     timeout_seconds: float = mpi.TIMEOUT_SECONDS,
+    launch_command: LaunchCommand = mpi.launch_command,
 ) -> Run:
     """Runs the program in the empty `folder`: plain, or through Forebay with these settings."""
     folder.mkdir(parents=True)
     statistics = folder.with_name(folder.name + "-statistics.json")
     if settings is not None:
         program = preloaded(program, {"FOREBAY_STATS_JSON": str(statistics), **settings})
-    command = mpi.launch_command(installation, ranks, program)
+    command = launch_command(installation, ranks, program)
     outcome = mpi.run(command, installation.environment, folder, timeout_seconds)
     return Run(outcome, read_files(folder), read_statistics(statistics))
 

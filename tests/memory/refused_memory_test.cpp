@@ -77,6 +77,7 @@ class RefusedMemory : public ::testing::TestWithParam<std::string> {
     options.commit_size_bytes = 2 * 1024;
     options.read_ahead_bytes = background ? 4 * 1024 : 0;
     options.write_behind = background;
+    options.write_back_buffer = background ? 0.25 : 0;
     return options;
   }
 

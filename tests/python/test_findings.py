@@ -22,7 +22,7 @@ from forebay.commands.analyze import analyze as command
 from forebay.notebook import parts_of, write
 from forebay.reports.page import render
 from forebay.trace import open_trace
-from traces import LOGS, OPEN, READ_AT_ALL, ROOT, WRITE_AT, Call, block, process, write_trace
+from traces import CLOSE, LOGS, OPEN, READ_AT_ALL, ROOT, WRITE_AT, Call, block, process, write_trace
 
 OUT = "/scratch/out"
 RANKS = 4
@@ -384,6 +384,26 @@ def test_every_rule_is_met_and_in_the_document(tmp_path: Path) -> None:
     assert met == set(names)
     document = (ROOT / "docs" / "report.md").read_text()
     assert re.findall(r"^\| `([a-z0-9-]+)` \|", document, re.M) == names
+
+
+@pytest.mark.parametrize(
+    ("times", "advice"), [(1, "look for processes that come late"), (9, "keep")]
+)
+def test_a_file_opened_once_is_not_advised_to_be_opened_once(
+    times: int, advice: str, tmp_path: Path
+) -> None:
+    """The second process opens and closes it late: the first one waits in these calls."""
+    calls = []
+    for turn in range(times):
+        start = turn * 10**9
+        calls.append(Call(OPEN, start_ns=start, end_ns=start + 400_000_000))
+        calls.append(Call(WRITE_AT, 0, 0, turn, 1, 1, start + 400_000_000, start + 400_001_000))
+        calls.append(Call(CLOSE, start_ns=start + 400_001_000, end_ns=start + 800_000_000))
+    lines = [*process(0, 1), "file 0 1 0 5 /scratch/out", *block(calls), f"end {len(calls)} 0"]
+    write_trace(tmp_path / "0-0.trace", lines)
+    (finding,) = analyze(open_trace(tmp_path)).findings
+    assert finding.rule == "metadata" and finding.advice.startswith(("each process", "keep"))
+    assert advice in finding.advice
 
 
 def test_384_ranks_suffer_from_metadata() -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import forebay
+import forebay.signatures
 from forebay.notebook import as_html
+from forebay.reports import Page
 from traces import interleaved, sample
 
 
@@ -125,6 +127,7 @@ def test_a_page_is_saved_once(trace: forebay.trace.Trace, tmp_path: Path) -> Non
 
 def test_figures_are_drawn_and_saved(trace: forebay.trace.Trace, tmp_path: Path) -> None:
     of_job = forebay.plots.of(trace)
+    assert repr(of_job).startswith(f"<figures of {trace.path.name}: bandwidth, ")
     (path,) = of_job.files
     figures = {
         "bandwidth": of_job.bandwidth(),
@@ -155,6 +158,15 @@ def test_figures_are_drawn_and_saved(trace: forebay.trace.Trace, tmp_path: Path)
         (lambda: forebay.simulate_cache(3), "not 3"),
         (lambda: forebay.simulate_cache("t", cache_sizes=["64MiB"]), "67108864"),
         (lambda: forebay.simulate_cache("t", policies="lru"), "policies=['lru']"),
+        (lambda: forebay.simulate_cache("t", policies=4), "not 4"),
+        (lambda: forebay.simulate_cache("t", sample="0.1"), "sample is a number, not '0.1'"),
+        (lambda: forebay.simulate_cache("t", union_window="1"), "union_window is a number"),
+        (lambda: forebay.simulate_cache("t", memory="1GiB"), "memory is a whole number"),
+        (lambda: forebay.simulate_cache("t", jobs=1.5), "jobs is a whole number, not 1.5"),
+        (lambda: forebay.simulate_cache("t", progress=3), "progress is a function, not 3"),
+        (lambda: forebay.simulate_cache("t", warn=3), "warn is a function, not 3"),
+        (lambda: Page("t", "").save(3), "path is a path, not 3"),
+        (lambda: forebay.signatures.read(3), "path is a path, not 3"),
         (lambda: forebay.simulate_runtime(None), "not None"),
         (lambda: forebay.simulate_runtime("t", {"policy": "lru"}), "a list"),
     ],
@@ -173,6 +185,19 @@ def test_a_wrong_type_of_a_traces_is_told_its_path(trace: forebay.trace.Trace) -
         forebay.analyze(trace, page_bytes="64KiB")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="jobs is at least 1, not 0"):
         forebay.analyze(trace, jobs=0)
+
+
+def test_what_a_trace_does_not_have_gets_a_sentence(trace: forebay.trace.Trace) -> None:
+    with pytest.raises(TypeError, match="rows is a whole number, not 'all'"):
+        trace.batches("all")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="processes is a range"):
+        trace.batches(processes=[0])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"columns=\['offset'\]"):
+        trace.batches(columns="offset")
+    with pytest.raises(ValueError, match="there is no column 'ofset': rank, process"):
+        trace.batches(columns=["ofset"])
+    with pytest.raises(KeyError, match="there is no column 'ofset': rank, process"):
+        trace.accesses["ofset"]
 
 
 def test_markup_of_names_stays_text() -> None:

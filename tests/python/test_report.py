@@ -346,6 +346,20 @@ def test_long_paths_keep_their_ends():
     assert short.startswith("/scratch/") and short.endswith("/out.h5") and "…" in short
 
 
+def test_a_finding_names_its_long_path_shortened(tmp_path):
+    """The whole path stays within reach, as the title of the element."""
+    path = f"/scratch/{'deep/' * 40}out.h5"
+    calls = [Call(WRITE_AT, 0, 0, 600 * n, 300, 300) for n in range(2000)]
+    write_trace(
+        tmp_path / "0-0.trace",
+        [*process(0, 1), f"file 0 1 0 5 {path}", *block(calls), "end 2000 0"],
+    )
+    (finding,) = analyze(open_trace(tmp_path)).findings
+    assert finding.path == path and path in finding.title
+    page = render(open_trace(tmp_path))
+    assert f'<dt title="{path}">small writes of {short_path(path)}</dt>' in page
+
+
 def test_two_runs_are_compared(tmp_path):
     one, other = sample(tmp_path / "one", ranks=2), sample(tmp_path / "other", ranks=4)
     result = CliRunner().invoke(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MPIIO = ROOT / "src" / "mpiio"
@@ -31,23 +36,73 @@ def test_nothing_below_mpiio_prints() -> None:
     assert [str(path) for path in paths if PRINT.search(path.read_text())] == []
 
 
-def rooms() -> dict[str, set[str]]:
-    """Which rooms of src/mpiio each may use, as docs/architecture.md says."""
+def allowed_uses(title: str) -> dict[str, set[str]]:
+    """What each folder may use, as the tables below a title of docs/architecture.md say."""
     page = (ROOT / "docs" / "architecture.md").read_text()
-    section = page.partition("## The rooms of `src/mpiio`")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", section, re.MULTILINE)
-    return {room: set(re.findall(r"`(\w+)`", used)) for room, used in rows}
+    section = page.partition(f"## {title}\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([\w/*.]+)` \|.*\| ([^|]*) \|$", section, re.MULTILINE)
+    return {folder: set(re.findall(r"`(\w+)`", used)) for folder, used in rows}
 
 
-def test_rooms_of_mpiio_use_each_other_as_the_architecture_says() -> None:
-    allowed = rooms()
-    folders = {path.name for path in MPIIO.iterdir() if path.is_dir()}
-    assert folders == allowed.keys()
+@pytest.fixture(scope="module")
+def layers() -> ModuleType:
+    """docs/layers.py, which reads the sources and draws what uses what."""
+    sys.path.append(str(ROOT / "docs"))
+    return importlib.import_module("layers")
+
+
+def test_folders_use_each_other_as_the_architecture_says(layers: ModuleType) -> None:
+    """A use that is new belongs in the tables, and one that has gone does not."""
+    allowed = allowed_uses("The folders")
+    sources: dict[str, set[str]] = layers.source_uses()
+    packages: dict[str, set[str]] = layers.package_uses()
+    bindings = allowed.pop("python/*.cpp")
+    of_sources = {name[4:]: used for name, used in allowed.items() if name.startswith("src/")}
+    of_packages = {name: used for name, used in allowed.items() if "/" not in name}
+    assert sources == {**of_sources, "_core": bindings}
+    of_packages["commands"] |= packages.keys() - {"commands"}  # all below
+    assert packages == {**of_packages, "_core": set()}
+    assert {"engine", "trace"} <= sources["runtime"] and sources["engine"] >= {"page", "policy"}
+
+
+def test_the_picture_of_the_folders_is_of_these_sources(layers: ModuleType) -> None:
+    """If not, run: python3 docs/layers.py"""
+    assert (ROOT / "docs" / "layers.svg").read_text() == layers.picture()
+
+
+def test_the_picture_refuses_a_use_of_what_is_above(layers: ModuleType) -> None:
+    uses: dict[str, set[str]] = layers.source_uses()
+    layers.Panel("", layers.SOURCES, uses)
+    for wrong in ({**uses, "engine": {"runtime"}}, {**uses, "new": set[str]()}):
+        with pytest.raises(ValueError):
+            layers.Panel("", layers.SOURCES, wrong)
+
+
+@pytest.mark.parametrize("folder", ["mpiio", "runtime"])
+def test_rooms_use_each_other_as_the_architecture_says(folder: str) -> None:
+    root = ROOT / "src" / folder
+    allowed = allowed_uses(f"The rooms of `src/{folder}`")
+    assert {path.name for path in root.iterdir() if path.is_dir()} == allowed.keys()
     wrong = [
-        f"{path.relative_to(MPIIO)} includes {name}"
+        f"{path.relative_to(root)} includes {name}"
         for room, others in allowed.items()
-        for path in sources(MPIIO / room)
-        for name in re.findall(r'#include "mpiio/([\w/.]+)"', path.read_text())
+        for path in sources(root / room)
+        for name in re.findall(rf'#include "{folder}/([\w/.]+)"', path.read_text())
         if name.partition("/")[0] not in others | {room}
     ]
     assert wrong == []
+
+
+# Tested with an MPI library, a job or the dynamic linker: tests/mpi, tests/crash, tests/preload.
+NOT_ALONE = {"mpiio", "committer", "preload"}
+
+
+def test_unit_tests_mirror_the_sources() -> None:
+    """A test lies in the folder of the sources whose name it has, and every folder has tests."""
+
+    def folders(root: Path, pattern: str) -> set[str]:
+        return {str(path.parent.relative_to(root)) for path in root.rglob(pattern)}
+
+    tested = folders(ROOT / "tests" / "unit", "*_test.cpp")
+    with_sources = folders(ROOT / "src", "*.h")
+    assert tested == {one for one in with_sources if one.partition("/")[0] not in NOT_ALONE}

@@ -72,6 +72,8 @@ def configurations() -> Iterator[Configuration]:
                 page, capacity = PAGES[shift % len(PAGES)]
                 settings |= {"FOREBAY_PAGE_SIZE": page, "FOREBAY_CACHE_SIZE": capacity}
                 ranks = max(RANKS[shift // 2 % len(RANKS)], nodes)
+                if (number + turn) % 2 == 0:
+                    settings["FOREBAY_WRITE_BACK_BUFFER"] = "0.3"
                 policy = next(policies)
                 settings["FOREBAY_POLICY"] = policy
                 name = f"{installation.name}-{scope}-{kind}-{page}-{policy}-{ranks}"

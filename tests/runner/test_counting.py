@@ -74,6 +74,16 @@ def test_a_suite_is_not_run_when_what_it_needs_failed(reports: Path) -> None:
     assert "could not run" in run.run_suites(suites)["second"].failures[0]
 
 
+def test_a_suite_whose_program_was_not_built_says_so_in_one_line(reports: Path) -> None:
+    suites = [run.Suite("unit", (), "build/unit", ("build",)), run.Suite("good", (), "true")]
+    results = run.run_suites(suites)
+    assert results["unit"].failures == (
+        "unit could not run: No such file or directory: build/unit; run build first",
+    )
+    assert results["good"].passed == 1
+    assert run.missing_tests(results, {"unit": 500}).failed == 0
+
+
 def test_suites_of_one_core_run_side_by_side(reports: Path, tmp_path: Path) -> None:
     """Each suite ends only after the other one has begun."""
 

@@ -51,6 +51,11 @@ void ByteModel::truncate(int64_t bytes) {
   begun_end_ = ended_end_ = bytes;
 }
 
+int64_t ByteModel::unsaved_bytes() const {
+  return std::ranges::count_if(bytes_,
+                               [](const Byte& byte) { return byte.in_storage < byte.ended; });
+}
+
 ByteModel::Moment ByteModel::now(Extent extent) const {
   Moment moment{extent, {}, ended_end_};
   moment.ended.reserve(static_cast<std::size_t>(extent.length));

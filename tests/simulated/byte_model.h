@@ -23,6 +23,9 @@ class ByteModel {
   // No write is under way: the file ends at `bytes`, and zeros follow if it grows again.
   void truncate(int64_t bytes);
 
+  // How many bytes storage lacks of writes that have ended.
+  int64_t unsaved_bytes() const;
+
   // What a read, or a commit, that begins now must at least see.
   struct Moment {
     Extent extent;

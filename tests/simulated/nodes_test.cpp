@@ -27,12 +27,14 @@ TEST(Nodes, LoseNoByte) {
   const int shrinks = static_cast<int>(number_in("FOREBAY_SHRINKS", 1000));
   int64_t accesses = 0;
   int64_t deaths = 0;
+  int64_t waits_in_vain = 0;
   Statistics statistics;
   for (uint64_t seed = first; seed < first + seeds; ++seed) {
     const Program program = random_program(seed, operations);
     const Outcome outcome = run(program, seed);
     accesses += outcome.accesses;
     deaths += outcome.deaths;
+    if (outcome.deaths == 0) waits_in_vain += outcome.waits_in_vain;
     statistics.add(outcome.statistics);
     if (outcome.failure.empty()) continue;
     const Program least = shrink(program, seed, shrinks);
@@ -45,6 +47,7 @@ TEST(Nodes, LoseNoByte) {
   // Every way through the engine was taken.
   if (seeds < 1000) return;
   EXPECT_GT(deaths, 0);
+  EXPECT_EQ(waits_in_vain, 0);  // where all live, who ends I/O wakes those that wait for it
   EXPECT_GT(statistics.hits, 0);
   EXPECT_GT(statistics.evictions, 0);
   EXPECT_GT(statistics.bypass_bytes, 0);

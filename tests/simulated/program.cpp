@@ -6,8 +6,6 @@
 namespace forebay::test {
 namespace {
 
-using sim::SeededRandom;
-
 template <typename Choices>
 auto one_of(SeededRandom& random, const Choices& choices) {
   return *(std::begin(choices) + random.below(std::ssize(choices)));
@@ -35,11 +33,16 @@ Settings random_settings(SeededRandom& random) {
   s.handles.predictor =
       &predictors()[static_cast<std::size_t>(random.below(std::ssize(predictors())))];
   s.commit_size_bytes = 1 + random.below(16 << 10);
+  s.bytes_worth_a_request = random.below(300);
   s.file_bytes = 4000 + random.below(36000);
+  if (random.one_in(3)) s.file_bytes = s.cache.page_size * (1 + random.below(6));  // few pages
   s.first_bytes = random.one_in(3) ? 0 : random.below(s.file_bytes);
+  s.last_commits = random.one_in(3);
   s.granule = one_of(random, granules);
   s.fails_one_in = random.one_in(2) ? 0 : 5 + random.below(60);
   s.steps_a_switch = 1 + random.below(4);
+  if (random.one_in(2)) s.cache.write_back_buffer = static_cast<double>(random.below(60)) / 100;
+  s.steps_a_pause = random.one_in(2) ? 0 : 30 + random.below(1000);
   return s;
 }
 
@@ -67,7 +70,7 @@ Operation random_operation(const Settings& s, SeededRandom& random) {
   if (dice < 2) {
     op.kind = Kind::drop_clean;
   } else if (dice < 7) {
-    op.kind = Kind::commit;
+    op.kind = random.one_in(2) ? Kind::commit : Kind::commit_own;
   } else if (dice < 9) {
     op.kind = random.one_in(2) ? Kind::write_through : Kind::write_back;
   } else if (dice < 55) {
@@ -111,9 +114,9 @@ std::vector<Program> smaller(const Program& program) {
       all.push_back(program);
       all.back().rounds[r].truncate_to = -1;
     }
-    if (program.rounds[r].dies >= 0) {
+    if (program.rounds[r].dies != Round::nobody) {
       all.push_back(program);
-      all.back().rounds[r].dies = -1;
+      all.back().rounds[r].dies = Round::nobody;
     }
   }
   if (program.settings.fails_one_in != 0) {
@@ -132,6 +135,8 @@ std::size_t Program::operations() const {
 }
 
 Program random_program(uint64_t seed, int operations) {
+  using Spot = sim::Fibers::Spot;
+  constexpr Spot spots[] = {Spot::other, Spot::in_lock, Spot::in_wait};
   SeededRandom random(seed);
   Program program{random_settings(random), {}};
   const Settings& s = program.settings;
@@ -145,8 +150,11 @@ Program random_program(uint64_t seed, int operations) {
     }
     if (random.one_in(4)) round.truncate_to = random.below(s.file_bytes);
     if (alive > 1 && random.one_in(3)) {
-      round.dies = static_cast<int>(random.below(s.ranks));
-      round.dies_after_steps = 1 + random.below(random.one_in(2) ? 100 : 3000);
+      round.dies_at = one_of(random, spots);
+      const bool anybody = round.dies_at != Spot::other || random.one_in(2);
+      round.dies = anybody ? Round::anybody : static_cast<int>(random.below(s.ranks));
+      const int64_t most = round.dies_at == Spot::in_wait ? 40 : 2000;
+      round.dies_after_steps = 1 + random.below(random.one_in(2) ? most / 20 : most);
       --alive;
     }
     program.rounds.push_back(std::move(round));
@@ -155,14 +163,17 @@ Program random_program(uint64_t seed, int operations) {
 }
 
 std::string describe(const Program& program) {
-  constexpr const char* kinds[] = {"write",      "read",          "commit",
+  constexpr const char* kinds[] = {"write",      "read",          "commit",    "commit own",
                                    "drop clean", "write through", "write back"};
+  constexpr const char* spots[] = {" steps", " steps with a shard's lock",
+                                   " looks at a handle that uses a frame"};
   const Settings& s = program.settings;
   std::ostringstream out;
   out << s.ranks << " ranks, " << s.cache.page_kind->name() << " pages of " << s.cache.page_size
-      << " bytes, " << s.cache.capacity_bytes << " bytes in " << s.cache.shards
-      << " shards, policy " << s.cache.policy->name << ", file of " << s.first_bytes << " to "
-      << s.file_bytes << " bytes, granule " << s.granule << ", bypass " << s.handles.bypass_bytes
+      << " bytes, " << s.cache.capacity_bytes << " bytes in " << s.cache.shards << " shards, "
+      << s.cache.write_back_buffer << " of them for pages that leave, policy "
+      << s.cache.policy->name << ", file of " << s.first_bytes << " to " << s.file_bytes
+      << " bytes, granule " << s.granule << ", bypass " << s.handles.bypass_bytes
       << ", dirty bound " << s.handles.dirty_bound << ", read ahead " << s.handles.read_ahead_bytes
       << ", commit size " << s.commit_size_bytes << (s.local ? ", local storage" : ", storage")
       << " fails one in " << s.fails_one_in << "\n";
@@ -173,8 +184,11 @@ std::string describe(const Program& program) {
       if (op.pieces > 1) out << ", " << op.pieces << " times, " << op.stride << " apart";
       out << "\n";
     }
-    if (round.dies >= 0)
-      out << "  rank " << round.dies << " dies after " << round.dies_after_steps << " steps\n";
+    if (round.dies != Round::nobody) {
+      out << "  " << (round.dies < 0 ? "a rank" : "rank " + std::to_string(round.dies))
+          << " dies after " << round.dies_after_steps << spots[static_cast<int>(round.dies_at)]
+          << "\n";
+    }
     out << "  all wait for each other\n";
     if (round.truncate_to >= 0) out << "  truncate to " << round.truncate_to << "\n";
   }

@@ -14,6 +14,7 @@ struct Settings {
   CacheShape cache;
   HandleRules handles;
   int64_t commit_size_bytes = 0;
+  int64_t bytes_worth_a_request = 0;
   uint32_t most_frames = 0;  // that get memory
   uint32_t ranks = 0;
   int64_t file_bytes = 0;    // no access goes beyond
@@ -21,11 +22,21 @@ struct Settings {
   int64_t granule = 0;       // bytes in a row that one rank writes
   int64_t fails_one_in = 0;  // of storage's requests; 0: none fails
   int64_t steps_a_switch = 1;
-  bool local = false;  // storage is believed to be of the node
+  int64_t steps_a_pause = 0;
+  bool last_commits = false;  // ranks leave what they wrote to the last that closes the file
+  bool local = false;         // storage is believed to be of the node
 };
 
 struct Operation {
-  enum class Kind : uint8_t { write, read, commit, drop_clean, write_through, write_back };
+  enum class Kind : uint8_t {
+    write,
+    read,
+    commit,
+    commit_own,
+    drop_clean,
+    write_through,
+    write_back
+  };
   Kind kind;
   uint32_t rank;   // from 0
   Extent extent;   // write: bytes of the rank's own; read: any
@@ -35,10 +46,13 @@ struct Operation {
 
 // A part of a program: the ranks carry out their operations, then wait for each other.
 struct Round {
+  static constexpr int nobody = -1;
+  static constexpr int anybody = -2;
   std::vector<Operation> operations;  // each rank's in order
   int64_t truncate_to = -1;           // afterwards; negative: not
-  int dies = -1;                      // the rank that dies meanwhile; negative: none
-  int64_t dies_after_steps = 0;
+  int dies = nobody;                  // the rank that dies meanwhile
+  int64_t dies_after_steps = 0;       // its steps, or all ranks'; only those at a spot, if named
+  sim::Fibers::Spot dies_at = sim::Fibers::Spot::other;
 };
 
 struct Program {
@@ -56,6 +70,7 @@ struct Outcome {
   int64_t accesses = 0;
   uint64_t steps = 0;
   int64_t deaths = 0;
+  int64_t waits_in_vain = 0;  // for I/O, that no signal has ended
   Statistics statistics;
 };
 

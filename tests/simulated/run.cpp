@@ -2,97 +2,28 @@
 // in virtual time, and holds what they see, and what storage gets, against the byte model.
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "simulated/byte_model.h"
+#include "simulated/faulty_storage.h"
 #include "simulated/program.h"
 
 namespace forebay::test {
 namespace {
 
 using sim::Fibers;
-using sim::SeededRandom;
 using sim::VirtualFile;
 using sim::VirtualNode;
 
 constexpr int64_t poll_ns = 500'000;
 constexpr uint64_t most_steps = 1'000'000;
 
-// Takes its time, in pieces, and fails now and then.
-class FaultyStorage final : public sim::VirtualStorage {
- public:
-  FaultyStorage(std::vector<std::byte> bytes, int64_t fails_one_in, uint64_t seed, ByteModel& model,
-                std::string& failure)
-      : bytes_(std::move(bytes)),
-        fails_one_in_(fails_one_in),
-        random_(seed),
-        model_(model),
-        failure_(failure) {}
-
-  Status write(int64_t offset, std::span<const std::byte> bytes) override {
-    for (std::size_t done = 0; done < bytes.size();) {
-      const std::size_t piece = next_piece(bytes.size() - done);
-      if (fails()) return {random_.one_in(2) ? Code::io : Code::no_space, EIO, offset};
-      const auto at = static_cast<std::size_t>(offset) + done;
-      if (failure_.empty())
-        failure_ = model_.check_stored(static_cast<int64_t>(at), bytes.subspan(done, piece));
-      bytes_.resize(std::max(bytes_.size(), at + piece));
-      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(done), piece,
-                  bytes_.begin() + static_cast<std::ptrdiff_t>(at));
-      done += piece;
-    }
-    return {};
-  }
-  Status read(int64_t offset, std::span<std::byte> bytes, int64_t* got) override {
-    *got = 0;
-    for (std::size_t done = 0; done < bytes.size();) {
-      std::size_t piece = next_piece(bytes.size() - done);
-      if (fails()) return {Code::io, EIO, offset};
-      const auto at = static_cast<std::size_t>(offset) + done;
-      if (at >= bytes_.size()) break;
-      piece = std::min(piece, bytes_.size() - at);
-      std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(at), piece,
-                  bytes.begin() + static_cast<std::ptrdiff_t>(done));
-      done += piece;
-      *got = static_cast<int64_t>(done);
-    }
-    return {};
-  }
-  Status size(int64_t* bytes) override {
-    Fibers::current()->step();
-    *bytes = std::ssize(bytes_);
-    return {};
-  }
-  void truncate(int64_t bytes) { bytes_.resize(static_cast<std::size_t>(bytes)); }
-  void heal() { fails_one_in_ = 0; }
-  std::span<const std::byte> bytes() const { return bytes_; }
-
- private:
-  // Waits for it, too.
-  std::size_t next_piece(std::size_t left) {
-    Fibers::current()->sleep(1 + random_.below(random_.one_in(4) ? 2'000'000 : 100'000));
-    if (!random_.one_in(3)) return left;
-    return 1 + static_cast<std::size_t>(random_.below(static_cast<int64_t>(left)));
-  }
-  // Some time or other it has failed often enough: many small requests would never all succeed.
-  bool fails() {
-    if (fails_one_in_ == 0 || failures_left_ == 0 || !random_.one_in(fails_one_in_)) return false;
-    --failures_left_;
-    return true;
-  }
-
-  std::vector<std::byte> bytes_;
-  int64_t fails_one_in_;
-  int64_t failures_left_ = 40;
-  SeededRandom random_;
-  ByteModel& model_;
-  std::string& failure_;
-};
-
 // One process's second fiber: commits and fetches in the background.
 class Helper final : public sim::VirtualHelper {
  public:
-  Helper(VirtualNode& node, const VirtualFile& file) : node_(node), file_(file) {}
+  Helper(VirtualNode& node, const VirtualFile& file, bool writes_back)
+      : node_(node), file_(file), writes_back_(writes_back) {}
   void commit(uint32_t target) override {
     commit_target_ = target;
     wants_commit_ = true;
@@ -102,9 +33,17 @@ class Helper final : public sim::VirtualHelper {
     to_fetch_.insert(to_fetch_.end(), extents.begin(), extents.end());
     node_.fibers().wake(work_);
   }
+  bool write_back() override {
+    if (!writes_back_) return false;
+    wants_write_back_ = true;
+    node_.fibers().wake(work_);
+    return true;
+  }
   void serve() {
     while (!stop_) {
-      if (std::exchange(wants_commit_, false)) {
+      if (std::exchange(wants_write_back_, false)) {
+        static_cast<void>(node_.cache().write_back(file_));
+      } else if (std::exchange(wants_commit_, false)) {
         static_cast<void>(node_.cache().commit_some(file_, commit_target_));
       } else if (!to_fetch_.empty()) {
         const std::vector<Extent> extents = std::exchange(to_fetch_, {});
@@ -128,6 +67,8 @@ class Helper final : public sim::VirtualHelper {
   VirtualNode& node_;
   VirtualFile file_;
   Fibers::Queue work_;
+  const bool writes_back_;
+  bool wants_write_back_ = false;
   bool wants_commit_ = false;
   uint32_t commit_target_ = 0;
   std::vector<Extent> to_fetch_;
@@ -148,9 +89,12 @@ class Run {
         settings_(program.settings),
         random_(seed),
         first_bytes_(random_bytes(settings_.first_bytes, random_)),
-        fibers_(random_.next(), settings_.steps_a_switch),
+        fibers_(random_.next(), settings_.steps_a_switch, settings_.steps_a_pause),
         model_(first_bytes_, settings_.file_bytes),
-        storage_(first_bytes_, settings_.fails_one_in, random_.next(), model_, outcome_.failure),
+        storage_(fibers_, first_bytes_, settings_.fails_one_in, random_.next(),
+                 [this](int64_t offset, std::span<const std::byte> bytes) {
+                   if (ok()) outcome_.failure = model_.check_stored(offset, bytes);
+                 }),
         node_(fibers_, settings_.cache, storage_, settings_.most_frames),
         round_of_(settings_.ranks, 0),
         done_(settings_.ranks, false),
@@ -169,6 +113,7 @@ class Run {
     }
     outcome_.digest = fibers_.digest();
     outcome_.steps = fibers_.steps();
+    outcome_.waits_in_vain = node_.cache().driver().waits_in_vain();
     for (const Statistics& statistics : statistics_) outcome_.statistics.add(statistics);
     return std::move(outcome_);
   }
@@ -186,7 +131,8 @@ class Run {
     const bool joined = node_.file().handles > 0;
     sim::VirtualSeat& seat = node_.take_seat(process_of(rank));
     VirtualFile file(node_, seat, rank, statistics_[rank], settings_.commit_size_bytes);
-    Helper helper(node_, file);
+    file.set_bytes_worth_a_request(settings_.bytes_worth_a_request);
+    Helper helper(node_, file, settings_.handles.write_behind);
     file.use_helper(helper);
     fibers_.spawn(process_of(rank), [&helper] { helper.serve(); });
     CacheHandle<sim::VirtualDriver> handle(node_.cache(), file, settings_.handles, true,
@@ -195,22 +141,34 @@ class Run {
     bool through = false;
     for (std::size_t r = 0; r < program_.rounds.size() && ok(); ++r) {
       const Round& round = program_.rounds[r];
-      if (round.dies == static_cast<int>(rank) && others_live(rank))
-        fibers_.kill_after(process_of(rank), round.dies_after_steps);
+      if (std::exchange(rounds_begun_, r + 1) == r && others_live(rank)) doom(round);
       for (const Operation& operation : round.operations) {
         if (operation.rank == rank && ok()) carry_out(operation, handle, file, through);
       }
-      if (round.dies == static_cast<int>(rank)) fibers_.kill_after(process_of(rank), -1);
       meet(rank);
+      fibers_.kill_after(Fibers::any_group, -1);
+      if (first_alive() == rank) check_unsaved();
       if (round.truncate_to >= 0 && first_alive() == rank) truncate(handle, round.truncate_to);
       meet(rank);
     }
     helper.stop();
-    while (ok() && !commit(handle)) fibers_.sleep(poll_ns);
+    while (ok() && !settings_.last_commits && !commit_own(handle, rank)) fibers_.sleep(poll_ns);
+    while (ok() && node_.file().handles == 1 && node_.cache().lacks_commits(file)) {
+      if (!commit(handle)) fibers_.sleep(poll_ns);
+    }
     if (through) handle.end_write_through();
+    node_.file().unstored_end = std::max(node_.file().unstored_end.load(), seat.end);
     seat.taken = false;
     if (--node_.file().handles == 0) node_.cache().drop(file, {0, INT64_MAX}, true);
     done_[rank] = true;
+  }
+
+  // Says who dies before the ranks meet again.
+  void doom(const Round& round) {
+    if (round.dies == Round::nobody) return;
+    const bool anybody = round.dies == Round::anybody;
+    fibers_.kill_after(anybody ? Fibers::any_group : process_of(static_cast<uint32_t>(round.dies)),
+                       round.dies_after_steps, round.dies_at);
   }
 
   void carry_out(const Operation& op, CacheHandle<sim::VirtualDriver>& handle, VirtualFile& file,
@@ -224,6 +182,9 @@ class Run {
         return read(op, handle);
       case Kind::commit:
         commit(handle);
+        return;
+      case Kind::commit_own:
+        commit_own(handle, op.rank);
         return;
       case Kind::drop_clean:
         return node_.cache().drop(file, {0, INT64_MAX}, false);
@@ -287,6 +248,27 @@ class Run {
     if (!handle.commit().ok()) return false;
     if (ok()) outcome_.failure = model_.check_storage(moment, storage_.bytes());
     return true;
+  }
+
+  bool commit_own(CacheHandle<sim::VirtualDriver>& handle, uint32_t rank) {
+    ByteModel::Moment moment = model_.now({0, settings_.file_bytes});
+    for (std::size_t at = 0; at < moment.ended.size(); ++at) {
+      if (at / static_cast<std::size_t>(settings_.granule) % settings_.ranks != rank)
+        moment.ended[at] = 0;
+    }
+    if (!handle.commit_own().ok()) return false;
+    // The file may end earlier in storage: where it ends may be a byte of another rank's.
+    std::vector<std::byte> stored(storage_.bytes().begin(), storage_.bytes().end());
+    stored.resize(static_cast<std::size_t>(settings_.file_bytes));
+    if (ok()) outcome_.failure = model_.check_storage(moment, stored);
+    return true;
+  }
+
+  // No rank accesses the file, and none dies, meanwhile: commits in the background go on.
+  void check_unsaved() {
+    const int64_t unsaved = node_.cache().unsaved_bytes(node_.file().id);
+    if (unsaved < model_.unsaved_bytes() || unsaved > settings_.file_bytes)
+      fail("the cache says that storage lacks " + std::to_string(unsaved) + " bytes");
   }
 
   // No rank accesses the file, and none dies, meanwhile.
@@ -359,6 +341,7 @@ class Run {
   FaultyStorage storage_;
   VirtualNode node_;
   std::vector<int64_t> round_of_;  // how often each rank came to meet the others
+  std::size_t rounds_begun_ = 0;
   std::vector<bool> done_;
   std::vector<bool> reaped_;
   std::vector<Statistics> statistics_;

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "src" / "engine"
 # The engine's templates are instantiated in these files alone.
 INSTANTIATING = ["tests/simulated/run.cpp", "src/sim/virtual_node.cpp"]
 OTHERS = [
-    *(f"tests/simulated/{name}.cpp" for name in ("byte_model", "program", "nodes_test")),
+    *(
+        f"tests/simulated/{name}.cpp"
+        for name in ("byte_model", "faulty_storage", "program", "nodes_test")
+    ),
     "src/sim/fibers.cpp",
+    "src/storage/transfer.cpp",
 ]
 CORE = ["extent", "arena", "page", "policy", "pattern", "predict", "engine"]
 COMPILE = [os.environ.get("CXX", "g++"), "-std=c++20", "-O1"]
 LIBRARIES = ["-lgtest", "-lgtest_main", "-lpthread"]
-SECONDS = 600  # that a run may take, however wrong the engine is
+SECONDS = 600  # of a core, that a run may take, however wrong the engine is
+MOST_BYTES = 2 << 30  # of memory, likewise
 
 
 class CompileError(Exception):
@@ -55,8 +62,8 @@ class Workshop:
             raise CompileError(result.stderr)
         return target
 
-    def seeded_test(self, changed: Mapping[str, str], programs: int) -> Verdict:
-        """Runs `programs` random programs on an engine some of whose headers read otherwise.
+    def build(self, changed: Mapping[str, str], program: Path) -> None:
+        """Builds the test on an engine some of whose headers read otherwise.
 
         changed: text by file name in src/engine. Raises CompileError.
         """
@@ -65,7 +72,6 @@ class Workshop:
             shutil.copytree(ROOT / "src", folder / "src")
             for file, text in changed.items():
                 (folder / "src" / "engine" / file).write_text(text)
-            program = folder / "nodes"
             objects = []
             for source in INSTANTIATING:
                 inside = folder / source
@@ -73,16 +79,35 @@ class Workshop:
                 objects.append(self._compile(origin, folder / "src", folder))
             command = [COMPILE[0], *objects, *self.objects, *LIBRARIES, "-o", program]
             subprocess.run(command, check=True)
-            environment = {"FOREBAY_SEEDS": str(programs), "FOREBAY_SHRINKS": "0"}
-            try:
-                result = subprocess.run(
-                    [program, "--gtest_filter=Nodes.LoseNoByte"],
-                    env=os.environ | environment,
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                    timeout=SECONDS,
-                )
-            except subprocess.TimeoutExpired:
-                return Verdict(False, "it takes too long")
-            return Verdict(result.returncode == 0, result.stdout + result.stderr)
+
+    @staticmethod
+    def run(
+        program: Path,
+        programs: int,
+        seconds: int = SECONDS,
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> Verdict:
+        """Runs `programs` random programs. One that takes more seconds of a core has failed."""
+
+        def limit() -> None:
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+            resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        environment = {"FOREBAY_SEEDS": str(programs), "FOREBAY_SHRINKS": "0", **variables}
+        result = subprocess.run(
+            [program, "--gtest_filter=Nodes.LoseNoByte"],
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=limit,
+        )
+        return Verdict(result.returncode == 0, result.stdout + result.stderr)
+
+    def seeded_test(self, changed: Mapping[str, str], programs: int) -> Verdict:
+        """Builds a test as build() does, and runs it."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            program = Path(folder) / "nodes"
+            self.build(changed, program)
+            return self.run(program, programs)

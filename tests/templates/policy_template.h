@@ -26,7 +26,10 @@ class RandomPolicy final : public Policy {
   }
   void hit(FrameIndex, PageKey) override {}
   void insert(FrameIndex frame, PageKey) override { resident_[frame] = true; }
-  void replace(FrameIndex, PageKey, PageKey) override {}
+  void replace(FrameIndex victim, PageKey, FrameIndex frame, PageKey) override {
+    resident_[victim] = false;
+    resident_[frame] = true;
+  }
   void remove(FrameIndex frame, PageKey) override { resident_[frame] = false; }
   FrameIndex victim(PageKey, const Candidates& candidates) override {
     state_->random = state_->random * 6364136223846793005u + 1442695040888963407u;

@@ -30,41 +30,6 @@ class MemoryStorage final : public Storage {
 
   MemoryStorage(MemoryFile& file, bool writable) : file_(file), writable_(writable) {}
 
-  Status write(std::span<const Request> requests, StorageCounters& counters) override {
-    if (!writable_) return Status::from_errno(EBADF);
-    const std::lock_guard lock(file_.mutex);
-    for (const Request& request : requests) {
-      auto at = static_cast<std::size_t>(request.offset);
-      for (const Segment& segment : request.segments) {
-        const auto length = static_cast<std::size_t>(segment.length);
-        if (length == 0) continue;
-        if (file_.bytes.size() < at + length) file_.bytes.resize(at + length);
-        std::memcpy(file_.bytes.data() + at, segment.memory, length);
-        at += length;
-      }
-      ++counters.requests;
-    }
-    return Status::success();
-  }
-
-  Status read(std::span<const Request> requests, std::span<int64_t> transferred,
-              StorageCounters& counters) override {
-    const std::lock_guard lock(file_.mutex);
-    const auto end = static_cast<int64_t>(file_.bytes.size());
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      int64_t at = requests[i].offset;
-      for (const Segment& segment : requests[i].segments) {
-        const int64_t length = std::min(segment.length, end - at);
-        if (length <= 0) break;
-        std::memcpy(segment.memory, file_.bytes.data() + at, static_cast<std::size_t>(length));
-        at += length;
-      }
-      transferred[i] = at - requests[i].offset;
-      ++counters.requests;
-    }
-    return Status::success();
-  }
-
   Status size(int64_t* bytes) override {
     const std::lock_guard lock(file_.mutex);
     *bytes = static_cast<int64_t>(file_.bytes.size());
@@ -73,6 +38,40 @@ class MemoryStorage final : public Storage {
   Status flush() override { return Status::success(); }
 
  private:
+  // All is done when it is submitted: there is nothing to finish.
+  void start(Transfer& transfer) override {
+    const std::lock_guard lock(file_.mutex);
+    const bool writes = transfer.direction() == Transfer::Direction::write;
+    for (std::size_t i = 0; i < transfer.requests().size(); ++i)
+      transfer.outcome(i) =
+          writes ? write_one(transfer.requests()[i]) : read_one(transfer.requests()[i]);
+  }
+
+  Transfer::Outcome write_one(const Request& request) {
+    if (!writable_) return {Status::from_errno(EBADF, request.offset)};
+    auto at = static_cast<std::size_t>(request.offset);
+    for (const Segment& segment : request.segments) {
+      const auto length = static_cast<std::size_t>(segment.length);
+      if (length == 0) continue;
+      if (file_.bytes.size() < at + length) file_.bytes.resize(at + length);
+      std::memcpy(file_.bytes.data() + at, segment.memory, length);
+      at += length;
+    }
+    return {{}, length_of(request)};
+  }
+
+  Transfer::Outcome read_one(const Request& request) const {
+    const auto end = static_cast<int64_t>(file_.bytes.size());
+    int64_t at = request.offset;
+    for (const Segment& segment : request.segments) {
+      const int64_t length = std::min(segment.length, end - at);
+      if (length <= 0) break;
+      std::memcpy(segment.memory, file_.bytes.data() + at, static_cast<std::size_t>(length));
+      at += length;
+    }
+    return {{}, at - request.offset};
+  }
+
   static std::map<std::string, MemoryFile>& files() {
     static std::map<std::string, MemoryFile> all;
     return all;

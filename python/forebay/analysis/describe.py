@@ -18,7 +18,7 @@ from forebay.analysis.known_calls import KnownCalls, known_calls
 from forebay.analysis.phases import outside_phases, phases_of
 from forebay.analysis.result import Analysis, FileAnalysis, GlobalSignature, LocalSignature
 from forebay.analysis.sums import Counts, Sums
-from forebay.kinds import check_kind, check_number
+from forebay.kinds import check_callable, check_kind, check_number
 from forebay.trace import Operation, Routine, Trace
 from forebay.trace.counters import Counters, FileCounters
 
@@ -41,6 +41,7 @@ def analyze(
     Raises TraceError as Trace.batches does.
     """
     check_kind(trace, Trace, "analyze", "trace")
+    check_callable(progress, "analyze", "progress")
     check_number(page_bytes, "analyze", "page_bytes")
     check_number(most_runs, "analyze", "most_runs")
     if jobs is not None:

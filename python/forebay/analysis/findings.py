@@ -123,7 +123,7 @@ def findings_of(
         subject = Subject(file, job, span, file.path in cached, tells_order)
         for rule in RULES:
             found += [
-                (one.seconds, Finding(one.title, one.evidence, one.advice, rule.name))
+                (one.seconds, Finding(one.title, one.evidence, one.advice, rule.name, file.path))
                 for one in rule.find(subject)
             ]
     found.sort(key=lambda weighed: -weighed[0])
@@ -172,7 +172,8 @@ def _shared_bytes(subject: Subject) -> Iterator[Found]:
             yield Found(
                 subject.seconds,
                 f"{file.path}: {title}",
-                f"{apart.pairs:,} pairs of accesses, {apart.bytes:,} bytes, such as bytes"
+                f"{apart.pairs:,} pair{'s' if apart.pairs > 1 else ''} of accesses,"
+                f" {apart.bytes:,} bytes, such as bytes"
                 f" {one.offset:,} to {one.end - 1:,}: {one.first} of rank {one.first_rank} at"
                 f" {one.first_seconds[0]:.6f} s, {one.second} of rank {one.second_rank} at"
                 f" {one.second_seconds[0]:.6f} s{times}{left_out}",
@@ -377,7 +378,11 @@ def _metadata(subject: Subject) -> Iterator[Found]:
         " into opening, closing and setting it up",
         f"{_setting_up(subject)}, {seconds:.3f} s of {subject.seconds:.3f} s, for {calls:,}"
         " accesses",
-        "keep the file open between phases; open it once, by all processes together",
+        "each process opened the file once or so; opens and closes are collective, so this time"
+        " also waits for the slowest process: look for processes that come late, and for slow"
+        " metadata of the file system"
+        if _opened_once(subject)
+        else "keep the file open between phases; open it once, by all processes together",
     )
 
 
@@ -532,6 +537,19 @@ def _collective(calls: KnownCalls) -> str:
     if calls.collective in (0, calls.calls):
         return "all are collective" if calls.collective else "none is collective"
     return f"{calls.collective:,} of all {calls.calls:,} calls are collective"
+
+
+def _opened_once(subject: Subject) -> bool:
+    """Whether no process can have opened the file much more often than once, all together."""
+    if subject.job is None:
+        # An open, a close, and perhaps a view and a size or a position.
+        return (subject.file.metadata_calls or 0) <= 4 * subject.file.processes
+    mpiio = subject.mpiio
+    return (
+        mpiio is not None
+        and mpiio.independent_opens == 0
+        and mpiio.collective_opens <= mpiio.processes
+    )
 
 
 def _setting_up(subject: Subject) -> str:

@@ -119,6 +119,8 @@ class Finding:
     advice: str
     rule: str = ""
     """The name of its rule in RULES."""
+    path: str = ""
+    """Of the file that it is about, as in the title."""
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ def calls_and_requests(counters: FileCounters) -> Plot:
     named = tuple(label for label, _, _ in series)
     labels += [""] * (high_shown - high)
     figure.values = _values(axes, "", "", counts, named, "", column_labels=tuple(labels))
-    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderpad=0)
+    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderpad=0)
     return figure
 
 
@@ -387,7 +387,7 @@ def _legend(axes: Axes) -> None:
 
 
 def _place_legend(axes: Axes) -> None:
-    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderpad=0)
+    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderpad=0)
 
 
 def _time_axis(axes: Axes) -> None:

@@ -44,6 +44,10 @@ class JobPlots:
             trace, analysis.first_ns, analysis.last_ns, largest, ends, progress=progress
         )
 
+    def __repr__(self) -> str:
+        drawn = "bandwidth, places, sizes, sizes_over_time, busy, sharing, overlaps"
+        return f"<figures of {one_line(Path(self._analysis.path).name)}: {drawn}>"
+
     @property
     def files(self) -> list[str]:
         """Paths of the files with moved bytes, the one with the most bytes first."""

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from forebay.analysis.conflicts import MOST_RUNS
-from forebay.kinds import check_kind
+from forebay.kinds import check_callable, check_kind, check_path
 from forebay.new_file import new_file
 from forebay.reports.page import render
 from forebay.trace import Trace
@@ -36,6 +36,7 @@ class Page:
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Writes the page, completely or not at all. Raises OSError; FileExistsError if the file
         exists and `force` is false."""
+        check_path(path, "reports.Page.save", "path")
         where = Path(path)
         if where.exists() and not force:
             told = f"{os.strerror(errno.EEXIST)}; force=True replaces it"
@@ -66,6 +67,7 @@ def report(
     TraceError if nothing can be read, TypeError if an argument is no trace.
     """
     check_kind(trace, Trace, "report", "trace")
+    check_callable(progress, "report", "progress")
     if against is not None:
         check_kind(against, Trace, "report", "against")
     return Page(trace.path.name, render(trace, against, most_runs, progress))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.analysis import Analysis, FileAnalysis, analyze
 from forebay.analysis.conflicts import MOST_RUNS
-from forebay.analysis.result import unknown_of
+from forebay.analysis.result import Finding, unknown_of
 from forebay.analysis.text import (
     COUNTED_TITLES,
     ZERO,
@@ -68,6 +68,7 @@ def render(
     script = package.joinpath("figures.js").read_text(encoding="utf-8")
     environment = Environment(autoescape=True)
     environment.filters["short"] = short_path
+    environment.filters["short_title"] = _short_title
     return environment.from_string(source).render(
         name=one_line(Path(analysis.path).name),
         analysis=analysis,
@@ -99,6 +100,11 @@ def short_path(path: str) -> str:
         return path
     kept = _LONGEST_PATH - 1
     return f"{path[: kept // 3]}…{path[len(path) - (kept - kept // 3) :]}"
+
+
+def _short_title(finding: Finding) -> str:
+    """A finding's title, with its file's path shortened."""
+    return finding.title.replace(finding.path, short_path(finding.path))
 
 
 def _embedded(analysis: Analysis) -> str:
@@ -230,7 +236,7 @@ def _counted(analysis: Analysis) -> dict[str, Any] | None:
         return None
     return {
         "titles": COUNTED_TITLES,
-        "rows": [(*counted_cells(file), file.path) for file in analysis.files],
+        "rows": [(file.path, counted_cells(file)) for file in analysis.files],
         "unknown": unknown_of(analysis.counters),
     }
 

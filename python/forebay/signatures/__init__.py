@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from forebay.analysis import Analysis
+from forebay.kinds import check_path
 from forebay.text import one_line
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def read(path: str | Path) -> Signatures:
 
     from forebay.signatures.signature_pb2 import Signatures
 
+    check_path(path, "signatures.read", "path")
     content = Path(path).read_bytes()
     message = Signatures()
     name = one_line(str(path))

@@ -21,11 +21,19 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from forebay import _core
-from forebay.kinds import check_names, check_path, check_size
+from forebay.kinds import (
+    check_callable,
+    check_names,
+    check_number,
+    check_path,
+    check_real,
+    check_size,
+)
 from forebay.memory import available_bytes
 from forebay.results import Results
 from forebay.simulation.block_traces import FORMATS, Input, read_input
 from forebay.simulation.sampling import Estimate, Sample, can_estimate
+from forebay.sizes import shown_size
 from forebay.text import one_line
 from forebay.trace import TraceError
 
@@ -215,12 +223,20 @@ def simulate_cache(
     ValueError for arguments that make no sense.
     """
     paths = _paths(traces)
+    check_callable(progress, "simulate_cache", "progress")
+    check_callable(warn, "simulate_cache", "warn")
     if awareness is None:
         awareness = AWARENESS if scope == "job" else ("original",)
     for name, words in (("policies", policies), ("awareness", awareness)):
         check_names(words, "simulate_cache", name)
     if bypass is not None:
         check_size(bypass, "simulate_cache")
+    for name, real in (("sample", sample), ("union_window", union_window)):
+        if real is not None:
+            check_real(real, "simulate_cache", name)
+    for name, number in (("aggregators", aggregators), ("memory", memory), ("jobs", jobs)):
+        if number is not None:
+            check_number(number, "simulate_cache", name)
     settings = Settings(
         policies=tuple(dict.fromkeys(policies)),
         cache_sizes=tuple(dict.fromkeys(_listed(cache_sizes))),
@@ -326,10 +342,11 @@ class _Simulation:
         for page_size in self._page_sizes():
             empty = [size for size in self._settings.cache_sizes if size < page_size]
             if empty:
-                named = " or ".join(f"{size:,}" for size in empty)
+                shown = shown_size if self._source.blocks is None else str
+                named = " or ".join(map(shown, empty))
                 self._warn(
-                    f"{self._name}: a cache of {named} holds no page of {page_size:,}; there every"
-                    " touch misses"
+                    f"{self._name}: a cache of {named} holds no page of {shown(page_size)}; there"
+                    " every touch misses"
                 )
 
     def _page_sizes(self) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from forebay import _core
+from forebay.kinds import check_names, check_number
 from forebay.memory import available_bytes
 from forebay.notebook import Shown
 from forebay.text import one_line
@@ -119,6 +120,8 @@ class Accesses(Shown):
         return len(next(iter(self._columns.values())))
 
     def __getitem__(self, name: str) -> Array:
+        if name not in self._columns:
+            raise KeyError(f"there is no column {name!r}: {', '.join(self._columns)}")
         return self._columns[name]
 
     def as_numbers(self, names: Sequence[str]) -> list[Array]:
@@ -314,10 +317,17 @@ class Trace(Shown):
         faster if the trace is a Parquet file. Raises TraceError if the trace is found to be
         damaged.
         """
-        if rows < 1:
-            raise ValueError("a batch has at least one row")
-        for read in self._source.batches(rows, processes, columns):
-            yield self._accesses({name: read[name] for name in columns})
+        check_number(rows, "Trace.batches", "rows")
+        if not isinstance(processes, range | None):
+            raise TypeError("forebay.Trace.batches: processes is a range of indices, or None")
+        check_names(columns, "Trace.batches", "columns")
+        for name in columns:
+            if name not in COLUMNS:
+                raise ValueError(f"there is no column {name!r}: {', '.join(COLUMNS)}")
+        return (
+            self._accesses({name: read[name] for name in columns})
+            for read in self._source.batches(rows, processes, columns)
+        )
 
     def bad_blocks(self) -> Mapping[tuple[int, int], tuple[int, str]]:
         """Blocks that `batches` or `accesses` could not read, by process and number: the number of

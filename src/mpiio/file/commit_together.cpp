@@ -23,21 +23,32 @@ bool is_little(const Handle& handle) {
   return handle.cached->dirty_bytes() <= handle.cached->options().commit_size_bytes;
 }
 
+Status commit_for(Handle& handle, CommitFor purpose) {
+  if (purpose == CommitFor::sync) return commit(handle);
+  const HandleLock lock(handle);
+  return handle.cached->commit_own();
+}
+
 // What the ranks tell each other in the agreement.
 struct Arrival {
   int64_t failure;  // Code of the last rank's commit
   int64_t much;     // 1: the last rank has left the commit to all ranks
+  int64_t left;     // 1: the commit is left to others that have the file open
 };
 
 // If there is little to commit, the last rank to arrive commits it alone, and the others wait for
 // the result. If there is much, all ranks commit a share.
-Status commit_in_shared_arena(Handle& handle) {
+Status commit_in_shared_arena(Handle& handle, CommitFor purpose) {
   const bool last = (handle.shared.arrivals->fetch_add(1) + 1) % handle.ranks == 0;
-  const bool alone = last && is_little(handle);
-  const Status mine = alone ? commit(handle) : Status::success();
-  const Arrival agreed =
-      agree_max(handle.own.comm, Arrival{static_cast<int64_t>(mine.code), int64_t{last && !alone}});
-  if (agreed.much != 0) return agree_status(handle.own.comm, commit(handle));
+  const bool left =
+      last && purpose == CommitFor::close && handle.cached->leaves_commit_to_others(handle.ranks);
+  const bool alone = last && !left && is_little(handle);
+  const Status mine = alone ? commit_for(handle, purpose) : Status::success();
+  const Arrival agreed = agree_max(
+      handle.own.comm,
+      Arrival{static_cast<int64_t>(mine.code), int64_t{last && !left && !alone}, int64_t{left}});
+  if (agreed.left != 0) return {};
+  if (agreed.much != 0) return agree_status(handle.own.comm, commit_for(handle, purpose));
   const Status agreed_status{static_cast<Code>(agreed.failure), 0, -1};
   if (agreed_status.ok()) {
     handle.cached->note_stored();
@@ -46,17 +57,18 @@ Status commit_in_shared_arena(Handle& handle) {
   if (!mine.ok()) return mine;
   // The other ranks know only the code. They try to commit, too, so that they learn where and why
   // it fails.
-  const Status met = commit(handle);
+  const Status met = commit_for(handle, purpose);
   return met.ok() ? agreed_status : met;
 }
 
 }  // namespace
 
-Status commit_together(Handle& handle) {
+Status commit_together(Handle& handle, CommitFor purpose) {
   if (handle.shared.arrivals != nullptr && handle.all_ranks_share_arena())
-    return commit_in_shared_arena(handle);
+    return commit_in_shared_arena(handle, purpose);
   wait_for_all(handle.own.comm);
-  return agree_status(handle.own.comm, commit(handle));
+  const bool left = purpose == CommitFor::close && handle.cached->leaves_commit_to_others(1);
+  return agree_status(handle.own.comm, left ? Status::success() : commit_for(handle, purpose));
 }
 
 }  // namespace forebay::mpiio

@@ -28,6 +28,8 @@ int class_of(Code code) {
     case Code::unsupported:
       return MPI_ERR_UNSUPPORTED_OPERATION;
     case Code::io:
+    case Code::network:
+    case Code::node_lost:
       break;
   }
   return MPI_ERR_IO;

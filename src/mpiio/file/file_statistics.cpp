@@ -85,14 +85,14 @@ void record_uncached(MPI_File file, const std::string& name, Uncached why) {
     ++entry.opens;
     ++entry.uncached_opens[static_cast<std::size_t>(why)];
   }
-  auto known = std::make_unique<UncachedFile>();
+  auto known = std::make_unique<UncachedHandle>();
   known->name = name;
   known->why = why;
-  (void)uncached_files.insert(file, known);
+  (void)uncached_handles.insert(file, known);
 }
 
 void forget_uncached(MPI_File file) {
-  const std::unique_ptr<UncachedFile> known = uncached_files.remove(file);
+  const std::unique_ptr<UncachedHandle> known = uncached_handles.remove(file);
   if (known == nullptr) return;
   const std::lock_guard guard(recorded_mutex);
   const Status ignored = within_memory([&] {
@@ -117,7 +117,7 @@ std::vector<FileStatistics> statistics_by_file() {
     const HandleLock lock(handle);
     entry_of(files, handle.name).add(statistics_of(handle));
   });
-  uncached_files.for_each([&files](UncachedFile& file) {
+  uncached_handles.for_each([&files](UncachedHandle& file) {
     entry_of(files, file.name).uncached_calls[static_cast<std::size_t>(file.why)] += file.calls;
   });
   return files;

@@ -168,7 +168,7 @@ std::unique_ptr<Handle> open_alone(Opening& opening, Status* status) {
 }
 
 // The node that open_alone() has joined.
-runtime::Node& joined_node() {
+runtime::NodeMember& joined_node() {
   Status status;
   return *this_node(&status);
 }
@@ -181,7 +181,7 @@ void release_words(Handle& handle) {
 
 // Rank 0 allocates the words that the ranks share. False: none are left.
 bool allocate_words(Handle& handle, int64_t end_of_file) {
-  runtime::Node& node = joined_node();
+  runtime::NodeMember& node = joined_node();
   bool complete = true;
   handle.word_numbers.for_each([&](int32_t& number) {
     number = complete ? SharedWords::allocate(node) : -1;
@@ -294,6 +294,7 @@ Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Ha
   const RankWords<int64_t>& numbers = agreed.word_numbers;
   opened->shared = {word(numbers.position), word(numbers.turns), word(numbers.ordered_base),
                     word(numbers.arrivals)};
+  opened->cached->write_as(static_cast<uint32_t>(numbers.arrivals));
   return Uncached::no;
 }
 
@@ -306,6 +307,7 @@ Uncached open_cached(Opening& opening, const Terms& terms) {
   if (terms.job.giver >= 0) take_job_of(opening.comm, terms.job.giver);
   const Status had_memory = within_memory([&] {
     opening.options.job = process_options().job;
+    if (!terms.one_node) opening.options.commit_at_close = CommitAtClose::each;
     if (terms.why == Uncached::no) handle = open_alone(opening, &refusal);
   });
   if (!had_memory.ok()) refusal = had_memory;  // all ranks leave the file to the library
@@ -429,7 +431,7 @@ int close_file(MPI_File* file) {
   if (!known->one_node && any_rank(known->own.comm, !known->mistakes.empty()))
     tell_together(known->own.comm, known->mistakes);
   Status status;
-  if (!discard) status = commit_together(*known);
+  if (!discard) status = commit_together(*known, CommitFor::close);
   std::unique_ptr<Handle> handle;
   {
     const HandlesChange change;

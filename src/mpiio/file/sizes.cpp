@@ -69,7 +69,7 @@ int preallocate(Handle& handle, MPI_Offset bytes) {
 int sync(Handle& handle) {
   Status status;
   if (handle.writable) {
-    status = commit_together(handle);
+    status = commit_together(handle, CommitFor::sync);
     if (status.ok()) status = agree_status(handle.own.comm, flush_storage(handle));
   }
   // The library decides whether a file that is only read can be synchronised.

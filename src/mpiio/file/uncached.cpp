@@ -36,6 +36,6 @@ const UncachedReason& reason_of(Uncached why) {
   return uncached_reasons[static_cast<std::size_t>(why)];
 }
 
-constinit FileMap<UncachedFile> uncached_files;
+constinit FileMap<UncachedHandle> uncached_handles;
 
 }  // namespace forebay::mpiio

@@ -66,18 +66,18 @@ class UncachedCounts {
   std::array<std::atomic<int64_t>, uncached_count> counts_{};
 };
 
-// An open file that the MPI library has to itself.
-struct UncachedFile {
+// A handle of the program that has no Handle: the MPI library serves it alone.
+struct UncachedHandle {
   std::string name;
   Uncached why = Uncached::no;
   std::atomic<int64_t> calls{0};
 };
 
-extern FileMap<UncachedFile> uncached_files;
+extern FileMap<UncachedHandle> uncached_handles;
 
 // Counts a data access on a file without a Handle.
 inline void count_uncached_call(MPI_File file) {
-  if (UncachedFile* known = uncached_files.find(file))
+  if (UncachedHandle* known = uncached_handles.find(file))
     known->calls.fetch_add(1, std::memory_order_relaxed);
 }
 

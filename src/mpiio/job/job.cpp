@@ -16,7 +16,7 @@
 #include "mpiio/job/notices.h"
 #include "mpiio/job/run_folder.h"
 #include "runtime/cache/cached_file.h"
-#include "runtime/node/node.h"
+#include "runtime/node/node_member.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -95,7 +95,7 @@ bool job_was_given() {
 
 const Options& process_options() { return environment().options; }
 
-runtime::Node* this_node(Status* status) {
+runtime::NodeMember* this_node(Status* status) {
   return runtime::node_of(Scope::node, process_options(), status, notices());
 }
 

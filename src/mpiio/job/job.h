@@ -16,7 +16,7 @@
 #include "options/options.h"
 
 namespace forebay::runtime {
-class Node;
+class NodeMember;
 }
 
 namespace forebay::mpiio {
@@ -26,7 +26,7 @@ namespace forebay::mpiio {
 const Options& process_options();
 
 // This process's node, joined at first use; nullptr (and a Status) if that fails.
-runtime::Node* this_node(Status* status);
+runtime::NodeMember* this_node(Status* status);
 
 // Mistakes in the environment from which the options were read, one line each.
 const std::vector<std::string>& environment_mistakes();

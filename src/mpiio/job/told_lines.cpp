@@ -33,7 +33,7 @@ Noted note_in_registry(int64_t number) {
   const Options& options = process_options();
   if (!options.enable || job_identity() == 0 || other_rights()) return Noted::nowhere;
   Status status;
-  runtime::Node* const node = this_node(&status);
+  runtime::NodeMember* const node = this_node(&status);
   if (node == nullptr) return Noted::nowhere;
   return runtime::first_notice(*node, static_cast<uint64_t>(number)) ? Noted::now : Noted::before;
 }

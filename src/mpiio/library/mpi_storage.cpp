@@ -52,51 +52,6 @@ class MpiStorage final : public Storage {
   explicit MpiStorage(MPI_File file) : file_(file) {}
   ~MpiStorage() override { mpi().File_close(&file_); }
 
-  Status write(std::span<const Request> requests, StorageCounters& counters) override {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    if (writes_lists && requests.size() > 1) return write_list(requests, counters);
-    Status result = status_of(view_bytes(), -1);
-    if (!result.ok()) return result;
-    for (const Request& request : requests) {
-      RunsType memory_runs;
-      add_segments(memory_runs, request);
-      const int code = mpi().File_write_at(file_, request.offset, MPI_BOTTOM, 1, memory_runs.make(),
-                                           MPI_STATUS_IGNORE);
-      ++counters.requests;
-      ++counters.syscalls;  // counts calls of the library, whatever it makes of them
-      if (result.ok()) result = status_of(code, request.offset);
-    }
-    return result;
-  }
-
-  // Reads one request at a time: the bytes that each transferred tell where the file ends.
-  Status read(std::span<const Request> requests, std::span<int64_t> transferred,
-              StorageCounters& counters) override {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    Status result = status_of(view_bytes(), -1);
-    for (std::size_t r = 0; r < requests.size(); ++r) {
-      transferred[r] = 0;
-      if (!result.ok()) continue;
-      RunsType memory_runs;
-      add_segments(memory_runs, requests[r]);
-      MPI_Datatype memory = memory_runs.make();
-      MPI_Status status;
-      const int code =
-          mpi().File_read_at(file_, requests[r].offset, MPI_BOTTOM, 1, memory, &status);
-      ++counters.requests;
-      ++counters.syscalls;
-      result = status_of(code, requests[r].offset);
-      MPI_Count bytes = 0;
-      if (result.ok() && mpi().Get_elements_x(&status, mpi().byte, &bytes) == MPI_SUCCESS) {
-        // Some libraries count bytes beyond the end of the file, too.
-        MPI_Offset end = 0;
-        mpi().File_get_size(file_, &end);
-        transferred[r] = std::clamp<int64_t>(end - requests[r].offset, 0, bytes);
-      }
-    }
-    return result;
-  }
-
   Status size(int64_t* bytes) override {
     const std::lock_guard<std::mutex> guard(mutex_);
     MPI_Offset found = 0;
@@ -114,13 +69,66 @@ class MpiStorage final : public Storage {
   }
 
  private:
+  // The library's calls are carried out by the thread that submits them.
+  void start(Transfer& transfer) override {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (transfer.direction() == Transfer::Direction::read) return read_each(transfer);
+    if (writes_lists && transfer.requests().size() > 1) return write_list(transfer);
+    write_each(transfer);
+  }
+
+  void write_each(Transfer& transfer) {
+    const Status viewed = status_of(view_bytes(), -1);
+    for (std::size_t r = 0; r < transfer.requests().size(); ++r) {
+      const Request& request = transfer.requests()[r];
+      Transfer::Outcome& outcome = transfer.outcome(r);
+      outcome.status = viewed;
+      if (!viewed.ok()) continue;
+      RunsType memory_runs;
+      add_segments(memory_runs, request);
+      const int code = mpi().File_write_at(file_, request.offset, MPI_BOTTOM, 1, memory_runs.make(),
+                                           MPI_STATUS_IGNORE);
+      outcome.status = status_of(code, request.offset);
+      if (outcome.status.ok()) outcome.transferred = length_of(request);
+      outcome.syscalls = 1;  // counts calls of the library, whatever it makes of them
+    }
+  }
+
+  // Reads one request at a time: the bytes that each transferred tell where the file ends. After a
+  // failure nothing more is read.
+  void read_each(Transfer& transfer) {
+    Status status = status_of(view_bytes(), -1);
+    for (std::size_t r = 0; r < transfer.requests().size(); ++r) {
+      if (status.ok())
+        transfer.outcome(r) = read_one(transfer.requests()[r]);
+      else
+        transfer.outcome(r).status = status;
+      status = transfer.outcome(r).status;
+    }
+  }
+
+  Transfer::Outcome read_one(const Request& request) {
+    RunsType memory_runs;
+    add_segments(memory_runs, request);
+    MPI_Status status;
+    const int code =
+        mpi().File_read_at(file_, request.offset, MPI_BOTTOM, 1, memory_runs.make(), &status);
+    Transfer::Outcome outcome{status_of(code, request.offset), 0, 1};
+    MPI_Count bytes = 0;
+    if (outcome.status.ok() && mpi().Get_elements_x(&status, mpi().byte, &bytes) == MPI_SUCCESS) {
+      // Some libraries count bytes beyond the end of the file, too.
+      MPI_Offset end = 0;
+      mpi().File_get_size(file_, &end);
+      outcome.transferred = std::clamp<int64_t>(end - request.offset, 0, bytes);
+    }
+    return outcome;
+  }
+
   // Writes all requests in one call, through a view that consists of their extents.
-  Status write_list(std::span<const Request> requests, StorageCounters& counters) {
+  void write_list(Transfer& transfer) {
     RunsType file_runs, memory_runs;
-    for (const Request& request : requests) {
-      int64_t length = 0;
-      for (const Segment& segment : request.segments) length += segment.length;
-      file_runs.add(static_cast<MPI_Aint>(request.offset), length);
+    for (const Request& request : transfer.requests()) {
+      file_runs.add(static_cast<MPI_Aint>(request.offset), length_of(request));
       add_segments(memory_runs, request);
     }
     bytes_viewed_ = false;
@@ -129,9 +137,12 @@ class MpiStorage final : public Storage {
     if (code == MPI_SUCCESS) {
       code = mpi().File_write_at(file_, 0, MPI_BOTTOM, 1, memory_runs.make(), MPI_STATUS_IGNORE);
     }
-    counters.requests += static_cast<int64_t>(requests.size());
-    ++counters.syscalls;
-    return status_of(code, requests.front().offset);
+    const Status status = status_of(code, transfer.requests().front().offset);
+    for (std::size_t r = 0; r < transfer.requests().size(); ++r) {
+      transfer.outcome(r).status = status;
+      if (status.ok()) transfer.outcome(r).transferred = length_of(transfer.requests()[r]);
+    }
+    transfer.outcome(0).syscalls = 1;
   }
 
   int view_bytes() {

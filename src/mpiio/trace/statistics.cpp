@@ -1,5 +1,8 @@
 #include "mpiio/trace/statistics.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -35,6 +38,7 @@ constexpr Counter counters[] = {
     {"write_syscalls", &Statistics::write_syscalls},
     {"read_syscalls", &Statistics::read_syscalls},
     {"committed_bytes", &Statistics::committed_bytes},
+    {"commit_lists", &Statistics::commit_lists},
     {"fetched_bytes", &Statistics::fetched_bytes},
     {"bypass_calls", &Statistics::bypass_calls},
     {"bypass_bytes", &Statistics::bypass_bytes},
@@ -146,26 +150,42 @@ std::string json_object(const FileStatistics& file) {
   return text.str();
 }
 
-void write_json(const std::string& path, const JobStatistics& job) {
-  std::FILE* out = std::fopen(path.c_str(), "w");
-  if (out == nullptr) {
-    std::fprintf(stderr, "forebay: cannot write the statistics to %s: %s\n", path.c_str(),
-                 std::strerror(errno));
-    return;
-  }
-  std::fprintf(out,
-               "{\"ranks\": %d, \"nodes\": %d, \"mpi\": \"%s\", \"memory_bytes\": %lld, "
-               "\"memory_limit\": %lld, \"total\": %s,\n \"files\": {",
-               job.ranks, job.nodes, abi_name(), static_cast<long long>(job.memory_bytes),
-               static_cast<long long>(job.memory_limit_bytes), json_object(job.total()).c_str());
+std::string json_of(const JobStatistics& job) {
+  std::string text = "{\"ranks\": " + std::to_string(job.ranks) +
+                     ", \"nodes\": " + std::to_string(job.nodes) + ", \"mpi\": \"" + abi_name() +
+                     "\", \"memory_bytes\": " + std::to_string(job.memory_bytes) +
+                     ", \"memory_limit\": " + std::to_string(job.memory_limit_bytes) +
+                     ", \"total\": " + json_object(job.total()) + ",\n \"files\": {";
   const char* separator = "\n";
   for (const FileStatistics& file : job.files) {
-    std::fprintf(out, "%s  %s: %s", separator, json_text(file.name).c_str(),
-                 json_object(file).c_str());
+    text += separator + ("  " + json_text(file.name)) + ": " + json_object(file);
     separator = ",\n";
   }
-  std::fprintf(out, "\n }}\n");
-  std::fclose(out);
+  return text + "\n }}\n";
+}
+
+// Replaces a file, so that jobs which end at the same time (a spawned one and its parent) do not
+// write into each other's text. What is no file, such as a pipe, is written to.
+bool write_whole(const std::string& path, const std::string& text) {
+  struct stat there {};
+  const bool replaces = stat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode);
+  const std::string target = replaces ? path + "." + std::to_string(getpid()) : path;
+  std::FILE* const out = std::fopen(target.c_str(), "w");
+  if (out == nullptr) return false;
+  bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  written = std::fclose(out) == 0 && written;
+  if (!replaces) return written;
+  if (written && std::rename(target.c_str(), path.c_str()) == 0) return true;
+  const int error = errno;
+  unlink(target.c_str());
+  errno = error;
+  return false;
+}
+
+void write_json(const std::string& path, const JobStatistics& job) {
+  if (write_whole(path, json_of(job))) return;
+  std::fprintf(stderr, "forebay: cannot write the statistics to %s: %s\n", path.c_str(),
+               std::strerror(errno));
 }
 
 // Rank 0 speaks for the job: the other ranks have mostly opened the same files.

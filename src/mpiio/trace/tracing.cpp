@@ -24,8 +24,9 @@
 
 namespace forebay::mpiio {
 
-// A file that was opened while accesses were recorded, with its present view.
-struct TracedFile {
+// What the trace knows of a handle of the program that was opened while accesses were recorded,
+// whether it is cached or not.
+struct TracedHandle {
   uint32_t number = 0;
   std::atomic<uint32_t> view{0};
   std::atomic<int64_t> etype_bytes{1};
@@ -39,7 +40,7 @@ thread_local TracedCall* TracedCall::current_ = nullptr;
 
 namespace {
 
-constinit FileMap<TracedFile> traced_files;
+constinit FileMap<TracedHandle> traced_handles;
 
 const char* const routine_names =
 #define FOREBAY_ROUTINE(name) "MPI_" #name "\n"
@@ -127,8 +128,8 @@ int64_t bytes_asked_for(const Call& call) {
 }  // namespace
 
 void TracedCall::begin(Routine routine, MPI_File file, int64_t argument) {
-  file_ = traced_files.find(file);
-  if (file_ == nullptr && routine != Routine::File_open) return;  // opened before the recording
+  handle_ = traced_handles.find(file);
+  if (handle_ == nullptr && routine != Routine::File_open) return;  // opened before the recording
   new (&access_) trace::Access;
   access_.routine = static_cast<uint8_t>(routine);
   access_.position = argument;
@@ -142,15 +143,15 @@ void TracedCall::begin(Routine routine, MPI_File file, int64_t argument) {
 void TracedCall::end() {
   access_.end_ns = runtime::trace_ticks();
   current_ = outer_;
-  if (file_ == nullptr) return;  // an open that failed
+  if (handle_ == nullptr) return;  // an open that failed
   if (access_.completed_ns != trace::unknown_time) access_.completed_ns = access_.end_ns;
-  access_.file = file_->number;
-  access_.view = file_->view.load(std::memory_order_relaxed);
+  access_.file = handle_->number;
+  access_.view = handle_->view.load(std::memory_order_relaxed);
   runtime::trace_access(access_);
   record_steps();
   const auto routine = static_cast<Routine>(access_.routine);
   if (routine == Routine::File_close || routine == Routine::File_sync) runtime::flush_trace();
-  if (routine == Routine::File_close) delete file_;
+  if (routine == Routine::File_close) delete handle_;
 }
 
 // Records the steps that the call did to a cache. They follow the record of the call.
@@ -178,10 +179,10 @@ void TracedCall::add_file(MPI_Comm comm, const char* name, int amode, MPI_File f
   info.ranks = static_cast<uint32_t>(ranks);
   const Status recorded = within_memory([&] {
     info.path = name;
-    auto traced = std::make_unique<TracedFile>();
+    auto traced = std::make_unique<TracedHandle>();
     traced->number = runtime::trace_file(info);
-    TracedFile* const known = traced.get();
-    if (traced_files.insert(file, traced)) file_ = known;
+    TracedHandle* const known = traced.get();
+    if (traced_handles.insert(file, traced)) handle_ = known;
   });
   (void)recorded;  // without memory, or beyond thousands of open files: not traced
 }
@@ -203,17 +204,17 @@ void TracedCall::add_view(MPI_File file, MPI_Offset displacement, MPI_Datatype e
     if (walked) number = runtime::trace_view(view.tiling());
   });
   (void)recorded;  // without memory the view is not known
-  file_->view.store(number, std::memory_order_relaxed);
-  file_->etype_bytes.store(etype_bytes, std::memory_order_relaxed);
+  handle_->view.store(number, std::memory_order_relaxed);
+  handle_->etype_bytes.store(etype_bytes, std::memory_order_relaxed);
 }
 
 // Before the close, since the library may give the same MPI_File to another file then. end()
 // deletes the entry.
-void TracedCall::remove_file(MPI_File file) { (void)traced_files.remove(file).release(); }
+void TracedCall::remove_file(MPI_File file) { (void)traced_handles.remove(file).release(); }
 
 void TracedCall::locate(MPI_File file, const Call& call) {
   access_.position =
-      library_position(file, call, file_->etype_bytes.load(std::memory_order_relaxed));
+      library_position(file, call, handle_->etype_bytes.load(std::memory_order_relaxed));
 }
 
 void TracedCall::end_library_access(const Call& call, int code, const MPI_Status& status) {
@@ -235,14 +236,14 @@ void TracedCall::began_split(const Call& call) {
   access_.requested = access_.transferred = bytes_asked_for(call);
   access_.completed_ns = trace::unknown_time;
   access_.request = next_request_number();
-  file_->split_requested.store(access_.requested, std::memory_order_relaxed);
-  file_->split.store(access_.request, std::memory_order_relaxed);
+  handle_->split_requested.store(access_.requested, std::memory_order_relaxed);
+  handle_->split.store(access_.request, std::memory_order_relaxed);
 }
 
 void TracedCall::ended_split(int code, const MPI_Status& status) {
-  const uint32_t number = file_->split.exchange(0, std::memory_order_relaxed);
+  const uint32_t number = handle_->split.exchange(0, std::memory_order_relaxed);
   if (number == 0) return;
-  record_completion(number, file_->split_requested.load(std::memory_order_relaxed),
+  record_completion(number, handle_->split_requested.load(std::memory_order_relaxed),
                     code == MPI_SUCCESS ? &status : nullptr);
 }
 

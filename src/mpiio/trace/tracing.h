@@ -25,7 +25,7 @@ enum class Routine : uint8_t {
 #undef FOREBAY_ROUTINE
 };
 
-struct TracedFile;
+struct TracedHandle;
 
 class TracedCall {
  public:
@@ -135,7 +135,7 @@ class TracedCall {
 
   bool active_ = false;
   TracedCall* outer_;  // the call during which an error handler made this one
-  TracedFile* file_;
+  TracedHandle* handle_;
   union {  // a union, so that only recorded calls construct it
     trace::Access access_;
   };

@@ -6,8 +6,12 @@ namespace forebay::runtime {
 namespace {
 
 CacheShape shape_of(const ArenaConfig& config) {
-  return {page_kinds()[config.page_kind], &policies()[config.policy], config.page_size,
-          config.capacity_bytes, config.shards};
+  return {page_kinds()[config.page_kind],
+          &policies()[config.policy],
+          config.page_size,
+          config.capacity_bytes,
+          config.shards,
+          config.write_back_buffer};
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "runtime/node/memory_groups.h"
-#include "runtime/node/own_change.h"
 #include "runtime/node/process.h"
 
 namespace forebay::runtime {
@@ -133,19 +132,6 @@ void ArenaDriver::populate(FrameIndex frame) {
 
 // Storage ----------------------------------------------------------------------------------------
 
-struct ArenaDriver::Requests {
-  Requests(const ArenaDriver& driver, const IoPlan& plan, const Staging* staging) {
-    segments.reserve(plan.parts().size());
-    for (const IoPlan::Part& part : plan.parts())
-      segments.push_back({driver.memory_of(part, staging), part.length});
-    list.reserve(plan.runs().size());
-    for (const IoPlan::Run& run : plan.runs())
-      list.push_back({run.extent.offset, {segments.data() + run.first_part, run.parts}});
-  }
-  std::vector<Segment> segments;
-  std::vector<Request> list;
-};
-
 ArenaDriver::Target ArenaDriver::target(const ArenaFile& file, uint32_t file_slot,
                                         uint64_t file_id) const {
   Storage* const storage = file_id == file.state().id && file.writable()
@@ -154,29 +140,36 @@ ArenaDriver::Target ArenaDriver::target(const ArenaFile& file, uint32_t file_slo
   return {&registry_.files[file_slot], storage};
 }
 
-Status ArenaDriver::write(const Target& target, const IoPlan& plan, Statistics& statistics) const {
-  const Requests requests(*this, plan, nullptr);
-  StorageCounters counters;
-  const WorkClock clock;
-  Status status;
-  {
-    std::optional<NotedWrite> noted;
-    if (registry_.recoverable) noted.emplace(*target.entry, job_, *target.storage, true);
-    status = target.storage->write(requests.list, counters);
-  }
-  statistics.commit_ns += clock.cost_ns();
-  statistics.write_requests += counters.requests;
-  statistics.write_syscalls += counters.syscalls;
-  return status;
+void ArenaDriver::begin_write(const Target& target, const IoPlan& plan, Transfer& transfer) const {
+  transfer.requests_.set(plan,
+                         [this](const IoPlan::Part& part) { return memory_of(part, nullptr); });
+  transfer.in_storage_.set(forebay::Transfer::Direction::write, transfer.requests_.list());
+  transfer.clock_.emplace();
+  if (registry_.recoverable) transfer.noted_.emplace(*target.entry, job_, *target.storage, true);
+  transfer.storage_ = target.storage;
+  transfer.storage_->submit(transfer.in_storage_);
 }
 
-Status ArenaDriver::read(const ArenaFile& file, const IoPlan& plan, const Staging& staging,
-                         std::span<int64_t> transferred) const {
-  const Requests requests(*this, plan, &staging);
-  StorageCounters counters;
-  const Status status = file.storage()->read(requests.list, transferred, counters);
-  file.statistics().read_requests += counters.requests;
-  file.statistics().read_syscalls += counters.syscalls;
+void ArenaDriver::begin_read(const ArenaFile& file, const IoPlan& plan, const Staging& staging,
+                             Transfer& transfer) const {
+  transfer.requests_.set(plan, [&](const IoPlan::Part& part) { return memory_of(part, &staging); });
+  transfer.in_storage_.set(forebay::Transfer::Direction::read, transfer.requests_.list());
+  transfer.storage_ = file.storage();
+  transfer.storage_->submit(transfer.in_storage_);
+}
+
+Status ArenaDriver::complete(Transfer& transfer, Statistics& statistics) {
+  const Status status = transfer.storage_->complete(transfer.in_storage_);
+  transfer.noted_.reset();
+  const StorageCounters counters = transfer.in_storage_.counters();
+  if (transfer.in_storage_.direction() == forebay::Transfer::Direction::write) {
+    statistics.commit_ns += transfer.clock_->cost_ns();
+    statistics.write_requests += counters.requests;
+    statistics.write_syscalls += counters.syscalls;
+  } else {
+    statistics.read_requests += counters.requests;
+    statistics.read_syscalls += counters.syscalls;
+  }
   return status;
 }
 

@@ -8,17 +8,21 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "engine/cache_arena.h"
 #include "engine/driver.h"
+#include "engine/rules.h"
 #include "runtime/cache/scattered_memory.h"
 #include "runtime/node/clock.h"
 #include "runtime/node/lock.h"
+#include "runtime/node/own_change.h"
 #include "runtime/node/registry.h"
 #include "runtime/node/shared_segment.h"
+#include "storage/plan_requests.h"
 #include "storage/storage.h"
 
 namespace forebay::runtime {
@@ -30,6 +34,8 @@ class HandleServices {
   // Commits frames of the file until only `target` frames of the cache are dirty.
   virtual void commit_in_background(uint32_t target) = 0;
   virtual void fetch_in_background(std::span<const Extent> extents) = 0;
+  // Commits the pages in the write-back buffer. False: this handle does nothing in the background.
+  virtual bool write_back_in_background() = 0;
   // The cost of the handle's commits and of those of earlier handles on the same device.
   virtual CommitCost commit_cost() const = 0;
   virtual void tell_of_memory() = 0;  // there is no memory for pages
@@ -59,7 +65,7 @@ class ArenaFile {
   };
 
   ArenaFile() = default;
-  explicit ArenaFile(const Parts& parts) : parts_(parts) {}
+  explicit ArenaFile(const Parts& parts) : parts_(parts), writer_(writer_of(parts.seat_number)) {}
   // The same file, with other statistics: for work in the background.
   ArenaFile counted_in(Statistics& statistics) const {
     ArenaFile other = *this;
@@ -74,9 +80,12 @@ class ArenaFile {
   Statistics& statistics() const { return *parts_.statistics; }
   uint32_t slot() const { return parts_.slot; }
   uint32_t number() const { return parts_.seat_number; }
+  Writers writer() const { return writer_; }
+  void write_as(uint32_t number) { writer_ = writer_of(number); }
   bool readable() const { return parts_.readable; }
   bool writable() const { return parts_.writable; }
   int64_t commit_size_bytes() const { return parts_.commit_size_bytes; }
+  int64_t bytes_worth_a_request() const { return forebay::bytes_worth_a_request; }
 
   void begin_use(uint64_t word) const { parts_.seat->busy.store(word, std::memory_order_seq_cst); }
   void end_use() const { parts_.seat->busy.store(0, std::memory_order_release); }
@@ -111,6 +120,9 @@ class ArenaFile {
   void fetch_in_background(std::span<const Extent> extents) const {
     parts_.services->fetch_in_background(extents);
   }
+  bool write_back_in_background() const {
+    return parts_.services != nullptr && parts_.services->write_back_in_background();
+  }
   CommitCost commit_cost() const { return parts_.services->commit_cost(); }
   void tell_of_memory() const { parts_.services->tell_of_memory(); }
 
@@ -140,6 +152,7 @@ class ArenaFile {
   Status read_request(const PastRequest& request, int64_t* got, int64_t* storage_ns) const;
 
   Parts parts_;
+  Writers writer_ = 0;
 };
 
 class ArenaDriver {
@@ -172,6 +185,19 @@ class ArenaDriver {
    private:
     int64_t page_size_;
     std::unique_ptr<std::byte[]> bytes_;
+  };
+
+  class Transfer {
+   public:
+    int64_t transferred(std::size_t run) const { return in_storage_.outcomes()[run].transferred; }
+
+   private:
+    friend class ArenaDriver;
+    std::optional<WorkClock> clock_;   // of a write
+    std::optional<NotedWrite> noted_;  // outlives the write itself
+    PlanRequests requests_;
+    Storage* storage_ = nullptr;
+    forebay::Transfer in_storage_;
   };
 
   // `number`: the arena's index in its registry; `process`: this process's number in the registry;
@@ -232,9 +258,10 @@ class ArenaDriver {
   }
 
   Target target(const ArenaFile& file, uint32_t file_slot, uint64_t file_id) const;
-  Status write(const Target& target, const IoPlan& plan, Statistics& statistics) const;
-  Status read(const ArenaFile& file, const IoPlan& plan, const Staging& staging,
-              std::span<int64_t> transferred) const;
+  void begin_write(const Target& target, const IoPlan& plan, Transfer& transfer) const;
+  void begin_read(const ArenaFile& file, const IoPlan& plan, const Staging& staging,
+                  Transfer& transfer) const;
+  static Status complete(Transfer& transfer, Statistics& statistics);
 
   static int64_t now_ns() { return runtime::now_ns(); }
 
@@ -243,9 +270,6 @@ class ArenaDriver {
     SharedMutex lock;
     SharedEvent event;  // the I/O of a frame has ended
   };
-  // A plan as a list of storage's requests.
-  struct Requests;
-
   DriverShard& of(uint32_t shard) const {
     return *reinterpret_cast<DriverShard*>(arena_.driver_shard(shard));
   }

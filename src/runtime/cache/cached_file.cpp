@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "runtime/node/node.h"
+#include "runtime/node/node_member.h"
 #include "runtime/node/own_change.h"
 
 namespace forebay::runtime {
@@ -46,7 +46,7 @@ void CachedFile::count_background(const Statistics& statistics) {
 
 // close() cancels the handle's jobs on the helper thread, so `this` outlives them.
 void CachedFile::commit_in_background(uint32_t target) {
-  node_->helper().submit(this, [this, target] {
+  node_->helper().submit(&jobs_.commit, [this, target] {
     Statistics statistics;
     ArenaFile file = file_.counted_in(statistics);
     const Status ignored = cache_->commit_some(file, target);
@@ -55,12 +55,29 @@ void CachedFile::commit_in_background(uint32_t target) {
   });
 }
 
+bool CachedFile::write_back_in_background() {
+  if (options_.deterministic || !options_.write_behind) return false;
+  node_->helper().submit(&jobs_.write_back, [this] {
+    Statistics statistics;
+    ArenaFile file = file_.counted_in(statistics);
+    const Status ignored = cache_->write_back(file);
+    (void)ignored;  // as above
+    count_background(statistics);
+  });
+  return true;
+}
+
+void CachedFile::cancel_background() {
+  for (const char* job : {&jobs_.commit, &jobs_.fetch, &jobs_.write_back})
+    node_->helper().cancel(job);
+}
+
 void CachedFile::fetch_in_background(std::span<const Extent> extents) {
   {
     const std::lock_guard<std::mutex> guard(background_mutex_);
     to_fetch_.insert(to_fetch_.end(), extents.begin(), extents.end());
   }
-  node_->helper().submit(&to_fetch_, [this] { fetch_ahead(); });
+  node_->helper().submit(&jobs_.fetch, [this] { fetch_ahead(); });
 }
 
 void CachedFile::fetch_ahead() {
@@ -104,6 +121,22 @@ Status CachedFile::commit() {
   const Turn turn = this->turn(false);
   note_step(turn, CacheStep::commit, 0);
   return handle_->commit();
+}
+
+Status CachedFile::commit_own() {
+  const Turn turn = this->turn(false);
+  note_step(turn, CacheStep::commit, 1);
+  return takes_over_ ? handle_->commit() : handle_->commit_own();
+}
+
+void CachedFile::write_as(uint32_t number) {
+  const Turn turn = this->turn(false);
+  note_step(turn, CacheStep::write_as, number);
+  file_.write_as(number);
+}
+
+bool CachedFile::leaves_commit_to_others(int64_t handles) const {
+  return options_.commit_at_close == CommitAtClose::last && entry_->handles.load() > handles;
 }
 
 int64_t CachedFile::dirty_bytes() const { return cache_->dirty_frames() * cache_->page_size(); }

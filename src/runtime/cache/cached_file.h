@@ -35,11 +35,11 @@
 
 namespace forebay::runtime {
 
-class Node;  // this process's attachment to its node: registry, arenas, helper threads
+class NodeMember;  // this process as a member of its node: registry, arenas, helper thread
 struct OpenStorage;
 
-// The process's node, joined at first use; nullptr (and a Status) if that fails.
-Node* node(const Options& process_options, Status* status);
+// The process as a member of its node, joined at first use; nullptr (and a Status) if that fails.
+NodeMember* node(const Options& process_options, Status* status);
 // Ends the helper threads and unmaps the segments. The last process to leave removes them. Called
 // at MPI_Finalize.
 void leave_node();
@@ -50,11 +50,11 @@ bool node_keeps_bytes();
 int64_t highest_memory(Scope scope);
 
 // A number that identifies this node's shared memory: equal for all processes that have joined it.
-int64_t memory_identity(Node& node);
+int64_t memory_identity(NodeMember& node);
 
 // Whether no process of the node has called this with the same `number` (not 0) before. The
 // registry remembers few numbers; when it is full the answer is false.
-bool first_notice(Node& node, uint64_t number);
+bool first_notice(NodeMember& node, uint64_t number);
 
 enum class OpenMode : uint8_t { read_only, write_only, read_write };
 
@@ -91,6 +91,14 @@ class CachedFile final : private HandleServices {
   // Hands to storage every byte of the file that was written through any handle that shares this
   // cache.
   Status commit();
+  // The same for the bytes of this handle and of those that write under the same number.
+  Status commit_own();
+  // From now on this handle writes under `number`: one for the ranks that opened the file together,
+  // so that each can commit the bytes of all. At first every handle has a number of its own.
+  void write_as(uint32_t number);
+  // Whether a close of `handles` handles need not commit: others have the file open, and
+  // commit_at_close=last.
+  bool leaves_commit_to_others(int64_t handles) const;
   // The dirty bytes in this cache, of all its files, counted in whole pages.
   int64_t dirty_bytes() const;
   // Notes that another handle has committed what this one wrote.
@@ -120,8 +128,9 @@ class CachedFile final : private HandleServices {
   void lock_access();
   void unlock_access();
 
-  // Leaves the file, and commits first unless `discard`: then the last handle to leave drops the
-  // dirty bytes. The handle is closed also after an error.
+  // Leaves the file. Commits first what this handle has written, and the last handle on the node
+  // commits all of the file. With `discard` nothing is committed, and the last handle to leave
+  // drops the dirty bytes. The handle is closed also after an error.
   Status close(bool discard);
 
   Statistics statistics() const;
@@ -130,11 +139,13 @@ class CachedFile final : private HandleServices {
   CachedFile() = default;
   Status enter(const std::string& path, OpenMode mode, const Options& options,
                const StorageOpener& opener);
-  void leave_file(bool discard, const Status& status);
+  bool leave_file(bool discard, const Status& status);
   void note_step(const Turn& turn, CacheStep step, int64_t argument, bool reads = false);
 
   void commit_in_background(uint32_t target) override;
   void fetch_in_background(std::span<const Extent> extents) override;
+  bool write_back_in_background() override;
+  void cancel_background();
   CommitCost commit_cost() const override;
   void tell_of_memory() override;
   void fetch_ahead();
@@ -142,7 +153,7 @@ class CachedFile final : private HandleServices {
 
   Options options_;
   int64_t bound_by_ = 0;
-  Node* node_ = nullptr;
+  NodeMember* node_ = nullptr;
   ArenaCache* cache_ = nullptr;
   FileEntry* entry_ = nullptr;
   uint32_t slot_ = 0;        // of the entry
@@ -156,6 +167,10 @@ class CachedFile final : private HandleServices {
   Statistics statistics_;
   mutable std::mutex background_mutex_;
   std::atomic<bool> closing_{false};  // the helper thread stops fetching ahead
+  // Stand for the handle's jobs on the helper thread.
+  struct {
+    char commit, fetch, write_back;
+  } jobs_{};
   std::vector<Extent> to_fetch_;      // predicted, not yet taken up by the helper thread
   Statistics background_statistics_;  // of work on the helper thread
 };
@@ -164,9 +179,9 @@ class CachedFile final : private HandleServices {
 // word and tells the others its index. A new word is zero.
 class SharedWords {
  public:
-  static int32_t allocate(Node& node);  // -1: none left
-  static std::atomic<int64_t>* at(Node& node, int32_t index);
-  static void release(Node& node, int32_t index);
+  static int32_t allocate(NodeMember& node);  // -1: none left
+  static std::atomic<int64_t>* at(NodeMember& node, int32_t index);
+  static void release(NodeMember& node, int32_t index);
 };
 
 }  // namespace forebay::runtime

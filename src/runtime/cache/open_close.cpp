@@ -8,7 +8,7 @@
 #include "runtime/cache/cached_file.h"
 #include "runtime/cache/handle_rules.h"
 #include "runtime/node/file_identity.h"
-#include "runtime/node/node.h"
+#include "runtime/node/node_member.h"
 #include "runtime/node/own_change.h"
 #include "runtime/node/registry.h"
 
@@ -31,6 +31,9 @@ ArenaConfig config_of(const Options& options) {
   config.page_size = options.page_size_bytes;
   config.capacity_bytes = options.cache_size_bytes * sharers(options);
   config.shards = options.shards;
+  // Without a background nothing would leave the buffer.
+  if (options.write_behind && !options.deterministic)
+    config.write_back_buffer = options.write_back_buffer;
   config.page_kind = index_of(
       page_kinds(), [&](const PageKind* kind) { return kind->name() == options.page_kind; });
   config.policy =
@@ -65,7 +68,7 @@ uint32_t arena_for(Registry& registry, const ArenaConfig& config) {
 
 // The index of an open file's entry, or of a free entry if the file is not open. no_entry: the
 // table is full.
-uint32_t entry_for(Node& node, const FileIdentity& identity) {
+uint32_t entry_for(NodeMember& node, const FileIdentity& identity) {
   const Registry& registry = node.registry();
   uint32_t free_slot = no_entry;
   for (const FileEntry& file : registry.made_files()) {
@@ -87,7 +90,7 @@ StorageOpener by_path(const std::string& path, const std::string& kind) {
   };
 }
 
-uint32_t take_seat(Node& node, uint32_t file_slot) {
+uint32_t take_seat(NodeMember& node, uint32_t file_slot) {
   Registry& registry = node.registry();
   const std::span<Seat> seats = registry.made_seats();
   const auto free = std::find_if(seats.begin(), seats.end(),
@@ -132,7 +135,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   node_ = node_of(options.scope, options, &status);
   if (node_ == nullptr) return status;
   if (options.scope == Scope::process) {
-    Node* const job = node_of(Scope::node, options, &status);
+    NodeMember* const job = node_of(Scope::node, options, &status);
     if (job == nullptr) return status;
     node_->work_for(*job);
   }
@@ -205,8 +208,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
 
 void CachedFile::change_options(const Options& changed) {
   // The helper thread reads the options, too.
-  node_->helper().cancel(this);
-  node_->helper().cancel(&to_fetch_);
+  cancel_background();
   const Status had_memory = within_memory([&] {
     take_changeable(options_, changed);
     file_.set_commit_size(options_.commit_size_bytes);
@@ -219,14 +221,14 @@ Status CachedFile::close(bool discard) {
   if (entry_ == nullptr) return {};
   if (node_ != nullptr) {
     closing_.store(true, std::memory_order_relaxed);
-    node_->helper().cancel(this);
-    node_->helper().cancel(&to_fetch_);
+    cancel_background();
   }
   const Turn turn = this->turn(false);
   note_step(turn, CacheStep::leave, discard ? 1 : 0);
   Status status;
   if (handle_) {
-    if (!discard) status = handle_->commit();
+    if (!discard && !leaves_commit_to_others(1))
+      status = takes_over_ ? handle_->commit() : handle_->commit_own();
     if (wants_write_through_) handle_->end_write_through();
     const Statistics mine = statistics();
     const Status ignored = within_memory([&] {
@@ -234,13 +236,16 @@ Status CachedFile::close(bool discard) {
     });
     (void)ignored;
   }
-  leave_file(discard, status);
+  while (!leave_file(discard, status)) status = handle_->commit();
   node_->close_unused();
   return status;
 }
 
-void CachedFile::leave_file(bool discard, const Status& status) {
+// False: this is the last handle, and must commit first what others have left.
+bool CachedFile::leave_file(bool discard, const Status& status) {
   const RegistryLock lock(node_->registry());
+  if (handle_ && !discard && status.ok() && entry_->handles == 1 && cache_->lacks_commits(file_))
+    return false;
   // The bytes that this handle wrote stay in the cache as long as others have the file open.
   if (discard || !status.ok()) entry_->keep_end(seat_->end.load());
   seat_->file.store(no_entry, std::memory_order_release);
@@ -256,6 +261,7 @@ void CachedFile::leave_file(bool discard, const Status& status) {
   }
   --entry_->handles;
   entry_ = nullptr;
+  return true;
 }
 
 CachedFile::~CachedFile() {

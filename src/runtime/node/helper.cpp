@@ -3,7 +3,7 @@
 #include <csignal>
 #include <exception>
 
-#include "runtime/node/node.h"
+#include "runtime/node/node_member.h"
 
 namespace forebay::runtime {
 

@@ -6,7 +6,7 @@
 
 #include "runtime/node/clock.h"
 #include "runtime/node/file_identity.h"
-#include "runtime/node/node.h"
+#include "runtime/node/node_member.h"
 
 namespace forebay::runtime {
 
@@ -58,7 +58,7 @@ void ChangeNotes::modified(int64_t modified_ns) {
   }
 }
 
-void join_job_changes(FileEntry& file, Node* job) {
+void join_job_changes(FileEntry& file, NodeMember* job) {
   file.job_change = no_entry;
   if (job == nullptr) return;
   Registry& registry = job->registry();

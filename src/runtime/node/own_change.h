@@ -10,7 +10,7 @@
 
 namespace forebay::runtime {
 
-class Node;
+class NodeMember;
 
 // Where a file's changes are noted: in the file's entry and, if the entry is in the registry of a
 // single process (scope process), also in the job's registry. Processes die one by one, and their
@@ -46,7 +46,7 @@ class NotedWrite {
 
 // Gives a new entry a place among the job's changes, and gives the place back. Both need the lock
 // of the entry's registry.
-void join_job_changes(FileEntry& file, Node* job);
+void join_job_changes(FileEntry& file, NodeMember* job);
 void leave_job_changes(FileEntry& file, Registry* job);
 
 // Notes that the job itself has changed the file past the cache.

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "runtime/node/node.h"
+#include "runtime/node/node_member.h"
 #include "runtime/node/own_change.h"
 
 namespace forebay::runtime {
@@ -25,7 +25,7 @@ class Reaping {
 
 }  // namespace
 
-std::vector<uint32_t> Node::dead_processes() {
+std::vector<uint32_t> NodeMember::dead_processes() {
   std::vector<uint32_t> dead;
   for (const ProcessEntry& process : registry_->made_processes()) {
     const ProcessId id = process.id;
@@ -35,24 +35,24 @@ std::vector<uint32_t> Node::dead_processes() {
   return dead;
 }
 
-void Node::forget_the_dead() {
+void NodeMember::forget_the_dead() {
   for (const uint32_t dead : dead_processes()) registry_->processes[dead] = {};
   for (FileEntry& file : registry_->made_files()) file.kept.store(0);
 }
 
-bool Node::keeps_bytes() const {
+bool NodeMember::keeps_bytes() const {
   const std::span<const FileEntry> files = registry_->made_files();
   return std::any_of(files.begin(), files.end(),
                      [](const FileEntry& file) { return file.kept.load() != 0; });
 }
 
-int64_t Node::unsaved_bytes(const FileEntry& file) {
+int64_t NodeMember::unsaved_bytes(const FileEntry& file) {
   Status status;
   ArenaCache* cache = this->cache(file.arena, &status);
   return cache == nullptr ? 0 : cache->unsaved_bytes(file.id);
 }
 
-ArenaFile Node::without_handle(FileEntry& file, Storage* storage, Statistics& statistics) {
+ArenaFile NodeMember::without_handle(FileEntry& file, Storage* storage, Statistics& statistics) {
   ArenaFile::Parts parts;
   parts.entry = &file;
   parts.slot = registry_->files.index_of(file);
@@ -65,7 +65,7 @@ ArenaFile Node::without_handle(FileEntry& file, Storage* storage, Statistics& st
   return ArenaFile(parts);
 }
 
-Node::Saved Node::save(FileEntry& file, const Refusal& refusal) {
+NodeMember::Saved NodeMember::save(FileEntry& file, const Refusal& refusal) {
   Saved saved;
   saved.path = file.path;
   ArenaCache* cache = this->cache(file.arena, &saved.status);
@@ -87,7 +87,7 @@ Node::Saved Node::save(FileEntry& file, const Refusal& refusal) {
   return saved;
 }
 
-std::vector<Node::Saved> Node::reap(uint32_t dead, const Refusal& refusal) {
+std::vector<NodeMember::Saved> NodeMember::reap(uint32_t dead, const Refusal& refusal) {
   std::vector<Saved> all;
   // One process reaps at a time: the number of a reaped process may be given to another at once.
   const Reaping alone(*registry_);
@@ -124,7 +124,7 @@ std::vector<Node::Saved> Node::reap(uint32_t dead, const Refusal& refusal) {
   return all;
 }
 
-std::vector<Node::Saved> Node::reap_with_own_cache(uint32_t dead) {
+std::vector<NodeMember::Saved> NodeMember::reap_with_own_cache(uint32_t dead) {
   std::vector<Saved> all;
   const auto add = [&all](std::vector<Saved> saved) {
     std::move(saved.begin(), saved.end(), std::back_inserter(all));
@@ -139,7 +139,7 @@ std::vector<Node::Saved> Node::reap_with_own_cache(uint32_t dead) {
   return all;
 }
 
-std::vector<Node::Saved> Node::save_kept(const Refusal& refusal) {
+std::vector<NodeMember::Saved> NodeMember::save_kept(const Refusal& refusal) {
   std::vector<Saved> all;
   for (FileEntry& file : registry_->made_files()) {
     if (file.kept.load() == 0) continue;
@@ -152,14 +152,14 @@ std::vector<Node::Saved> Node::save_kept(const Refusal& refusal) {
   return all;
 }
 
-void Node::discard_kept(FileEntry& file) {
+void NodeMember::discard_kept(FileEntry& file) {
   const RegistryLock lock(*registry_);
   file.kept.store(0);
   if (file.handles.load() == 0) forget(file);
 }
 
 // Forgets the frames of a file that no handle has open any more.
-void Node::forget(FileEntry& file) {
+void NodeMember::forget(FileEntry& file) {
   Status status;
   leave_job_changes(file, job());
   ArenaCache* cache = this->cache(file.arena, &status);

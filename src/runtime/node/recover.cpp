@@ -12,7 +12,7 @@
 
 #include "runtime/node/clock.h"
 #include "runtime/node/file_identity.h"
-#include "runtime/node/node.h"
+#include "runtime/node/node_member.h"
 #include "runtime/node/own_change.h"
 
 namespace forebay::runtime {
@@ -32,7 +32,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-LeftFile left_file(const Node::Saved& saved) {
+LeftFile left_file(const NodeMember::Saved& saved) {
   return {saved.path, saved.bytes, saved.problem(), saved.told};
 }
 
@@ -53,7 +53,8 @@ bool has_users(const Registry& registry) {
 // from it.
 struct Found {
   LeftCache left;
-  std::unique_ptr<Node> node;  // null: nothing is to be done, or `left` says why nothing can be
+  std::unique_ptr<NodeMember>
+      node;  // null: nothing is to be done, or `left` says why nothing can be
 };
 
 Found find_cache(const std::string& path) {
@@ -61,7 +62,7 @@ Found find_cache(const std::string& path) {
   found.left.registry = path;
   found.left.job = stem_of(path);
   Status status;
-  std::unique_ptr<Node> node = Node::adopt(path, &status);
+  std::unique_ptr<NodeMember> node = NodeMember::adopt(path, &status);
   if (node == nullptr) {
     if (status.code == Code::unsupported) {
       found.left.problem = "it was made by another version of Forebay";
@@ -166,13 +167,13 @@ void list(Found& cache) {
   cache.node->leave_as_it_is();
 }
 
-void commit(Found& cache, const Node::Refusal& refusal) {
+void commit(Found& cache, const NodeMember::Refusal& refusal) {
   for (const uint32_t dead : cache.node->dead_processes()) {
-    for (const Node::Saved& saved : cache.node->reap(dead, refusal)) {
+    for (const NodeMember::Saved& saved : cache.node->reap(dead, refusal)) {
       if (saved.problem().empty()) cache.left.files.push_back(left_file(saved));
     }
   }
-  for (const Node::Saved& saved : cache.node->save_kept(refusal))
+  for (const NodeMember::Saved& saved : cache.node->save_kept(refusal))
     cache.left.files.push_back(left_file(saved));
 }
 
@@ -180,7 +181,7 @@ void commit(Found& cache, const Node::Refusal& refusal) {
 // them.
 template <typename IsChosen>
 void discard(Found& cache, bool whole, IsChosen is_chosen) {
-  Node& node = *cache.node;
+  NodeMember& node = *cache.node;
   const auto any = [&](const FileEntry& file) { return file.in_use() && is_chosen(file.path); };
   const std::span<const FileEntry> files = node.registry().made_files();
   if (!whole && std::none_of(files.begin(), files.end(), any)) {
@@ -258,7 +259,7 @@ std::vector<LeftCache> discard(const std::string& arena_dir, const Chosen& chose
     if (cache.node != nullptr)
       discard(cache, whole, [&](const char* path) { return wanted.contains({registry, path}); });
     else if (whole && !cache.left.problem.empty())
-      Node::remove(registry);
+      NodeMember::remove(registry);
   }
   return left_of(caches);
 }

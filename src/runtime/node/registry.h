@@ -94,8 +94,9 @@ struct ArenaConfig {
   int64_t page_size = 0;
   int64_t capacity_bytes = 0;  // of the whole arena
   int64_t shards = 0;
-  uint32_t page_kind = 0;  // index in page_kinds()
-  uint32_t policy = 0;     // index in policies()
+  double write_back_buffer = 0;  // part of the frames
+  uint32_t page_kind = 0;        // index in page_kinds()
+  uint32_t policy = 0;           // index in policies()
   bool operator==(const ArenaConfig&) const = default;
 };
 

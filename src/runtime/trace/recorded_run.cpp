@@ -29,6 +29,7 @@ sim::CacheSettings settings_of(const Options& options) {
                     options.page_size_bytes, options.cache_size_bytes, options.shards};
   settings.handles = rules_of(options);
   settings.commit_size_bytes = options.commit_size_bytes;
+  settings.commit_at_last_close = options.commit_at_close == CommitAtClose::last;
   return settings;
 }
 

@@ -55,6 +55,8 @@ class Twins {
     options_.read_ahead_bytes = random.one_in(3) ? 0 : random.below(64 << 10);
     options_.dirty_bound = static_cast<double>(random.below(101)) / 100;
     options_.write_behind = !random.one_in(4);
+    options_.write_back_buffer =
+        random.one_in(2) ? 0 : 0.3;  // of no effect: nothing is in the background
     CacheSettings settings;
     settings.shape = {find_page_kind(kind), find_policy(policy), options_.page_size_bytes,
                       options_.cache_size_bytes, options_.shards};
@@ -73,8 +75,14 @@ class Twins {
     Handle& handle = handles_[i];
     if (random_.one_in(60)) return close(i);
     if (random_.one_in(60)) {
-      ASSERT_TRUE(handle.file->commit().ok());
-      return simulated_->commit(handle.simulated);
+      const bool own = random_.one_in(2);
+      ASSERT_TRUE((own ? handle.file->commit_own() : handle.file->commit()).ok());
+      return simulated_->commit(handle.simulated, own);
+    }
+    if (random_.one_in(80)) {
+      const auto number = static_cast<uint32_t>(random_.below(3));
+      handle.file->write_as(number);
+      return simulated_->write_as(handle.simulated, number);
     }
     if (random_.one_in(60)) {
       handle.file->drop_clean();

@@ -20,26 +20,6 @@ class TimedStorage final : public Storage {
  public:
   explicit TimedStorage(std::chrono::microseconds request_delay) : delay_(request_delay) {}
 
-  Status write(std::span<const Request> requests, StorageCounters& counters) override {
-    for (const Request& request : requests) {
-      int64_t end = request.offset;
-      for (const Segment& segment : request.segments) end += segment.length;
-      int64_t known = end_.load();
-      while (known < end && !end_.compare_exchange_weak(known, end)) {
-      }
-      wait(counters);
-    }
-    return {};
-  }
-  Status read(std::span<const Request> requests, std::span<int64_t> transferred,
-              StorageCounters& counters) override {
-    for (std::size_t r = 0; r < requests.size(); ++r) {
-      transferred[r] = 0;
-      for (const Segment& segment : requests[r].segments) transferred[r] += segment.length;
-      wait(counters);
-    }
-    return {};
-  }
   Status size(int64_t* bytes) override {
     *bytes = end_.load();
     return {};
@@ -47,11 +27,20 @@ class TimedStorage final : public Storage {
   Status flush() override { return {}; }
 
  private:
-  void wait(StorageCounters& counters) const {
-    ++counters.requests;
-    ++counters.syscalls;
-    if (delay_.count() > 0) std::this_thread::sleep_for(delay_);
+  void start(Transfer& transfer) override {
+    for (std::size_t r = 0; r < transfer.requests().size(); ++r) {
+      const Request& request = transfer.requests()[r];
+      const int64_t end = request.offset + length_of(request);
+      int64_t known = end_.load();
+      if (transfer.direction() == Transfer::Direction::write) {
+        while (known < end && !end_.compare_exchange_weak(known, end)) {
+        }
+      }
+      transfer.outcome(r) = {{}, length_of(request), 1};
+      if (delay_.count() > 0) std::this_thread::sleep_for(delay_);
+    }
   }
+
   const std::chrono::microseconds delay_;
   std::atomic<int64_t> end_{0};
 };

@@ -9,7 +9,7 @@
 
 #include "runtime/cache/cached_file.h"
 #include "runtime/node/lock.h"
-#include "runtime/node/node.h"
+#include "runtime/node/node_member.h"
 #include "unit/temporary_file.h"
 
 namespace {

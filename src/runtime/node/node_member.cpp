@@ -1,4 +1,4 @@
-#include "runtime/node/node.h"
+#include "runtime/node/node_member.h"
 
 #include <pthread.h>
 #include <sys/random.h>
@@ -46,15 +46,15 @@ std::string arena_path(const std::string& prefix, uint32_t number) {
 
 }  // namespace
 
-std::unique_ptr<Node> Node::join(const std::string& directory, const Name& name, bool recoverable,
-                                 bool* created, Status* status) {
+std::unique_ptr<NodeMember> NodeMember::join(const std::string& directory, const Name& name,
+                                             bool recoverable, bool* created, Status* status) {
   *created = false;
   // Asked before the join, since others wait while this process creates the registry.
   const ProcessId process = this_process();
   const int64_t memory_limit = MemoryGroups::mine().limit_bytes();
   // The last process to leave may be removing the registry: then a new one is joined or created.
   for (;;) {
-    std::unique_ptr<Node> node(new Node);
+    std::unique_ptr<NodeMember> node(new NodeMember);
     node->prefix_ = directory + "/" + name.registry;
     node->path_ = node->prefix_ + std::string(registry_suffix);
     node->segment_ = SharedSegment::join(
@@ -83,8 +83,8 @@ std::unique_ptr<Node> Node::join(const std::string& directory, const Name& name,
   }
 }
 
-std::unique_ptr<Node> Node::adopt(const std::string& registry_path, Status* status) {
-  std::unique_ptr<Node> node(new Node);
+std::unique_ptr<NodeMember> NodeMember::adopt(const std::string& registry_path, Status* status) {
+  std::unique_ptr<NodeMember> node(new NodeMember);
   if (!registry_path.ends_with(registry_suffix)) {
     *status = {Code::bad_argument, EINVAL, -1};
     return nullptr;
@@ -96,7 +96,7 @@ std::unique_ptr<Node> Node::adopt(const std::string& registry_path, Status* stat
   return node;
 }
 
-void Node::remove(const std::string& registry_path) {
+void NodeMember::remove(const std::string& registry_path) {
   const std::string prefix = prefix_of(registry_path);
   for (uint32_t a = 0; a < most_arenas; ++a) unlink(arena_path(prefix, a).c_str());
   unlink(registry_path.c_str());
@@ -104,7 +104,7 @@ void Node::remove(const std::string& registry_path) {
 
 // Takes a number in the registry's table of processes. False with success: the registry is being
 // removed.
-bool Node::enter(const ProcessId& process, bool caretaker, Status* status) {
+bool NodeMember::enter(const ProcessId& process, bool caretaker, Status* status) {
   auto* registry = reinterpret_cast<Registry*>(segment_->base());
   *status = {};
   if (segment_->bytes() != sizeof(Registry)) {
@@ -130,14 +130,14 @@ bool Node::enter(const ProcessId& process, bool caretaker, Status* status) {
   return true;
 }
 
-bool Node::has_users() const {
+bool NodeMember::has_users() const {
   const std::span<const ProcessEntry> processes = registry_->made_processes();
   return std::any_of(processes.begin(), processes.end(), [](const ProcessEntry& process) {
     return process.id.pid != 0 && !process.caretaker;
   });
 }
 
-Node::~Node() {
+NodeMember::~NodeMember() {
   // If this process gets no memory to leave, the others find it dead and reap it.
   const Status ignored = within_memory([this] {
     if (registry_ != nullptr) leave();
@@ -145,7 +145,7 @@ Node::~Node() {
   (void)ignored;
 }
 
-void Node::leave() {
+void NodeMember::leave() {
   // This may be the last process, so it takes the place of the dead. Bytes that storage refuses
   // stay and can be recovered later.
   if (!looks_only_) {
@@ -160,11 +160,11 @@ void Node::leave() {
   segment_->remove();
 }
 
-std::string Node::registry_path_of(pid_t pid) const {
+std::string NodeMember::registry_path_of(pid_t pid) const {
   return prefix_ + "-" + std::to_string(pid) + std::string(registry_suffix);
 }
 
-int64_t Node::memory_bytes() const {
+int64_t NodeMember::memory_bytes() const {
   constexpr int64_t block_bytes = 512;  // the unit of st_blocks
   int64_t bytes = 0;
   const auto add = [&](const std::string& path) {
@@ -176,7 +176,7 @@ int64_t Node::memory_bytes() const {
   return bytes;
 }
 
-ArenaCache* Node::cache(uint32_t number, Status* status) {
+ArenaCache* NodeMember::cache(uint32_t number, Status* status) {
   const std::lock_guard<std::mutex> guard(mutex_);
   std::unique_ptr<Arena>& arena = arenas_[number];
   if (arena == nullptr) {
@@ -192,7 +192,7 @@ ArenaCache* Node::cache(uint32_t number, Status* status) {
 // Starts the committer, once for all processes of the node, before the first page that could be
 // left dirty: a job whose accesses all go past the cache needs no further process. If `forebay run`
 // waits to tell the user what was saved (FOREBAY_RUN_DIR), the committer reports to it.
-void Node::begin_care() {
+void NodeMember::begin_care() {
   if (!wants_committer_ || registry_->cared_for.load()) return;
   registry_->care.lock();
   if (!registry_->cared_for.exchange(true)) {
@@ -209,7 +209,7 @@ void Node::begin_care() {
 }
 
 template <typename Entry, uint32_t most>
-uint32_t Node::make(Table<Entry, most>& table, std::atomic<uint32_t>& made) {
+uint32_t NodeMember::make(Table<Entry, most>& table, std::atomic<uint32_t>& made) {
   constexpr std::size_t step_bytes = 8 << 10;
   const uint32_t first = made.load();
   const auto count = std::min<uint32_t>(step_bytes / sizeof(Entry), most - first);
@@ -226,12 +226,12 @@ uint32_t Node::make(Table<Entry, most>& table, std::atomic<uint32_t>& made) {
   return first;
 }
 
-uint32_t Node::make_changes() { return make(registry_->changes, registry_->changes_made); }
-uint32_t Node::make_files() { return make(registry_->files, registry_->files_made); }
-uint32_t Node::make_seats() { return make(registry_->seats, registry_->seats_made); }
+uint32_t NodeMember::make_changes() { return make(registry_->changes, registry_->changes_made); }
+uint32_t NodeMember::make_files() { return make(registry_->files, registry_->files_made); }
+uint32_t NodeMember::make_seats() { return make(registry_->seats, registry_->seats_made); }
 
-std::shared_ptr<OpenStorage> Node::storage(uint32_t slot, const StorageOpener& opener,
-                                           OpenMode mode, Status* status) {
+std::shared_ptr<OpenStorage> NodeMember::storage(uint32_t slot, const StorageOpener& opener,
+                                                 OpenMode mode, Status* status) {
   const std::lock_guard<std::mutex> guard(mutex_);
   const bool writes = mode != OpenMode::read_only;
   std::weak_ptr<OpenStorage>& known = storages_[{registry_->files[slot].id, writes ? 1 : 0}];
@@ -255,7 +255,7 @@ std::shared_ptr<OpenStorage> Node::storage(uint32_t slot, const StorageOpener& o
   return file;
 }
 
-Storage* Node::writable_storage(uint32_t slot, uint64_t file_id) {
+Storage* NodeMember::writable_storage(uint32_t slot, uint64_t file_id) {
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     const auto known = storages_.find({file_id, 1});
@@ -284,7 +284,7 @@ Storage* Node::writable_storage(uint32_t slot, uint64_t file_id) {
   return adopted_.try_emplace(file_id, Adopted{slot, file}).first->second.file->storage.get();
 }
 
-void Node::close_unused() {
+void NodeMember::close_unused() {
   const std::lock_guard<std::mutex> guard(mutex_);
   std::erase_if(adopted_, [this](const auto& item) {
     const FileEntry& entry = registry_->files[item.second.slot];
@@ -292,7 +292,7 @@ void Node::close_unused() {
   });
 }
 
-bool Node::is_local(const FileEntry& file, const std::string& kind, Storage& storage) {
+bool NodeMember::is_local(const FileEntry& file, const std::string& kind, Storage& storage) {
   const std::pair asked(file.identity.device, kind);
   {
     const std::lock_guard<std::mutex> guard(mutex_);
@@ -303,13 +303,13 @@ bool Node::is_local(const FileEntry& file, const std::string& kind, Storage& sto
   return local_.emplace(asked, local).first->second;
 }
 
-CommitCost Node::commit_cost(uint64_t device) {
+CommitCost NodeMember::commit_cost(uint64_t device) {
   const std::lock_guard<std::mutex> guard(mutex_);
   const auto known = commit_costs_.find(device);
   return known == commit_costs_.end() ? CommitCost{} : known->second;
 }
 
-void Node::add_commit_cost(uint64_t device, CommitCost cost) {
+void NodeMember::add_commit_cost(uint64_t device, CommitCost cost) {
   const std::lock_guard<std::mutex> guard(mutex_);
   CommitCost& sum = commit_costs_[device];
   sum.ns += cost.ns;
@@ -321,7 +321,7 @@ namespace {
 // Never destroyed at exit: a fork's child has no mapping of the parent's segments and must not
 // touch what it inherited.
 std::mutex nodes_mutex;
-Node* nodes[2] = {};
+NodeMember* nodes[2] = {};
 pid_t nodes_process = 0;
 int64_t nodes_memory[2] = {};  // the most that each was seen to take
 
@@ -338,9 +338,9 @@ void note_memory() {
   }
 }
 
-Node::Name node_name(Scope scope, const Options& options) {
+NodeMember::Name node_name(Scope scope, const Options& options) {
   const std::string process = std::to_string(process_number());
-  Node::Name name;
+  NodeMember::Name name;
   name.job = options.job.empty() ? "process-" + process : options.job;
   name.registry = name.job;
   if (!options.node.empty()) name.registry.append("-").append(options.node);
@@ -381,15 +381,16 @@ void recover_earlier_jobs(const Options& options, const std::string& own_registr
 
 }  // namespace
 
-Node* node_of(Scope scope, const Options& options, Status* status, Notices& notices) {
+NodeMember* node_of(Scope scope, const Options& options, Status* status, Notices& notices) {
   const std::lock_guard<std::mutex> guard(nodes_mutex);
   forget_parents_nodes();
-  Node*& node = nodes[scope == Scope::node ? 0 : 1];
+  NodeMember*& node = nodes[scope == Scope::node ? 0 : 1];
   if (node == nullptr) {
     const std::string directory = segment_directory(options.arena_dir, status);
     if (directory.empty()) return nullptr;
     bool created = false;
-    node = Node::join(directory, node_name(scope, options), options.recoverable, &created, status)
+    node = NodeMember::join(directory, node_name(scope, options), options.recoverable, &created,
+                            status)
                .release();
     if (node != nullptr) node->give(notices);
     // The committer of the node of scope node looks after the caches of scope process, too.
@@ -404,7 +405,7 @@ Node* node_of(Scope scope, const Options& options, Status* status, Notices& noti
   return node;
 }
 
-Node* node(const Options& process_options, Status* status) {
+NodeMember* node(const Options& process_options, Status* status) {
   return node_of(Scope::node, process_options, status);
 }
 
@@ -414,7 +415,7 @@ void leave_node() {
   const Status noted = within_memory([] { note_memory(); });
   (void)noted;
   // The node of scope process first: it uses the other one.
-  for (Node** node : {&nodes[1], &nodes[0]}) {
+  for (NodeMember** node : {&nodes[1], &nodes[0]}) {
     delete *node;
     *node = nullptr;
   }
@@ -432,12 +433,12 @@ bool node_keeps_bytes() {
   const std::lock_guard<std::mutex> guard(nodes_mutex);
   forget_parents_nodes();
   return std::any_of(std::begin(nodes), std::end(nodes),
-                     [](const Node* node) { return node != nullptr && node->keeps_bytes(); });
+                     [](const NodeMember* node) { return node != nullptr && node->keeps_bytes(); });
 }
 
-int64_t memory_identity(Node& node) { return node.registry().identity; }
+int64_t memory_identity(NodeMember& node) { return node.registry().identity; }
 
-bool first_notice(Node& node, uint64_t number) {
+bool first_notice(NodeMember& node, uint64_t number) {
   for (std::atomic<uint64_t>& notice : node.registry().notices) {
     uint64_t known = 0;
     if (notice.compare_exchange_strong(known, number)) return true;
@@ -446,7 +447,7 @@ bool first_notice(Node& node, uint64_t number) {
   return false;
 }
 
-int32_t SharedWords::allocate(Node& node) {
+int32_t SharedWords::allocate(NodeMember& node) {
   Registry& registry = node.registry();
   const RegistryLock lock(registry);
   const std::span<SharedWord> words = registry.made_words();
@@ -460,11 +461,11 @@ int32_t SharedWords::allocate(Node& node) {
   return static_cast<int32_t>(index);
 }
 
-std::atomic<int64_t>* SharedWords::at(Node& node, int32_t index) {
+std::atomic<int64_t>* SharedWords::at(NodeMember& node, int32_t index) {
   return &node.registry().words[static_cast<uint32_t>(index)].value;
 }
 
-void SharedWords::release(Node& node, int32_t index) {
+void SharedWords::release(NodeMember& node, int32_t index) {
   node.registry().words[static_cast<uint32_t>(index)].used.store(0);
 }
 

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "page/page_kind.h"
+#include "storage/fault.h"
+#include "storage/posix.h"
 
 namespace forebay::runtime {
 namespace {
@@ -88,7 +90,8 @@ TEST_P(CachedFileModel, AgreesWithByteArray) {
       return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
     };
     TemporaryFile disk;
-    const Options options = options_for(GetParam());
+    Options options = options_for(GetParam());
+    if (seed % 3 == 0) options.write_back_buffer = 0.4;
     std::vector<std::byte> model;
     Status status;
     std::unique_ptr<CachedFile> handles[2];
@@ -280,6 +283,125 @@ void expect_pattern(const TemporaryFile& disk, int64_t bytes) {
 
 class CachedFileShared : public ::testing::TestWithParam<Setting> {};
 
+// A large page of which storage lacks the middle: what is missing is fetched as two requests, for
+// the bytes between would take longer than a request of its own.
+TEST(CachedFileFetch, LeavesOutWhatThePageHas) {
+  constexpr int64_t page = 1 << 20;
+  TemporaryFile disk;
+  Options options = options_for({"mask", page, 8 * page, 2 * page, 1});
+  options.step_aside = StepAside::never;
+  Status status;
+  const auto file = CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
+  ASSERT_NE(file, nullptr) << describe(status.code);
+  std::vector<std::byte> bytes(page, std::byte{1});
+  ASSERT_TRUE(file->write(0, bytes.data(), page).ok());
+  ASSERT_TRUE(file->commit().ok());
+  file->drop_clean();
+  const std::vector<std::byte> middle(page / 2, std::byte{2});
+  ASSERT_TRUE(file->write(page / 4, middle.data(), page / 2).ok());
+  int64_t moved = 0;
+  ASSERT_TRUE(file->read(0, bytes.data(), page, &moved).ok());
+  EXPECT_EQ(moved, page);
+  EXPECT_EQ(bytes[0], std::byte{1});
+  EXPECT_EQ(bytes[page / 2], std::byte{2});
+  EXPECT_EQ(bytes[page - 1], std::byte{1});
+  EXPECT_EQ(file->statistics().fetched_bytes, page / 2);
+  EXPECT_EQ(file->statistics().read_requests, 2);
+  EXPECT_TRUE(file->close(false).ok());
+}
+
+// Two handles of a file of pages of 4 KiB; the first byte of a page tells who wrote it.
+class CachedFileClose : public ::testing::Test {
+ protected:
+  static constexpr int64_t page = 4096;
+
+  void open_handles(CommitAtClose commits) {
+    const StorageOpener opener = [this](bool readable, bool writable) {
+      return open_posix_with(faults_, disk_.path(), readable, writable);
+    };
+    Options options = options_for({"mask", page, 64 * page, 1 << 20});
+    options.write_behind = false;
+    options.step_aside = StepAside::never;
+    options.commit_at_close = commits;
+    Status status;
+    for (auto& handle : handles_) {
+      handle = CachedFile::open(disk_.path(), OpenMode::read_write, options, &status, opener);
+      ASSERT_NE(handle, nullptr) << describe(status.code);
+    }
+  }
+  void write(int handle, int64_t offset) {
+    const std::byte value{static_cast<unsigned char>(handle + 1)};
+    ASSERT_TRUE(handles_[handle]->write(offset, &value, 1).ok());
+  }
+  // What storage has at the offset; 0: nothing.
+  int stored(int64_t offset) const {
+    const std::vector<std::byte> bytes = disk_.content();
+    return offset < std::ssize(bytes) ? static_cast<int>(bytes[static_cast<std::size_t>(offset)])
+                                      : 0;
+  }
+
+  TemporaryFile disk_;
+  FaultInjector faults_;
+  std::unique_ptr<CachedFile> handles_[2];
+};
+
+TEST_F(CachedFileClose, CommitsWhatItsHandleHasWritten) {
+  open_handles(CommitAtClose::each);
+  write(0, 0);
+  write(1, 1);  // on the same page
+  write(1, 3 * page);
+  ASSERT_TRUE(handles_[0]->close(false).ok());
+  EXPECT_EQ(stored(0), 1);
+  EXPECT_EQ(stored(1), 2);
+  EXPECT_EQ(stored(3 * page), 0);
+  EXPECT_EQ(handles_[0]->statistics().write_requests, 1);
+  ASSERT_TRUE(handles_[1]->close(false).ok());
+  EXPECT_EQ(stored(3 * page), 2);
+}
+
+TEST_F(CachedFileClose, CommitsNothingWhereItsHandleWroteNothing) {
+  open_handles(CommitAtClose::each);
+  write(1, 0);
+  ASSERT_TRUE(handles_[0]->close(false).ok());
+  EXPECT_EQ(handles_[0]->statistics().write_requests, 0);
+  EXPECT_EQ(stored(0), 0);
+  ASSERT_TRUE(handles_[1]->close(false).ok());
+  EXPECT_EQ(stored(0), 2);
+}
+
+TEST_F(CachedFileClose, CommitsForAllThatWriteUnderOneNumber) {
+  open_handles(CommitAtClose::each);
+  for (auto& handle : handles_) handle->write_as(7);
+  write(0, 0);
+  write(1, 3 * page);
+  ASSERT_TRUE(handles_[0]->close(false).ok());
+  EXPECT_EQ(stored(3 * page), 2);
+  ASSERT_TRUE(handles_[1]->close(false).ok());
+}
+
+TEST_F(CachedFileClose, OfTheLastHandleCommitsWhatOthersDiscarded) {
+  open_handles(CommitAtClose::each);
+  write(0, 0);
+  ASSERT_TRUE(handles_[0]->close(true).ok());
+  EXPECT_EQ(stored(0), 0);
+  ASSERT_TRUE(handles_[1]->close(false).ok());
+  EXPECT_EQ(stored(0), 1);
+}
+
+TEST_F(CachedFileClose, LeavesTheCommitToTheLastHandle) {
+  open_handles(CommitAtClose::last);
+  write(0, 0);
+  faults_.fail_from(Call::pwritev, 1, ENOSPC);
+  ASSERT_TRUE(handles_[0]->close(false).ok());
+  EXPECT_EQ(faults_.calls(Call::pwritev), 0);
+  const Status status = handles_[1]->close(false);
+  EXPECT_EQ(status.code, Code::no_space);
+  faults_.heal();
+  open_handles(CommitAtClose::last);
+  for (auto& handle : handles_) ASSERT_TRUE(handle->close(false).ok());
+  EXPECT_EQ(stored(0), 1);
+}
+
 TEST(CachedFileOptions, ChangeOnAnOpenFile) {
   TemporaryFile disk;
   Status status;
@@ -312,7 +434,7 @@ TEST(CachedFileOptions, ChangeOnAnOpenFile) {
 
 TEST(Notices, AreGivenToTheFirstWhoAsksOnANode) {
   Status status;
-  Node* const here = node({}, &status);
+  NodeMember* const here = node({}, &status);
   ASSERT_NE(here, nullptr);
   EXPECT_TRUE(first_notice(*here, 17));
   EXPECT_FALSE(first_notice(*here, 17));

@@ -1,6 +1,6 @@
-// This process's attachment to its node: the registry, the arenas in use, the storages of open
-// files, and the helper thread for write-behind and read-ahead. One for scope node (shared by the
-// job's processes on the node) and one for scope process.
+// This process as a member of its node: attached to the registry and to the arenas in use, with the
+// storages of open files, and the helper thread for write-behind and read-ahead. A process has one
+// for scope node, whose registry all processes of the job share, and one for scope process.
 #pragma once
 
 #include <condition_variable>
@@ -48,7 +48,7 @@ struct OpenStorage {
   bool writable = false;
 };
 
-class Node {
+class NodeMember {
   friend class SharedWords;
 
  public:
@@ -57,22 +57,23 @@ class Node {
     std::string registry;  // the name of the registry's file, without its suffix
   };
   // *created: no process had joined before.
-  static std::unique_ptr<Node> join(const std::string& directory, const Name& name,
-                                    bool recoverable, bool* created, Status* status);
+  static std::unique_ptr<NodeMember> join(const std::string& directory, const Name& name,
+                                          bool recoverable, bool* created, Status* status);
   // Attaches to the registry at `registry_path` in order to look after processes that have died.
   // Null with success: the registry is gone or being removed. Null with an error: it cannot be
   // used.
-  static std::unique_ptr<Node> adopt(const std::string& registry_path, Status* status);
+  static std::unique_ptr<NodeMember> adopt(const std::string& registry_path, Status* status);
   // Removes the segments of a registry that cannot be attached to.
   static void remove(const std::string& registry_path);
-  ~Node();  // leaves; the last process removes the segments, unless bytes are kept for recovery
+  ~NodeMember();  // leaves; the last process removes the segments, unless bytes are kept for
+                  // recovery
 
   // Says that this node is of scope process, and that `job` is the same job's node of scope node.
   // It notes changes of files, starts the committer and tells the user for both.
-  void work_for(Node& job) { job_ = &job; }
+  void work_for(NodeMember& job) { job_ = &job; }
   // The job's registry; null if this node's own registry is the job's.
   Registry* job() const { return job_ == nullptr ? nullptr : job_->registry_; }
-  Node* job_node() const { return job_; }
+  NodeMember* job_node() const { return job_; }
   void give(Notices& notices) { notices_ = &notices; }
   // In scope process, the notices of the job's node.
   Notices& notices() const { return job_ == nullptr ? *notices_ : job_->notices(); }
@@ -143,7 +144,7 @@ class Node {
   void add_commit_cost(uint64_t device, CommitCost cost);
 
  private:
-  Node() = default;
+  NodeMember() = default;
   void leave();
   void begin_care();
   template <typename Entry, uint32_t most>
@@ -162,7 +163,7 @@ class Node {
   std::string prefix_;  // of the segments' paths
   std::unique_ptr<SharedSegment> segment_;
   Registry* registry_ = nullptr;
-  Node* job_ = nullptr;
+  NodeMember* job_ = nullptr;
   Notices* notices_ = &silence;
   bool wants_committer_ = false;
   uint32_t process_ = 0;  // this process's number
@@ -183,6 +184,7 @@ class Node {
 
 // The node of `scope`, joined at first use; nullptr and a status if that fails. From the join on,
 // `notices` is told what the user should know.
-Node* node_of(Scope scope, const Options& options, Status* status, Notices& notices = silence);
+NodeMember* node_of(Scope scope, const Options& options, Status* status,
+                    Notices& notices = silence);
 
 }  // namespace forebay::runtime

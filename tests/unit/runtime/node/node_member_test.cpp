@@ -1,6 +1,6 @@
 // Processes that join a node's registry: more than it first has room for, all of them leaving
 // again, and one that died between making the registry and joining it.
-#include "runtime/node/node.h"
+#include "runtime/node/node_member.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -20,17 +20,19 @@
 namespace forebay::runtime {
 namespace {
 
-class NodeTest : public testing::Test {
+class NodeMemberTest : public testing::Test {
  protected:
-  NodeTest() {
+  NodeMemberTest() {
+    leave_node();  // which an earlier test may have joined
     char folder[] = "/tmp/node-XXXXXX";
     folder_ = mkdtemp(folder);
   }
-  ~NodeTest() override { std::filesystem::remove_all(folder_); }
+  ~NodeMemberTest() override { std::filesystem::remove_all(folder_); }
 
-  std::unique_ptr<Node> join(bool* created) {
+  std::unique_ptr<NodeMember> join(bool* created) {
     Status status;
-    std::unique_ptr<Node> node = Node::join(folder_, {"job", "job"}, true, created, &status);
+    std::unique_ptr<NodeMember> node =
+        NodeMember::join(folder_, {"job", "job"}, true, created, &status);
     EXPECT_TRUE(status.ok());
     return node;
   }
@@ -38,8 +40,8 @@ class NodeTest : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(NodeTest, MoreProcessesThanItHasRoomForAtFirst) {
-  std::vector<std::unique_ptr<Node>> nodes;
+TEST_F(NodeMemberTest, MoreProcessesThanItHasRoomForAtFirst) {
+  std::vector<std::unique_ptr<NodeMember>> nodes;
   std::set<uint32_t> numbers;
   for (uint32_t p = 0; p < 3 * first_processes; ++p) {
     bool created = false;
@@ -62,11 +64,11 @@ TEST_F(NodeTest, MoreProcessesThanItHasRoomForAtFirst) {
 }
 
 // The registry is empty: the next process joins it as though it had made it.
-TEST_F(NodeTest, WhoDiedBeforeItEnteredLeavesARegistryToOthers) {
+TEST_F(NodeMemberTest, WhoDiedBeforeItEnteredLeavesARegistryToOthers) {
   const pid_t maker = fork();
   if (maker == 0) {
     bool created = false;
-    const std::unique_ptr<Node> node = join(&created);
+    const std::unique_ptr<NodeMember> node = join(&created);
     node->registry().processes[node->process()] = {};
     _exit(0);
   }
@@ -101,7 +103,7 @@ auto told_to(const std::string& job, Options options) {
   return told.all;
 }
 
-TEST_F(NodeTest, TheNextJobIsToldWhatBecameOfTheBytesOfOneThatWasKilled) {
+TEST_F(NodeMemberTest, TheNextJobIsToldWhatBecameOfTheBytesOfOneThatWasKilled) {
   const std::string committed = folder_ + "/committed", replaced = folder_ + "/replaced";
   Options options;
   options.arena_dir = folder_;
