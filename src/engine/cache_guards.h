@@ -111,8 +111,8 @@ class Cache<Driver>::Filling {
   std::size_t done_ = 0;
 };
 
-// Frames that this process commits, as one list of requests to the storage of one file. Unless
-// end() says that storage has their bytes, they become dirty again.
+// Frames that this process commits, as one list of requests to the storage of one file: the first
+// frame's. Unless end() says that storage has their bytes, they become dirty again.
 template <typename Driver>
 class Cache<Driver>::Committing {
  public:
@@ -133,7 +133,7 @@ class Cache<Driver>::Committing {
   // was.
   bool add(OpenFile& file, FrameIndex index, Status* status) {
     const Frame& frame = cache_.frame(index);
-    if (!target_) target_ = cache_.driver_.target(file, frame.file_slot, frame.key.file);
+    if (frames_.empty()) target_ = cache_.driver_.target(file, frame.file_slot, frame.key.file);
     if (!target_) {
       *status = {Code::access, EACCES, -1};
       return false;
@@ -216,7 +216,6 @@ class Cache<Driver>::Committing {
       lock.signal_when_done();
     }
     plan_.clear();
-    target_ = {};
   }
 
   Cache& cache_;

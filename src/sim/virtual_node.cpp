@@ -15,7 +15,7 @@ constexpr int64_t drain_wait_ns = 1'000;
 
 // Files ----------------------------------------------------------------------------------------
 
-FileState& VirtualFile::state() const { return node_->file(); }
+VirtualFileState& VirtualFile::entry() const { return node_->file(seat_->file); }
 
 void VirtualFile::begin_use(uint64_t word) const {
   seat_->busy = word;
@@ -28,20 +28,20 @@ void VirtualFile::end_use() const {
 }
 
 int64_t VirtualFile::written_end() const {
-  int64_t end = node_->file().unstored_end.load();
+  int64_t end = state().unstored_end.load();
   for (const VirtualSeat& seat : node_->seats()) {
-    if (seat.taken) end = std::max(end, seat.end);
+    if (seat.taken && seat.file == seat_->file) end = std::max(end, seat.end);
   }
   return end;
 }
 
 void VirtualFile::truncate_ends(int64_t bytes) const {
-  for (VirtualSeat& seat : node_->seats()) seat.end = std::min(seat.end, bytes);
+  for (VirtualSeat& seat : node_->seats()) {
+    if (seat.file == seat_->file) seat.end = std::min(seat.end, bytes);
+  }
 }
 
-Status VirtualFile::storage_size(int64_t* bytes) const {
-  return node_->file().storage->size(bytes);
-}
+Status VirtualFile::storage_size(int64_t* bytes) const { return entry().storage->size(bytes); }
 
 Status VirtualFile::write_past(Extent extent, const std::byte* bytes, bool,
                                int64_t* storage_ns) const {
@@ -49,7 +49,7 @@ Status VirtualFile::write_past(Extent extent, const std::byte* bytes, bool,
   const forebay::Request request{extent.offset, {&segment, 1}};
   StorageCounters counters;
   const int64_t before = VirtualDriver::now_ns();
-  const Status status = node_->file().storage->write({&request, 1}, counters);
+  const Status status = entry().storage->write({&request, 1}, counters);
   if (storage_ns != nullptr) *storage_ns = VirtualDriver::now_ns() - before;
   statistics_->write_requests += counters.requests;
   return status;
@@ -61,7 +61,7 @@ Status VirtualFile::read_past(Extent extent, std::byte* bytes, int64_t* got,
   const forebay::Request request{extent.offset, {&segment, 1}};
   StorageCounters counters;
   const int64_t before = VirtualDriver::now_ns();
-  const Status status = node_->file().storage->read({&request, 1}, {got, 1}, counters);
+  const Status status = entry().storage->read({&request, 1}, {got, 1}, counters);
   if (storage_ns != nullptr) *storage_ns = VirtualDriver::now_ns() - before;
   statistics_->read_requests += counters.requests;
   return status;
@@ -144,8 +144,9 @@ void VirtualDriver::move(std::byte* to, const std::byte* from, int64_t length) {
   fibers.step();
 }
 
-VirtualDriver::Target VirtualDriver::target(const VirtualFile&, uint32_t, uint64_t) const {
-  return node_.file_.storage;
+VirtualDriver::Target VirtualDriver::target(const VirtualFile&, uint32_t slot, uint64_t id) const {
+  const VirtualFileState& file = node_.files_[slot];
+  return file.id == id ? file.storage : nullptr;
 }
 
 void VirtualDriver::begin(Storage& storage, forebay::Transfer::Direction direction,
@@ -163,10 +164,10 @@ void VirtualDriver::begin_write(Target storage, const IoPlan& plan, Transfer& tr
   begin(*storage, forebay::Transfer::Direction::write, transfer);
 }
 
-void VirtualDriver::begin_read(const VirtualFile&, const IoPlan& plan, Staging& staging,
+void VirtualDriver::begin_read(const VirtualFile& file, const IoPlan& plan, Staging& staging,
                                Transfer& transfer) const {
   transfer.requests_.set(plan, [&](const IoPlan::Part& part) { return memory_of(part, &staging); });
-  begin(*node_.file_.storage, forebay::Transfer::Direction::read, transfer);
+  begin(*file.entry().storage, forebay::Transfer::Direction::read, transfer);
 }
 
 Status VirtualDriver::complete(Transfer& transfer, Statistics& statistics) {
@@ -183,8 +184,8 @@ Status VirtualDriver::complete(Transfer& transfer, Statistics& statistics) {
 
 // The node -------------------------------------------------------------------------------------
 
-VirtualNode::VirtualNode(Fibers& fibers, const CacheShape& shape, Storage& storage,
-                         uint32_t most_frames)
+VirtualNode::VirtualNode(Fibers& fibers, const CacheShape& shape,
+                         std::span<Storage* const> storages, uint32_t most_frames)
     : fibers_(fibers),
       arena_(shape, 0),
       memory_(arena_.layout().total + alignof(Frame)),
@@ -195,8 +196,36 @@ VirtualNode::VirtualNode(Fibers& fibers, const CacheShape& shape, Storage& stora
   std::size_t room = memory_.size();
   arena_.create(
       static_cast<std::byte*>(std::align(alignof(Frame), arena_.layout().total, base, room)));
-  file_.id = files_at_once;
-  file_.storage = &storage;
+  for (Storage* const storage : storages) {
+    const auto slot = static_cast<uint32_t>(files_.size());
+    VirtualFileState& file = files_.emplace_back();
+    file.id = slot;
+    file.storage = storage;
+  }
+}
+
+// Held while processes open and close files. Who takes it from one that died counts the handles
+// again.
+class VirtualNode::RegistryLock {
+ public:
+  explicit RegistryLock(VirtualNode& node) : node_(node) {
+    while (node.registry_held_ && !node.fibers_.is_dead(node.registry_owner_))
+      node.fibers_.sleep(lock_wait_ns);
+    if (node.registry_held_) node.count_handles();
+    node.registry_held_ = true;
+    node.registry_owner_ = node.fibers_.group();
+  }
+  ~RegistryLock() { node_.registry_held_ = false; }
+  RegistryLock(const RegistryLock&) = delete;
+  RegistryLock& operator=(const RegistryLock&) = delete;
+
+ private:
+  VirtualNode& node_;
+};
+
+void VirtualNode::count_handles() {
+  for (VirtualFileState& file : files_) file.handles = 0;
+  for (const VirtualSeat& seat : seats_) files_[seat.file].handles += seat.taken ? 1 : 0;
 }
 
 void VirtualNode::tear(uint32_t number) {
@@ -207,31 +236,55 @@ void VirtualNode::tear(uint32_t number) {
   shard.resident = 0;
 }
 
-VirtualSeat& VirtualNode::take_seat(uint32_t process) {
+VirtualSeat& VirtualNode::take_seat(uint32_t slot, uint32_t process, bool* joined) {
+  const RegistryLock lock(*this);
+  VirtualFileState& file = files_[slot];
+  *joined = file.handles > 0;
+  if (!*joined) {
+    file.id += files_at_once;
+    file.unstored_end = 0;
+    file.write_through = 0;
+    file.aside = 0;
+  }
   VirtualSeat& seat = seats_.emplace_back();
+  seat.file = slot;
   seat.process = process;
   seat.taken = true;
-  ++file_.handles;
+  ++file.handles;
   return seat;
+}
+
+bool VirtualNode::give_back(const VirtualFile& file) {
+  const RegistryLock lock(*this);
+  FileState& state = file.state();
+  if (state.handles == 1 && cache_.lacks_commits(file)) return false;
+  VirtualSeat& seat = file.seat();
+  state.unstored_end = std::max(state.unstored_end.load(), seat.end);
+  seat.taken = false;
+  if (state.handles == 1) cache_.drop(file, {0, INT64_MAX}, true);
+  --state.handles;
+  return true;
 }
 
 Status VirtualNode::reap(uint32_t process) {
   cache_.end_io_of(process);
   Status result;
-  for (VirtualSeat& seat : seats_) {
+  for (std::size_t s = 0; s < seats_.size(); ++s) {
+    VirtualSeat& seat = seats_[s];
     if (!seat.taken || seat.process != process) continue;
     seat.busy = 0;
-    if (std::exchange(seat.past, false)) --file_.direct_writers;
+    VirtualFileState& file = files_[seat.file];
+    if (std::exchange(seat.past, false)) --file.direct_writers;
     Statistics statistics;
-    VirtualSeat none;
-    VirtualFile left(*this, none, 0, statistics, 4 << 20);
+    VirtualFile left(*this, seat, 0, statistics, 4 << 20);
     const Status status = cache_.commit(left, {0, INT64_MAX});
     if (!status.ok()) {
       result = status;
       continue;
     }
+    const RegistryLock lock(*this);
     seat.taken = false;
-    --file_.handles;
+    --file.handles;
   }
   return result;
 }

@@ -25,6 +25,7 @@ class VirtualNode;
 
 // One open handle, as other processes of the node see it.
 struct VirtualSeat {
+  uint32_t file = 0;  // its slot
   uint64_t busy = 0;
   int64_t end = 0;  // one past the highest byte written and not known to be in storage
   uint32_t process = 0;
@@ -48,6 +49,7 @@ class VirtualHelper {
 // A file as one handle has it open.
 class VirtualFile {
  public:
+  // The file is the seat's.
   VirtualFile(VirtualNode& node, VirtualSeat& seat, uint32_t number, Statistics& statistics,
               int64_t commit_size_bytes)
       : node_(&node),
@@ -58,9 +60,10 @@ class VirtualFile {
   void set_bytes_worth_a_request(int64_t bytes) { bytes_worth_a_request_ = bytes; }
   void use_helper(VirtualHelper& helper) { helper_ = &helper; }
 
-  FileState& state() const;
+  FileState& state() const { return entry(); }
+  VirtualFileState& entry() const;
   Statistics& statistics() const { return *statistics_; }
-  uint32_t slot() const { return 0; }
+  uint32_t slot() const { return seat_->file; }
   uint32_t number() const { return number_; }
   Writers writer() const { return writer_of(number_); }
   bool readable() const { return true; }
@@ -191,15 +194,22 @@ class VirtualDriver {
 
 class VirtualNode {
  public:
-  // One file, in `storage`. No more than `most_frames` frames get memory.
-  VirtualNode(Fibers& fibers, const CacheShape& shape, Storage& storage, uint32_t most_frames);
+  // A file for each storage; its slot is the storage's place. No more than `most_frames` frames get
+  // memory.
+  VirtualNode(Fibers& fibers, const CacheShape& shape, std::span<Storage* const> storages,
+              uint32_t most_frames);
 
   Cache<VirtualDriver>& cache() { return cache_; }
   CacheArena& arena() { return arena_; }
-  VirtualFileState& file() { return file_; }
+  VirtualFileState& file(uint32_t slot) { return files_[slot]; }
   Fibers& fibers() { return fibers_; }
   std::deque<VirtualSeat>& seats() { return seats_; }
-  VirtualSeat& take_seat(uint32_t process);
+
+  // A process opens a file. *joined: others have it open.
+  VirtualSeat& take_seat(uint32_t slot, uint32_t process, bool* joined);
+  // A handle closes, once it has committed what it must. False: it is the file's last, and others
+  // have left bytes that it must commit first.
+  bool give_back(const VirtualFile& file);
 
   // Takes the place of a process that has died: ends its I/O, gives back its seats, commits what it
   // left. Storage's failure, if it fails; then to be called again.
@@ -207,6 +217,8 @@ class VirtualNode {
 
  private:
   friend class VirtualDriver;
+  class RegistryLock;
+  void count_handles();
   // Leaves the shard's lists as one does that dies amid a change of them.
   void tear(uint32_t shard);
 
@@ -217,8 +229,10 @@ class VirtualNode {
   uint32_t frames_given_ = 0;
   VirtualDriver driver_;
   Cache<VirtualDriver> cache_;
-  VirtualFileState file_;
+  std::deque<VirtualFileState> files_;
   std::deque<VirtualSeat> seats_;
+  bool registry_held_ = false;
+  uint32_t registry_owner_ = 0;
 };
 
 }  // namespace forebay::sim

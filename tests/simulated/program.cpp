@@ -16,6 +16,7 @@ Settings random_settings(SeededRandom& random) {
   constexpr int64_t granules[] = {1, 3, 64, 300, 1000, 6000, 20000};
   Settings s;
   s.ranks = 1 + static_cast<uint32_t>(random.below(4));
+  if (random.one_in(2)) s.files = 2 + static_cast<uint32_t>(random.below(2));
   s.cache.page_kind = one_of(random, page_kinds());
   s.cache.policy = &policies()[static_cast<std::size_t>(random.below(std::ssize(policies())))];
   s.cache.page_size = one_of(random, page_sizes);
@@ -65,7 +66,10 @@ Extent own_extent(const Settings& s, uint32_t rank, SeededRandom& random) {
 
 Operation random_operation(const Settings& s, SeededRandom& random) {
   using Kind = Operation::Kind;
-  Operation op{Kind::write, static_cast<uint32_t>(random.below(s.ranks)), {}, 1, 0};
+  Operation op{Kind::write,
+               static_cast<uint32_t>(random.below(s.ranks)),
+               static_cast<uint32_t>(random.below(s.files)),
+               {}};
   const int64_t dice = random.below(100);
   if (dice < 2) {
     op.kind = Kind::drop_clean;
@@ -73,6 +77,8 @@ Operation random_operation(const Settings& s, SeededRandom& random) {
     op.kind = random.one_in(2) ? Kind::commit : Kind::commit_own;
   } else if (dice < 9) {
     op.kind = random.one_in(2) ? Kind::write_through : Kind::write_back;
+  } else if (dice < 11) {
+    op.kind = Kind::reopen;
   } else if (dice < 55) {
     op.extent = own_extent(s, op.rank, random);
     if (s.ranks > 1) {
@@ -148,7 +154,10 @@ Program random_program(uint64_t seed, int operations) {
       if (op.kind == Operation::Kind::write && op.extent.empty()) continue;
       round.operations.push_back(op);
     }
-    if (random.one_in(4)) round.truncate_to = random.below(s.file_bytes);
+    if (random.one_in(4)) {
+      round.truncate_to = random.below(s.file_bytes);
+      round.truncated_file = static_cast<uint32_t>(random.below(s.files));
+    }
     if (alive > 1 && random.one_in(3)) {
       round.dies_at = one_of(random, spots);
       const bool anybody = round.dies_at != Spot::other || random.one_in(2);
@@ -163,8 +172,8 @@ Program random_program(uint64_t seed, int operations) {
 }
 
 std::string describe(const Program& program) {
-  constexpr const char* kinds[] = {"write",      "read",          "commit",    "commit own",
-                                   "drop clean", "write through", "write back"};
+  constexpr const char* kinds[] = {"write",      "read",          "commit",     "commit own",
+                                   "drop clean", "write through", "write back", "reopen"};
   constexpr const char* spots[] = {" steps", " steps with a shard's lock",
                                    " looks at a handle that uses a frame"};
   const Settings& s = program.settings;
@@ -172,15 +181,15 @@ std::string describe(const Program& program) {
   out << s.ranks << " ranks, " << s.cache.page_kind->name() << " pages of " << s.cache.page_size
       << " bytes, " << s.cache.capacity_bytes << " bytes in " << s.cache.shards << " shards, "
       << s.cache.write_back_buffer << " of them for pages that leave, policy "
-      << s.cache.policy->name << ", file of " << s.first_bytes << " to " << s.file_bytes
-      << " bytes, granule " << s.granule << ", bypass " << s.handles.bypass_bytes
+      << s.cache.policy->name << ", " << s.files << " files of " << s.first_bytes << " to "
+      << s.file_bytes << " bytes, granule " << s.granule << ", bypass " << s.handles.bypass_bytes
       << ", dirty bound " << s.handles.dirty_bound << ", read ahead " << s.handles.read_ahead_bytes
       << ", commit size " << s.commit_size_bytes << (s.local ? ", local storage" : ", storage")
       << " fails one in " << s.fails_one_in << "\n";
   for (const Round& round : program.rounds) {
     for (const Operation& op : round.operations) {
-      out << "  rank " << op.rank << " " << kinds[static_cast<int>(op.kind)] << " "
-          << op.extent.offset << "+" << op.extent.length;
+      out << "  rank " << op.rank << " file " << op.file << " " << kinds[static_cast<int>(op.kind)]
+          << " " << op.extent.offset << "+" << op.extent.length;
       if (op.pieces > 1) out << ", " << op.pieces << " times, " << op.stride << " apart";
       out << "\n";
     }
@@ -190,7 +199,9 @@ std::string describe(const Program& program) {
           << "\n";
     }
     out << "  all wait for each other\n";
-    if (round.truncate_to >= 0) out << "  truncate to " << round.truncate_to << "\n";
+    if (round.truncate_to >= 0) {
+      out << "  truncate file " << round.truncated_file << " to " << round.truncate_to << "\n";
+    }
   }
   return out.str();
 }

@@ -17,8 +17,9 @@ struct Settings {
   int64_t bytes_worth_a_request = 0;
   uint32_t most_frames = 0;  // that get memory
   uint32_t ranks = 0;
+  uint32_t files = 1;        // that all ranks open
   int64_t file_bytes = 0;    // no access goes beyond
-  int64_t first_bytes = 0;   // that the file has to begin with
+  int64_t first_bytes = 0;   // that a file has to begin with
   int64_t granule = 0;       // bytes in a row that one rank writes
   int64_t fails_one_in = 0;  // of storage's requests; 0: none fails
   int64_t steps_a_switch = 1;
@@ -35,10 +36,12 @@ struct Operation {
     commit_own,
     drop_clean,
     write_through,
-    write_back
+    write_back,
+    reopen  // close and open again; the file may have no handle meanwhile
   };
   Kind kind;
   uint32_t rank;   // from 0
+  uint32_t file;   // from 0
   Extent extent;   // write: bytes of the rank's own; read: any
   int pieces = 1;  // of the extent's length, `stride` apart; they belong to one call
   int64_t stride = 0;
@@ -50,8 +53,9 @@ struct Round {
   static constexpr int anybody = -2;
   std::vector<Operation> operations;  // each rank's in order
   int64_t truncate_to = -1;           // afterwards; negative: not
-  int dies = nobody;                  // the rank that dies meanwhile
-  int64_t dies_after_steps = 0;       // its steps, or all ranks'; only those at a spot, if named
+  uint32_t truncated_file = 0;
+  int dies = nobody;             // the rank that dies meanwhile
+  int64_t dies_after_steps = 0;  // its steps, or all ranks'; only those at a spot, if named
   sim::Fibers::Spot dies_at = sim::Fibers::Spot::other;
 };
 

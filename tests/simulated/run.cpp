@@ -2,6 +2,8 @@
 // in virtual time, and holds what they see, and what storage gets, against the byte model.
 
 #include <algorithm>
+#include <deque>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -83,19 +85,16 @@ std::vector<std::byte> random_bytes(int64_t count, SeededRandom& random) {
 }
 
 class Run {
+  using Handle = CacheHandle<sim::VirtualDriver>;
+
  public:
   Run(const Program& program, uint64_t seed)
       : program_(program),
         settings_(program.settings),
         random_(seed),
-        first_bytes_(random_bytes(settings_.first_bytes, random_)),
         fibers_(random_.next(), settings_.steps_a_switch, settings_.steps_a_pause),
-        model_(first_bytes_, settings_.file_bytes),
-        storage_(fibers_, first_bytes_, settings_.fails_one_in, random_.next(),
-                 [this](int64_t offset, std::span<const std::byte> bytes) {
-                   if (ok()) outcome_.failure = model_.check_stored(offset, bytes);
-                 }),
-        node_(fibers_, settings_.cache, storage_, settings_.most_frames),
+        storages_(make_files()),
+        node_(fibers_, settings_.cache, storages_, settings_.most_frames),
         round_of_(settings_.ranks, 0),
         done_(settings_.ranks, false),
         reaped_(settings_.ranks, false),
@@ -107,7 +106,7 @@ class Run {
     fibers_.spawn(0, [this] { take_care(); });
     if (!fibers_.run(most_steps) && ok()) fail("it never ends");
     if (ok()) {
-      storage_.heal();
+      for (File& file : files_) file.storage.heal();
       fibers_.spawn(0, [this] { settle(); });
       if (!fibers_.run(most_steps) && ok()) fail("the last commit never ends");
     }
@@ -119,6 +118,47 @@ class Run {
   }
 
  private:
+  struct File {
+    File(Run& run, const std::vector<std::byte>& first_bytes)
+        : model(first_bytes, run.settings_.file_bytes),
+          storage(run.fibers_, first_bytes, run.settings_.fails_one_in, run.random_.next(),
+                  [&run, this](int64_t offset, std::span<const std::byte> bytes) {
+                    if (run.ok()) run.outcome_.failure = model.check_stored(offset, bytes);
+                  }) {}
+    ByteModel model;
+    FaultyStorage storage;
+  };
+
+  // A file as a rank has it open.
+  struct Opened {
+    Opened(Run& run, uint32_t opener, sim::VirtualSeat& seat)
+        : rank(opener),
+          file(run.node_, seat, rank, run.statistics_[rank], run.settings_.commit_size_bytes),
+          helper(run.node_, file, run.settings_.handles.write_behind),
+          handle(run.node_.cache(), with_helper(run), run.settings_.handles, true,
+                 run.settings_.local) {}
+    VirtualFile& with_helper(const Run& run) {
+      file.set_bytes_worth_a_request(run.settings_.bytes_worth_a_request);
+      file.use_helper(helper);
+      return file;
+    }
+    const uint32_t rank;
+    VirtualFile file;
+    Helper helper;
+    Handle handle;
+    bool through = false;
+  };
+
+  std::vector<Storage*> make_files() {
+    std::vector<Storage*> storages;
+    for (uint32_t f = 0; f < settings_.files; ++f) {
+      File& file = files_.emplace_back(*this, random_bytes(settings_.first_bytes, random_));
+      storages.push_back(&file.storage);
+    }
+    return storages;
+  }
+  File& file_of(const Opened& opened) { return files_[opened.file.slot()]; }
+
   static uint32_t process_of(uint32_t rank) { return rank + 1; }
   bool ok() const { return outcome_.failure.empty(); }
   void fail(const std::string& why) {
@@ -128,39 +168,42 @@ class Run {
 
   // A rank's life.
   void live(uint32_t rank) {
-    const bool joined = node_.file().handles > 0;
-    sim::VirtualSeat& seat = node_.take_seat(process_of(rank));
-    VirtualFile file(node_, seat, rank, statistics_[rank], settings_.commit_size_bytes);
-    file.set_bytes_worth_a_request(settings_.bytes_worth_a_request);
-    Helper helper(node_, file, settings_.handles.write_behind);
-    file.use_helper(helper);
-    fibers_.spawn(process_of(rank), [&helper] { helper.serve(); });
-    CacheHandle<sim::VirtualDriver> handle(node_.cache(), file, settings_.handles, true,
-                                           settings_.local);
-    if (joined) node_.cache().drop(file, {0, INT64_MAX}, false);
-    bool through = false;
+    std::vector<std::unique_ptr<Opened>> opened;
+    for (uint32_t file = 0; file < settings_.files; ++file) opened.push_back(open(rank, file));
     for (std::size_t r = 0; r < program_.rounds.size() && ok(); ++r) {
       const Round& round = program_.rounds[r];
       if (std::exchange(rounds_begun_, r + 1) == r && others_live(rank)) doom(round);
       for (const Operation& operation : round.operations) {
-        if (operation.rank == rank && ok()) carry_out(operation, handle, file, through);
+        if (operation.rank == rank && ok()) carry_out(operation, opened[operation.file]);
       }
       meet(rank);
       fibers_.kill_after(Fibers::any_group, -1);
-      if (first_alive() == rank) check_unsaved();
-      if (round.truncate_to >= 0 && first_alive() == rank) truncate(handle, round.truncate_to);
+      if (first_alive() == rank) {
+        check_unsaved();
+        if (round.truncate_to >= 0) truncate(*opened[round.truncated_file], round.truncate_to);
+      }
       meet(rank);
     }
-    helper.stop();
-    while (ok() && !settings_.last_commits && !commit_own(handle, rank)) fibers_.sleep(poll_ns);
-    while (ok() && node_.file().handles == 1 && node_.cache().lacks_commits(file)) {
-      if (!commit(handle)) fibers_.sleep(poll_ns);
-    }
-    if (through) handle.end_write_through();
-    node_.file().unstored_end = std::max(node_.file().unstored_end.load(), seat.end);
-    seat.taken = false;
-    if (--node_.file().handles == 0) node_.cache().drop(file, {0, INT64_MAX}, true);
+    for (const auto& file : opened) close(*file);
     done_[rank] = true;
+  }
+
+  std::unique_ptr<Opened> open(uint32_t rank, uint32_t file) {
+    bool joined = false;
+    sim::VirtualSeat& seat = node_.take_seat(file, process_of(rank), &joined);
+    auto opened = std::make_unique<Opened>(*this, rank, seat);
+    fibers_.spawn(process_of(rank), [helper = &opened->helper] { helper->serve(); });
+    if (joined) node_.cache().drop(opened->file, {0, INT64_MAX}, false);
+    return opened;
+  }
+
+  void close(Opened& opened) {
+    opened.helper.stop();
+    while (ok() && !settings_.last_commits && !commit_own(opened)) fibers_.sleep(poll_ns);
+    if (std::exchange(opened.through, false)) opened.handle.end_write_through();
+    while (ok() && !node_.give_back(opened.file)) {
+      if (!commit(opened)) fibers_.sleep(poll_ns);
+    }
   }
 
   // Says who dies before the ranks meet again.
@@ -171,9 +214,9 @@ class Run {
                        round.dies_after_steps, round.dies_at);
   }
 
-  void carry_out(const Operation& op, CacheHandle<sim::VirtualDriver>& handle, VirtualFile& file,
-                 bool& through) {
+  void carry_out(const Operation& op, std::unique_ptr<Opened>& opened) {
     using Kind = Operation::Kind;
+    Handle& handle = opened->handle;
     ++outcome_.accesses;
     switch (op.kind) {
       case Kind::write:
@@ -181,18 +224,22 @@ class Run {
       case Kind::read:
         return read(op, handle);
       case Kind::commit:
-        commit(handle);
+        commit(*opened);
         return;
       case Kind::commit_own:
-        commit_own(handle, op.rank);
+        commit_own(*opened);
         return;
       case Kind::drop_clean:
-        return node_.cache().drop(file, {0, INT64_MAX}, false);
+        return node_.cache().drop(opened->file, {0, INT64_MAX}, false);
       case Kind::write_through:
-        if (!std::exchange(through, true)) static_cast<void>(handle.begin_write_through());
+        if (!std::exchange(opened->through, true)) static_cast<void>(handle.begin_write_through());
         return;
       case Kind::write_back:
-        if (std::exchange(through, false)) handle.end_write_through();
+        if (std::exchange(opened->through, false)) handle.end_write_through();
+        return;
+      case Kind::reopen:
+        close(*opened);
+        opened = open(op.rank, op.file);
         return;
     }
   }
@@ -210,10 +257,11 @@ class Run {
     return {op.extent.offset + piece * op.stride, op.extent.length};
   }
 
-  void write(const Operation& op, CacheHandle<sim::VirtualDriver>& handle) {
+  void write(const Operation& op, Handle& handle) {
+    ByteModel& model = files_[op.file].model;
     std::vector<std::byte> bytes;
     for (int piece = 0; piece < op.pieces; ++piece) {
-      const std::vector<std::byte> values = model_.begin_write(piece_of(op, piece));
+      const std::vector<std::byte> values = model.begin_write(piece_of(op, piece));
       bytes.insert(bytes.end(), values.begin(), values.end());
     }
     const Tiling view = view_of(op);
@@ -223,13 +271,14 @@ class Run {
     if (status.ok() != (moved == std::ssize(bytes)))
       fail("a write says that it moved less or more");
     for (int piece = 0; (piece + 1) * op.extent.length <= moved; ++piece)
-      model_.end_write(piece_of(op, piece));
+      model.end_write(piece_of(op, piece));
   }
 
-  void read(const Operation& op, CacheHandle<sim::VirtualDriver>& handle) {
+  void read(const Operation& op, Handle& handle) {
+    const ByteModel& model = files_[op.file].model;
     std::vector<ByteModel::Moment> moments;
     for (int piece = 0; piece < op.pieces; ++piece)
-      moments.push_back(model_.now(piece_of(op, piece)));
+      moments.push_back(model.now(piece_of(op, piece)));
     const auto length = static_cast<std::size_t>(op.extent.length);
     std::vector<std::byte> bytes(length * moments.size(), std::byte{0xee});
     const Tiling view = view_of(op);
@@ -239,44 +288,50 @@ class Run {
     for (std::size_t piece = 0; piece < moments.size() && ok(); ++piece) {
       const std::size_t begin = std::min(piece * length, bytes.size());
       const std::size_t count = std::min(length, bytes.size() - begin);
-      outcome_.failure = model_.check_read(moments[piece], std::span(bytes).subspan(begin, count));
+      outcome_.failure = model.check_read(moments[piece], std::span(bytes).subspan(begin, count));
     }
   }
 
-  bool commit(CacheHandle<sim::VirtualDriver>& handle) {
-    const ByteModel::Moment moment = model_.now({0, settings_.file_bytes});
-    if (!handle.commit().ok()) return false;
-    if (ok()) outcome_.failure = model_.check_storage(moment, storage_.bytes());
+  bool commit(Opened& opened) {
+    File& file = file_of(opened);
+    const ByteModel::Moment moment = file.model.now({0, settings_.file_bytes});
+    if (!opened.handle.commit().ok()) return false;
+    if (ok()) outcome_.failure = file.model.check_storage(moment, file.storage.bytes());
     return true;
   }
 
-  bool commit_own(CacheHandle<sim::VirtualDriver>& handle, uint32_t rank) {
-    ByteModel::Moment moment = model_.now({0, settings_.file_bytes});
+  bool commit_own(Opened& opened) {
+    File& file = file_of(opened);
+    ByteModel::Moment moment = file.model.now({0, settings_.file_bytes});
     for (std::size_t at = 0; at < moment.ended.size(); ++at) {
-      if (at / static_cast<std::size_t>(settings_.granule) % settings_.ranks != rank)
+      if (at / static_cast<std::size_t>(settings_.granule) % settings_.ranks != opened.rank)
         moment.ended[at] = 0;
     }
-    if (!handle.commit_own().ok()) return false;
+    if (!opened.handle.commit_own().ok()) return false;
     // The file may end earlier in storage: where it ends may be a byte of another rank's.
-    std::vector<std::byte> stored(storage_.bytes().begin(), storage_.bytes().end());
+    std::vector<std::byte> stored(file.storage.bytes().begin(), file.storage.bytes().end());
     stored.resize(static_cast<std::size_t>(settings_.file_bytes));
-    if (ok()) outcome_.failure = model_.check_storage(moment, stored);
+    if (ok()) outcome_.failure = file.model.check_storage(moment, stored);
     return true;
   }
 
-  // No rank accesses the file, and none dies, meanwhile: commits in the background go on.
+  // No rank accesses a file, and none dies, meanwhile: commits in the background go on.
   void check_unsaved() {
-    const int64_t unsaved = node_.cache().unsaved_bytes(node_.file().id);
-    if (unsaved < model_.unsaved_bytes() || unsaved > settings_.file_bytes)
-      fail("the cache says that storage lacks " + std::to_string(unsaved) + " bytes");
+    for (uint32_t f = 0; f < settings_.files; ++f) {
+      const int64_t unsaved = node_.cache().unsaved_bytes(node_.file(f).id);
+      if (unsaved < files_[f].model.unsaved_bytes() || unsaved > settings_.file_bytes)
+        fail("the cache says that storage lacks " + std::to_string(unsaved) + " bytes of file " +
+             std::to_string(f));
+    }
   }
 
-  // No rank accesses the file, and none dies, meanwhile.
-  void truncate(CacheHandle<sim::VirtualDriver>& handle, int64_t bytes) {
-    handle.truncate(bytes);
-    storage_.truncate(bytes);
-    handle.truncate(bytes);
-    model_.truncate(bytes);
+  // No rank accesses a file, and none dies, meanwhile.
+  void truncate(Opened& opened, int64_t bytes) {
+    File& file = file_of(opened);
+    opened.handle.truncate(bytes);
+    file.storage.truncate(bytes);
+    opened.handle.truncate(bytes);
+    file.model.truncate(bytes);
   }
 
   bool others_live(uint32_t rank) const {
@@ -322,12 +377,16 @@ class Run {
 
   // When all have left: nothing was lost.
   void settle() {
-    Statistics statistics;
-    sim::VirtualSeat none;
-    VirtualFile left(node_, none, 0, statistics, settings_.commit_size_bytes);
-    const ByteModel::Moment moment = model_.now({0, settings_.file_bytes});
-    if (!node_.cache().commit(left, {0, INT64_MAX}).ok()) fail("sound storage refuses a commit");
-    if (ok()) outcome_.failure = model_.check_storage(moment, storage_.bytes());
+    for (uint32_t f = 0; f < settings_.files; ++f) {
+      Statistics statistics;
+      sim::VirtualSeat none;
+      none.file = f;
+      VirtualFile left(node_, none, 0, statistics, settings_.commit_size_bytes);
+      const ByteModel& model = files_[f].model;
+      const ByteModel::Moment moment = model.now({0, settings_.file_bytes});
+      if (!node_.cache().commit(left, {0, INT64_MAX}).ok()) fail("sound storage refuses a commit");
+      if (ok()) outcome_.failure = model.check_storage(moment, files_[f].storage.bytes());
+    }
     if (ok() && node_.cache().may_be_dirty()) fail("what was committed counts as dirty");
   }
 
@@ -335,10 +394,9 @@ class Run {
   const Settings& settings_;
   Outcome outcome_;
   SeededRandom random_;
-  std::vector<std::byte> first_bytes_;
   Fibers fibers_;
-  ByteModel model_;
-  FaultyStorage storage_;
+  std::deque<File> files_;
+  std::vector<Storage*> storages_;
   VirtualNode node_;
   std::vector<int64_t> round_of_;  // how often each rank came to meet the others
   std::size_t rounds_begun_ = 0;

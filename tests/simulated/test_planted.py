@@ -149,6 +149,19 @@ MISTAKES = [
         "",
         programs=40_000,
     ),
+    Mistake(
+        "a list goes to the file of a frame that had nothing to commit",
+        "cache_guards.h",
+        "if (frames_.empty()) target_ =",
+        "if (!target_) target_ =",
+        also=(
+            (
+                "cache_guards.h",
+                "    plan_.clear();\n  }",
+                "    plan_.clear();\n    target_ = {};\n  }",
+            ),
+        ),
+    ),
 ]
 
 

@@ -64,10 +64,12 @@ Times write_pages(double write_back_buffer, int64_t pages) {
   const CacheShape shape{
       find_page_kind("mask"), find_policy("lru"), page_size, page_size * pages_of_the_cache, 1,
       write_back_buffer};
-  VirtualNode node(fibers, shape, storage, UINT32_MAX / 2);
+  Storage* const storages[] = {&storage};
+  VirtualNode node(fibers, shape, storages, UINT32_MAX / 2);
   fibers.spawn(1, [&] {
     Statistics statistics;
-    VirtualFile file(node, node.take_seat(1), 0, statistics, 1 << 20);
+    bool joined = false;
+    VirtualFile file(node, node.take_seat(0, 1, &joined), 0, statistics, 1 << 20);
     Background background(node, file);
     file.use_helper(background);
     Fibers::Event served;
