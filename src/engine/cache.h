@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "domain/file_domains.h"
 #include "engine/cache_arena.h"
 #include "engine/driver.h"
 #include "engine/page_cursor.h"
@@ -110,9 +111,15 @@ class Cache final : private FrameStates {
   // Commits the pages that the policy has evicted and that wait in the write-back buffer
   // (Settlemyer 7.4.3), and frees their frames.
   Status write_back(OpenFile& file);
+  // Commits the dirty pages of the file that node `self` owns.
+  Status commit_domain(OpenFile& file, const FileDomains& domains, uint32_t self);
+  // The pages of the file that may be dirty lie in it; empty: there are none.
+  Extent dirty_region(const OpenFile& file);
   // Commits frames of the file, full pages first, until at most `target` frames of the arena are
   // dirty or this file has no dirty frame left. For write-behind.
   Status commit_some(OpenFile& file, uint32_t target);
+  // The file's dirty pages that other nodes own, while they are handed over (cache_guests.h).
+  class Guests;
   // Forgets the clean bytes of the pages that meet `range`; with `dirty_too`, all their bytes.
   void drop(const OpenFile& file, Extent range, bool dirty_too);
   // Forgets the bytes at and beyond `bytes`.
@@ -205,6 +212,9 @@ class Cache final : private FrameStates {
   bool meets(const Frame& frame, uint64_t file, Extent range) const;
   template <typename Matches>
   bool any_frame(const Matches& matches);
+  template <typename Wanted>
+  std::vector<std::pair<int64_t, FrameIndex>> pages_where(const Wanted& wanted);
+  std::vector<std::pair<int64_t, FrameIndex>> dirty_pages(uint64_t file);
   std::vector<FrameIndex> frames_of(uint64_t file, Extent range, Which which,
                                     Writers writers = every_writer);
   Status commit_frames(OpenFile& file, std::vector<FrameIndex> frames, uint64_t id, bool wait);
@@ -292,5 +302,6 @@ void Cache<Driver>::release_frame(FrameIndex index) {
 #include "engine/cache_commit.h"
 #include "engine/cache_evict.h"
 #include "engine/cache_fill.h"
+#include "engine/cache_guests.h"
 #include "engine/cache_pages.h"
 #include "engine/cache_repair.h"

@@ -14,23 +14,33 @@ bool Cache<Driver>::meets(const Frame& frame, uint64_t file, Extent range) const
          !intersect({frame.key.page * page_size(), page_size()}, range).empty();
 }
 
+// The frames that are `wanted`, asked under their locks, by page.
 template <typename Driver>
-std::vector<FrameIndex> Cache<Driver>::frames_of(uint64_t file, Extent range, Which which,
-                                                 Writers writers) {
+template <typename Wanted>
+std::vector<std::pair<int64_t, FrameIndex>> Cache<Driver>::pages_where(const Wanted& wanted) {
   std::vector<std::pair<int64_t, FrameIndex>> found;
   for (uint32_t s = 0; s < arena_.shards(); ++s) {
     const ShardState& shard = arena_.shard(s).state();
     const Locked lock(*this, s);
     if (shard.resident == 0) continue;
     for (FrameIndex f = shard.first_frame; f < shard.first_frame + shard.usable; ++f) {
-      const Frame& frame = this->frame(f);
-      if (!meets(frame, file, range)) continue;
-      if (which != Which::all && (frame.writers.load() & writers) == 0 && !commits(frame)) continue;
-      if (which == Which::full && !kind().holds(state(f), page_size(), whole_page())) continue;
-      found.emplace_back(frame.key.page, f);
+      if (wanted(f)) found.emplace_back(frame(f).key.page, f);
     }
   }
   std::sort(found.begin(), found.end());
+  return found;
+}
+
+template <typename Driver>
+std::vector<FrameIndex> Cache<Driver>::frames_of(uint64_t file, Extent range, Which which,
+                                                 Writers writers) {
+  const auto found = pages_where([&](FrameIndex f) {
+    const Frame& frame = this->frame(f);
+    if (!meets(frame, file, range)) return false;
+    if (which != Which::all && (frame.writers.load() & writers) == 0 && !commits(frame))
+      return false;
+    return which != Which::full || kind().holds(state(f), page_size(), whole_page());
+  });
   std::vector<FrameIndex> frames;
   frames.reserve(found.size());
   for (const auto& entry : found) frames.push_back(entry.second);

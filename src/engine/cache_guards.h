@@ -128,6 +128,7 @@ class Cache<Driver>::Committing {
   }
   std::size_t frames() const { return frames_.size(); }
   int64_t bytes() const { return plan_.bytes(); }
+  const IoPlan& plan() const { return plan_; }
   // Claims a frame whose I/O is idle, under its lock, and adds its dirty regions to the list.
   // False: there are none, or *status says what failed. If memory is refused, the frame is as it
   // was.
@@ -158,7 +159,7 @@ class Cache<Driver>::Committing {
   }
   // Writes the list and ends it. Adds the frames that must be committed once more to `again`.
   Status write(OpenFile& file, std::vector<FrameIndex>& again) {
-    plan_.sort();  // neighbours come after their victim; a commit may begin amid the file
+    sort();
     const Status status = write_plan(file.statistics());
     ++file.statistics().commit_lists;
     if (status.ok()) file.statistics().committed_bytes += plan_.bytes();
@@ -169,11 +170,14 @@ class Cache<Driver>::Committing {
     again_.clear();
     return write(file, again_);
   }
-  // Makes all frames dirty again.
-  void give_back() {
+  void sort() { plan_.sort(); }  // neighbours come after their victim; a commit may begin anywhere
+  // Ends the list. stored: storage, or another that answers for it, has the bytes.
+  void settle(bool stored) {
     again_.clear();
-    end(false, again_);
+    end(stored, again_);
   }
+  // Makes all frames dirty again.
+  void give_back() { settle(false); }
 
  private:
   Status write_plan(Statistics& statistics) {

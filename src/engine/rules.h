@@ -9,6 +9,8 @@
 namespace forebay {
 
 inline constexpr int64_t most_pages_a_plan = 256;  // in one list of requests
+// Guests that a node hands to one owner at once.
+inline constexpr int64_t most_guest_bytes = 64 << 20;
 
 // The least size of an access that goes past the cache: it is large by itself, or would evict half
 // of the cache. With beyond_capacity, a baseline of simulations (Settlemyer 4.1.1), only what the

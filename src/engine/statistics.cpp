@@ -17,6 +17,8 @@ void Statistics::add(const Statistics& other) {
   committed_bytes += other.committed_bytes;
   commit_lists += other.commit_lists;
   fetched_bytes += other.fetched_bytes;
+  guest_bytes += other.guest_bytes;
+  accepted_bytes += other.accepted_bytes;
   bypass_calls += other.bypass_calls;
   bypass_bytes += other.bypass_bytes;
   bypass_written_bytes += other.bypass_written_bytes;

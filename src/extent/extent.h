@@ -22,5 +22,7 @@ inline Extent intersect(Extent a, Extent b) {
 }
 
 inline int64_t round_down(int64_t value, int64_t unit) { return value / unit * unit; }
+// Of a positive value.
+inline int64_t round_up(int64_t value, int64_t unit) { return (value - 1) / unit * unit + unit; }
 
 }  // namespace forebay

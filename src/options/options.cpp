@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "domain/file_domains.h"
 #include "extent/extent.h"
 #include "options/nearest.h"
 #include "page/page_kind.h"
@@ -82,12 +83,18 @@ std::vector<Declaration> declare_options() {
   return {
       {"enable", boolean, &Options::enable, "", at_open,
        "Use the cache; false passes every call through to the MPI library."},
-      {"scope", choice, &Options::scope, "process|node", at_open,
+      {"scope", choice, &Options::scope, "process|node|job", at_open,
        "Which ranks share a cache. process: each process has its own cache; others see its writes "
-       "after a sync or close. node: all ranks of a node share one; they see writes at once."},
+       "after a sync or close. node: all ranks of a node share one; they see writes at once. job: as "
+       "node, and the nodes of a job hand each other's bytes over at collective calls."},
       {"consistency", choice, &Options::consistency, "posix|mpi", at_open,
        "For files that ranks of several nodes open. posix: the MPI library serves them. mpi: each "
        "node caches them, with the visibility of the MPI standard (sync, barrier, sync)."},
+      {"domain", choice, &Options::domain, names(assignments(), spec_name), at_open,
+       "Which node hands which bytes to storage, with scope=job. region: equal parts of what is "
+       "written first. file: equal parts of the file. cyclic: chunks of domain_size in turn."},
+      {"domain_size", bytes, &Options::domain_size_bytes, "", at_open,
+       "Size of a node's chunk of a file, with domain=cyclic; rounded up to whole pages.", 1, TiB},
       {"page_kind", choice, &Options::page_kind, names(page_kinds(), kind_name), at_open,
        "How a page records which of its bytes were written."},
       {"policy", choice, &Options::policy, names(policies(), spec_name), at_open,

@@ -49,7 +49,8 @@ std::span<const OptionSpec> option_table();
 // What programs must not rely on if the ranks of a file have separate caches.
 extern const char* const caches_apart_warning;
 
-enum class Scope : uint8_t { process, node };
+// On one node, `job` is `node`.
+enum class Scope : uint8_t { process, node, job };
 enum class Consistency : uint8_t { posix, mpi };
 enum class StepAside : uint8_t { automatic, never, always };
 enum class CommitAtClose : uint8_t { each, last };
@@ -60,6 +61,8 @@ struct Options {
   bool enable = true;  // false: everything passes through to the MPI library
   Scope scope = Scope::node;
   Consistency consistency = Consistency::posix;
+  std::string domain = "region";        // a name from assignments()
+  int64_t domain_size_bytes = 4 << 20;  // of a chunk, for domain "cyclic"
   std::string page_kind = "mask";       // a name from page_kinds()
   std::string policy = "lru";           // a name from policies()
   std::string predictor = "signature";  // a name from predictors()

@@ -9,6 +9,7 @@
 #include "mpiio/access/library_access.h"
 #include "mpiio/file/atomic_mode.h"
 #include "mpiio/file/errors.h"
+#include "mpiio/file/hand_over.h"
 #include "mpiio/file/positions.h"
 #include "mpiio/trace/tracing.h"
 
@@ -209,7 +210,9 @@ bool begin_placing(Handle& handle, const Call& call) {
   return valid;
 }
 
-Transfer transfer(Handle& handle, const Call& call) {
+namespace {
+
+Transfer transfer_alone(Handle& handle, const Call& call) {
   Buffer buffer;
   const bool valid = describe_buffer(handle, call, buffer) && permitted(handle, call, buffer.bytes);
   const bool of_shared_pointer =
@@ -233,6 +236,17 @@ Transfer transfer(Handle& handle, const Call& call) {
     default:
       return at_shared_pointer(handle, call, buffer);
   }
+}
+
+}  // namespace
+
+Transfer transfer(Handle& handle, const Call& call) {
+  Status settled;
+  if (call.collective && call.blocking) settled = hand_over(handle);
+  const Transfer result = transfer_alone(handle, call);
+  if (result.code == MPI_SUCCESS && !settled.ok())
+    return {raise(handle, settled, "committing"), 0};
+  return result;
 }
 
 }  // namespace forebay::mpiio

@@ -2,6 +2,7 @@
 
 #include "mpiio/file/commit_together.h"
 #include "mpiio/file/errors.h"
+#include "mpiio/file/hand_over.h"
 #include "mpiio/file/file_view.h"
 #include "mpiio/library/agreement.h"
 
@@ -27,6 +28,8 @@ int set_atomicity(Handle& handle, int flag) {
     mpi().Barrier(handle.own.comm);  // accesses of the old and the new mode must not overlap
     return MPI_SUCCESS;
   }
+  const Status settled = hand_over(handle);
+  if (!settled.ok()) return raise(handle, settled, "committing");
   const int code = library_set_atomicity(handle, flag);
   if (any_rank(handle.own.comm, code != MPI_SUCCESS)) return code;
   if (wanted)

@@ -1,5 +1,6 @@
 #include "mpiio/file/commit_together.h"
 
+#include "mpiio/file/hand_over.h"
 #include "mpiio/library/agreement.h"
 
 namespace forebay::mpiio {
@@ -66,6 +67,7 @@ Status commit_in_shared_arena(Handle& handle, CommitFor purpose) {
 Status commit_together(Handle& handle, CommitFor purpose) {
   if (handle.shared.arrivals != nullptr && handle.all_ranks_share_arena())
     return commit_in_shared_arena(handle, purpose);
+  if (handle.nodes != nullptr) return hand_over(handle);
   wait_for_all(handle.own.comm);
   const bool left = purpose == CommitFor::close && handle.cached->leaves_commit_to_others(1);
   return agree_status(handle.own.comm, left ? Status::success() : commit_for(handle, purpose));

@@ -6,6 +6,7 @@
 
 #include "mpiio/file/commit_together.h"
 #include "mpiio/file/errors.h"
+#include "mpiio/file/hand_over.h"
 #include "mpiio/file/hints.h"
 #include "mpiio/job/mistakes.h"
 #include "mpiio/library/agreement.h"
@@ -75,6 +76,8 @@ bool library_needs_whole_view(const Handle& handle) {
 
 int set_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
              const char* datarep, MPI_Info info) {
+  const Status settled = hand_over(handle);
+  if (!settled.ok()) return raise(handle, settled, "committing");  // the view stays as it was
   View view;
   bool walked = false;
   std::optional<Options> options;

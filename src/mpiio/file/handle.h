@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "mpiio/file/file_map.h"
+#include "mpiio/file/handle_nodes.h"
 #include "mpiio/file/uncached.h"
 #include "mpiio/job/job.h"
 #include "mpiio/job/mistakes.h"
@@ -87,13 +88,14 @@ struct Handle {
   RankWords<int32_t> word_numbers{-1, -1, -1, -1};  // words that this rank allocated; -1: none
   OrderedTurn ordered;
   SplitCollective split;
+  std::unique_ptr<HandleNodes> nodes;  // null: the ranks' nodes hand nothing over
   Mistakes mistakes;        // (lock) in hints, not told yet
   UncachedCounts uncached;  // calls that the MPI library carried out
   std::mutex mutex;
   std::atomic<bool> entered{false};  // the lock when only one thread calls MPI
 
   // True: what one rank writes, the others find in the cache.
-  bool all_ranks_share_arena() const { return one_node && cached->options().scope == Scope::node; }
+  bool all_ranks_share_arena() const { return one_node && cached->options().scope != Scope::process; }
 };
 
 // Whether several threads may call MPI at once. It is assumed until it is known.

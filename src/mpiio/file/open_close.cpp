@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "domain/file_domains.h"
 #include "mpiio/file/commit_together.h"
 #include "mpiio/file/errors.h"
 #include "mpiio/file/file_name.h"
@@ -73,7 +74,11 @@ Uncached own_reason(Opening& opening, const char* name, int64_t& node) {
 
 // The options on which later collectives depend, as one number.
 int64_t rules_of(const Options& options) {
-  return 2 * static_cast<int64_t>(options.scope) + static_cast<int64_t>(options.consistency);
+  const int64_t domain = find_assignment(options.domain) - assignments().data();
+  int64_t rules = options.domain_size_bytes;
+  rules = rules * std::ssize(assignments()) + domain;
+  rules = 3 * rules + static_cast<int64_t>(options.scope);
+  return 2 * rules + static_cast<int64_t>(options.consistency);
 }
 
 // Whether a node's cache is right for these ranks: across nodes only if the program has agreed to
@@ -287,7 +292,11 @@ Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Ha
     return Uncached::no_communicator;
   if (agreed.forgetful == 0) keep_one_node(opened->own, terms.one_node);
   if (opened->amode & MPI_MODE_APPEND) opened->position = agreed.end_of_file;
-  if (!opened->one_node) return Uncached::no;
+  if (!opened->one_node) {
+    if (opening.options.scope == Scope::job)
+      opened->nodes = HandleNodes::find(opened->own.comm, opened->cached->options().page_size_bytes);
+    return Uncached::no;
+  }
   const auto word = [](int64_t number) {
     return SharedWords::at(joined_node(), static_cast<int32_t>(number));
   };

@@ -2,6 +2,7 @@
 
 #include "mpiio/file/commit_together.h"
 #include "mpiio/file/errors.h"
+#include "mpiio/file/hand_over.h"
 #include "mpiio/library/agreement.h"
 
 namespace forebay::mpiio {
@@ -38,6 +39,8 @@ int set_size(Handle& handle, MPI_Offset bytes) {
   // them. Bytes beyond the new end must be forgotten before storage shrinks, since a later commit
   // would bring them back, and again afterwards, since read-ahead may have fetched them while
   // storage still had them.
+  const Status settled = hand_over(handle);
+  if (!settled.ok()) return raise(handle, settled, "committing");
   const bool shared = handle.all_ranks_share_arena();  // if one rank forgets, all have
   forget_beyond(handle, bytes);
   if (!shared) mpi().Barrier(handle.own.comm);
@@ -58,7 +61,8 @@ int preallocate(Handle& handle, MPI_Offset bytes) {
   if (!same_on_all_ranks(handle.own.comm, bytes) || bytes < 0 || !handle.writable)
     return mpi().File_preallocate(handle.file, bytes);
   // The library may read and rewrite the file's bytes, so all of them must be in storage.
-  const Status status = agree_status(handle.own.comm, commit(handle));
+  const Status status = handle.nodes != nullptr ? hand_over(handle)
+                                                : agree_status(handle.own.comm, commit(handle));
   if (!status.ok()) return raise(handle, status, "committing");
   const int code = mpi().File_preallocate(handle.file, bytes);
   handle.cached->note_own_change();

@@ -40,6 +40,8 @@ constexpr Counter counters[] = {
     {"committed_bytes", &Statistics::committed_bytes},
     {"commit_lists", &Statistics::commit_lists},
     {"fetched_bytes", &Statistics::fetched_bytes},
+    {"guest_bytes", &Statistics::guest_bytes},
+    {"accepted_bytes", &Statistics::accepted_bytes},
     {"bypass_calls", &Statistics::bypass_calls},
     {"bypass_bytes", &Statistics::bypass_bytes},
     {"bypass_written_bytes", &Statistics::bypass_written_bytes},

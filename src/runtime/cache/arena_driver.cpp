@@ -140,9 +140,12 @@ ArenaDriver::Target ArenaDriver::target(const ArenaFile& file, uint32_t file_slo
   return {&registry_.files[file_slot], storage};
 }
 
+void ArenaDriver::to_requests(const IoPlan& plan, PlanRequests& requests) const {
+  requests.set(plan, [this](const IoPlan::Part& part) { return memory_of(part, nullptr); });
+}
+
 void ArenaDriver::begin_write(const Target& target, const IoPlan& plan, Transfer& transfer) const {
-  transfer.requests_.set(plan,
-                         [this](const IoPlan::Part& part) { return memory_of(part, nullptr); });
+  to_requests(plan, transfer.requests_);
   transfer.in_storage_.set(forebay::Transfer::Direction::write, transfer.requests_.list());
   transfer.clock_.emplace();
   if (registry_.recoverable) transfer.noted_.emplace(*target.entry, job_, *target.storage, true);

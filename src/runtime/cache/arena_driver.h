@@ -258,6 +258,8 @@ class ArenaDriver {
   }
 
   Target target(const ArenaFile& file, uint32_t file_slot, uint64_t file_id) const;
+  // A plan of pages in frames, as requests.
+  void to_requests(const IoPlan& plan, PlanRequests& requests) const;
   void begin_write(const Target& target, const IoPlan& plan, Transfer& transfer) const;
   void begin_read(const ArenaFile& file, const IoPlan& plan, const Staging& staging,
                   Transfer& transfer) const;

@@ -23,12 +23,14 @@
 #include <string>
 #include <vector>
 
+#include "domain/file_domains.h"
 #include "engine/cache_handle.h"
 #include "engine/statistics.h"
 #include "extent/extent.h"
 #include "extent/status.h"
 #include "options/options.h"
 #include "runtime/cache/arena.h"
+#include "runtime/cache/node_exchange.h"
 #include "runtime/cache/turn.h"
 #include "runtime/node/registry.h"
 #include "storage/storage.h"
@@ -128,6 +130,18 @@ class CachedFile final : private HandleServices {
   void lock_access();
   void unlock_access();
 
+  // With handles of other nodes (engine/hand_over.h): guests go to their owners, and what the nodes
+  // have written is in storage afterwards. One handle of each node calls it, while all ranks of
+  // these handles wait.
+  Status hand_over(const FileDomains& domains, NodeExchange& nodes);
+  // Whether this handle has written, or the node may have dirty bytes of the file, since
+  // note_handed_over().
+  bool wrote_since_hand_over();
+  // Notes that all that this handle has written is in storage.
+  void note_handed_over();
+  // The file's dirty pages, and those under commit, lie in it; empty: there are none.
+  Extent dirty_region();
+
   // Leaves the file. Commits first what this handle has written, and the last handle on the node
   // commits all of the file. With `discard` nothing is committed, and the last handle to leave
   // drops the dirty bytes. The handle is closed also after an error.
@@ -165,6 +179,7 @@ class CachedFile final : private HandleServices {
   std::optional<CacheHandle<ArenaDriver>> handle_;
   bool wants_write_through_ = false;
   Statistics statistics_;
+  int64_t handed_over_bytes_ = 0;  // statistics_.write_bytes at the last hand-over
   mutable std::mutex background_mutex_;
   std::atomic<bool> closing_{false};  // the helper thread stops fetching ahead
   // Stand for the handle's jobs on the helper thread.

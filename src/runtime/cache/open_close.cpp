@@ -23,7 +23,7 @@ uint32_t index_of(const Table& table, const Name& matches) {
 
 // How many processes share an arena.
 int64_t sharers(const Options& options) {
-  return options.scope == Scope::node ? options.local_processes : 1;
+  return options.scope != Scope::process ? options.local_processes : 1;
 }
 
 ArenaConfig config_of(const Options& options) {

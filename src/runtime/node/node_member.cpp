@@ -384,7 +384,7 @@ void recover_earlier_jobs(const Options& options, const std::string& own_registr
 NodeMember* node_of(Scope scope, const Options& options, Status* status, Notices& notices) {
   const std::lock_guard<std::mutex> guard(nodes_mutex);
   forget_parents_nodes();
-  NodeMember*& node = nodes[scope == Scope::node ? 0 : 1];
+  NodeMember*& node = nodes[scope != Scope::process ? 0 : 1];
   if (node == nullptr) {
     const std::string directory = segment_directory(options.arena_dir, status);
     if (directory.empty()) return nullptr;
@@ -394,9 +394,9 @@ NodeMember* node_of(Scope scope, const Options& options, Status* status, Notices
                .release();
     if (node != nullptr) node->give(notices);
     // The committer of the node of scope node looks after the caches of scope process, too.
-    if (node != nullptr && scope == Scope::node && options.committer && options.recoverable)
+    if (node != nullptr && scope != Scope::process && options.committer && options.recoverable)
       node->want_committer();
-    if (node != nullptr && created && scope == Scope::node) {
+    if (node != nullptr && created && scope != Scope::process) {
       const Status ignored =
           within_memory([&] { recover_earlier_jobs(options, node->registry_path(), notices); });
       (void)ignored;
@@ -426,7 +426,7 @@ int64_t highest_memory(Scope scope) {
   forget_parents_nodes();
   const Status ignored = within_memory([] { note_memory(); });
   (void)ignored;
-  return nodes_memory[scope == Scope::node ? 0 : 1];
+  return nodes_memory[scope != Scope::process ? 0 : 1];
 }
 
 bool node_keeps_bytes() {

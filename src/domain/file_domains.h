@@ -1,0 +1,71 @@
+// Which node owns which bytes of a file. While a job has the file open, every byte has one owner
+// (Coloma 2004: persistent file domains): the node that hands it to storage.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "extent/extent.h"
+
+namespace forebay {
+
+// The file's bytes in chunks of one size, dealt out to the owners in turn. A chunk is a multiple of
+// a page, so that a page has one owner.
+class FileDomains {
+ public:
+  // One owner, 0.
+  FileDomains() = default;
+  // The chunk that begins at `origin` is the first owner's; there are chunks before it, too.
+  FileDomains(int64_t origin, int64_t chunk_bytes, uint32_t owners)
+      : origin_(origin), chunk_bytes_(chunk_bytes), owners_(owners) {}
+
+  uint32_t owners() const { return owners_; }
+  int64_t chunk_bytes() const { return chunk_bytes_; }
+  uint32_t owner_of(int64_t offset) const {
+    if (owners_ == 1) return 0;
+    const auto owners = static_cast<int64_t>(owners_);
+    const int64_t turn = chunk_of(offset) % owners;
+    return static_cast<uint32_t>(turn < 0 ? turn + owners : turn);
+  }
+  // The chunk that contains the offset.
+  Extent chunk_at(int64_t offset) const {
+    return {origin_ + chunk_of(offset) * chunk_bytes_, chunk_bytes_};
+  }
+
+ private:
+  int64_t chunk_of(int64_t offset) const {
+    const int64_t distance = offset - origin_;
+    return distance >= 0 ? distance / chunk_bytes_ : -((chunk_bytes_ - 1 - distance) / chunk_bytes_);
+  }
+
+  int64_t origin_ = 0;
+  int64_t chunk_bytes_ = INT64_MAX;
+  uint32_t owners_ = 1;
+};
+
+// What the nodes of a job agree on before they assign a file's bytes.
+struct DomainFacts {
+  uint32_t nodes = 1;       // that may own bytes
+  int64_t unit_bytes = 1;   // a multiple of every node's page size
+  int64_t chunk_bytes = 0;  // asked for (option domain_size)
+  Extent region;            // that holds all bytes of the first hand-over; empty: none
+  int64_t file_bytes = 0;   // the file's size then
+
+  // Each owner's share of so many bytes, in whole units; at least one unit.
+  int64_t share_of(int64_t bytes) const {
+    return round_up(std::max<int64_t>((bytes + nodes - 1) / nodes, 1), unit_bytes);
+  }
+};
+
+struct AssignmentSpec {
+  const char* name;
+  const char* meaning;
+  FileDomains (*assign)(const DomainFacts& facts);
+};
+
+std::span<const AssignmentSpec> assignments();
+const AssignmentSpec* find_assignment(std::string_view name);
+
+}  // namespace forebay

@@ -1,0 +1,14 @@
+// An equal part of the region of the first hand-over for each owner: the fewest boundaries where one
+// call writes all of it. Bytes outside are dealt out in chunks of the same size.
+#pragma once
+
+#include "domain/file_domains.h"
+
+namespace forebay {
+
+inline FileDomains assign_region(const DomainFacts& facts) {
+  const int64_t origin = round_down(facts.region.offset, facts.unit_bytes);
+  return {origin, facts.share_of(facts.region.end() - origin), facts.nodes};
+}
+
+}  // namespace forebay

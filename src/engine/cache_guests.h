@@ -1,0 +1,79 @@
+// Guests: dirty bytes of pages that another node owns. They are handed over as lists, like commits
+// whose storage is their owner.
+#pragma once
+
+#include <deque>
+
+#include "engine/cache.h"
+
+namespace forebay {
+
+// A node's guests of one file, claimed, one list for each node. Lists that are not settled at the
+// end are dirty again.
+template <typename Driver>
+class Cache<Driver>::Guests {
+ public:
+  Guests(Cache& cache, uint32_t nodes) : cache_(cache) {
+    for (uint32_t node = 0; node < nodes; ++node)
+      lists_.emplace_back(cache).reserve(std::size_t{most_pages_a_plan});
+  }
+
+  // Claims the file's dirty pages that others own, as far as the lists have room. *more: some are
+  // left. Pages whose I/O is under way are left to it. If the status is a failure, what was claimed
+  // stays claimed.
+  Status claim(OpenFile& file, const FileDomains& domains, uint32_t self, bool* more) {
+    *more = false;
+    const uint64_t id = file.state().id;
+    Status status;
+    for (const auto& [page, f] : cache_.dirty_pages(id)) {
+      const uint32_t owner = domains.owner_of(page * cache_.page_size());
+      if (owner == self) continue;
+      const Locked lock(cache_, cache_.shard_number(f));
+      const Frame& frame = cache_.frame(f);
+      if (!(frame.key == PageKey{id, page}) || frame.io != FrameIo::idle) continue;
+      Committing& list = lists_[owner];
+      if (list.bytes() >= most_guest_bytes || list.frames() == std::size_t{most_pages_a_plan}) {
+        *more = true;
+      } else if (!list.add(file, f, &status) && !status.ok()) {
+        break;
+      }
+    }
+    for (Committing& list : lists_) list.sort();
+    return status;
+  }
+  // The bytes for a node, by file offset.
+  const IoPlan& plan(uint32_t node) const { return lists_[node].plan(); }
+  // taken: the node answers for the bytes; otherwise they are dirty again.
+  void settle(uint32_t node, bool taken) { lists_[node].settle(taken); }
+
+ private:
+  Cache& cache_;
+  std::deque<Committing> lists_;
+};
+
+template <typename Driver>
+std::vector<std::pair<int64_t, FrameIndex>> Cache<Driver>::dirty_pages(uint64_t file) {
+  return pages_where([&](FrameIndex f) {
+    return frame(f).key.file == file && (frame(f).may_be_dirty() || commits(frame(f)));
+  });
+}
+
+template <typename Driver>
+Status Cache<Driver>::commit_domain(OpenFile& file, const FileDomains& domains, uint32_t self) {
+  if (!may_be_dirty()) return {};
+  std::vector<FrameIndex> frames;
+  for (const auto& [page, f] : dirty_pages(file.state().id)) {
+    if (domains.owner_of(page * page_size()) == self) frames.push_back(f);
+  }
+  return commit_frames(file, std::move(frames), file.state().id, true);
+}
+
+template <typename Driver>
+Extent Cache<Driver>::dirty_region(const OpenFile& file) {
+  const auto pages = dirty_pages(file.state().id);
+  if (pages.empty()) return {};
+  const int64_t begin = pages.front().first * page_size();
+  return {begin, (pages.back().first + 1) * page_size() - begin};
+}
+
+}  // namespace forebay

@@ -1,0 +1,17 @@
+// Where the ranks of a handle are on several nodes and the scope is the job: the order that every
+// collective call on the file makes. What any rank wrote before it lies below what any rank writes
+// after it, and is seen by what any rank reads after it, on all nodes. (The standard promises this
+// only after a sync; PnetCDF relies on it.)
+#pragma once
+
+#include "mpiio/file/handle.h"
+
+namespace forebay::mpiio {
+
+// Called by all ranks of the handle, without its lock, at the beginning of a collective call: guests
+// go to their owners, every byte that the ranks wrote is in storage afterwards, and no node keeps
+// bytes that others have replaced. Otherwise all ranks get a failure. Does nothing where nodes hand
+// nothing over, or no rank has written since.
+Status hand_over(Handle& handle);
+
+}  // namespace forebay::mpiio
