@@ -19,7 +19,7 @@ FULLY_TESTED = mpi.WHEELS  # the others run the default configuration
 
 # None: without Forebay. With "automatic" Forebay may step aside, as for users; with all others the
 # cache serves the file from the first byte. The ranks of "nodes" are on different nodes, as far as
-# Forebay can tell; on one node consistency=mpi changes nothing.
+# Forebay can tell, and those of "job" on two; on one node consistency=mpi changes nothing.
 CACHED = {"FOREBAY_STEP_ASIDE": "never"}
 CONFIGURATIONS: dict[str, dict[str, str] | None] = {
     "plain": None,
@@ -27,6 +27,7 @@ CONFIGURATIONS: dict[str, dict[str, str] | None] = {
     "default": CACHED,
     "process": CACHED | {"FOREBAY_SCOPE": "process"},
     "nodes": CACHED | {"FOREBAY_CONSISTENCY": "mpi"},
+    "job": CACHED | {"FOREBAY_CONSISTENCY": "mpi", "FOREBAY_SCOPE": "job"},
     "tree": CACHED | {"FOREBAY_PAGE_KIND": "tree"},
     "delta": CACHED | {"FOREBAY_PAGE_KIND": "delta"},
     "mpi-storage": CACHED | {"FOREBAY_STORAGE": "mpi"},
@@ -51,7 +52,8 @@ def ranks_of(source: Path, installation: mpi.Mpi, configuration: str) -> list[in
     if configuration == "plain" and installation.name in directive(source, "plain fails with"):
         return []
     listed = [int(number) for number in directive(source, "ranks")] or [1, 2, 4]
-    return listed if configuration == "default" else [min(listed, key=lambda n: abs(n - 2))]
+    wanted = 4 if configuration == "job" else 2
+    return listed if configuration == "default" else [min(listed, key=lambda n: abs(n - wanted))]
 
 
 def cases() -> list[object]:
@@ -76,8 +78,8 @@ def test_program(
     executable = mpi.compile_program(installation, source)
     settings = CONFIGURATIONS[configuration]
     program = [str(executable), "."]
-    if configuration == "nodes":
-        program = forebay.on_nodes(program, ranks)
+    if configuration in ("nodes", "job"):
+        program = forebay.on_nodes(program, ranks if configuration == "nodes" else 2)
     run = forebay.launch(installation, ranks, program, tmp_path / "run", settings)
     assert run.outcome.code == 0, str(run.outcome)
     if configuration == "automatic":

@@ -6,7 +6,7 @@ replacement policies and numbers of ranks are spread over them. Separate caches 
 the MPI standard does. Where Forebay passes calls through to the MPI library (atomic mode without a
 shared arena), errors of that library would show, so atomic mode is left out there. `nodes` assigns
 the ranks to nodes in turn, as far as Forebay can tell: each node has its cache then, or, by
-default, none. Plain Open MPI is not run: its errors beyond exclusions.cpp have not been analysed
+default, none; with `scope=job` the nodes hand each other's bytes over. Plain Open MPI is not run: its errors beyond exclusions.cpp have not been analysed
 yet.
 """
 
@@ -26,6 +26,8 @@ COMPILERS = 2  # compilations at a time
 PAGES = (("64KiB", "64MiB"), ("512", "64KiB"), ("4KiB", "256KiB"), ("1MiB", "8MiB"))
 POLICIES = ("lru", "fifo", "lfu", "arc", "sieve", "s3fifo", "fcf")
 RANKS = (2, 1, 3, 4)
+JOBS = ((4, 2), (3, 3), (2, 2), (4, 3))  # ranks and nodes
+DOMAINS = (("cyclic", "4KiB"), ("region", "4MiB"), ("file", "4MiB"), ("cyclic", "100KiB"))
 NOT_CACHED = ("--disable", "atomicity")
 # The library serves the shared pointers of ranks on several nodes, too.
 SHARED = ("read_shared", "read_ordered", "iread_shared", "read_ordered_begin")
@@ -78,6 +80,7 @@ def configurations() -> Iterator[Configuration]:
                 settings["FOREBAY_POLICY"] = policy
                 name = f"{installation.name}-{scope}-{kind}-{page}-{policy}-{ranks}"
                 yield Configuration(name, installation, ranks, settings, tuple(options), nodes)
+            yield job_configuration(installation, kind, number + turn)
         name = installation.name
         yield Configuration(f"{name}-default-2", installation, 2, {}, ())
         settings = {"FOREBAY_LOCAL_BYPASS": "100", "FOREBAY_PAGE_SIZE": "4KiB"}
@@ -89,6 +92,28 @@ def configurations() -> Iterator[Configuration]:
         if installation.abi != "openmpi":
             standard = ("--standard-visibility", "--disable", SEVERAL_NODES)
             yield Configuration(f"{name}-nodes-default-2", installation, 2, {}, standard, nodes=2)
+
+
+def job_configuration(installation: mpi.Mpi, kind: str, turn: int) -> Configuration:
+    """Ranks of several nodes that hand their bytes over to the bytes' owners."""
+    ranks, nodes = JOBS[turn % len(JOBS)]
+    page, capacity = PAGES[(turn + 1) % len(PAGES)]
+    domain, domain_size = DOMAINS[turn % len(DOMAINS)]
+    policy = POLICIES[turn % len(POLICIES)]
+    settings = {
+        "FOREBAY_PAGE_KIND": kind,
+        "FOREBAY_STEP_ASIDE": "never",
+        "FOREBAY_CONSISTENCY": "mpi",
+        "FOREBAY_SCOPE": "job",
+        "FOREBAY_PAGE_SIZE": page,
+        "FOREBAY_CACHE_SIZE": capacity,
+        "FOREBAY_POLICY": policy,
+        "FOREBAY_DOMAIN": domain,
+        "FOREBAY_DOMAIN_SIZE": domain_size,
+    }
+    options = ("--strict", "--standard-visibility", "--disable", SEVERAL_NODES)
+    name = f"{installation.name}-job-{kind}-{page}-{domain}-{ranks}-{nodes}"
+    return Configuration(name, installation, ranks, settings, options, nodes)
 
 
 def fault_configurations() -> Iterator[Configuration]:

@@ -2,6 +2,7 @@
 
 #include "mpiio/access/library_access.h"
 #include "mpiio/file/errors.h"
+#include "mpiio/file/hand_over.h"
 #include "mpiio/file/positions.h"
 #include "mpiio/types/memory_type.h"
 #include "mpiio/types/view.h"
@@ -51,12 +52,6 @@ int begin_split(Handle& handle, const Call& call) {
   if (call.positioning == Positioning::ordered && committed(handle.own.comm, call.type))
     return begin_ordered_split(handle, call);
   split.call = call;
-  if (handle.nodes != nullptr) {  // the ranks meet in the end
-    split.call.type = duplicate_type(call.type);
-    split.deferred = true;
-    split.active = true;
-    return MPI_SUCCESS;
-  }
   const Transfer result = transfer(handle, call);
   split.bytes = result.bytes;
   split.active = result.code == MPI_SUCCESS;
@@ -69,7 +64,12 @@ int end_split(Handle& handle, Operation operation, Positioning positioning, MPI_
     return raise(handle, MPI_ERR_IO,
                  "Forebay: no split collective of this kind was begun on \"" + handle.name + "\"");
   split.active = false;
-  return finish(split.deferred ? act_deferred(handle) : Transfer{MPI_SUCCESS, split.bytes}, status);
+  const Transfer result =
+      split.deferred ? act_deferred(handle) : Transfer{MPI_SUCCESS, split.bytes};
+  // The ranks meet here: a begin waits for nobody.
+  const Status settled = hand_over(handle);
+  if (result.code == MPI_SUCCESS && !settled.ok()) return raise(handle, settled, "committing");
+  return finish(result, status);
 }
 
 }  // namespace forebay::mpiio
