@@ -1,6 +1,8 @@
 #include "channel/list_exchange.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace forebay {
 namespace {
@@ -56,24 +58,10 @@ void pack(std::span<const Request> requests, std::vector<std::byte>& packed) {
   }
 }
 
-bool accept_all(const Offer& offer, std::span<const std::byte> packed,
-                const ListExchange::Accept& accept) {
-  if (std::ssize(packed) != bytes_of(offer)) return false;
-  const std::byte* bytes = packed.data() + sizeof(Extent) * static_cast<std::size_t>(offer.runs);
-  for (int64_t run = 0; run < offer.runs; ++run) {
-    Extent extent;
-    std::memcpy(&extent, packed.data() + sizeof extent * static_cast<std::size_t>(run),
-                sizeof extent);
-    if (!accept(extent, bytes).ok()) return false;
-    bytes += extent.length;
-  }
-  return true;
-}
-
 }  // namespace
 
 ListExchange::ListExchange(Channel& channel, uint32_t self, uint32_t count)
-    : channel_(channel), self_(self), sent_(count), taken_(count) {}
+    : channel_(channel), self_(self), sent_(count), came_(count), lists_(count), messages_(count) {}
 
 ListExchange::Partners ListExchange::partners(uint32_t step) const {
   return {(self_ + step) % count(), (self_ + count() - step) % count()};
@@ -90,9 +78,29 @@ void ListExchange::gather(const Facts& mine, const std::function<void(const Fact
   }
 }
 
-bool ListExchange::exchange(std::span<const std::span<const Request>> lists, bool more,
-                            const Accept& accept) {
+// Adds the runs of the list that came. False: they could not be kept.
+bool ListExchange::keep(uint32_t from, int64_t runs) {
+  const std::vector<std::byte>& packed = lists_[from];
+  const std::byte* at = packed.data();
+  messages_[from] = at;
+  int64_t place = runs * static_cast<int64_t>(sizeof(Extent));  // of a run's bytes
+  const std::size_t before = received_.size();
+  const Status kept = within_memory([&] {
+    for (int64_t run = 0; run < runs; ++run, at += sizeof(Extent)) {
+      Extent extent;
+      std::memcpy(&extent, at, sizeof extent);
+      received_.push_back({extent, from, place});
+      place += extent.length;
+    }
+  });
+  const bool whole = kept.ok() && place == std::ssize(packed);
+  if (!whole) received_.resize(before);
+  return whole;
+}
+
+bool ListExchange::exchange(std::span<const std::span<const Request>> lists, bool more) {
   bool any_more = more;
+  received_.clear();
   std::vector<std::byte> out;
   for (uint32_t step = 1; step < count(); ++step) {
     const auto [to, from] = partners(step);
@@ -108,6 +116,7 @@ bool ListExchange::exchange(std::span<const std::span<const Request>> lists, boo
     Offer theirs;
     if (channel_.receive(from, &arrived).ok()) theirs = value_of<Offer>(arrived, offer);
     any_more = any_more || theirs.more != 0;
+    came_[from] = theirs.runs == 0;
     bool takes = false;
     if (theirs.runs != 0) {
       takes = within_memory([&] {
@@ -121,27 +130,32 @@ bool ListExchange::exchange(std::span<const std::span<const Request>> lists, boo
       granted = channel_.receive(to, &answer).ok() && answer.kind == grant && answer.header == 1;
     }
     if (granted) channel_.post(sending, to, {list, 0, out});
-    if (takes) takes = channel_.receive(from, &arrived).ok() && arrived.kind == list;
-    taken_[from] = theirs.runs == 0 || (takes && accept_all(theirs, arrived.bytes, accept));
+    if (takes && channel_.receive(from, &arrived).ok() && arrived.kind == list) {
+      lists_[from] = std::move(arrived.bytes);
+      came_[from] = keep(from, theirs.runs);
+    }
     for (Send* send : {&offering, &granting, &sending}) {
       if (send->under_way()) static_cast<void>(channel_.complete(*send));
     }
     sent_[to] = packed.ok() && (mine.runs == 0 || granted);
   }
+  std::ranges::sort(received_, {}, [](const Received& run) { return run.extent.offset; });
   return any_more;
 }
 
-void ListExchange::answer(const Settle& settle) {
+void ListExchange::answer(bool taken, const Settle& settle) {
   for (uint32_t step = 1; step < count(); ++step) {
     const auto [to, from] = partners(step);
     Send send;
-    channel_.post(send, from, {answered, taken_[from], {}});
+    channel_.post(send, from, {answered, came_[from] != 0 && taken ? uint64_t{1} : 0, {}});
     Arrived arrived;
-    const bool taken = channel_.receive(to, &arrived).ok() && arrived.kind == answered &&
-                       arrived.header != 0;
-    settle(to, taken && sent_[to] != 0);
+    const bool stored =
+        channel_.receive(to, &arrived).ok() && arrived.kind == answered && arrived.header != 0;
+    settle(to, stored && sent_[to] != 0);
     static_cast<void>(channel_.complete(send));
   }
+  received_.clear();
+  for (auto& list : lists_) list = {};
 }
 
 }  // namespace forebay

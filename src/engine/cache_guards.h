@@ -161,14 +161,31 @@ class Cache<Driver>::Committing {
   Status write(OpenFile& file, std::vector<FrameIndex>& again) {
     sort();
     const Status status = write_plan(file.statistics());
-    ++file.statistics().commit_lists;
-    if (status.ok()) file.statistics().committed_bytes += plan_.bytes();
+    count(file.statistics(), status);
     end(status.ok(), again);
     return status;
   }
   Status write(OpenFile& file) {
     again_.clear();
     return write(file, again_);
+  }
+  // The same, together with runs that came in messages.
+  template <typename Messages>
+  Status write(OpenFile& file, std::span<const Received> received, const Messages& messages) {
+    if (frames_.empty() && received.empty()) return {};
+    if (frames_.empty()) target_ = cache_.driver_.target(file, file.slot(), file.state().id);
+    try {
+      plan_.merge(received);
+    } catch (...) {
+      give_back();
+      throw;
+    }
+    typename Driver::Transfer transfer;
+    cache_.driver_.begin_write(target_, plan_, messages, transfer);
+    const Status status = cache_.driver_.complete(transfer, file.statistics());
+    count(file.statistics(), status);
+    settle(status.ok());
+    return status;
   }
   void sort() { plan_.sort(); }  // neighbours come after their victim; a commit may begin anywhere
   // Ends the list. stored: storage, or another that answers for it, has the bytes.
@@ -180,6 +197,10 @@ class Cache<Driver>::Committing {
   void give_back() { settle(false); }
 
  private:
+  void count(Statistics& statistics, const Status& status) const {
+    ++statistics.commit_lists;
+    if (status.ok()) statistics.committed_bytes += plan_.bytes();
+  }
   Status write_plan(Statistics& statistics) {
     typename Driver::Transfer transfer;
     cache_.driver_.begin_write(target_, plan_, transfer);

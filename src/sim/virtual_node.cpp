@@ -167,6 +167,17 @@ void VirtualDriver::begin_write(Target storage, const IoPlan& plan, Transfer& tr
   begin(*storage, forebay::Transfer::Direction::write, transfer);
 }
 
+void VirtualDriver::begin_write(Target storage, const IoPlan& plan,
+                                std::span<const std::byte* const> messages,
+                                Transfer& transfer) const {
+  transfer.requests_.set(plan, [&](const IoPlan::Part& part) {
+    return part.staged == IoPlan::in_frame
+               ? memory_of(part, nullptr)
+               : const_cast<std::byte*>(messages[part.staged]) + part.in_page;
+  });
+  begin(*storage, forebay::Transfer::Direction::write, transfer);
+}
+
 void VirtualDriver::begin_read(const VirtualFile& file, const IoPlan& plan, Staging& staging,
                                Transfer& transfer) const {
   transfer.requests_.set(plan, [&](const IoPlan::Part& part) { return memory_of(part, &staging); });

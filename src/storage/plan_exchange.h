@@ -18,8 +18,8 @@ class PlanExchange {
   uint32_t count() const { return nodes_.count(); }
   uint32_t self() const { return nodes_.self(); }
 
-  template <typename PlanOf, typename Accept>
-  bool exchange(const PlanOf& plan_of, bool more, const Accept& accept) {
+  template <typename PlanOf>
+  bool exchange(const PlanOf& plan_of, bool more) {
     const Status made = within_memory([&] {
       lists_.assign(count(), {});
       requests_.clear();
@@ -29,14 +29,13 @@ class PlanExchange {
       }
     });
     sends_ = made.ok();
-    return nodes_.exchange(sends_ ? lists_ : std::span<const std::span<const Request>>{}, more,
-                           [&](Extent extent, const std::byte* bytes) {
-                             return within_memory([&] { return accept(extent, bytes); });
-                           });
+    return nodes_.exchange(sends_ ? lists_ : std::span<const std::span<const Request>>{}, more);
   }
+  std::span<const Received> received() const { return nodes_.received(); }
+  std::span<const std::byte* const> messages() const { return nodes_.messages(); }
   template <typename Settle>
-  void answer(const Settle& settle) {
-    nodes_.answer([&](uint32_t node, bool taken) { settle(node, taken && sends_); });
+  void answer(bool taken, const Settle& settle) {
+    nodes_.answer(taken, [&](uint32_t node, bool stored) { settle(node, stored && sends_); });
   }
 
  private:

@@ -15,10 +15,12 @@ std::string text(const Words&... words) {
 
 }  // namespace
 
-ByteModel::ByteModel(std::vector<std::byte> first_bytes, int64_t most_bytes)
+ByteModel::ByteModel(const std::vector<std::byte>& first_bytes, int64_t most_bytes, uint32_t nodes,
+                     NodeOf node_of)
     : bytes_(static_cast<std::size_t>(most_bytes)),
+      node_of_(std::move(node_of)),
       begun_end_(std::ssize(first_bytes)),
-      ended_end_(std::ssize(first_bytes)) {
+      ended_ends_(nodes, std::ssize(first_bytes)) {
   for (std::size_t i = 0; i < first_bytes.size(); ++i)
     bytes_[i].first = static_cast<uint8_t>(first_bytes[i]);
 }
@@ -39,28 +41,48 @@ void ByteModel::end_write(Extent extent) {
     Byte& byte = bytes_[static_cast<std::size_t>(at)];
     byte.ended = byte.begun;
   }
-  ended_end_ = std::max(ended_end_, extent.end());
+  if (extent.empty()) return;
+  int64_t& end = ended_ends_[node_of_(extent.offset)];
+  end = std::max(end, extent.end());
+}
+
+void ByteModel::hand_over() {
+  for (Byte& byte : bytes_) byte.handed_over = byte.ended;
+  std::ranges::fill(ended_ends_, std::ranges::max(ended_ends_));
 }
 
 void ByteModel::truncate(int64_t bytes) {
   for (std::size_t at = static_cast<std::size_t>(bytes); at < bytes_.size(); ++at) {
     Byte& byte = bytes_[at];
-    byte.ended = byte.in_storage = byte.begun;
+    byte.ended = byte.handed_over = byte.in_storage = byte.begun;
     byte.first = static_cast<uint8_t>(-byte.begun);
   }
-  begun_end_ = ended_end_ = bytes;
+  begun_end_ = bytes;
+  std::ranges::fill(ended_ends_, bytes);
 }
 
-int64_t ByteModel::unsaved_bytes() const {
-  return std::ranges::count_if(bytes_,
-                               [](const Byte& byte) { return byte.in_storage < byte.ended; });
+int64_t ByteModel::unsaved_bytes(uint32_t node) const {
+  int64_t count = 0;
+  for (std::size_t at = 0; at < bytes_.size(); ++at) {
+    const Byte& byte = bytes_[at];
+    if (byte.in_storage < byte.ended && node_of_(static_cast<int64_t>(at)) == node) ++count;
+  }
+  return count;
 }
 
-ByteModel::Moment ByteModel::now(Extent extent) const {
-  Moment moment{extent, {}, ended_end_};
+ByteModel::Moment ByteModel::now(Extent extent, uint32_t node) const {
+  Moment moment{extent, {}, ended_ends_[node]};
   moment.ended.reserve(static_cast<std::size_t>(extent.length));
-  for (int64_t at = extent.offset; at < extent.end(); ++at)
-    moment.ended.push_back(bytes_[static_cast<std::size_t>(at)].ended);
+  for (int64_t at = extent.offset; at < extent.end(); ++at) {
+    const Byte& byte = bytes_[static_cast<std::size_t>(at)];
+    moment.ended.push_back(node_of_(at) == node ? byte.ended : byte.handed_over);
+  }
+  return moment;
+}
+
+ByteModel::Moment ByteModel::at_the_end() const {
+  Moment moment{{0, std::ssize(bytes_)}, {}, std::ranges::max(ended_ends_)};
+  for (const Byte& byte : bytes_) moment.ended.push_back(byte.ended);
   return moment;
 }
 

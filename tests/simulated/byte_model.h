@@ -1,10 +1,12 @@
 // What a file's bytes may be. Every byte has one writer; its writes are numbered from 1 (0: as the
 // file began), and its value tells which of them it was. A read may bring any write between the
-// last that had ended when the read began and the last that had begun when the read ended.
+// last that had ended when the read began and the last that had begun when the read ended. Across
+// nodes, it is the last that had ended when the nodes last handed their bytes over.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,24 +17,32 @@ namespace forebay::test {
 
 class ByteModel {
  public:
-  explicit ByteModel(std::vector<std::byte> first_bytes, int64_t most_bytes);
+  // Which node's rank writes a byte.
+  using NodeOf = std::function<uint32_t(int64_t offset)>;
+
+  ByteModel(const std::vector<std::byte>& first_bytes, int64_t most_bytes, uint32_t nodes,
+            NodeOf node_of);
 
   // A write begins: the bytes to write. They may be anywhere from now on.
   std::vector<std::byte> begin_write(Extent extent);
   void end_write(Extent extent);
+  // All nodes see from now on what has ended; no write is under way.
+  void hand_over();
   // No write is under way: the file ends at `bytes`, and zeros follow if it grows again.
   void truncate(int64_t bytes);
 
-  // How many bytes storage lacks of writes that have ended.
-  int64_t unsaved_bytes() const;
+  // How many bytes storage lacks of writes of the node that have ended.
+  int64_t unsaved_bytes(uint32_t node) const;
 
-  // What a read, or a commit, that begins now must at least see.
+  // What a read, or a commit, on a node that begins now must at least see.
   struct Moment {
     Extent extent;
     std::vector<uint32_t> ended;  // a write for each byte of the extent
     int64_t end;                  // of the file
   };
-  Moment now(Extent extent) const;
+  Moment now(Extent extent, uint32_t node) const;
+  // What storage must have when all nodes have committed.
+  Moment at_the_end() const;
 
   // Why a read of moment.extent, which ends now with these bytes, was wrong; "" if it was not.
   std::string check_read(const Moment& moment, std::span<const std::byte> bytes) const;
@@ -43,9 +53,10 @@ class ByteModel {
 
  private:
   struct Byte {
-    uint8_t first = 0;   // its value as write 0
-    uint32_t begun = 0;  // the last write that has begun
-    uint32_t ended = 0;  // the last write that has ended
+    uint8_t first = 0;         // its value as write 0
+    uint32_t begun = 0;        // the last write that has begun
+    uint32_t ended = 0;        // the last write that has ended
+    uint32_t handed_over = 0;  // the last that all nodes see
     uint32_t in_storage = 0;
   };
   // The first of the writes [from, to] of the byte that had this value; none: UINT32_MAX.
@@ -53,8 +64,9 @@ class ByteModel {
   std::string describe(int64_t offset, std::byte found, uint32_t from, uint32_t to) const;
 
   std::vector<Byte> bytes_;
+  NodeOf node_of_;
   int64_t begun_end_;
-  int64_t ended_end_;
+  std::vector<int64_t> ended_ends_;  // of the file, as each node must see it
 };
 
 }  // namespace forebay::test

@@ -16,6 +16,10 @@ Settings random_settings(SeededRandom& random) {
   constexpr int64_t granules[] = {1, 3, 64, 300, 1000, 6000, 20000};
   Settings s;
   s.ranks = 1 + static_cast<uint32_t>(random.below(4));
+  if (s.ranks > 1 && random.one_in(2))
+    s.nodes = 2 + static_cast<uint32_t>(random.below(s.ranks - 1));
+  s.domain = &assignments()[static_cast<std::size_t>(random.below(std::ssize(assignments())))];
+  s.domain_size_bytes = 1 + random.below(8000);
   if (random.one_in(2)) s.files = 2 + static_cast<uint32_t>(random.below(2));
   s.cache.page_kind = one_of(random, page_kinds());
   s.cache.policy = &policies()[static_cast<std::size_t>(random.below(std::ssize(policies())))];
@@ -124,6 +128,10 @@ std::vector<Program> smaller(const Program& program) {
       all.push_back(program);
       all.back().rounds[r].dies = Round::nobody;
     }
+    if (program.rounds[r].node_dies != Round::nobody) {
+      all.push_back(program);
+      all.back().rounds[r].node_dies = Round::nobody;
+    }
   }
   if (program.settings.fails_one_in != 0) {
     all.push_back(program);
@@ -166,6 +174,10 @@ Program random_program(uint64_t seed, int operations) {
       round.dies_after_steps = 1 + random.below(random.one_in(2) ? most / 20 : most);
       --alive;
     }
+    if (s.nodes > 1 && random.one_in(8)) {
+      round.node_dies = static_cast<int>(random.below(s.nodes));
+      round.node_dies_after_steps = 1 + random.below(random.one_in(2) ? 100 : 1500);
+    }
     program.rounds.push_back(std::move(round));
   }
   return program;
@@ -178,9 +190,10 @@ std::string describe(const Program& program) {
                                    " looks at a handle that uses a frame"};
   const Settings& s = program.settings;
   std::ostringstream out;
-  out << s.ranks << " ranks, " << s.cache.page_kind->name() << " pages of " << s.cache.page_size
-      << " bytes, " << s.cache.capacity_bytes << " bytes in " << s.cache.shards << " shards, "
-      << s.cache.write_back_buffer << " of them for pages that leave, policy "
+  out << s.ranks << " ranks on " << s.nodes << " nodes, domain " << s.domain->name << " of "
+      << s.domain_size_bytes << " bytes, " << s.cache.page_kind->name() << " pages of "
+      << s.cache.page_size << " bytes, " << s.cache.capacity_bytes << " bytes in " << s.cache.shards
+      << " shards, " << s.cache.write_back_buffer << " of them for pages that leave, policy "
       << s.cache.policy->name << ", " << s.files << " files of " << s.first_bytes << " to "
       << s.file_bytes << " bytes, granule " << s.granule << ", bypass " << s.handles.bypass_bytes
       << ", dirty bound " << s.handles.dirty_bound << ", read ahead " << s.handles.read_ahead_bytes
@@ -199,6 +212,10 @@ std::string describe(const Program& program) {
           << "\n";
     }
     out << "  all wait for each other\n";
+    if (round.node_dies != Round::nobody) {
+      out << "  node " << round.node_dies << " dies after " << round.node_dies_after_steps
+          << " steps of its leader\n";
+    }
     if (round.truncate_to >= 0) {
       out << "  truncate file " << round.truncated_file << " to " << round.truncate_to << "\n";
     }

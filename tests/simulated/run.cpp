@@ -1,15 +1,18 @@
-// Runs a program's ranks, their helpers, and who takes the place of the dead, as fibers of one node
-// in virtual time, and holds what they see, and what storage gets, against the byte model.
+// Runs a program's ranks, their helpers, and who takes the place of the dead, as fibers of nodes in
+// virtual time, and holds what they see, and what storage gets, against the byte model.
 
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "sim/virtual_transport.h"
 #include "simulated/byte_model.h"
 #include "simulated/faulty_storage.h"
 #include "simulated/program.h"
+#include "storage/plan_exchange.h"
 
 namespace forebay::test {
 namespace {
@@ -19,6 +22,7 @@ using sim::VirtualFile;
 using sim::VirtualNode;
 
 constexpr int64_t poll_ns = 500'000;
+constexpr int64_t most_message_ns = 2'000'000;
 constexpr uint64_t most_steps = 1'000'000;
 
 // One process's second fiber: commits and fetches in the background.
@@ -94,11 +98,18 @@ class Run {
         random_(seed),
         fibers_(random_.next(), settings_.steps_a_switch, settings_.steps_a_pause),
         storages_(make_files()),
-        node_(fibers_, settings_.cache, storages_, settings_.most_frames),
+        transport_(fibers_, settings_.nodes, most_message_ns, random_.next()),
         round_of_(settings_.ranks, 0),
         done_(settings_.ranks, false),
         reaped_(settings_.ranks, false),
-        statistics_(settings_.ranks) {}
+        statistics_(settings_.ranks) {
+    for (uint32_t node = 0; node < settings_.nodes; ++node) {
+      nodes_.emplace_back(fibers_, settings_.cache, storages_, settings_.most_frames);
+      exchanges_.emplace_back(transport_.channel(node), node, settings_.nodes);
+    }
+    handing_over_.resize(settings_.nodes, nobody);
+    node_died_.resize(settings_.nodes, false);
+  }
 
   Outcome go() {
     for (uint32_t rank = 0; rank < settings_.ranks; ++rank)
@@ -112,7 +123,8 @@ class Run {
     }
     outcome_.digest = fibers_.digest();
     outcome_.steps = fibers_.steps();
-    outcome_.waits_in_vain = node_.cache().driver().waits_in_vain();
+    for (VirtualNode& node : nodes_)
+      outcome_.waits_in_vain += node.cache().driver().waits_in_vain();
     for (const Statistics& statistics : statistics_) outcome_.statistics.add(statistics);
     return std::move(outcome_);
   }
@@ -120,29 +132,33 @@ class Run {
  private:
   struct File {
     File(Run& run, const std::vector<std::byte>& first_bytes)
-        : model(first_bytes, run.settings_.file_bytes),
+        : model(first_bytes, run.settings_.file_bytes, run.settings_.nodes,
+                [&run](int64_t at) { return run.node_of_byte(at); }),
           storage(run.fibers_, first_bytes, run.settings_.fails_one_in, run.random_.next(),
                   [&run, this](int64_t offset, std::span<const std::byte> bytes) {
                     if (run.ok()) run.outcome_.failure = model.check_stored(offset, bytes);
                   }) {}
     ByteModel model;
     FaultyStorage storage;
+    std::vector<std::optional<FileDomains>> domains;  // by node
   };
 
   // A file as a rank has it open.
   struct Opened {
     Opened(Run& run, uint32_t opener, sim::VirtualSeat& seat)
         : rank(opener),
-          file(run.node_, seat, rank, run.statistics_[rank], run.settings_.commit_size_bytes),
-          helper(run.node_, file, run.settings_.handles.write_behind),
-          handle(run.node_.cache(), with_helper(run), run.settings_.handles, true,
-                 run.settings_.local) {}
+          node(run.nodes_[run.node_of(rank)]),
+          file(node, seat, rank, run.statistics_[rank], run.settings_.commit_size_bytes),
+          helper(node, file, run.settings_.handles.write_behind),
+          handle(node.cache(), with_helper(run), run.settings_.handles, true, run.settings_.local) {
+    }
     VirtualFile& with_helper(const Run& run) {
       file.set_bytes_worth_a_request(run.settings_.bytes_worth_a_request);
       file.use_helper(helper);
       return file;
     }
     const uint32_t rank;
+    VirtualNode& node;
     VirtualFile file;
     Helper helper;
     Handle handle;
@@ -160,6 +176,10 @@ class Run {
   File& file_of(const Opened& opened) { return files_[opened.file.slot()]; }
 
   static uint32_t process_of(uint32_t rank) { return rank + 1; }
+  uint32_t node_of(uint32_t rank) const { return rank % settings_.nodes; }
+  uint32_t node_of_byte(int64_t at) const {
+    return node_of(static_cast<uint32_t>(at / settings_.granule % settings_.ranks));
+  }
   bool ok() const { return outcome_.failure.empty(); }
   void fail(const std::string& why) {
     if (ok()) outcome_.failure = why;
@@ -178,11 +198,12 @@ class Run {
       }
       meet(rank);
       fibers_.kill_after(Fibers::any_group, -1);
-      if (first_alive() == rank) {
-        check_unsaved();
-        if (round.truncate_to >= 0) truncate(*opened[round.truncated_file], round.truncate_to);
-      }
+      if (first_alive() == rank) check_unsaved();
       meet(rank);
+      if (settings_.nodes > 1) {
+        for (const auto& file : opened) hand_over(round, *file);
+      }
+      if (round.truncate_to >= 0) truncate(*opened[round.truncated_file], round.truncate_to);
     }
     for (const auto& file : opened) close(*file);
     done_[rank] = true;
@@ -190,10 +211,10 @@ class Run {
 
   std::unique_ptr<Opened> open(uint32_t rank, uint32_t file) {
     bool joined = false;
-    sim::VirtualSeat& seat = node_.take_seat(file, process_of(rank), &joined);
+    sim::VirtualSeat& seat = nodes_[node_of(rank)].take_seat(file, process_of(rank), &joined);
     auto opened = std::make_unique<Opened>(*this, rank, seat);
     fibers_.spawn(process_of(rank), [helper = &opened->helper] { helper->serve(); });
-    if (joined) node_.cache().drop(opened->file, {0, INT64_MAX}, false);
+    if (joined) opened->node.cache().drop(opened->file, {0, INT64_MAX}, false);
     return opened;
   }
 
@@ -201,7 +222,7 @@ class Run {
     opened.helper.stop();
     while (ok() && !settings_.last_commits && !commit_own(opened)) fibers_.sleep(poll_ns);
     if (std::exchange(opened.through, false)) opened.handle.end_write_through();
-    while (ok() && !node_.give_back(opened.file)) {
+    while (ok() && !opened.node.give_back(opened.file)) {
       if (!commit(opened)) fibers_.sleep(poll_ns);
     }
   }
@@ -230,7 +251,7 @@ class Run {
         commit_own(*opened);
         return;
       case Kind::drop_clean:
-        return node_.cache().drop(opened->file, {0, INT64_MAX}, false);
+        return opened->node.cache().drop(opened->file, {0, INT64_MAX}, false);
       case Kind::write_through:
         if (!std::exchange(opened->through, true)) static_cast<void>(handle.begin_write_through());
         return;
@@ -278,7 +299,7 @@ class Run {
     const ByteModel& model = files_[op.file].model;
     std::vector<ByteModel::Moment> moments;
     for (int piece = 0; piece < op.pieces; ++piece)
-      moments.push_back(model.now(piece_of(op, piece)));
+      moments.push_back(model.now(piece_of(op, piece), node_of(op.rank)));
     const auto length = static_cast<std::size_t>(op.extent.length);
     std::vector<std::byte> bytes(length * moments.size(), std::byte{0xee});
     const Tiling view = view_of(op);
@@ -294,7 +315,8 @@ class Run {
 
   bool commit(Opened& opened) {
     File& file = file_of(opened);
-    const ByteModel::Moment moment = file.model.now({0, settings_.file_bytes});
+    const ByteModel::Moment moment =
+        file.model.now({0, settings_.file_bytes}, node_of(opened.rank));
     if (!opened.handle.commit().ok()) return false;
     if (ok()) outcome_.failure = file.model.check_storage(moment, file.storage.bytes());
     return true;
@@ -302,7 +324,7 @@ class Run {
 
   bool commit_own(Opened& opened) {
     File& file = file_of(opened);
-    ByteModel::Moment moment = file.model.now({0, settings_.file_bytes});
+    ByteModel::Moment moment = file.model.now({0, settings_.file_bytes}, node_of(opened.rank));
     for (std::size_t at = 0; at < moment.ended.size(); ++at) {
       if (at / static_cast<std::size_t>(settings_.granule) % settings_.ranks != opened.rank)
         moment.ended[at] = 0;
@@ -317,21 +339,75 @@ class Run {
 
   // No rank accesses a file, and none dies, meanwhile: commits in the background go on.
   void check_unsaved() {
-    for (uint32_t f = 0; f < settings_.files; ++f) {
-      const int64_t unsaved = node_.cache().unsaved_bytes(node_.file(f).id);
-      if (unsaved < files_[f].model.unsaved_bytes() || unsaved > settings_.file_bytes)
-        fail("the cache says that storage lacks " + std::to_string(unsaved) + " bytes of file " +
-             std::to_string(f));
+    for (uint32_t n = 0; n < settings_.nodes; ++n) {
+      for (uint32_t f = 0; f < settings_.files; ++f) {
+        const int64_t unsaved = nodes_[n].cache().unsaved_bytes(nodes_[n].file(f).id);
+        if (unsaved < files_[f].model.unsaved_bytes(n) || unsaved > settings_.file_bytes)
+          fail("the cache of node " + std::to_string(n) + " says that storage lacks " +
+               std::to_string(unsaved) + " bytes of file " + std::to_string(f));
+      }
     }
   }
 
-  // No rank accesses a file, and none dies, meanwhile.
-  void truncate(Opened& opened, int64_t bytes) {
+  // What ranks of several nodes do at a collective call (mpiio/file/hand_over.h).
+  void hand_over(const Round& round, Opened& opened) {
+    const uint32_t rank = opened.rank;
+    const uint32_t node = node_of(rank);
+    if (first_alive() == rank) {
+      all_handed_over_ = true;
+      if (round.node_dies != Round::nobody && other_nodes_live(round.node_dies)) {
+        const uint32_t leader = leader_of(static_cast<uint32_t>(round.node_dies));
+        fibers_.kill_after(process_of(leader), round.node_dies_after_steps);
+      }
+    }
+    meet(rank);
+    if (leader_of(node) == rank) {
+      handing_over_[node] = rank;
+      PlanExchange<sim::VirtualDriver> exchange(opened.node.cache().driver(), exchanges_[node]);
+      if (!opened.handle.hand_over(domains_of(opened, node), exchange).ok())
+        all_handed_over_ = false;
+      handing_over_[node] = nobody;
+    }
+    meet(rank);
+    fibers_.kill_after(Fibers::any_group, -1);
+    if (all_handed_over_) opened.handle.note_stored();
+    opened.node.cache().drop(opened.file, {0, INT64_MAX}, false);
+    if (first_alive() == rank && all_handed_over_) file_of(opened).model.hand_over();
+    meet(rank);
+  }
+
+  // Assigned at the first hand-over of the file.
+  const FileDomains& domains_of(Opened& opened, uint32_t node) {
     File& file = file_of(opened);
-    opened.handle.truncate(bytes);
-    file.storage.truncate(bytes);
-    opened.handle.truncate(bytes);
-    file.model.truncate(bytes);
+    if (file.domains.empty()) file.domains.resize(settings_.nodes);
+    if (file.domains[node]) return *file.domains[node];
+    const Extent region = opened.node.cache().dirty_region(opened.file);
+    ListExchange::Facts all{region.empty() ? INT64_MAX : region.offset, region.end(), 0};
+    exchanges_[node].gather(ListExchange::Facts(all), [&](const ListExchange::Facts& theirs) {
+      all = {std::min(all[0], theirs[0]), std::max(all[1], theirs[1]), 0};
+    });
+    DomainFacts facts;
+    facts.nodes = settings_.nodes;
+    facts.unit_bytes = settings_.cache.page_size;
+    facts.chunk_bytes = settings_.domain_size_bytes;
+    facts.file_bytes = settings_.first_bytes;
+    if (all[1] > all[0]) facts.region = {all[0], all[1] - all[0]};
+    return file.domains[node].emplace(settings_.domain->assign(facts));
+  }
+
+  // No rank accesses a file, and none dies, meanwhile. A rank of each node forgets what is beyond.
+  void truncate(Opened& opened, int64_t bytes) {
+    const uint32_t rank = opened.rank;
+    const bool leads = leader_of(node_of(rank)) == rank;
+    meet(rank);
+    if (leads) opened.handle.truncate(bytes);
+    meet(rank);
+    if (first_alive() == rank) file_of(opened).storage.truncate(bytes);
+    meet(rank);
+    if (leads) opened.handle.truncate(bytes);
+    meet(rank);
+    if (first_alive() == rank) file_of(opened).model.truncate(bytes);
+    meet(rank);
   }
 
   bool others_live(uint32_t rank) const {
@@ -344,6 +420,19 @@ class Run {
     uint32_t rank = 0;
     while (!alive(rank)) ++rank;
     return rank;
+  }
+  uint32_t leader_of(uint32_t node) const {
+    for (uint32_t rank = node; rank < settings_.ranks; rank += settings_.nodes) {
+      if (alive(rank)) return rank;
+    }
+    return settings_.ranks;
+  }
+  bool other_nodes_live(int node) const {
+    if (leader_of(static_cast<uint32_t>(node)) == settings_.ranks) return false;
+    for (uint32_t other = 0; other < settings_.nodes; ++other) {
+      if (static_cast<int>(other) != node && leader_of(other) != settings_.ranks) return true;
+    }
+    return false;
   }
   // All ranks that live wait for each other, and for what the dead left to be taken care of.
   void meet(uint32_t rank) {
@@ -367,27 +456,46 @@ class Run {
     };
     while (ok() && !over()) {
       fibers_.sleep(1 + random_.below(20'000'000));
+      end_dead_nodes();
       for (uint32_t rank = 0; rank < settings_.ranks; ++rank) {
         if (alive(rank) || reaped_[rank]) continue;
-        reaped_[rank] = node_.reap(process_of(rank)).ok();
+        reaped_[rank] = nodes_[node_of(rank)].reap(process_of(rank)).ok();
         outcome_.deaths += reaped_[rank] ? 1 : 0;
       }
+    }
+  }
+  // A node whose leader dies while it hands over is dead, and so is one without ranks.
+  void end_dead_nodes() {
+    for (uint32_t node = 0; node < settings_.nodes; ++node) {
+      if (node_died_[node]) continue;
+      const uint32_t handing_over = handing_over_[node];
+      const bool leader_died = handing_over != nobody && !alive(handing_over);
+      if (!leader_died && leader_of(node) != settings_.ranks) continue;
+      node_died_[node] = true;
+      for (uint32_t rank = node; rank < settings_.ranks; rank += settings_.nodes) {
+        if (alive(rank)) fibers_.kill(process_of(rank));
+      }
+      transport_.kill(node);
     }
   }
 
   // When all have left: nothing was lost.
   void settle() {
     for (uint32_t f = 0; f < settings_.files; ++f) {
-      Statistics statistics;
-      sim::VirtualSeat none;
-      none.file = f;
-      VirtualFile left(node_, none, 0, statistics, settings_.commit_size_bytes);
+      for (VirtualNode& node : nodes_) {
+        Statistics statistics;
+        sim::VirtualSeat none;
+        none.file = f;
+        VirtualFile left(node, none, 0, statistics, settings_.commit_size_bytes);
+        if (!node.cache().commit(left, {0, INT64_MAX}).ok()) fail("sound storage refuses a commit");
+      }
       const ByteModel& model = files_[f].model;
-      const ByteModel::Moment moment = model.now({0, settings_.file_bytes});
-      if (!node_.cache().commit(left, {0, INT64_MAX}).ok()) fail("sound storage refuses a commit");
-      if (ok()) outcome_.failure = model.check_storage(moment, files_[f].storage.bytes());
+      if (ok())
+        outcome_.failure = model.check_storage(model.at_the_end(), files_[f].storage.bytes());
     }
-    if (ok() && node_.cache().may_be_dirty()) fail("what was committed counts as dirty");
+    for (VirtualNode& node : nodes_) {
+      if (ok() && node.cache().may_be_dirty()) fail("what was committed counts as dirty");
+    }
   }
 
   const Program& program_;
@@ -397,7 +505,13 @@ class Run {
   Fibers fibers_;
   std::deque<File> files_;
   std::vector<Storage*> storages_;
-  VirtualNode node_;
+  sim::VirtualTransport transport_;
+  std::deque<VirtualNode> nodes_;
+  std::deque<ListExchange> exchanges_;  // by node
+  static constexpr uint32_t nobody = UINT32_MAX;
+  std::vector<uint32_t> handing_over_;  // by node: its leader, or nobody
+  std::vector<bool> node_died_;
+  bool all_handed_over_ = false;
   std::vector<int64_t> round_of_;  // how often each rank came to meet the others
   std::size_t rounds_begun_ = 0;
   std::vector<bool> done_;

@@ -69,7 +69,7 @@ Arrival MpiChannel::poll(uint32_t from, Arrived* arrived) {
   if (flag == 0) return Arrival::nothing;
   const auto sender = std::ranges::find(ranks_, status.MPI_SOURCE);
   return receive(static_cast<uint32_t>(sender - ranks_.begin()), arrived).ok() ? Arrival::message
-                                                                              : Arrival::lost;
+                                                                               : Arrival::lost;
 }
 
 }  // namespace forebay::mpiio

@@ -1,5 +1,5 @@
-// A channel between some ranks of a communicator, one of each node. A message is an envelope and, if
-// it has any, its bytes. A rank that dies ends the job, so no node is ever lost.
+// A channel between some ranks of a communicator, one of each node. A message is an envelope and,
+// if it has any, its bytes. A rank that dies ends the job, so no node is ever lost.
 #pragma once
 
 #include <vector>
