@@ -65,7 +65,6 @@ template <typename Messages>
 Status Cache<Driver>::commit_domain(OpenFile& file, const FileDomains& domains, uint32_t self,
                                     std::span<const Received> received, const Messages& messages) {
   const uint64_t id = file.state().id;
-  std::vector<FrameIndex> own;
   Committing list(*this);
   list.reserve(std::size_t{most_pages_a_plan});
   Status status;
@@ -85,7 +84,6 @@ Status Cache<Driver>::commit_domain(OpenFile& file, const FileDomains& domains, 
       } else if (page != pages.end()) {
         const auto [number, f] = *page++;
         if (domains.owner_of(number * page_size()) != self) continue;
-        own.push_back(f);
         const Locked lock(*this, shard_number(f));
         if (frame(f).key == PageKey{id, number} && frame(f).io == FrameIo::idle)
           static_cast<void>(list.add(file, f, &status));
@@ -96,8 +94,7 @@ Status Cache<Driver>::commit_domain(OpenFile& file, const FileDomains& domains, 
     if (status.ok()) status = list.write(file, received.first(runs), messages);
     received = received.subspan(runs);
   }
-  if (!status.ok()) return status;
-  return commit_frames(file, std::move(own), id, true);  // those whose I/O was under way
+  return status;
 }
 
 template <typename Driver>

@@ -15,22 +15,29 @@ std::string text(const Words&... words) {
 
 }  // namespace
 
-ByteModel::ByteModel(const std::vector<std::byte>& first_bytes, int64_t most_bytes, uint32_t nodes,
-                     NodeOf node_of)
+ByteModel::ByteModel(const std::vector<std::byte>& first_bytes, int64_t most_bytes, uint32_t nodes)
     : bytes_(static_cast<std::size_t>(most_bytes)),
-      node_of_(std::move(node_of)),
       begun_end_(std::ssize(first_bytes)),
       ended_ends_(nodes, std::ssize(first_bytes)) {
   for (std::size_t i = 0; i < first_bytes.size(); ++i)
     bytes_[i].first = static_cast<uint8_t>(first_bytes[i]);
 }
 
-std::vector<std::byte> ByteModel::begin_write(Extent extent) {
+bool ByteModel::may_write(Extent extent, uint32_t rank) const {
+  for (int64_t at = extent.offset; at < extent.end(); ++at) {
+    const Byte& byte = bytes_[static_cast<std::size_t>(at)];
+    if (byte.handed_over != byte.begun && node_of(byte) != rank % ended_ends_.size()) return false;
+  }
+  return true;
+}
+
+std::vector<std::byte> ByteModel::begin_write(Extent extent, uint32_t rank) {
   std::vector<std::byte> values;
   values.reserve(static_cast<std::size_t>(extent.length));
   for (int64_t at = extent.offset; at < extent.end(); ++at) {
     Byte& byte = bytes_[static_cast<std::size_t>(at)];
     values.push_back(static_cast<std::byte>(byte.first + ++byte.begun));
+    byte.writer = rank;
   }
   begun_end_ = std::max(begun_end_, extent.end());
   return values;
@@ -40,9 +47,10 @@ void ByteModel::end_write(Extent extent) {
   for (int64_t at = extent.offset; at < extent.end(); ++at) {
     Byte& byte = bytes_[static_cast<std::size_t>(at)];
     byte.ended = byte.begun;
+    byte.ended_by = byte.writer;
   }
   if (extent.empty()) return;
-  int64_t& end = ended_ends_[node_of_(extent.offset)];
+  int64_t& end = ended_ends_[node_of(bytes_[static_cast<std::size_t>(extent.offset)])];
   end = std::max(end, extent.end());
 }
 
@@ -62,12 +70,9 @@ void ByteModel::truncate(int64_t bytes) {
 }
 
 int64_t ByteModel::unsaved_bytes(uint32_t node) const {
-  int64_t count = 0;
-  for (std::size_t at = 0; at < bytes_.size(); ++at) {
-    const Byte& byte = bytes_[at];
-    if (byte.in_storage < byte.ended && node_of_(static_cast<int64_t>(at)) == node) ++count;
-  }
-  return count;
+  return std::ranges::count_if(bytes_, [&](const Byte& byte) {
+    return byte.in_storage < byte.ended && node_of(byte) == node;
+  });
 }
 
 ByteModel::Moment ByteModel::now(Extent extent, uint32_t node) const {
@@ -75,9 +80,16 @@ ByteModel::Moment ByteModel::now(Extent extent, uint32_t node) const {
   moment.ended.reserve(static_cast<std::size_t>(extent.length));
   for (int64_t at = extent.offset; at < extent.end(); ++at) {
     const Byte& byte = bytes_[static_cast<std::size_t>(at)];
-    moment.ended.push_back(node_of_(at) == node ? byte.ended : byte.handed_over);
+    moment.ended.push_back(node_of(byte) == node ? byte.ended : byte.handed_over);
   }
   return moment;
+}
+
+void ByteModel::only_of(uint32_t rank, Moment& moment) const {
+  for (int64_t at = moment.extent.offset; at < moment.extent.end(); ++at) {
+    if (bytes_[static_cast<std::size_t>(at)].ended_by != rank)
+      moment.ended[static_cast<std::size_t>(at - moment.extent.offset)] = 0;
+  }
 }
 
 ByteModel::Moment ByteModel::at_the_end() const {

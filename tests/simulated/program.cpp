@@ -51,24 +51,25 @@ Settings random_settings(SeededRandom& random) {
   return s;
 }
 
-// Bytes that the rank writes: within one granule of its own.
-Extent own_extent(const Settings& s, uint32_t rank, SeededRandom& random) {
+// Bytes that the rank writes in the round: within one granule of its own.
+Extent own_extent(const Settings& s, uint32_t rank, std::size_t round, SeededRandom& random) {
   if (s.ranks == 1) {
     const int64_t offset = random.below(s.file_bytes);
     const int64_t most = random.one_in(10) ? s.file_bytes : 1500;
     return {offset, std::min(1 + random.below(most), s.file_bytes - offset)};
   }
+  const auto turn = static_cast<int64_t>((rank + round) % s.ranks);
   const int64_t granules = (s.file_bytes + s.granule - 1) / s.granule;
-  const int64_t own = (granules - rank + s.ranks - 1) / s.ranks;
+  const int64_t own = (granules - turn + s.ranks - 1) / s.ranks;
   if (own <= 0) return {};
-  const int64_t begin = (random.below(own) * s.ranks + rank) * s.granule;
+  const int64_t begin = (random.below(own) * s.ranks + turn) * s.granule;
   const int64_t length = std::min(s.granule, s.file_bytes - begin);
   if (random.one_in(2)) return {begin, length};
   const int64_t skip = random.below(length);
   return {begin + skip, 1 + random.below(length - skip)};
 }
 
-Operation random_operation(const Settings& s, SeededRandom& random) {
+Operation random_operation(const Settings& s, std::size_t round, SeededRandom& random) {
   using Kind = Operation::Kind;
   Operation op{Kind::write,
                static_cast<uint32_t>(random.below(s.ranks)),
@@ -84,7 +85,7 @@ Operation random_operation(const Settings& s, SeededRandom& random) {
   } else if (dice < 11) {
     op.kind = Kind::reopen;
   } else if (dice < 55) {
-    op.extent = own_extent(s, op.rank, random);
+    op.extent = own_extent(s, op.rank, round, random);
     if (s.ranks > 1) {
       op.stride = s.granule * s.ranks;
       op.pieces = 1 + static_cast<int>(random.below(random.one_in(3) ? 12 : 2));
@@ -158,7 +159,7 @@ Program random_program(uint64_t seed, int operations) {
   while (operations > 0) {
     Round round;
     for (int64_t left = 1 + random.below(60); left > 0 && operations > 0; --left, --operations) {
-      const Operation op = random_operation(s, random);
+      const Operation op = random_operation(s, program.rounds.size(), random);
       if (op.kind == Operation::Kind::write && op.extent.empty()) continue;
       round.operations.push_back(op);
     }

@@ -132,8 +132,7 @@ class Run {
  private:
   struct File {
     File(Run& run, const std::vector<std::byte>& first_bytes)
-        : model(first_bytes, run.settings_.file_bytes, run.settings_.nodes,
-                [&run](int64_t at) { return run.node_of_byte(at); }),
+        : model(first_bytes, run.settings_.file_bytes, run.settings_.nodes),
           storage(run.fibers_, first_bytes, run.settings_.fails_one_in, run.random_.next(),
                   [&run, this](int64_t offset, std::span<const std::byte> bytes) {
                     if (run.ok()) run.outcome_.failure = model.check_stored(offset, bytes);
@@ -177,9 +176,6 @@ class Run {
 
   static uint32_t process_of(uint32_t rank) { return rank + 1; }
   uint32_t node_of(uint32_t rank) const { return rank % settings_.nodes; }
-  uint32_t node_of_byte(int64_t at) const {
-    return node_of(static_cast<uint32_t>(at / settings_.granule % settings_.ranks));
-  }
   bool ok() const { return outcome_.failure.empty(); }
   void fail(const std::string& why) {
     if (ok()) outcome_.failure = why;
@@ -282,7 +278,10 @@ class Run {
     ByteModel& model = files_[op.file].model;
     std::vector<std::byte> bytes;
     for (int piece = 0; piece < op.pieces; ++piece) {
-      const std::vector<std::byte> values = model.begin_write(piece_of(op, piece));
+      if (!model.may_write(piece_of(op, piece), op.rank)) return;
+    }
+    for (int piece = 0; piece < op.pieces; ++piece) {
+      const std::vector<std::byte> values = model.begin_write(piece_of(op, piece), op.rank);
       bytes.insert(bytes.end(), values.begin(), values.end());
     }
     const Tiling view = view_of(op);
@@ -325,10 +324,7 @@ class Run {
   bool commit_own(Opened& opened) {
     File& file = file_of(opened);
     ByteModel::Moment moment = file.model.now({0, settings_.file_bytes}, node_of(opened.rank));
-    for (std::size_t at = 0; at < moment.ended.size(); ++at) {
-      if (at / static_cast<std::size_t>(settings_.granule) % settings_.ranks != opened.rank)
-        moment.ended[at] = 0;
-    }
+    file.model.only_of(opened.rank, moment);
     if (!opened.handle.commit_own().ok()) return false;
     // The file may end earlier in storage: where it ends may be a byte of another rank's.
     std::vector<std::byte> stored(file.storage.bytes().begin(), file.storage.bytes().end());
