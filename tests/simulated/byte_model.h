@@ -1,7 +1,7 @@
-// What a file's bytes may be. A byte has one writer at a time; its writes are numbered from 1 (0: as
-// the file began), and its value tells which of them it was. A read may bring any write between the
-// last that had ended when the read began and the last that had begun when the read ended. Across
-// nodes, it is the last that had ended when the nodes last handed their bytes over.
+// What a file's bytes may be. A byte has one writer at a time; its writes are numbered from 1 (0:
+// as the file began), and its value tells which of them it was. A read may bring any write between
+// the last that had ended when the read began and the last that had begun when the read ended.
+// Across nodes, it is the last that had ended when the nodes last handed their bytes over.
 #pragma once
 
 #include <cstddef>

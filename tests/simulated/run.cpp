@@ -351,21 +351,24 @@ class Run {
     const uint32_t node = node_of(rank);
     if (first_alive() == rank) {
       all_handed_over_ = true;
+      for (uint32_t n = 0; n < settings_.nodes; ++n) {
+        const uint32_t leader = leader_of(n);
+        handing_over_[n] = leader == settings_.ranks ? nobody : leader;
+      }
       if (round.node_dies != Round::nobody && other_nodes_live(round.node_dies)) {
         const uint32_t leader = leader_of(static_cast<uint32_t>(round.node_dies));
         fibers_.kill_after(process_of(leader), round.node_dies_after_steps);
       }
     }
     meet(rank);
-    if (leader_of(node) == rank) {
-      handing_over_[node] = rank;
+    if (handing_over_[node] == rank) {
       PlanExchange<sim::VirtualDriver> exchange(opened.node.cache().driver(), exchanges_[node]);
       if (!opened.handle.hand_over(domains_of(opened, node), exchange).ok())
         all_handed_over_ = false;
-      handing_over_[node] = nobody;
     }
     meet(rank);
     fibers_.kill_after(Fibers::any_group, -1);
+    handing_over_[node] = nobody;
     if (all_handed_over_) opened.handle.note_stored();
     opened.node.cache().drop(opened.file, {0, INT64_MAX}, false);
     if (first_alive() == rank && all_handed_over_) file_of(opened).model.hand_over();
