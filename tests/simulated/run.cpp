@@ -24,6 +24,7 @@ constexpr uint64_t most_steps = 1'000'000;
 // One process's second fiber: commits and fetches in the background.
 class Helper final : public sim::VirtualHelper {
  public:
+  // `file` is open as the rank has it, but counts for itself.
   Helper(VirtualNode& node, const VirtualFile& file, bool writes_back)
       : node_(node), file_(file), writes_back_(writes_back) {}
   void commit(uint32_t target) override {
@@ -98,7 +99,9 @@ class Run {
         round_of_(settings_.ranks, 0),
         done_(settings_.ranks, false),
         reaped_(settings_.ranks, false),
-        statistics_(settings_.ranks) {}
+        statistics_(settings_.ranks),
+        background_(settings_.ranks),
+        writes_through_(has_kind(program, Operation::Kind::write_through)) {}
 
   Outcome go() {
     for (uint32_t rank = 0; rank < settings_.ranks; ++rank)
@@ -114,6 +117,8 @@ class Run {
     outcome_.steps = fibers_.steps();
     outcome_.waits_in_vain = node_.cache().driver().waits_in_vain();
     for (const Statistics& statistics : statistics_) outcome_.statistics.add(statistics);
+    for (const Statistics& statistics : background_) outcome_.background.add(statistics);
+    check_sums();
     return std::move(outcome_);
   }
 
@@ -123,6 +128,7 @@ class Run {
         : model(first_bytes, run.settings_.file_bytes),
           storage(run.fibers_, first_bytes, run.settings_.fails_one_in, run.random_.next(),
                   [&run, this](int64_t offset, std::span<const std::byte> bytes) {
+                    run.stored_bytes_ += std::ssize(bytes);
                     if (run.ok()) run.outcome_.failure = model.check_stored(offset, bytes);
                   }) {}
     ByteModel model;
@@ -134,9 +140,13 @@ class Run {
     Opened(Run& run, uint32_t opener, sim::VirtualSeat& seat)
         : rank(opener),
           file(run.node_, seat, rank, run.statistics_[rank], run.settings_.commit_size_bytes),
-          helper(run.node_, file, run.settings_.handles.write_behind),
+          helper(run.node_, counting_in(run, seat, run.background_[rank]),
+                 run.settings_.handles.write_behind),
           handle(run.node_.cache(), with_helper(run), run.settings_.handles, true,
                  run.settings_.local) {}
+    VirtualFile counting_in(Run& run, sim::VirtualSeat& seat, Statistics& statistics) const {
+      return {run.node_, seat, rank, statistics, run.settings_.commit_size_bytes};
+    }
     VirtualFile& with_helper(const Run& run) {
       file.set_bytes_worth_a_request(run.settings_.bytes_worth_a_request);
       file.use_helper(helper);
@@ -147,6 +157,9 @@ class Run {
     Helper helper;
     Handle handle;
     bool through = false;
+    // The page on which the last access ended, as the policy counts accesses.
+    int64_t last_page = -1;
+    bool last_page_known = true;
   };
 
   std::vector<Storage*> make_files() {
@@ -165,6 +178,19 @@ class Run {
     if (ok()) outcome_.failure = why;
   }
   bool alive(uint32_t rank) const { return !fibers_.is_dead(process_of(rank)); }
+  static bool has_kind(const Program& program, Operation::Kind kind) {
+    return std::ranges::any_of(program.rounds, [&](const Round& round) {
+      return std::ranges::any_of(round.operations,
+                                 [&](const Operation& op) { return op.kind == kind; });
+    });
+  }
+  int64_t capacity() const { return node_.cache().capacity_bytes(); }
+  bool sound() const { return settings_.fails_one_in == 0; }
+  // What was called has ended so.
+  bool ends_well(const Status& status, const char* what) {
+    if (!status.ok() && sound()) fail(std::string(what) + " fails, though storage is sound");
+    return status.ok();
+  }
 
   // A rank's life.
   void live(uint32_t rank) {
@@ -180,6 +206,7 @@ class Run {
       fibers_.kill_after(Fibers::any_group, -1);
       if (first_alive() == rank) {
         check_unsaved();
+        look_closely(*opened[r % opened.size()]);
         if (round.truncate_to >= 0) truncate(*opened[round.truncated_file], round.truncate_to);
       }
       meet(rank);
@@ -193,7 +220,10 @@ class Run {
     sim::VirtualSeat& seat = node_.take_seat(file, process_of(rank), &joined);
     auto opened = std::make_unique<Opened>(*this, rank, seat);
     fibers_.spawn(process_of(rank), [helper = &opened->helper] { helper->serve(); });
-    if (joined) node_.cache().drop(opened->file, {0, INT64_MAX}, false);
+    if (joined)
+      node_.cache().drop(opened->file, {0, INT64_MAX}, false);
+    else
+      opened->file.state().aside = settings_.aside;
     return opened;
   }
 
@@ -220,9 +250,9 @@ class Run {
     ++outcome_.accesses;
     switch (op.kind) {
       case Kind::write:
-        return write(op, handle);
+        return write(op, *opened);
       case Kind::read:
-        return read(op, handle);
+        return read(op, *opened);
       case Kind::commit:
         commit(*opened);
         return;
@@ -232,7 +262,8 @@ class Run {
       case Kind::drop_clean:
         return node_.cache().drop(opened->file, {0, INT64_MAX}, false);
       case Kind::write_through:
-        if (!std::exchange(opened->through, true)) static_cast<void>(handle.begin_write_through());
+        if (!std::exchange(opened->through, true))
+          ends_well(handle.begin_write_through(), "the beginning of writing through");
         return;
       case Kind::write_back:
         if (std::exchange(opened->through, false)) handle.end_write_through();
@@ -257,7 +288,7 @@ class Run {
     return {op.extent.offset + piece * op.stride, op.extent.length};
   }
 
-  void write(const Operation& op, Handle& handle) {
+  void write(const Operation& op, Opened& opened) {
     ByteModel& model = files_[op.file].model;
     std::vector<std::byte> bytes;
     for (int piece = 0; piece < op.pieces; ++piece) {
@@ -266,15 +297,17 @@ class Run {
     }
     const Tiling view = view_of(op);
     const std::byte* const source = bytes.data();
+    const Statistics before = statistics_[op.rank];
     int64_t moved = 0;
-    const Status status = handle.write(access_of(op, view), source, &moved);
-    if (status.ok() != (moved == std::ssize(bytes)))
+    const Status status = opened.handle.write(access_of(op, view), source, &moved);
+    if (ends_well(status, "a write") != (moved == std::ssize(bytes)))
       fail("a write says that it moved less or more");
     for (int piece = 0; (piece + 1) * op.extent.length <= moved; ++piece)
       model.end_write(piece_of(op, piece));
+    check_counts(op, opened, before, status.ok(), moved);
   }
 
-  void read(const Operation& op, Handle& handle) {
+  void read(const Operation& op, Opened& opened) {
     const ByteModel& model = files_[op.file].model;
     std::vector<ByteModel::Moment> moments;
     for (int piece = 0; piece < op.pieces; ++piece)
@@ -282,8 +315,11 @@ class Run {
     const auto length = static_cast<std::size_t>(op.extent.length);
     std::vector<std::byte> bytes(length * moments.size(), std::byte{0xee});
     const Tiling view = view_of(op);
+    const Statistics before = statistics_[op.rank];
     int64_t moved = 0;
-    if (!handle.read(access_of(op, view), bytes.data(), &moved).ok()) return;
+    const Status status = opened.handle.read(access_of(op, view), bytes.data(), &moved);
+    check_counts(op, opened, before, ends_well(status, "a read"), moved);
+    if (!status.ok()) return;
     bytes.resize(static_cast<std::size_t>(moved));
     for (std::size_t piece = 0; piece < moments.size() && ok(); ++piece) {
       const std::size_t begin = std::min(piece * length, bytes.size());
@@ -292,10 +328,89 @@ class Run {
     }
   }
 
+  // Whether all calls of these pieces use pages, as far as there is memory.
+  bool never_past(int64_t length) const {
+    return settings_.handles.step_aside == SteppingAside::never && !writes_through_ &&
+           length < least_past(settings_.handles.bypass_bytes, capacity());
+  }
+
+  // What a write or read has counted.
+  void check_counts(const Operation& op, Opened& opened, const Statistics& before, bool well,
+                    int64_t moved) {
+    const bool writes = op.kind == Operation::Kind::write;
+    const int64_t total = op.extent.length * op.pieces;
+    // Pieces that touch are one.
+    const int64_t piece = op.stride == op.extent.length ? total : op.extent.length;
+    const auto counted = [&](int64_t Statistics::*count) {
+      return statistics_[op.rank].*count - before.*count;
+    };
+    const auto expect = [&](bool right, const char* what) {
+      if (!right) fail(std::string(writes ? "a write" : "a read") + " counts wrong " + what);
+    };
+    expect(counted(&Statistics::write_calls) == (writes ? 1 : 0), "calls that write");
+    expect(counted(&Statistics::read_calls) == (writes ? 0 : 1), "calls that read");
+    expect(writes || counted(&Statistics::read_bytes) == moved, "bytes that are read");
+    expect(!(writes && well) || counted(&Statistics::write_bytes) == total, "written bytes");
+    const int64_t past_calls = counted(&Statistics::bypass_calls);
+    const int64_t past_bytes = counted(&Statistics::bypass_bytes);
+    const int64_t aside = counted(&Statistics::aside_calls);
+    const int64_t local = counted(&Statistics::local_calls);
+    const int64_t no_page = counted(&Statistics::no_page_calls);
+    expect(past_calls == (past_bytes > 0 ? 1 : 0), "calls past the cache");
+    expect(past_bytes <= total, "bytes past the cache");
+    expect(counted(&Statistics::bypass_written_bytes) == (writes ? past_bytes : 0),
+           "bytes written past the cache");
+    // A read that shall step aside finds its bytes in the cache at times.
+    expect(aside <= (writes && well ? past_calls : 1), "calls that step aside");
+    expect(local <= aside && (settings_.local || local == 0), "calls to local storage");
+    expect(no_page <= (memory_is_short() ? 1 : 0), "calls without a page");
+    expect(settings_.handles.step_aside != SteppingAside::never || aside == 0, "steps aside");
+    if (well && moved == total && settings_.handles.step_aside == SteppingAside::always &&
+        settings_.handles.read_ahead_bytes == 0)
+      expect(past_bytes == total, "bytes past a cache that is never used");
+    if (well && moved == total && piece > settings_.cache.page_size &&
+        piece >= least_past(settings_.handles.bypass_bytes, capacity()))
+      expect(past_bytes == total, "bytes of large accesses");
+    if (!never_past(piece) || memory_is_short()) {
+      opened.last_page_known = false;
+      return;
+    }
+    expect(past_bytes == 0, "bytes of small accesses");
+    check_pages(op, opened, well && moved == total,
+                counted(&Statistics::hits) + counted(&Statistics::misses),
+                counted(&Statistics::fetched_bytes));
+  }
+
+  // The policy counts each page once for successive accesses.
+  void check_pages(const Operation& op, Opened& opened, bool complete, int64_t counted,
+                   int64_t fetched) {
+    if (!complete) opened.last_page_known = false;
+    if (!opened.last_page_known) return;
+    const int64_t page_size = settings_.cache.page_size;
+    int64_t pages = 0;
+    for (int piece = 0; piece < op.pieces; ++piece) {
+      const Extent extent = piece_of(op, piece);
+      for (int64_t page = extent.offset / page_size; page * page_size < extent.end(); ++page)
+        pages += std::exchange(opened.last_page, page) == page ? 0 : 1;
+    }
+    // A read that waits for others may look at a page again.
+    const bool exact = op.kind == Operation::Kind::write || is_alone();
+    if (counted < pages || (exact && counted > pages))
+      fail("the policy counts " + std::to_string(counted) + " pages, not " + std::to_string(pages));
+    if (is_alone() && fetched > (pages + 1) * page_size) fail("a call fetches more than its pages");
+  }
+
+  // Nothing happens beside an access.
+  bool is_alone() const {
+    return settings_.ranks == 1 && !settings_.handles.write_behind &&
+           settings_.handles.read_ahead_bytes == 0;
+  }
+  bool memory_is_short() const { return settings_.most_frames < node_.cache().frames(); }
+
   bool commit(Opened& opened) {
     File& file = file_of(opened);
     const ByteModel::Moment moment = file.model.now({0, settings_.file_bytes});
-    if (!opened.handle.commit().ok()) return false;
+    if (!ends_well(opened.handle.commit(), "a commit")) return false;
     if (ok()) outcome_.failure = file.model.check_storage(moment, file.storage.bytes());
     return true;
   }
@@ -307,7 +422,7 @@ class Run {
       if (at / static_cast<std::size_t>(settings_.granule) % settings_.ranks != opened.rank)
         moment.ended[at] = 0;
     }
-    if (!opened.handle.commit_own().ok()) return false;
+    if (!ends_well(opened.handle.commit_own(), "a commit")) return false;
     // The file may end earlier in storage: where it ends may be a byte of another rank's.
     std::vector<std::byte> stored(file.storage.bytes().begin(), file.storage.bytes().end());
     stored.resize(static_cast<std::size_t>(settings_.file_bytes));
@@ -323,6 +438,113 @@ class Run {
         fail("the cache says that storage lacks " + std::to_string(unsaved) + " bytes of file " +
              std::to_string(f));
     }
+  }
+
+  // No rank accesses a file, and none dies, meanwhile. Nothing is wrong with the bytes if this
+  // fails, but they are moved in vain.
+  void look_closely(Opened& opened) {
+    for (uint32_t rank = 0; rank < settings_.ranks; ++rank) {
+      if (!alive(rank) && !reaped_[rank]) return;
+    }
+    check_size(opened);
+    if (random_.one_in(4)) commit_twice(opened);
+    if (random_.one_in(2)) check_leaving(opened);
+    if (opened.file.state().write_through != 0 || settings_.handles.read_ahead_bytes != 0 ||
+        leaves_in_background() || settings_.handles.step_aside != SteppingAside::never ||
+        memory_is_short())
+      return;
+    const int64_t page_size = settings_.cache.page_size;
+    const int64_t page = random_.below((settings_.file_bytes + page_size - 1) / page_size);
+    if (random_.one_in(2)) prefetch(opened, page);
+    read_twice(opened, page);
+  }
+
+  bool leaves_in_background() const {
+    return settings_.handles.write_behind && settings_.cache.write_back_buffer > 0;
+  }
+
+  void check_size(Opened& opened) {
+    int64_t bytes = 0;
+    if (!ends_well(opened.handle.size(&bytes), "a look at the size")) return;
+    if (ok()) outcome_.failure = file_of(opened).model.check_size(bytes);
+  }
+
+  // A commit leaves nothing to commit.
+  void commit_twice(Opened& opened) {
+    if (!commit(opened) || !ok()) return;
+    const uint64_t id = opened.file.state().id;
+    if (node_.cache().unsaved_bytes(id) != 0) fail("after a commit storage lacks bytes");
+    if (node_.cache().lacks_commits(opened.file)) fail("a commit leaves a frame to be committed");
+    const int64_t before = statistics_[opened.rank].write_requests;
+    if (commit(opened) && statistics_[opened.rank].write_requests != before)
+      fail("a commit writes what the one before has written");
+  }
+
+  // The pages that leave are gone before long.
+  void check_leaving(Opened& opened) {
+    for (int wait = 0; pages_leave() && wait < 100; ++wait) {
+      if (!ends_well(node_.cache().write_back(opened.file), "a write-back")) return;
+      fibers_.sleep(poll_ns);  // some may be under commit
+    }
+    if (pages_leave()) fail("pages that leave stay");
+  }
+  bool pages_leave() {
+    for (uint32_t s = 0; s < node_.arena().shards(); ++s) {
+      if (node_.arena().shard(s).state().leaving != 0) return true;
+    }
+    return false;
+  }
+
+  // What has been read is in the cache.
+  void read_twice(Opened& opened, int64_t page) {
+    const int64_t page_size = settings_.cache.page_size;
+    const Extent extent{page * page_size + random_.below(page_size), 1 + random_.below(page_size)};
+    const Operation op{Operation::Kind::read, opened.rank, opened.file.slot(),
+                       intersect(extent, {page * page_size, page_size})};
+    if (!never_past(op.extent.length) || op.extent.end() > settings_.file_bytes) return;
+    const Statistics& now = statistics_[opened.rank];
+    const int64_t before = now.read_bytes;
+    read(op, opened);
+    if (now.read_bytes - before != op.extent.length) return;
+    const int64_t requests = now.read_requests;
+    read(op, opened);
+    if (now.read_requests != requests) fail("what has been read is not in the cache");
+  }
+
+  // A page that is absent, and for which there is a frame, is in the cache afterwards.
+  void prefetch(Opened& opened, int64_t page) {
+    const int64_t page_size = settings_.cache.page_size;
+    const Extent whole{page * page_size, page_size};
+    const int64_t end = std::ssize(file_of(opened).storage.bytes());
+    const Extent stored = intersect(whole, {0, end});
+    const PageKey key{opened.file.state().id, page};
+    CacheArena& arena = node_.arena();
+    const bool absent = arena.shard(shard_of(key, arena.shards())).find(key) == no_frame;
+    const bool clean = !node_.cache().may_be_dirty();  // there is a frame
+    Statistics statistics;
+    VirtualFile file = opened.counting_in(*this, opened.file.seat(), statistics);
+    PageCursor pages({&whole, 1}, page_size);
+    while (node_.cache().prefetch(file, pages)) {
+    }
+    if (statistics.hits + statistics.misses > 0) fail("a prefetch counts as an access");
+    if (!absent && statistics.read_requests > 0) fail("a page that is held is fetched ahead");
+    if (!pages.done()) fail("a prefetch ends before its last page");
+    if (!clean || !absent || stored.empty() || !sound()) return;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(page_size));
+    Translation<sim::VirtualDriver> ignored;
+    if (!node_.cache().read_resident(opened.file, stored, bytes.data(), false, &ignored))
+      fail("what was fetched ahead is not in the cache");
+  }
+
+  // All bytes that storage got are counted.
+  void check_sums() {
+    if (!ok() || !sound() || outcome_.deaths > 0) return;
+    int64_t counted = settled_bytes_;
+    for (const Statistics& sum : {outcome_.statistics, outcome_.background})
+      counted += sum.committed_bytes + sum.bypass_written_bytes;
+    if (counted != stored_bytes_)
+      fail("storage got " + std::to_string(stored_bytes_) + " bytes, not " +
+           std::to_string(counted));
   }
 
   // No rank accesses a file, and none dies, meanwhile.
@@ -385,6 +607,7 @@ class Run {
       const ByteModel& model = files_[f].model;
       const ByteModel::Moment moment = model.now({0, settings_.file_bytes});
       if (!node_.cache().commit(left, {0, INT64_MAX}).ok()) fail("sound storage refuses a commit");
+      settled_bytes_ += statistics.committed_bytes;
       if (ok()) outcome_.failure = model.check_storage(moment, files_[f].storage.bytes());
     }
     if (ok() && node_.cache().may_be_dirty()) fail("what was committed counts as dirty");
@@ -402,7 +625,11 @@ class Run {
   std::size_t rounds_begun_ = 0;
   std::vector<bool> done_;
   std::vector<bool> reaped_;
-  std::vector<Statistics> statistics_;
+  std::vector<Statistics> statistics_;  // by rank
+  std::vector<Statistics> background_;  // of their helpers
+  const bool writes_through_;           // the program does
+  int64_t stored_bytes_ = 0;
+  int64_t settled_bytes_ = 0;  // of these, by settle()
 };
 
 }  // namespace
