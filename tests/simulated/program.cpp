@@ -47,6 +47,7 @@ Settings random_settings(SeededRandom& random) {
   if (!s.local && random.one_in(12)) s.handles.step_aside = SteppingAside::always;
   if (s.handles.step_aside == SteppingAside::automatic && random.one_in(3))
     s.aside = 1 + static_cast<uint32_t>(random.below(3));
+  s.late_care = random.one_in(3);
   return s;
 }
 
@@ -190,7 +191,8 @@ std::string describe(const Program& program) {
       << ", dirty bound " << s.handles.dirty_bound << ", read ahead " << s.handles.read_ahead_bytes
       << ", commit size " << s.commit_size_bytes << (s.local ? ", local storage" : ", storage")
       << " fails one in " << s.fails_one_in << ", steps aside "
-      << steps_aside[static_cast<int>(s.handles.step_aside)] << s.aside << "\n";
+      << steps_aside[static_cast<int>(s.handles.step_aside)] << s.aside
+      << (s.late_care ? ", the dead are late" : "") << "\n";
   for (const Round& round : program.rounds) {
     for (const Operation& op : round.operations) {
       out << "  rank " << op.rank << " file " << op.file << " " << kinds[static_cast<int>(op.kind)]

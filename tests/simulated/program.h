@@ -26,6 +26,7 @@ struct Settings {
   int64_t steps_a_pause = 0;
   bool last_commits = false;  // ranks leave what they wrote to the last that closes the file
   bool local = false;         // storage is believed to be of the node
+  bool late_care = false;     // nobody takes the place of the dead before the others meet
   uint32_t aside = 0;         // kinds of calls that step aside to begin with (Aside)
 };
 

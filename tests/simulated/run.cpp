@@ -99,6 +99,7 @@ class Run {
         round_of_(settings_.ranks, 0),
         done_(settings_.ranks, false),
         reaped_(settings_.ranks, false),
+        meets_(settings_.ranks, false),
         statistics_(settings_.ranks),
         background_(settings_.ranks),
         writes_through_(has_kind(program, Operation::Kind::write_through)) {}
@@ -576,10 +577,19 @@ class Run {
       }
       return true;
     };
+    meets_[rank] = true;
     while (ok() && !all_here()) fibers_.sleep(poll_ns);
+    meets_[rank] = false;
   }
 
-  // Takes the place of ranks that die.
+  bool nobody_is_busy() const {
+    for (uint32_t rank = 0; rank < settings_.ranks; ++rank) {
+      if (alive(rank) && !meets_[rank] && !done_[rank]) return false;
+    }
+    return true;
+  }
+  // Takes the place of ranks that die: at any time, or late, when those that live have come to
+  // their meeting without that.
   void take_care() {
     const auto over = [&] {
       for (uint32_t rank = 0; rank < settings_.ranks; ++rank) {
@@ -589,6 +599,7 @@ class Run {
     };
     while (ok() && !over()) {
       fibers_.sleep(1 + random_.below(20'000'000));
+      if (settings_.late_care && !nobody_is_busy()) continue;
       for (uint32_t rank = 0; rank < settings_.ranks; ++rank) {
         if (alive(rank) || reaped_[rank]) continue;
         reaped_[rank] = node_.reap(process_of(rank)).ok();
@@ -625,6 +636,7 @@ class Run {
   std::size_t rounds_begun_ = 0;
   std::vector<bool> done_;
   std::vector<bool> reaped_;
+  std::vector<bool> meets_;             // waits for the others
   std::vector<Statistics> statistics_;  // by rank
   std::vector<Statistics> background_;  // of their helpers
   const bool writes_through_;           // the program does
