@@ -29,6 +29,7 @@ TEST(Nodes, LoseNoByte) {
   int64_t deaths = 0;
   int64_t waits_in_vain = 0;
   Statistics statistics;
+  Statistics background;
   for (uint64_t seed = first; seed < first + seeds; ++seed) {
     const Program program = random_program(seed, operations);
     const Outcome outcome = run(program, seed);
@@ -36,6 +37,7 @@ TEST(Nodes, LoseNoByte) {
     deaths += outcome.deaths;
     if (outcome.deaths == 0) waits_in_vain += outcome.waits_in_vain;
     statistics.add(outcome.statistics);
+    background.add(outcome.background);
     if (outcome.failure.empty()) continue;
     const Program least = shrink(program, seed, shrinks);
     FAIL() << "FOREBAY_SEED=" << seed << ": " << outcome.failure << "\nthe same with "
@@ -54,6 +56,10 @@ TEST(Nodes, LoseNoByte) {
   EXPECT_GT(statistics.aside_calls, 0);
   EXPECT_GT(statistics.no_page_calls, 0);
   EXPECT_GT(statistics.fetched_bytes, 0);
+  EXPECT_GT(statistics.local_calls, 0);
+  EXPECT_GT(background.committed_bytes, 0);
+  EXPECT_GT(background.fetched_bytes, 0);
+  EXPECT_GT(background.evictions, 0);
 }
 
 TEST(Nodes, TheSameSeedGivesTheSameRun) {

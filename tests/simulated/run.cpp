@@ -377,9 +377,29 @@ class Run {
       return;
     }
     expect(past_bytes == 0, "bytes of small accesses");
+    if (writes && well) check_fill(op, opened, counted(&Statistics::fetched_bytes));
     check_pages(op, opened, well && moved == total,
                 counted(&Statistics::hits) + counted(&Statistics::misses),
                 counted(&Statistics::fetched_bytes));
+  }
+
+  // Pages of some kinds are filled before a part of them is written. Others, and those that are
+  // written as a whole, are not fetched.
+  void check_fill(const Operation& op, Opened& opened, int64_t fetched) {
+    const int64_t page_size = settings_.cache.page_size;
+    const bool fills = settings_.cache.page_kind->fill_before_write();
+    bool partial = op.pieces > 1;
+    const int64_t page = round_down(op.extent.offset, page_size);
+    partial = partial || page != op.extent.offset || op.extent.length % page_size != 0;
+    if (fetched > 0 && !(fills && partial)) fail("a write fetches pages");
+    if (!fills || op.pieces > 1 || !is_alone() || op.extent.end() > page + page_size) return;
+    const Extent stored =
+        intersect({page, page_size}, {0, std::ssize(file_of(opened).storage.bytes())});
+    std::vector<std::byte> bytes(static_cast<std::size_t>(page_size));
+    Translation<sim::VirtualDriver> ignored;
+    if (!stored.empty() &&
+        !node_.cache().read_resident(opened.file, stored, bytes.data(), false, &ignored))
+      fail("a page lacks bytes after a write");
   }
 
   // The policy counts each page once for successive accesses.
