@@ -289,6 +289,11 @@ class Run {
     return {op.extent.offset + piece * op.stride, op.extent.length};
   }
 
+  // Half of the accesses with one piece are no Access.
+  static bool is_one_run(const Operation& op) {
+    return op.pieces == 1 && (op.extent.offset + op.extent.length) % 2 == 0;
+  }
+
   void write(const Operation& op, Opened& opened) {
     ByteModel& model = files_[op.file].model;
     std::vector<std::byte> bytes;
@@ -299,8 +304,14 @@ class Run {
     const Tiling view = view_of(op);
     const std::byte* const source = bytes.data();
     const Statistics before = statistics_[op.rank];
-    int64_t moved = 0;
-    const Status status = opened.handle.write(access_of(op, view), source, &moved);
+    int64_t moved = -1;
+    Status status;
+    if (is_one_run(op)) {
+      status = opened.handle.write(op.extent, source);
+      moved = status.ok() ? op.extent.length : 0;
+    } else {
+      status = opened.handle.write(access_of(op, view), source, &moved);
+    }
     if (ends_well(status, "a write") != (moved == std::ssize(bytes)))
       fail("a write says that it moved less or more");
     for (int piece = 0; (piece + 1) * op.extent.length <= moved; ++piece)
@@ -317,8 +328,10 @@ class Run {
     std::vector<std::byte> bytes(length * moments.size(), std::byte{0xee});
     const Tiling view = view_of(op);
     const Statistics before = statistics_[op.rank];
-    int64_t moved = 0;
-    const Status status = opened.handle.read(access_of(op, view), bytes.data(), &moved);
+    int64_t moved = -1;
+    const Status status = is_one_run(op)
+                              ? opened.handle.read(op.extent, bytes.data(), &moved)
+                              : opened.handle.read(access_of(op, view), bytes.data(), &moved);
     check_counts(op, opened, before, ends_well(status, "a read"), moved);
     if (!status.ok()) return;
     bytes.resize(static_cast<std::size_t>(moved));
@@ -372,6 +385,8 @@ class Run {
     if (well && moved == total && piece > settings_.cache.page_size &&
         piece >= least_past(settings_.handles.bypass_bytes, capacity()))
       expect(past_bytes == total, "bytes of large accesses");
+    if (never_past(piece) && well)
+      expect(no_page == past_calls, "calls for which there was no page");
     if (!never_past(piece) || memory_is_short()) {
       opened.last_page_known = false;
       return;
@@ -432,6 +447,7 @@ class Run {
     File& file = file_of(opened);
     const ByteModel::Moment moment = file.model.now({0, settings_.file_bytes});
     if (!ends_well(opened.handle.commit(), "a commit")) return false;
+    if (opened.file.seat().end != 0) fail("a commit does not know that storage has the end");
     if (ok()) outcome_.failure = file.model.check_storage(moment, file.storage.bytes());
     return true;
   }
@@ -444,6 +460,7 @@ class Run {
         moment.ended[at] = 0;
     }
     if (!ends_well(opened.handle.commit_own(), "a commit")) return false;
+    if (opened.file.seat().end != 0) fail("a commit does not know that storage has the end");
     // The file may end earlier in storage: where it ends may be a byte of another rank's.
     std::vector<std::byte> stored(file.storage.bytes().begin(), file.storage.bytes().end());
     stored.resize(static_cast<std::size_t>(settings_.file_bytes));
@@ -470,6 +487,9 @@ class Run {
     check_size(opened);
     if (random_.one_in(4)) commit_twice(opened);
     if (random_.one_in(2)) check_leaving(opened);
+    if (!settings_.handles.write_behind && settings_.handles.read_ahead_bytes == 0 &&
+        random_.one_in(4))
+      drop_clean(opened);
     if (opened.file.state().write_through != 0 || settings_.handles.read_ahead_bytes != 0 ||
         leaves_in_background() || settings_.handles.step_aside != SteppingAside::never ||
         memory_is_short())
@@ -494,11 +514,31 @@ class Run {
   void commit_twice(Opened& opened) {
     if (!commit(opened) || !ok()) return;
     const uint64_t id = opened.file.state().id;
+    if (opened.file.state().unstored_end != 0)
+      fail("a commit does not know that storage has the end that closed handles wrote");
     if (node_.cache().unsaved_bytes(id) != 0) fail("after a commit storage lacks bytes");
     if (node_.cache().lacks_commits(opened.file)) fail("a commit leaves a frame to be committed");
     const int64_t before = statistics_[opened.rank].write_requests;
     if (commit(opened) && statistics_[opened.rank].write_requests != before)
       fail("a commit writes what the one before has written");
+  }
+
+  // Clean bytes that are dropped are gone.
+  void drop_clean(Opened& opened) {
+    Cache<sim::VirtualDriver>& cache = node_.cache();
+    cache.drop(opened.file, {0, INT64_MAX}, false);
+    const uint64_t id = opened.file.state().id;
+    int64_t valid = 0;
+    for (FrameIndex f = 0; f < cache.frames(); ++f) {
+      if (node_.arena().frame(f).key.file != id) continue;
+      Regions missing;
+      cache.kind().missing(node_.arena().page_state(f), cache.page_size(), {0, cache.page_size()},
+                           missing);
+      valid += cache.page_size();
+      for (const Extent& gap : missing) valid -= gap.length;
+      if (valid == 0) fail("a page without bytes keeps its frame");
+    }
+    if (valid != cache.unsaved_bytes(id)) fail("bytes that are dropped stay");
   }
 
   // The pages that leave are gone before long.
