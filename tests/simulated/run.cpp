@@ -102,6 +102,7 @@ class Run {
         meets_(settings_.ranks, false),
         statistics_(settings_.ranks),
         background_(settings_.ranks),
+        through_(settings_.files, 0),
         writes_through_(has_kind(program, Operation::Kind::write_through)) {}
 
   Outcome go() {
@@ -228,10 +229,16 @@ class Run {
     return opened;
   }
 
+  void end_write_through(Opened& opened) {
+    if (!std::exchange(opened.through, false)) return;
+    --through_[opened.file.slot()];
+    opened.handle.end_write_through();
+  }
+
   void close(Opened& opened) {
     opened.helper.stop();
     while (ok() && !settings_.last_commits && !commit_own(opened)) fibers_.sleep(poll_ns);
-    if (std::exchange(opened.through, false)) opened.handle.end_write_through();
+    end_write_through(opened);
     while (ok() && !node_.give_back(opened.file)) {
       if (!commit(opened)) fibers_.sleep(poll_ns);
     }
@@ -263,11 +270,12 @@ class Run {
       case Kind::drop_clean:
         return node_.cache().drop(opened->file, {0, INT64_MAX}, false);
       case Kind::write_through:
-        if (!std::exchange(opened->through, true))
-          ends_well(handle.begin_write_through(), "the beginning of writing through");
+        if (std::exchange(opened->through, true)) return;
+        ++through_[op.file];
+        ends_well(handle.begin_write_through(), "the beginning of writing through");
         return;
       case Kind::write_back:
-        if (std::exchange(opened->through, false)) handle.end_write_through();
+        end_write_through(*opened);
         return;
       case Kind::reopen:
         close(*opened);
@@ -316,6 +324,8 @@ class Run {
       fail("a write says that it moved less or more");
     for (int piece = 0; (piece + 1) * op.extent.length <= moved; ++piece)
       model.end_write(piece_of(op, piece));
+    if (opened.through && status.ok()) check_written_through(op);
+    if (status.ok()) check_dirty(op);
     check_counts(op, opened, before, status.ok(), moved);
   }
 
@@ -340,6 +350,24 @@ class Run {
       const std::size_t count = std::min(length, bytes.size() - begin);
       outcome_.failure = model.check_read(moments[piece], std::span(bytes).subspan(begin, count));
     }
+  }
+
+  // Who wants every write committed at once has it in storage.
+  void check_written_through(const Operation& op) {
+    const File& file = files_[op.file];
+    for (int piece = 0; piece < op.pieces && ok(); ++piece) {
+      const ByteModel::Moment moment = file.model.now(piece_of(op, piece));
+      outcome_.failure = file.model.check_storage(moment, file.storage.bytes());
+    }
+  }
+
+  // Writers keep to the bound themselves, but for pages that waited for their frames.
+  void check_dirty(const Operation& op) {
+    if (settings_.ranks > 1 || settings_.files > 1 || !sound() || !settings_.handles.write_behind)
+      return;
+    const DirtyBound bound(settings_.handles.dirty_bound, node_.cache().frames());
+    const int64_t pages = op.pieces * (op.extent.length / settings_.cache.page_size + 2);
+    if (node_.cache().dirty_frames() > bound.most() + pages) fail("too many frames are dirty");
   }
 
   // Whether all calls of these pieces use pages, as far as there is memory.
@@ -485,6 +513,8 @@ class Run {
       if (!alive(rank) && !reaped_[rank]) return;
     }
     check_size(opened);
+    if (outcome_.deaths == 0 && opened.file.state().write_through != through_[opened.file.slot()])
+      fail("handles want writing through that do not say so");
     if (random_.one_in(4)) commit_twice(opened);
     if (random_.one_in(2)) check_leaving(opened);
     if (!settings_.handles.write_behind && settings_.handles.read_ahead_bytes == 0 &&
@@ -599,6 +629,8 @@ class Run {
 
   // All bytes that storage got are counted.
   void check_sums() {
+    if (ok() && !settings_.handles.write_behind && outcome_.background.commit_lists > 0)
+      fail("commits go on in the background");
     if (!ok() || !sound() || outcome_.deaths > 0) return;
     int64_t counted = settled_bytes_;
     for (const Statistics& sum : {outcome_.statistics, outcome_.background})
@@ -699,6 +731,7 @@ class Run {
   std::vector<bool> meets_;             // waits for the others
   std::vector<Statistics> statistics_;  // by rank
   std::vector<Statistics> background_;  // of their helpers
+  std::vector<uint32_t> through_;       // handles that want writing through, by file
   const bool writes_through_;           // the program does
   int64_t stored_bytes_ = 0;
   int64_t settled_bytes_ = 0;  // of these, by settle()
