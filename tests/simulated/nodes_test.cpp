@@ -54,6 +54,7 @@ TEST(Nodes, LoseNoByte) {
   EXPECT_GT(deaths, 0);
   EXPECT_EQ(waits_in_vain, 0);  // where all live, who ends I/O wakes those that wait for it
   EXPECT_GT(statistics.hits, 0);
+  EXPECT_GT(statistics.commit_lists, 0);
   EXPECT_GT(statistics.evictions, 0);
   EXPECT_GT(statistics.bypass_bytes, 0);
   EXPECT_GT(statistics.aside_calls, 0);
