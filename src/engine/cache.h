@@ -196,7 +196,7 @@ class Cache final : private FrameStates {
   Status take_neighbours(OpenFile& file, Committing& list, PageKey victim);
   template <typename Placed>
   Status evict(OpenFile& file, Evictions& evictions, const Placed& placed);
-  bool grow(Shard& shard);
+  void grow(Shard& shard);
 
   template <typename Target>
   Status fill(OpenFile& file, Filling& filling, Extent wanted, Target target, bool whole_pages,

@@ -4,40 +4,27 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "engine/cache.h"
 
 namespace forebay {
 
-// A shard's lock, held from construction on. pause() releases it until resume(); wait() releases it
-// while it waits.
+// A shard's lock, held from construction on. wait() releases it while it waits.
 template <typename Driver>
 class Cache<Driver>::Locked {
  public:
   Locked(Cache& cache, uint32_t shard) : cache_(cache), shard_(shard) { acquire(); }
-  ~Locked() {
-    if (held_) cache_.driver_.unlock(shard_);
-    if (signal_) cache_.driver_.signal(shard_);
-  }
+  ~Locked() { release(); }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
 
   void signal_when_done() { signal_ = true; }
-  void pause() {
-    cache_.driver_.unlock(shard_);
-    held_ = false;
-    if (signal_) cache_.driver_.signal(shard_);
-    signal_ = false;
-  }
-  void resume() {
-    acquire();
-    held_ = true;
-  }
   void wait() {
     const uint32_t seen = cache_.driver_.events(shard_);
-    pause();
+    release();
     const bool moved = cache_.driver_.wait(shard_, seen);
-    resume();
+    acquire();
     if (!moved) cache_.end_io_of_the_dead(shard_);
   }
 
@@ -45,9 +32,12 @@ class Cache<Driver>::Locked {
   void acquire() {
     if (cache_.driver_.lock(shard_)) cache_.repair_shard(shard_);
   }
+  void release() {
+    cache_.driver_.unlock(shard_);
+    if (std::exchange(signal_, false)) cache_.driver_.signal(shard_);
+  }
   Cache& cache_;
   const uint32_t shard_;
-  bool held_ = true;
   bool signal_ = false;
 };
 

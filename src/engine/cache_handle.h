@@ -421,6 +421,10 @@ Status CacheHandle<Driver>::evict_and_write(Source source) {
     Status status;
     for (; status.ok() && done < ready_.size(); ++done) {
       Waiting& next = ready_[done];
+      if (evictions_.awaits(file_, next.part.offset / cache_.page_size())) {
+        waiting_.push_back(next);
+        continue;
+      }
       Got got = Got::none;
       status =
           within_memory([&] { return write_page(next.part, source, next.at, &next.count, &got); });

@@ -8,7 +8,7 @@
 namespace forebay {
 
 template <typename Driver>
-bool Cache<Driver>::grow(Shard& shard) {
+void Cache<Driver>::grow(Shard& shard) {
   constexpr int64_t growth_bytes = 1 << 20;  // memory is reserved in steps of this size
   const ShardState& s = shard.state();
   const auto step = static_cast<uint32_t>(
@@ -19,11 +19,10 @@ bool Cache<Driver>::grow(Shard& shard) {
       for (FrameIndex f = first; f < first + frames; ++f) new (&frame(f)) Frame;
       arena_.header().usable_frames.fetch_add(frames);
       shard.add_usable(frames);
-      return true;
+      return;
     }
   }
   shard.stop_growing();
-  return false;
 }
 
 template <typename Driver>

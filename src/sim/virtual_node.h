@@ -203,6 +203,7 @@ class VirtualNode {
               uint32_t most_frames);
 
   Cache<VirtualDriver>& cache() { return cache_; }
+  const Cache<VirtualDriver>& cache() const { return cache_; }
   CacheArena& arena() { return arena_; }
   VirtualFileState& file(uint32_t slot) { return files_[slot]; }
   Fibers& fibers() { return fibers_; }

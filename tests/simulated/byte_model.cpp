@@ -126,6 +126,12 @@ std::string ByteModel::check_read(const Moment& moment, std::span<const std::byt
   return "";
 }
 
+std::string ByteModel::check_size(int64_t bytes) const {
+  if (bytes >= ended_ends_.front() && bytes <= begun_end_) return "";
+  return text("the file seems to have ", bytes, " bytes, not ", ended_ends_.front(), " to ",
+              begun_end_);
+}
+
 std::string ByteModel::check_stored(int64_t offset, std::span<const std::byte> bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const int64_t at = offset + static_cast<int64_t>(i);

@@ -47,6 +47,8 @@ class ByteModel {
 
   // Why a read of moment.extent, which ends now with these bytes, was wrong; "" if it was not.
   std::string check_read(const Moment& moment, std::span<const std::byte> bytes) const;
+  // No write is under way.
+  std::string check_size(int64_t bytes) const;
   // Storage gets bytes, now: never older ones than it had.
   std::string check_stored(int64_t offset, std::span<const std::byte> bytes);
   // Storage has all that the moment must see.

@@ -29,6 +29,8 @@ TEST(Nodes, LoseNoByte) {
   int64_t deaths = 0;
   int64_t waits_in_vain = 0;
   Statistics statistics;
+  Statistics background;
+  int64_t committed_behind = 0;  // where no page waits in a buffer
   for (uint64_t seed = first; seed < first + seeds; ++seed) {
     const Program program = random_program(seed, operations);
     const Outcome outcome = run(program, seed);
@@ -36,6 +38,9 @@ TEST(Nodes, LoseNoByte) {
     deaths += outcome.deaths;
     if (outcome.deaths == 0) waits_in_vain += outcome.waits_in_vain;
     statistics.add(outcome.statistics);
+    background.add(outcome.background);
+    if (program.settings.cache.write_back_buffer == 0)
+      committed_behind += outcome.background.committed_bytes;
     if (outcome.failure.empty()) continue;
     const Program least = shrink(program, seed, shrinks);
     FAIL() << "FOREBAY_SEED=" << seed << ": " << outcome.failure << "\nthe same with "
@@ -49,6 +54,7 @@ TEST(Nodes, LoseNoByte) {
   EXPECT_GT(deaths, 0);
   EXPECT_EQ(waits_in_vain, 0);  // where all live, who ends I/O wakes those that wait for it
   EXPECT_GT(statistics.hits, 0);
+  EXPECT_GT(statistics.commit_lists, 0);
   EXPECT_GT(statistics.evictions, 0);
   EXPECT_GT(statistics.bypass_bytes, 0);
   EXPECT_GT(statistics.aside_calls, 0);
@@ -56,6 +62,10 @@ TEST(Nodes, LoseNoByte) {
   EXPECT_GT(statistics.fetched_bytes, 0);
   EXPECT_GT(statistics.guest_bytes, 0);
   EXPECT_GT(statistics.accepted_bytes, 0);
+  EXPECT_GT(statistics.local_calls, 0);
+  EXPECT_GT(committed_behind, 0);
+  EXPECT_GT(background.fetched_bytes, 0);
+  EXPECT_GT(background.evictions, 0);
 }
 
 TEST(Nodes, TheSameSeedGivesTheSameRun) {

@@ -12,7 +12,7 @@ auto one_of(SeededRandom& random, const Choices& choices) {
 }
 
 Settings random_settings(SeededRandom& random) {
-  constexpr int64_t page_sizes[] = {512, 512, 1024, 4096, 576};
+  constexpr int64_t page_sizes[] = {512, 512, 512, 1024, 1024, 4096, 576, 8256};
   constexpr int64_t granules[] = {1, 3, 64, 300, 1000, 6000, 20000};
   Settings s;
   s.ranks = 1 + static_cast<uint32_t>(random.below(4));
@@ -48,6 +48,10 @@ Settings random_settings(SeededRandom& random) {
   s.steps_a_switch = 1 + random.below(4);
   if (random.one_in(2)) s.cache.write_back_buffer = static_cast<double>(random.below(60)) / 100;
   s.steps_a_pause = random.one_in(2) ? 0 : 30 + random.below(1000);
+  if (!s.local && random.one_in(12)) s.handles.step_aside = SteppingAside::always;
+  if (s.handles.step_aside == SteppingAside::automatic && random.one_in(3))
+    s.aside = 1 + static_cast<uint32_t>(random.below(3));
+  s.late_care = random.one_in(3);
   return s;
 }
 
@@ -189,6 +193,7 @@ std::string describe(const Program& program) {
                                    "drop clean", "write through", "write back", "reopen"};
   constexpr const char* spots[] = {" steps", " steps with a shard's lock",
                                    " looks at a handle that uses a frame"};
+  constexpr const char* steps_aside[] = {"at times, now ", "never ", "always "};
   const Settings& s = program.settings;
   std::ostringstream out;
   out << s.ranks << " ranks on " << s.nodes << " nodes, domain " << s.domain->name << " of "
@@ -199,7 +204,9 @@ std::string describe(const Program& program) {
       << s.file_bytes << " bytes, granule " << s.granule << ", bypass " << s.handles.bypass_bytes
       << ", dirty bound " << s.handles.dirty_bound << ", read ahead " << s.handles.read_ahead_bytes
       << ", commit size " << s.commit_size_bytes << (s.local ? ", local storage" : ", storage")
-      << " fails one in " << s.fails_one_in << "\n";
+      << " fails one in " << s.fails_one_in << ", steps aside "
+      << steps_aside[static_cast<int>(s.handles.step_aside)] << s.aside
+      << (s.late_care ? ", the dead are late" : "") << "\n";
   for (const Round& round : program.rounds) {
     for (const Operation& op : round.operations) {
       out << "  rank " << op.rank << " file " << op.file << " " << kinds[static_cast<int>(op.kind)]

@@ -30,6 +30,8 @@ struct Settings {
   int64_t steps_a_pause = 0;
   bool last_commits = false;  // ranks leave what they wrote to the last that closes the file
   bool local = false;         // storage is believed to be of the node
+  bool late_care = false;     // nobody takes the place of the dead before the others meet
+  uint32_t aside = 0;         // kinds of calls that step aside to begin with (Aside)
 };
 
 struct Operation {
@@ -82,7 +84,8 @@ struct Outcome {
   uint64_t steps = 0;
   int64_t deaths = 0;
   int64_t waits_in_vain = 0;  // for I/O, that no signal has ended
-  Statistics statistics;
+  Statistics statistics;      // of the ranks
+  Statistics background;      // of what they had done in the background
 };
 
 // Runs the program; `seed` chooses who goes on, how long storage takes and what fails.

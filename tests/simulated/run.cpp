@@ -28,6 +28,7 @@ constexpr uint64_t most_steps = 1'000'000;
 // One process's second fiber: commits and fetches in the background.
 class Helper final : public sim::VirtualHelper {
  public:
+  // `file` is open as the rank has it, but counts for itself.
   Helper(VirtualNode& node, const VirtualFile& file, bool writes_back)
       : node_(node), file_(file), writes_back_(writes_back) {}
   void commit(uint32_t target) override {
@@ -102,7 +103,11 @@ class Run {
         round_of_(settings_.ranks, 0),
         done_(settings_.ranks, false),
         reaped_(settings_.ranks, false),
-        statistics_(settings_.ranks) {
+        meets_(settings_.ranks, false),
+        statistics_(settings_.ranks),
+        background_(settings_.ranks),
+        through_(settings_.files, 0),
+        writes_through_(has_kind(program, Operation::Kind::write_through)) {
     for (uint32_t node = 0; node < settings_.nodes; ++node) {
       nodes_.emplace_back(fibers_, settings_.cache, storages_, settings_.most_frames);
       exchanges_.emplace_back(transport_.channel(node), node, settings_.nodes);
@@ -126,6 +131,8 @@ class Run {
     for (VirtualNode& node : nodes_)
       outcome_.waits_in_vain += node.cache().driver().waits_in_vain();
     for (const Statistics& statistics : statistics_) outcome_.statistics.add(statistics);
+    for (const Statistics& statistics : background_) outcome_.background.add(statistics);
+    check_sums();
     return std::move(outcome_);
   }
 
@@ -135,6 +142,7 @@ class Run {
         : model(first_bytes, run.settings_.file_bytes, run.settings_.nodes),
           storage(run.fibers_, first_bytes, run.settings_.fails_one_in, run.random_.next(),
                   [&run, this](int64_t offset, std::span<const std::byte> bytes) {
+                    run.stored_bytes_ += std::ssize(bytes);
                     if (run.ok()) run.outcome_.failure = model.check_stored(offset, bytes);
                   }) {}
     ByteModel model;
@@ -148,8 +156,12 @@ class Run {
         : rank(opener),
           node(run.nodes_[run.node_of(rank)]),
           file(node, seat, rank, run.statistics_[rank], run.settings_.commit_size_bytes),
-          helper(node, file, run.settings_.handles.write_behind),
+          helper(node, counting_in(run, seat, run.background_[rank]),
+                 run.settings_.handles.write_behind),
           handle(node.cache(), with_helper(run), run.settings_.handles, true, run.settings_.local) {
+    }
+    VirtualFile counting_in(Run& run, sim::VirtualSeat& seat, Statistics& statistics) const {
+      return {node, seat, rank, statistics, run.settings_.commit_size_bytes};
     }
     VirtualFile& with_helper(const Run& run) {
       file.set_bytes_worth_a_request(run.settings_.bytes_worth_a_request);
@@ -162,6 +174,9 @@ class Run {
     Helper helper;
     Handle handle;
     bool through = false;
+    // The page on which the last access ended, as the policy counts accesses.
+    int64_t last_page = -1;
+    bool last_page_known = true;
   };
 
   std::vector<Storage*> make_files() {
@@ -181,6 +196,19 @@ class Run {
     if (ok()) outcome_.failure = why;
   }
   bool alive(uint32_t rank) const { return !fibers_.is_dead(process_of(rank)); }
+  static bool has_kind(const Program& program, Operation::Kind kind) {
+    return std::ranges::any_of(program.rounds, [&](const Round& round) {
+      return std::ranges::any_of(round.operations,
+                                 [&](const Operation& op) { return op.kind == kind; });
+    });
+  }
+  int64_t capacity() const { return nodes_.front().cache().capacity_bytes(); }
+  bool sound() const { return settings_.fails_one_in == 0; }
+  // What was called has ended so.
+  bool ends_well(const Status& status, const char* what) {
+    if (!status.ok() && sound()) fail(std::string(what) + " fails, though storage is sound");
+    return status.ok();
+  }
 
   // A rank's life.
   void live(uint32_t rank) {
@@ -194,7 +222,10 @@ class Run {
       }
       meet(rank);
       fibers_.kill_after(Fibers::any_group, -1);
-      if (first_alive() == rank) check_unsaved();
+      if (first_alive() == rank) {
+        check_unsaved();
+        if (settings_.nodes == 1) look_closely(*opened[r % opened.size()]);
+      }
       meet(rank);
       if (settings_.nodes > 1) {
         for (const auto& file : opened) hand_over(round, *file);
@@ -210,14 +241,23 @@ class Run {
     sim::VirtualSeat& seat = nodes_[node_of(rank)].take_seat(file, process_of(rank), &joined);
     auto opened = std::make_unique<Opened>(*this, rank, seat);
     fibers_.spawn(process_of(rank), [helper = &opened->helper] { helper->serve(); });
-    if (joined) opened->node.cache().drop(opened->file, {0, INT64_MAX}, false);
+    if (joined)
+      opened->node.cache().drop(opened->file, {0, INT64_MAX}, false);
+    else
+      opened->file.state().aside = settings_.aside;
     return opened;
+  }
+
+  void end_write_through(Opened& opened) {
+    if (!std::exchange(opened.through, false)) return;
+    --through_[opened.file.slot()];
+    opened.handle.end_write_through();
   }
 
   void close(Opened& opened) {
     opened.helper.stop();
     while (ok() && !settings_.last_commits && !commit_own(opened)) fibers_.sleep(poll_ns);
-    if (std::exchange(opened.through, false)) opened.handle.end_write_through();
+    end_write_through(opened);
     while (ok() && !opened.node.give_back(opened.file)) {
       if (!commit(opened)) fibers_.sleep(poll_ns);
     }
@@ -237,9 +277,9 @@ class Run {
     ++outcome_.accesses;
     switch (op.kind) {
       case Kind::write:
-        return write(op, handle);
+        return write(op, *opened);
       case Kind::read:
-        return read(op, handle);
+        return read(op, *opened);
       case Kind::commit:
         commit(*opened);
         return;
@@ -249,10 +289,12 @@ class Run {
       case Kind::drop_clean:
         return opened->node.cache().drop(opened->file, {0, INT64_MAX}, false);
       case Kind::write_through:
-        if (!std::exchange(opened->through, true)) static_cast<void>(handle.begin_write_through());
+        if (std::exchange(opened->through, true)) return;
+        ++through_[op.file];
+        ends_well(handle.begin_write_through(), "the beginning of writing through");
         return;
       case Kind::write_back:
-        if (std::exchange(opened->through, false)) handle.end_write_through();
+        end_write_through(*opened);
         return;
       case Kind::reopen:
         close(*opened);
@@ -274,7 +316,12 @@ class Run {
     return {op.extent.offset + piece * op.stride, op.extent.length};
   }
 
-  void write(const Operation& op, Handle& handle) {
+  // Half of the accesses with one piece are no Access.
+  static bool is_one_run(const Operation& op) {
+    return op.pieces == 1 && (op.extent.offset + op.extent.length) % 2 == 0;
+  }
+
+  void write(const Operation& op, Opened& opened) {
     ByteModel& model = files_[op.file].model;
     std::vector<std::byte> bytes;
     for (int piece = 0; piece < op.pieces; ++piece) {
@@ -286,15 +333,25 @@ class Run {
     }
     const Tiling view = view_of(op);
     const std::byte* const source = bytes.data();
-    int64_t moved = 0;
-    const Status status = handle.write(access_of(op, view), source, &moved);
-    if (status.ok() != (moved == std::ssize(bytes)))
+    const Statistics before = statistics_[op.rank];
+    int64_t moved = -1;
+    Status status;
+    if (is_one_run(op)) {
+      status = opened.handle.write(op.extent, source);
+      moved = status.ok() ? op.extent.length : 0;
+    } else {
+      status = opened.handle.write(access_of(op, view), source, &moved);
+    }
+    if (ends_well(status, "a write") != (moved == std::ssize(bytes)))
       fail("a write says that it moved less or more");
     for (int piece = 0; (piece + 1) * op.extent.length <= moved; ++piece)
       model.end_write(piece_of(op, piece));
+    if (opened.through && status.ok()) check_written_through(op);
+    if (status.ok()) check_dirty(op);
+    check_counts(op, opened, before, status.ok(), moved);
   }
 
-  void read(const Operation& op, Handle& handle) {
+  void read(const Operation& op, Opened& opened) {
     const ByteModel& model = files_[op.file].model;
     std::vector<ByteModel::Moment> moments;
     for (int piece = 0; piece < op.pieces; ++piece)
@@ -302,8 +359,13 @@ class Run {
     const auto length = static_cast<std::size_t>(op.extent.length);
     std::vector<std::byte> bytes(length * moments.size(), std::byte{0xee});
     const Tiling view = view_of(op);
-    int64_t moved = 0;
-    if (!handle.read(access_of(op, view), bytes.data(), &moved).ok()) return;
+    const Statistics before = statistics_[op.rank];
+    int64_t moved = -1;
+    const Status status = is_one_run(op)
+                              ? opened.handle.read(op.extent, bytes.data(), &moved)
+                              : opened.handle.read(access_of(op, view), bytes.data(), &moved);
+    check_counts(op, opened, before, ends_well(status, "a read"), moved);
+    if (!status.ok()) return;
     bytes.resize(static_cast<std::size_t>(moved));
     for (std::size_t piece = 0; piece < moments.size() && ok(); ++piece) {
       const std::size_t begin = std::min(piece * length, bytes.size());
@@ -312,11 +374,132 @@ class Run {
     }
   }
 
+  // Who wants every write committed at once has it in storage.
+  void check_written_through(const Operation& op) {
+    const File& file = files_[op.file];
+    for (int piece = 0; piece < op.pieces && ok(); ++piece) {
+      const ByteModel::Moment moment = file.model.now(piece_of(op, piece), node_of(op.rank));
+      outcome_.failure = file.model.check_storage(moment, file.storage.bytes());
+    }
+  }
+
+  // Writers keep to the bound themselves, but for pages that waited for their frames.
+  void check_dirty(const Operation& op) {
+    if (settings_.ranks > 1 || settings_.files > 1 || !sound() || !settings_.handles.write_behind)
+      return;
+    const DirtyBound bound(settings_.handles.dirty_bound, nodes_.front().cache().frames());
+    const int64_t pages = op.pieces * (op.extent.length / settings_.cache.page_size + 2);
+    if (nodes_.front().cache().dirty_frames() > bound.most() + pages)
+      fail("too many frames are dirty");
+  }
+
+  // Whether all calls of these pieces use pages, as far as there is memory.
+  bool never_past(int64_t length) const {
+    return settings_.handles.step_aside == SteppingAside::never && !writes_through_ &&
+           length < least_past(settings_.handles.bypass_bytes, capacity());
+  }
+
+  // What a write or read has counted.
+  void check_counts(const Operation& op, Opened& opened, const Statistics& before, bool well,
+                    int64_t moved) {
+    const bool writes = op.kind == Operation::Kind::write;
+    const int64_t total = op.extent.length * op.pieces;
+    // Pieces that touch are one.
+    const int64_t piece = op.stride == op.extent.length ? total : op.extent.length;
+    const auto counted = [&](int64_t Statistics::*count) {
+      return statistics_[op.rank].*count - before.*count;
+    };
+    const auto expect = [&](bool right, const char* what) {
+      if (!right) fail(std::string(writes ? "a write" : "a read") + " counts wrong " + what);
+    };
+    expect(counted(&Statistics::write_calls) == (writes ? 1 : 0), "calls that write");
+    expect(counted(&Statistics::read_calls) == (writes ? 0 : 1), "calls that read");
+    expect(writes || counted(&Statistics::read_bytes) == moved, "bytes that are read");
+    expect(!(writes && well) || counted(&Statistics::write_bytes) == total, "written bytes");
+    const int64_t past_calls = counted(&Statistics::bypass_calls);
+    const int64_t past_bytes = counted(&Statistics::bypass_bytes);
+    const int64_t aside = counted(&Statistics::aside_calls);
+    const int64_t local = counted(&Statistics::local_calls);
+    const int64_t no_page = counted(&Statistics::no_page_calls);
+    expect(past_calls == (past_bytes > 0 ? 1 : 0), "calls past the cache");
+    expect(past_bytes <= total, "bytes past the cache");
+    expect(counted(&Statistics::bypass_written_bytes) == (writes ? past_bytes : 0),
+           "bytes written past the cache");
+    // A read that shall step aside finds its bytes in the cache at times.
+    expect(aside <= (writes && well ? past_calls : 1), "calls that step aside");
+    expect(local <= aside && (settings_.local || local == 0), "calls to local storage");
+    expect(no_page <= (memory_is_short() ? 1 : 0), "calls without a page");
+    expect(settings_.handles.step_aside != SteppingAside::never || aside == 0, "steps aside");
+    if (well && moved == total && settings_.handles.step_aside == SteppingAside::always &&
+        settings_.handles.read_ahead_bytes == 0)
+      expect(past_bytes == total, "bytes past a cache that is never used");
+    if (well && moved == total && piece > settings_.cache.page_size &&
+        piece >= least_past(settings_.handles.bypass_bytes, capacity()))
+      expect(past_bytes == total, "bytes of large accesses");
+    if (never_past(piece) && well)
+      expect(no_page == past_calls, "calls for which there was no page");
+    if (!never_past(piece) || memory_is_short()) {
+      opened.last_page_known = false;
+      return;
+    }
+    expect(past_bytes == 0, "bytes of small accesses");
+    if (writes && well) check_fill(op, opened, counted(&Statistics::fetched_bytes));
+    check_pages(op, opened, well && moved == total,
+                counted(&Statistics::hits) + counted(&Statistics::misses),
+                counted(&Statistics::fetched_bytes));
+  }
+
+  // Pages of some kinds are filled before a part of them is written. Others, and those that are
+  // written as a whole, are not fetched.
+  void check_fill(const Operation& op, Opened& opened, int64_t fetched) {
+    const int64_t page_size = settings_.cache.page_size;
+    const bool fills = settings_.cache.page_kind->fill_before_write();
+    bool partial = op.pieces > 1;
+    const int64_t page = round_down(op.extent.offset, page_size);
+    partial = partial || page != op.extent.offset || op.extent.length % page_size != 0;
+    if (fetched > 0 && !(fills && partial)) fail("a write fetches pages");
+    if (!fills || op.pieces > 1 || !is_alone() || op.extent.end() > page + page_size) return;
+    const Extent stored =
+        intersect({page, page_size}, {0, std::ssize(file_of(opened).storage.bytes())});
+    std::vector<std::byte> bytes(static_cast<std::size_t>(page_size));
+    Translation<sim::VirtualDriver> ignored;
+    if (!stored.empty() &&
+        !opened.node.cache().read_resident(opened.file, stored, bytes.data(), false, &ignored))
+      fail("a page lacks bytes after a write");
+  }
+
+  // The policy counts each page once for successive accesses.
+  void check_pages(const Operation& op, Opened& opened, bool complete, int64_t counted,
+                   int64_t fetched) {
+    if (!complete) opened.last_page_known = false;
+    if (!opened.last_page_known) return;
+    const int64_t page_size = settings_.cache.page_size;
+    int64_t pages = 0;
+    for (int piece = 0; piece < op.pieces; ++piece) {
+      const Extent extent = piece_of(op, piece);
+      for (int64_t page = extent.offset / page_size; page * page_size < extent.end(); ++page)
+        pages += std::exchange(opened.last_page, page) == page ? 0 : 1;
+    }
+    // A read that waits for others may look at a page again.
+    const bool exact = op.kind == Operation::Kind::write || is_alone();
+    if (counted < pages || (exact && counted > pages))
+      fail("the policy counts " + std::to_string(counted) + " pages, not " + std::to_string(pages));
+    if (is_alone() && fetched > (pages + 1) * page_size) fail("a call fetches more than its pages");
+  }
+
+  // Nothing happens beside an access.
+  bool is_alone() const {
+    return settings_.ranks == 1 && !settings_.handles.write_behind &&
+           settings_.handles.read_ahead_bytes == 0;
+  }
+  bool memory_is_short() const { return settings_.most_frames < nodes_.front().cache().frames(); }
+
   bool commit(Opened& opened) {
     File& file = file_of(opened);
     const ByteModel::Moment moment =
         file.model.now({0, settings_.file_bytes}, node_of(opened.rank));
-    if (!opened.handle.commit().ok()) return false;
+    if (!ends_well(opened.handle.commit(), "a commit")) return false;
+    if (opened.file.seat().end != 0) fail("a commit does not know that storage has the end");
     if (ok()) outcome_.failure = file.model.check_storage(moment, file.storage.bytes());
     return true;
   }
@@ -325,7 +508,8 @@ class Run {
     File& file = file_of(opened);
     ByteModel::Moment moment = file.model.now({0, settings_.file_bytes}, node_of(opened.rank));
     file.model.only_of(opened.rank, moment);
-    if (!opened.handle.commit_own().ok()) return false;
+    if (!ends_well(opened.handle.commit_own(), "a commit")) return false;
+    if (opened.file.seat().end != 0) fail("a commit does not know that storage has the end");
     // The file may end earlier in storage: where it ends may be a byte of another rank's.
     std::vector<std::byte> stored(file.storage.bytes().begin(), file.storage.bytes().end());
     stored.resize(static_cast<std::size_t>(settings_.file_bytes));
@@ -343,6 +527,153 @@ class Run {
                std::to_string(unsaved) + " bytes of file " + std::to_string(f));
       }
     }
+  }
+
+  // No rank accesses a file, and none dies, meanwhile. Nothing is wrong with the bytes if this
+  // fails, but they are moved in vain.
+  void look_closely(Opened& opened) {
+    for (uint32_t rank = 0; rank < settings_.ranks; ++rank) {
+      if (!alive(rank) && !reaped_[rank]) return;
+    }
+    check_size(opened);
+    if (opened.file.state().direct_writers != 0) fail("writes past the cache count as under way");
+    if (outcome_.deaths == 0 && opened.file.state().write_through != through_[opened.file.slot()])
+      fail("handles want writing through that do not say so");
+    if (random_.one_in(4)) commit_twice(opened);
+    if (random_.one_in(2)) check_leaving(opened);
+    if (!settings_.handles.write_behind && settings_.handles.read_ahead_bytes == 0 &&
+        random_.one_in(4))
+      drop_clean(opened);
+    if (opened.file.state().write_through != 0 || settings_.handles.read_ahead_bytes != 0 ||
+        leaves_in_background() || settings_.handles.step_aside != SteppingAside::never ||
+        memory_is_short())
+      return;
+    const int64_t page_size = settings_.cache.page_size;
+    const int64_t page = random_.below((settings_.file_bytes + page_size - 1) / page_size);
+    if (random_.one_in(2)) prefetch(opened, page);
+    read_twice(opened, page);
+  }
+
+  bool leaves_in_background() const {
+    return settings_.handles.write_behind && settings_.cache.write_back_buffer > 0;
+  }
+
+  void check_size(Opened& opened) {
+    int64_t bytes = 0;
+    if (!ends_well(opened.handle.size(&bytes), "a look at the size")) return;
+    if (ok()) outcome_.failure = file_of(opened).model.check_size(bytes);
+  }
+
+  // A commit leaves nothing to commit.
+  void commit_twice(Opened& opened) {
+    if (!commit(opened) || !ok()) return;
+    const uint64_t id = opened.file.state().id;
+    if (opened.file.state().unstored_end != 0)
+      fail("a commit does not know that storage has the end that closed handles wrote");
+    if (opened.node.cache().unsaved_bytes(id) != 0) fail("after a commit storage lacks bytes");
+    if (opened.node.cache().lacks_commits(opened.file))
+      fail("a commit leaves a frame to be committed");
+    const int64_t before = statistics_[opened.rank].write_requests;
+    if (commit(opened) && statistics_[opened.rank].write_requests != before)
+      fail("a commit writes what the one before has written");
+  }
+
+  // Clean bytes that are dropped are gone.
+  void drop_clean(Opened& opened) {
+    Cache<sim::VirtualDriver>& cache = opened.node.cache();
+    cache.drop(opened.file, {0, INT64_MAX}, false);
+    const uint64_t id = opened.file.state().id;
+    int64_t valid = 0;
+    for (FrameIndex f = 0; f < cache.frames(); ++f) {
+      if (opened.node.arena().frame(f).key.file != id) continue;
+      Regions missing;
+      cache.kind().missing(opened.node.arena().page_state(f), cache.page_size(),
+                           {0, cache.page_size()}, missing);
+      valid += cache.page_size();
+      for (const Extent& gap : missing) valid -= gap.length;
+      if (valid == 0) fail("a page without bytes keeps its frame");
+    }
+    if (valid != cache.unsaved_bytes(id)) fail("bytes that are dropped stay");
+  }
+
+  // The pages that leave are gone before long.
+  void check_leaving(Opened& opened) {
+    for (int wait = 0; pages_leave() && wait < 100; ++wait) {
+      if (!ends_well(opened.node.cache().write_back(opened.file), "a write-back")) return;
+      fibers_.sleep(poll_ns);  // some may be under commit
+    }
+    if (pages_leave()) fail("pages that leave stay");
+  }
+  bool pages_leave() {
+    for (uint32_t s = 0; s < nodes_.front().arena().shards(); ++s) {
+      if (nodes_.front().arena().shard(s).state().leaving != 0) return true;
+    }
+    return false;
+  }
+
+  // What has been read is in the cache.
+  void read_twice(Opened& opened, int64_t page) {
+    const int64_t page_size = settings_.cache.page_size;
+    const Extent extent{page * page_size + random_.below(page_size), 1 + random_.below(page_size)};
+    const Operation op{Operation::Kind::read, opened.rank, opened.file.slot(),
+                       intersect(extent, {page * page_size, page_size})};
+    if (!never_past(op.extent.length) || op.extent.end() > settings_.file_bytes) return;
+    const Statistics& now = statistics_[opened.rank];
+    const int64_t before = now.read_bytes;
+    read(op, opened);
+    if (now.read_bytes - before != op.extent.length) return;
+    const int64_t requests = now.read_requests;
+    read(op, opened);
+    if (now.read_requests != requests) fail("what has been read is not in the cache");
+  }
+
+  // Pages that are absent, and for which there are frames, are in the cache afterwards.
+  void prefetch(Opened& opened, int64_t first_page) {
+    const Cache<sim::VirtualDriver>& cache = opened.node.cache();
+    const int64_t page_size = settings_.cache.page_size;
+    const int64_t end = std::ssize(file_of(opened).storage.bytes());
+    // As many as are fetched at once keep no others from their frames.
+    const bool many =
+        opened.node.arena().shards() == 1 && cache.frames() >= 16 && !memory_is_short();
+    const Extent wanted{first_page * page_size, (many ? 3 : 1) * page_size};
+    const bool has_frames = !cache.may_be_dirty();
+    std::vector<Extent> absent;  // bytes that storage has, by page
+    for (int64_t at = wanted.offset; at < wanted.end(); at += page_size) {
+      const PageKey key{opened.file.state().id, at / page_size};
+      CacheArena& arena = opened.node.arena();
+      if (arena.shard(shard_of(key, arena.shards())).find(key) == no_frame)
+        absent.push_back(intersect({at, page_size}, {0, end}));
+    }
+    Statistics statistics;
+    VirtualFile file = opened.counting_in(*this, opened.file.seat(), statistics);
+    PageCursor pages({&wanted, 1}, page_size);
+    while (opened.node.cache().prefetch(file, pages)) {
+    }
+    if (statistics.hits + statistics.misses > 0) fail("a prefetch counts as an access");
+    if (absent.empty() && statistics.read_requests > 0)
+      fail("pages that are there are fetched ahead");
+    if (!has_frames || !sound()) return;
+    if (!pages.done()) fail("a prefetch ends before its last page");
+    std::vector<std::byte> bytes(static_cast<std::size_t>(page_size));
+    Translation<sim::VirtualDriver> ignored;
+    for (const Extent& stored : absent) {
+      if (!stored.empty() &&
+          !opened.node.cache().read_resident(opened.file, stored, bytes.data(), false, &ignored))
+        fail("what was fetched ahead is not in the cache");
+    }
+  }
+
+  // All bytes that storage got are counted.
+  void check_sums() {
+    if (ok() && !settings_.handles.write_behind && outcome_.background.commit_lists > 0)
+      fail("commits go on in the background");
+    if (!ok() || !sound() || outcome_.deaths > 0) return;
+    int64_t counted = settled_bytes_;
+    for (const Statistics& sum : {outcome_.statistics, outcome_.background})
+      counted += sum.committed_bytes + sum.bypass_written_bytes;
+    if (counted != stored_bytes_)
+      fail("storage got " + std::to_string(stored_bytes_) + " bytes, not " +
+           std::to_string(counted));
   }
 
   // What ranks of several nodes do at a collective call (mpiio/file/hand_over.h).
@@ -442,10 +773,20 @@ class Run {
       }
       return true;
     };
+    meets_[rank] = true;
     while (ok() && !all_here()) fibers_.sleep(poll_ns);
+    meets_[rank] = false;
   }
 
-  // Takes the place of ranks that die.
+  bool nobody_is_busy() const {
+    for (uint32_t rank = 0; rank < settings_.ranks; ++rank) {
+      const bool hands_over = handing_over_[node_of(rank)] == rank;  // and waits for other nodes
+      if (alive(rank) && !meets_[rank] && !done_[rank] && !hands_over) return false;
+    }
+    return true;
+  }
+  // Takes the place of ranks that die: at any time, or late, when those that live have come to
+  // their meeting without that.
   void take_care() {
     const auto over = [&] {
       for (uint32_t rank = 0; rank < settings_.ranks; ++rank) {
@@ -456,6 +797,7 @@ class Run {
     while (ok() && !over()) {
       fibers_.sleep(1 + random_.below(20'000'000));
       end_dead_nodes();
+      if (settings_.late_care && !nobody_is_busy()) continue;
       for (uint32_t rank = 0; rank < settings_.ranks; ++rank) {
         if (alive(rank) || reaped_[rank]) continue;
         reaped_[rank] = nodes_[node_of(rank)].reap(process_of(rank)).ok();
@@ -487,6 +829,7 @@ class Run {
         none.file = f;
         VirtualFile left(node, none, 0, statistics, settings_.commit_size_bytes);
         if (!node.cache().commit(left, {0, INT64_MAX}).ok()) fail("sound storage refuses a commit");
+        settled_bytes_ += statistics.committed_bytes;
       }
       const ByteModel& model = files_[f].model;
       if (ok())
@@ -515,7 +858,13 @@ class Run {
   std::size_t rounds_begun_ = 0;
   std::vector<bool> done_;
   std::vector<bool> reaped_;
-  std::vector<Statistics> statistics_;
+  std::vector<bool> meets_;             // waits for the others
+  std::vector<Statistics> statistics_;  // by rank
+  std::vector<Statistics> background_;  // of their helpers
+  std::vector<uint32_t> through_;       // handles that want writing through, by file
+  const bool writes_through_;           // the program does
+  int64_t stored_bytes_ = 0;
+  int64_t settled_bytes_ = 0;  // of these, by settle()
 };
 
 }  // namespace

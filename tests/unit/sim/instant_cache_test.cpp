@@ -52,6 +52,22 @@ TEST(InstantCache, TakesTheVictimsOfOneAccessAsOneList) {
   EXPECT_EQ(cache.statistics().commit_lists - before, 1);
 }
 
+TEST(InstantCache, GrowsWithinEachShard) {
+  constexpr int64_t large = 64 << 10;
+  CacheSettings s = settings(large, 48);
+  s.shape.shards = 2;  // of a step and a half each; runs of 16 pages take turns
+  s.commit_size_bytes = large;
+  InstantCache cache(s);
+  const auto file = cache.open(1, true, 0);
+  for (const Extent pages : {Extent{0, 16}, Extent{16, 16}, Extent{32, 8}, Extent{48, 8}}) {
+    for (int64_t i = pages.offset; i < pages.end(); ++i)
+      cache.access(file, write_of({i * large, large}));
+  }
+  EXPECT_EQ(cache.statistics().evictions, 0);
+  cache.commit(file, false);
+  EXPECT_EQ(cache.statistics().committed_bytes, 48 * large);
+}
+
 TEST(InstantCache, HoldsTinyPagesInATinyCache) {
   CacheSettings s = settings(64, 1);
   s.handles.bypass_bytes = beyond_capacity;
