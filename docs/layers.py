@@ -64,8 +64,8 @@ SOURCES = (
         AMBER,
         {
             "options": "every option",
-            "storage": "transfers to files",
             "channel": "messages between nodes",
+            "storage": "transfers to files",
         },
     ),
     Layer("engine", RED, {"engine": "an access, and the protocol of a page"}),
@@ -75,6 +75,7 @@ SOURCES = (
         {
             "page": "which bytes of a page are dirty",
             "policy": "which page is replaced",
+            "domain": "which node owns which bytes",
             "predict": "which bytes are read next",
         },
     ),

@@ -12,7 +12,7 @@
 #include "simulated/byte_model.h"
 #include "simulated/faulty_storage.h"
 #include "simulated/program.h"
-#include "storage/plan_exchange.h"
+#include "channel/plan_exchange.h"
 
 namespace forebay::test {
 namespace {

@@ -12,7 +12,16 @@ from forebay import _core
 _GROUPS = (
     (
         "Which files are cached, and which ranks share a cache",
-        ("enable", "scope", "consistency", "step_aside", "bypass", "local_bypass"),
+        (
+            "enable",
+            "scope",
+            "consistency",
+            "step_aside",
+            "bypass",
+            "local_bypass",
+            "domain",
+            "domain_size",
+        ),
     ),
     ("The cache", ("cache_size", "page_size", "page_kind", "policy", "shards")),
     (

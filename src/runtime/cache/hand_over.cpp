@@ -1,6 +1,6 @@
 #include "runtime/cache/cached_file.h"
 #include "runtime/node/node_member.h"
-#include "storage/plan_exchange.h"
+#include "channel/plan_exchange.h"
 
 namespace forebay::runtime {
 
