@@ -165,7 +165,7 @@ SUITES = (
     # gcc 12's ThreadSanitizer needs an address space layout that kernels no longer use by default.
     Suite("tsan", FULL, "{tsan} build/tsan/{unit} {threaded}", ("tsan-build",), 2400),
     Suite("mpi", FULL, "{pytest} {workers} tests/mpi", ("build",)),
-    Suite("box", LONG, "{pytest} tests/box", ("build",)),
+    Suite("box", FULL, "{pytest} tests/box", ("build",)),
     Suite("wheel", FULL, "{pytest} tests/wheel", ("build",)),
     Suite("trace", FULL, "{pytest} {workers} tests/trace", ("build",)),
     Suite("apps", FULL, "{pytest} {workers} tests/apps", ("build",), 1800),

@@ -1,5 +1,5 @@
-// Chunks of a given size, dealt out from the file's beginning: owners share the work whatever part of
-// the file is accessed (Coloma 2004, section 4).
+// Chunks of a given size, dealt out from the file's beginning: owners share the work whatever part
+// of the file is accessed (Coloma 2004, section 4).
 #pragma once
 
 #include <algorithm>

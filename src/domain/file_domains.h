@@ -37,7 +37,8 @@ class FileDomains {
  private:
   int64_t chunk_of(int64_t offset) const {
     const int64_t distance = offset - origin_;
-    return distance >= 0 ? distance / chunk_bytes_ : -((chunk_bytes_ - 1 - distance) / chunk_bytes_);
+    return distance >= 0 ? distance / chunk_bytes_
+                         : -((chunk_bytes_ - 1 - distance) / chunk_bytes_);
   }
 
   int64_t origin_ = 0;

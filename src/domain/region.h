@@ -1,5 +1,5 @@
-// An equal part of the region of the first hand-over for each owner: the fewest boundaries where one
-// call writes all of it. Bytes outside are dealt out in chunks of the same size.
+// An equal part of the region of the first hand-over for each owner: the fewest boundaries where
+// one call writes all of it. Bytes outside are dealt out in chunks of the same size.
 #pragma once
 
 #include "domain/file_domains.h"

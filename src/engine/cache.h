@@ -111,8 +111,11 @@ class Cache final : private FrameStates {
   // Commits the pages that the policy has evicted and that wait in the write-back buffer
   // (Settlemyer 7.4.3), and frees their frames.
   Status write_back(OpenFile& file);
-  // Commits the dirty pages of the file that node `self` owns.
-  Status commit_domain(OpenFile& file, const FileDomains& domains, uint32_t self);
+  // Commits the dirty pages of the file that node `self` owns, with what came from other nodes, by
+  // offset: what touches leaves as one request.
+  template <typename Messages>
+  Status commit_domain(OpenFile& file, const FileDomains& domains, uint32_t self,
+                       std::span<const Received> received, const Messages& messages);
   // The pages of the file that may be dirty lie in it; empty: there are none.
   Extent dirty_region(const OpenFile& file);
   // Commits frames of the file, full pages first, until at most `target` frames of the arena are

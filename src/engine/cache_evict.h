@@ -16,10 +16,6 @@ class Cache<Driver>::Evictions {
   explicit Evictions(Cache& cache) : cache_(cache), leaving_(cache) {}
 
   bool empty() const { return waiting_.empty(); }
-  // Whether an access may wait for a frame whose I/O is under way: not while it has victims, nor
-  // while the process itself has claimed frames for longer (hand_over.h).
-  bool may_wait() const { return empty() && !claims_are_held_; }
-  void hold_claims(bool held) { claims_are_held_ = held; }
   int64_t size() const { return std::ssize(waiting_); }
   bool awaits(const OpenFile& file, int64_t page) const {
     return !empty() && waiting_.back().page == cache_.key_of(file, page);
@@ -68,7 +64,6 @@ class Cache<Driver>::Evictions {
   Cache& cache_;
   Committing leaving_;
   std::vector<Waiting> waiting_;
-  bool claims_are_held_ = false;
 };
 
 // Adds the dirty pages beside a victim to the list.

@@ -124,7 +124,7 @@ class Cache<Driver>::Committing {
   // was.
   bool add(OpenFile& file, FrameIndex index, Status* status) {
     const Frame& frame = cache_.frame(index);
-    if (frames_.empty()) target_ = cache_.driver_.target(file, frame.file_slot, frame.key.file);
+    aim(file, frame.file_slot, frame.key.file);
     if (!target_) {
       *status = {Code::access, EACCES, -1};
       return false;
@@ -150,15 +150,28 @@ class Cache<Driver>::Committing {
   // Writes the list and ends it. Adds the frames that must be committed once more to `again`.
   Status write(OpenFile& file, std::vector<FrameIndex>& again) {
     sort();
-    const Status status = write_plan(file.statistics());
-    ++file.statistics().commit_lists;
-    if (status.ok()) file.statistics().committed_bytes += plan_.bytes();
+    const Status status = write_plan(file);
     end(status.ok(), again);
     return status;
   }
   Status write(OpenFile& file) {
     again_.clear();
     return write(file, again_);
+  }
+  // The same, together with runs of the file that came in messages.
+  template <typename Messages>
+  Status write(OpenFile& file, std::span<const Received> received, const Messages& messages) {
+    if (frames_.empty() && received.empty()) return {};
+    aim(file, file.slot(), file.state().id);
+    try {
+      plan_.merge(received);
+    } catch (...) {
+      give_back();
+      throw;
+    }
+    const Status status = write_plan(file, messages);
+    settle(status.ok());
+    return status;
   }
   void sort() { plan_.sort(); }  // neighbours come after their victim; a commit may begin anywhere
   // Ends the list. stored: storage, or another that answers for it, has the bytes.
@@ -170,10 +183,18 @@ class Cache<Driver>::Committing {
   void give_back() { settle(false); }
 
  private:
-  Status write_plan(Statistics& statistics) {
+  // A list goes to the file of its first frame.
+  void aim(OpenFile& file, uint32_t slot, uint64_t id) {
+    if (frames_.empty()) target_ = cache_.driver_.target(file, slot, id);
+  }
+  template <typename... Messages>
+  Status write_plan(OpenFile& file, const Messages&... messages) {
     typename Driver::Transfer transfer;
-    cache_.driver_.begin_write(target_, plan_, transfer);
-    return cache_.driver_.complete(transfer, statistics);
+    cache_.driver_.begin_write(target_, plan_, messages..., transfer);
+    const Status status = cache_.driver_.complete(transfer, file.statistics());
+    ++file.statistics().commit_lists;
+    if (status.ok()) file.statistics().committed_bytes += plan_.bytes();
+    return status;
   }
   void begin(FrameIndex frame) {
     // First counted as being committed, then no longer as dirty: may_be_dirty() sees the frame in

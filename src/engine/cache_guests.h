@@ -32,7 +32,8 @@ class Cache<Driver>::Guests {
       const Frame& frame = cache_.frame(f);
       if (!(frame.key == PageKey{id, page}) || frame.io != FrameIo::idle) continue;
       Committing& list = lists_[owner];
-      if (list.bytes() >= most_guest_bytes || list.frames() == std::size_t{most_pages_a_plan}) {
+      if (list.bytes() >= most_guest_bytes / std::ssize(lists_) ||
+          list.frames() == std::size_t{most_pages_a_plan}) {
         *more = true;
       } else if (!list.add(file, f, &status) && !status.ok()) {
         break;
@@ -58,14 +59,42 @@ std::vector<std::pair<int64_t, FrameIndex>> Cache<Driver>::dirty_pages(uint64_t 
   });
 }
 
+// Lists of dirty pages and of received runs, by file offset: what touches leaves as one request.
 template <typename Driver>
-Status Cache<Driver>::commit_domain(OpenFile& file, const FileDomains& domains, uint32_t self) {
-  if (!may_be_dirty()) return {};
-  std::vector<FrameIndex> frames;
-  for (const auto& [page, f] : dirty_pages(file.state().id)) {
-    if (domains.owner_of(page * page_size()) == self) frames.push_back(f);
+template <typename Messages>
+Status Cache<Driver>::commit_domain(OpenFile& file, const FileDomains& domains, uint32_t self,
+                                    std::span<const Received> received, const Messages& messages) {
+  const uint64_t id = file.state().id;
+  Committing list(*this);
+  list.reserve(std::size_t{most_pages_a_plan});
+  Status status;
+  const auto pages =
+      may_be_dirty() ? dirty_pages(id) : std::vector<std::pair<int64_t, FrameIndex>>{};
+  for (auto page = pages.begin(); status.ok() && (page != pages.end() || !received.empty());) {
+    int64_t bytes = 0;
+    // Whatever comes first in the file, until the list is full.
+    std::size_t runs = 0;
+    while (status.ok() && list.bytes() + bytes < file.commit_size_bytes() &&
+           list.frames() < std::size_t{most_pages_a_plan}) {
+      const bool run_is_next =
+          runs < received.size() &&
+          (page == pages.end() || received[runs].extent.offset < (page->first + 1) * page_size());
+      if (run_is_next) {
+        bytes += received[runs++].extent.length;
+      } else if (page != pages.end()) {
+        const auto [number, f] = *page++;
+        if (domains.owner_of(number * page_size()) != self) continue;
+        const Locked lock(*this, shard_number(f));
+        if (frame(f).key == PageKey{id, number} && frame(f).io == FrameIo::idle)
+          static_cast<void>(list.add(file, f, &status));
+      } else {
+        break;
+      }
+    }
+    if (status.ok()) status = list.write(file, received.first(runs), messages);
+    received = received.subspan(runs);
   }
-  return commit_frames(file, std::move(frames), file.state().id, true);
+  return status;
 }
 
 template <typename Driver>

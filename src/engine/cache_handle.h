@@ -71,8 +71,8 @@ class CacheHandle {
   // Forgets the cached bytes at and beyond `bytes`, dirty ones too. Storage is not touched.
   void truncate(int64_t bytes);
   // Nodes that have the file open together: guests go to their owners, and all bytes of the file
-  // that were published on these nodes before are in storage afterwards (hand_over.h). Called by one
-  // handle of each node, while no rank writes through such a handle.
+  // that were published on these nodes before are in storage afterwards (hand_over.h). Called by
+  // one handle of each node, while no rank writes through such a handle.
   template <typename Nodes>
   Status hand_over(const FileDomains& domains, Nodes& nodes);
   // From begin to end, every write to the file is in storage before it returns. It holds as long as
@@ -128,12 +128,6 @@ class CacheHandle {
   Status write_behind();
   Status look_ahead(Extent access);
   void no_page();
-
-  // hand_over.h
-  template <typename Source>
-  Status accept(Extent extent, Source source);
-  template <typename Source>
-  Status accept_part(Extent part, Source source);
 
   // past_cache.h; *storage_ns: the time inside storage; null: not measured.
   class Past;

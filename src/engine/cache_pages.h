@@ -155,7 +155,7 @@ Status Cache<Driver>::page_for_write(OpenFile& file, Extent part, bool* count, E
     FrameIndex index;
     {
       Locked lock(*this, shard_number(key));
-      const bool may_wait = evictions.may_wait();
+      const bool may_wait = evictions.empty();
       *got = obtain(file, lock, key, count, may_wait, &evictions, &index, &status);
       if (*got == Got::again) continue;
       if (*got == Got::none || *got == Got::leaving) return status;
@@ -194,7 +194,7 @@ Status Cache<Driver>::write_locked(OpenFile& file, Extent part, Source source, b
   const Extent region{part.offset - page_start, part.length};
   Status status;
   for (;;) {
-    const bool may_wait = evictions.may_wait();
+    const bool may_wait = evictions.empty();
     FrameIndex index;
     {
       Locked lock(*this, shard_number(key));

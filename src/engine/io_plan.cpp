@@ -1,6 +1,7 @@
 #include "engine/io_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace forebay {
 
@@ -29,6 +30,24 @@ void IoPlan::reserve(std::size_t regions) {
 void IoPlan::sort() {
   std::sort(runs_.begin(), runs_.end(),
             [](const Run& a, const Run& b) { return a.extent.offset < b.extent.offset; });
+}
+
+void IoPlan::merge(std::span<const Received> received) {
+  for (const Received& run : received)
+    add(no_frame, run.extent.offset - run.in_message, {run.in_message, run.extent.length},
+        run.message);
+  sort();
+  IoPlan united;
+  united.reserve(parts_.size());
+  for (const Run& run : runs_) {
+    int64_t offset = run.extent.offset;
+    for (uint32_t p = run.first_part; p < run.first_part + run.parts; ++p) {
+      const Part& part = parts_[p];
+      united.add(part.frame, offset - part.in_page, {part.in_page, part.length}, part.staged);
+      offset += part.length;
+    }
+  }
+  *this = std::move(united);
 }
 
 void IoPlan::clear() {

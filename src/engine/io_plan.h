@@ -5,12 +5,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "extent/extent.h"
 #include "policy/policy.h"
 
 namespace forebay {
+
+// A run of a file's bytes that came from another node.
+struct Received {
+  Extent extent;       // in the file
+  uint32_t message;    // its number
+  int64_t in_message;  // offset of the first byte within the message
+};
 
 class IoPlan {
  public:
@@ -21,11 +29,11 @@ class IoPlan {
     uint32_t first_part;
     uint32_t parts;
   };
-  struct Part {  // bytes of one page
+  struct Part {  // bytes of one page, or of one message
     FrameIndex frame;
-    int64_t in_page;  // offset within the page
+    int64_t in_page;  // offset within the page or message
     int64_t length;
-    uint32_t staged;  // index of a page of Driver::Staging, or in_frame
+    uint32_t staged;  // index of a page of Driver::Staging, or of a message, or in_frame
   };
 
   // Adds a region. If it touches the region added before in the file, the two become one run.
@@ -34,6 +42,8 @@ class IoPlan {
   // Makes room: so many calls of add() are not refused memory.
   void reserve(std::size_t regions);
   void sort();  // runs by offset
+  // Adds runs of bytes that came in messages, and unites the runs that touch.
+  void merge(std::span<const Received> received);
   void clear();
 
   const std::vector<Run>& runs() const { return runs_; }

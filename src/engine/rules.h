@@ -9,7 +9,7 @@
 namespace forebay {
 
 inline constexpr int64_t most_pages_a_plan = 256;  // in one list of requests
-// Guests that a node hands to one owner at once.
+// Guests that an owner gets at once, from all nodes.
 inline constexpr int64_t most_guest_bytes = 64 << 20;
 
 // The least size of an access that goes past the cache: it is large by itself, or would evict half

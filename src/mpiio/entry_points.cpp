@@ -28,7 +28,7 @@ namespace {
 
 // Whether other ranks may wait for this one in a data access routine.
 bool is_awaited(const Handle& handle, Positioning positioning, bool collective) {
-  return positioning == Positioning::ordered || 
+  return positioning == Positioning::ordered ||
          (collective && (handle.pass_through != cached_mode || handle.nodes != nullptr));
 }
 

@@ -85,7 +85,8 @@ std::vector<Declaration> declare_options() {
        "Use the cache; false passes every call through to the MPI library."},
       {"scope", choice, &Options::scope, "process|node|job", at_open,
        "Which ranks share a cache. process: each process has its own cache; others see its writes "
-       "after a sync or close. node: all ranks of a node share one; they see writes at once. job: as "
+       "after a sync or close. node: all ranks of a node share one; they see writes at once. job: "
+       "as "
        "node, and the nodes of a job hand each other's bytes over at collective calls."},
       {"consistency", choice, &Options::consistency, "posix|mpi", at_open,
        "For files that ranks of several nodes open. posix: the MPI library serves them. mpi: each "

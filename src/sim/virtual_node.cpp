@@ -158,9 +158,23 @@ void VirtualDriver::begin(Storage& storage, forebay::Transfer::Direction directi
   Fibers::current()->step();  // others run, and the process may die, while it is under way
 }
 
+void VirtualDriver::to_requests(const IoPlan& plan, PlanRequests& requests) const {
+  requests.set(plan, [this](const IoPlan::Part& part) { return memory_of(part, nullptr); });
+}
+
 void VirtualDriver::begin_write(Target storage, const IoPlan& plan, Transfer& transfer) const {
-  transfer.requests_.set(plan,
-                         [this](const IoPlan::Part& part) { return memory_of(part, nullptr); });
+  to_requests(plan, transfer.requests_);
+  begin(*storage, forebay::Transfer::Direction::write, transfer);
+}
+
+void VirtualDriver::begin_write(Target storage, const IoPlan& plan,
+                                std::span<const std::byte* const> messages,
+                                Transfer& transfer) const {
+  transfer.requests_.set(plan, [&](const IoPlan::Part& part) {
+    return part.staged == IoPlan::in_frame
+               ? memory_of(part, nullptr)
+               : const_cast<std::byte*>(messages[part.staged]) + part.in_page;
+  });
   begin(*storage, forebay::Transfer::Direction::write, transfer);
 }
 

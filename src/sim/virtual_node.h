@@ -162,7 +162,10 @@ class VirtualDriver {
   }
 
   Target target(const VirtualFile& file, uint32_t file_slot, uint64_t file_id) const;
+  void to_requests(const IoPlan& plan, PlanRequests& requests) const;
   void begin_write(Target storage, const IoPlan& plan, Transfer& transfer) const;
+  void begin_write(Target storage, const IoPlan& plan, std::span<const std::byte* const> messages,
+                   Transfer& transfer) const;
   void begin_read(const VirtualFile& file, const IoPlan& plan, Staging& staging,
                   Transfer& transfer) const;
   static Status complete(Transfer& transfer, Statistics& statistics);

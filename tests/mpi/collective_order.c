@@ -20,11 +20,11 @@ static void check(MPI_File file, int record, int writer, int round) {
   MPI_Status status;
   int count;
   memset(memory, 0, kRecord);
-  CHECK_MPI(MPI_File_read_at(file, (MPI_Offset)record * kRecord, memory, kRecord, MPI_BYTE, &status));
+  CHECK_MPI(
+      MPI_File_read_at(file, (MPI_Offset)record * kRecord, memory, kRecord, MPI_BYTE, &status));
   MPI_Get_count(&status, MPI_BYTE, &count);
   CHECK(count == kRecord);
-  CHECK(wrong_bytes(memory,
-                    (MPI_Offset)record * kRecord + 7919 * (MPI_Offset)(round * 31 + writer),
+  CHECK(wrong_bytes(memory, (MPI_Offset)record * kRecord + 7919 * (MPI_Offset)(round * 31 + writer),
                     kRecord) == 0);
 }
 
@@ -82,7 +82,8 @@ int main(int argc, char** argv) {
     }
     meet(file, round + 1);
     for (int r = 0; r < kRecords; ++r) {
-      int first = ((r - round) % size + size) % size, second = ((r - round - 1) % size + size) % size;
+      int first = ((r - round) % size + size) % size,
+          second = ((r - round - 1) % size + size) % size;
       if (r % 3 != 0)
         check(file, r, first, 2 * round);
       else

@@ -255,7 +255,7 @@ def test_sizes_are_held_against_all_sources(tmp_path):
         ("page_size = ", "Invalid value"),
         ("[cache]\npage_size = 1", "cache: give a number"),
         ("page_sizes = 4096", "no option 'page_sizes'; did you mean page_size?"),
-        ("scope = 'galaxy'", "give process, node"),
+        ("scope = 'galaxy'", "give process, node, job"),
         ("page_size = 3000", "in steps of 64"),
     ],
 )

@@ -15,20 +15,29 @@ std::string text(const Words&... words) {
 
 }  // namespace
 
-ByteModel::ByteModel(std::vector<std::byte> first_bytes, int64_t most_bytes)
+ByteModel::ByteModel(const std::vector<std::byte>& first_bytes, int64_t most_bytes, uint32_t nodes)
     : bytes_(static_cast<std::size_t>(most_bytes)),
       begun_end_(std::ssize(first_bytes)),
-      ended_end_(std::ssize(first_bytes)) {
+      ended_ends_(nodes, std::ssize(first_bytes)) {
   for (std::size_t i = 0; i < first_bytes.size(); ++i)
     bytes_[i].first = static_cast<uint8_t>(first_bytes[i]);
 }
 
-std::vector<std::byte> ByteModel::begin_write(Extent extent) {
+bool ByteModel::may_write(Extent extent, uint32_t rank) const {
+  for (int64_t at = extent.offset; at < extent.end(); ++at) {
+    const Byte& byte = bytes_[static_cast<std::size_t>(at)];
+    if (byte.handed_over != byte.begun && node_of(byte) != rank % ended_ends_.size()) return false;
+  }
+  return true;
+}
+
+std::vector<std::byte> ByteModel::begin_write(Extent extent, uint32_t rank) {
   std::vector<std::byte> values;
   values.reserve(static_cast<std::size_t>(extent.length));
   for (int64_t at = extent.offset; at < extent.end(); ++at) {
     Byte& byte = bytes_[static_cast<std::size_t>(at)];
     values.push_back(static_cast<std::byte>(byte.first + ++byte.begun));
+    byte.writer = rank;
   }
   begun_end_ = std::max(begun_end_, extent.end());
   return values;
@@ -38,29 +47,54 @@ void ByteModel::end_write(Extent extent) {
   for (int64_t at = extent.offset; at < extent.end(); ++at) {
     Byte& byte = bytes_[static_cast<std::size_t>(at)];
     byte.ended = byte.begun;
+    byte.ended_by = byte.writer;
   }
-  ended_end_ = std::max(ended_end_, extent.end());
+  if (extent.empty()) return;
+  int64_t& end = ended_ends_[node_of(bytes_[static_cast<std::size_t>(extent.offset)])];
+  end = std::max(end, extent.end());
+}
+
+void ByteModel::hand_over() {
+  for (Byte& byte : bytes_) byte.handed_over = byte.ended;
+  std::ranges::fill(ended_ends_, std::ranges::max(ended_ends_));
 }
 
 void ByteModel::truncate(int64_t bytes) {
   for (std::size_t at = static_cast<std::size_t>(bytes); at < bytes_.size(); ++at) {
     Byte& byte = bytes_[at];
-    byte.ended = byte.in_storage = byte.begun;
+    byte.ended = byte.handed_over = byte.in_storage = byte.begun;
     byte.first = static_cast<uint8_t>(-byte.begun);
   }
-  begun_end_ = ended_end_ = bytes;
+  begun_end_ = bytes;
+  std::ranges::fill(ended_ends_, bytes);
 }
 
-int64_t ByteModel::unsaved_bytes() const {
-  return std::ranges::count_if(bytes_,
-                               [](const Byte& byte) { return byte.in_storage < byte.ended; });
+int64_t ByteModel::unsaved_bytes(uint32_t node) const {
+  return std::ranges::count_if(bytes_, [&](const Byte& byte) {
+    return byte.in_storage < byte.ended && node_of(byte) == node;
+  });
 }
 
-ByteModel::Moment ByteModel::now(Extent extent) const {
-  Moment moment{extent, {}, ended_end_};
+ByteModel::Moment ByteModel::now(Extent extent, uint32_t node) const {
+  Moment moment{extent, {}, ended_ends_[node]};
   moment.ended.reserve(static_cast<std::size_t>(extent.length));
-  for (int64_t at = extent.offset; at < extent.end(); ++at)
-    moment.ended.push_back(bytes_[static_cast<std::size_t>(at)].ended);
+  for (int64_t at = extent.offset; at < extent.end(); ++at) {
+    const Byte& byte = bytes_[static_cast<std::size_t>(at)];
+    moment.ended.push_back(node_of(byte) == node ? byte.ended : byte.handed_over);
+  }
+  return moment;
+}
+
+void ByteModel::only_of(uint32_t rank, Moment& moment) const {
+  for (int64_t at = moment.extent.offset; at < moment.extent.end(); ++at) {
+    if (bytes_[static_cast<std::size_t>(at)].ended_by != rank)
+      moment.ended[static_cast<std::size_t>(at - moment.extent.offset)] = 0;
+  }
+}
+
+ByteModel::Moment ByteModel::at_the_end() const {
+  Moment moment{{0, std::ssize(bytes_)}, {}, std::ranges::max(ended_ends_)};
+  for (const Byte& byte : bytes_) moment.ended.push_back(byte.ended);
   return moment;
 }
 
@@ -93,8 +127,9 @@ std::string ByteModel::check_read(const Moment& moment, std::span<const std::byt
 }
 
 std::string ByteModel::check_size(int64_t bytes) const {
-  if (bytes >= ended_end_ && bytes <= begun_end_) return "";
-  return text("the file seems to have ", bytes, " bytes, not ", ended_end_, " to ", begun_end_);
+  if (bytes >= ended_ends_.front() && bytes <= begun_end_) return "";
+  return text("the file seems to have ", bytes, " bytes, not ", ended_ends_.front(), " to ",
+              begun_end_);
 }
 
 std::string ByteModel::check_stored(int64_t offset, std::span<const std::byte> bytes) {

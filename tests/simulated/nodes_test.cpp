@@ -60,6 +60,8 @@ TEST(Nodes, LoseNoByte) {
   EXPECT_GT(statistics.aside_calls, 0);
   EXPECT_GT(statistics.no_page_calls, 0);
   EXPECT_GT(statistics.fetched_bytes, 0);
+  EXPECT_GT(statistics.guest_bytes, 0);
+  EXPECT_GT(statistics.accepted_bytes, 0);
   EXPECT_GT(statistics.local_calls, 0);
   EXPECT_GT(committed_behind, 0);
   EXPECT_GT(background.fetched_bytes, 0);

@@ -16,6 +16,10 @@ Settings random_settings(SeededRandom& random) {
   constexpr int64_t granules[] = {1, 3, 64, 300, 1000, 6000, 20000};
   Settings s;
   s.ranks = 1 + static_cast<uint32_t>(random.below(4));
+  if (s.ranks > 1 && random.one_in(2))
+    s.nodes = 2 + static_cast<uint32_t>(random.below(s.ranks - 1));
+  s.domain = &assignments()[static_cast<std::size_t>(random.below(std::ssize(assignments())))];
+  s.domain_size_bytes = 1 + random.below(8000);
   if (random.one_in(2)) s.files = 2 + static_cast<uint32_t>(random.below(2));
   s.cache.page_kind = one_of(random, page_kinds());
   s.cache.policy = &policies()[static_cast<std::size_t>(random.below(std::ssize(policies())))];
@@ -51,24 +55,25 @@ Settings random_settings(SeededRandom& random) {
   return s;
 }
 
-// Bytes that the rank writes: within one granule of its own.
-Extent own_extent(const Settings& s, uint32_t rank, SeededRandom& random) {
+// Bytes that the rank writes in the round: within one granule of its own.
+Extent own_extent(const Settings& s, uint32_t rank, std::size_t round, SeededRandom& random) {
   if (s.ranks == 1) {
     const int64_t offset = random.below(s.file_bytes);
     const int64_t most = random.one_in(10) ? s.file_bytes : 1500;
     return {offset, std::min(1 + random.below(most), s.file_bytes - offset)};
   }
+  const auto turn = static_cast<int64_t>((rank + round) % s.ranks);
   const int64_t granules = (s.file_bytes + s.granule - 1) / s.granule;
-  const int64_t own = (granules - rank + s.ranks - 1) / s.ranks;
+  const int64_t own = (granules - turn + s.ranks - 1) / s.ranks;
   if (own <= 0) return {};
-  const int64_t begin = (random.below(own) * s.ranks + rank) * s.granule;
+  const int64_t begin = (random.below(own) * s.ranks + turn) * s.granule;
   const int64_t length = std::min(s.granule, s.file_bytes - begin);
   if (random.one_in(2)) return {begin, length};
   const int64_t skip = random.below(length);
   return {begin + skip, 1 + random.below(length - skip)};
 }
 
-Operation random_operation(const Settings& s, SeededRandom& random) {
+Operation random_operation(const Settings& s, std::size_t round, SeededRandom& random) {
   using Kind = Operation::Kind;
   Operation op{Kind::write,
                static_cast<uint32_t>(random.below(s.ranks)),
@@ -84,7 +89,7 @@ Operation random_operation(const Settings& s, SeededRandom& random) {
   } else if (dice < 11) {
     op.kind = Kind::reopen;
   } else if (dice < 55) {
-    op.extent = own_extent(s, op.rank, random);
+    op.extent = own_extent(s, op.rank, round, random);
     if (s.ranks > 1) {
       op.stride = s.granule * s.ranks;
       op.pieces = 1 + static_cast<int>(random.below(random.one_in(3) ? 12 : 2));
@@ -128,6 +133,10 @@ std::vector<Program> smaller(const Program& program) {
       all.push_back(program);
       all.back().rounds[r].dies = Round::nobody;
     }
+    if (program.rounds[r].node_dies != Round::nobody) {
+      all.push_back(program);
+      all.back().rounds[r].node_dies = Round::nobody;
+    }
   }
   if (program.settings.fails_one_in != 0) {
     all.push_back(program);
@@ -154,7 +163,7 @@ Program random_program(uint64_t seed, int operations) {
   while (operations > 0) {
     Round round;
     for (int64_t left = 1 + random.below(60); left > 0 && operations > 0; --left, --operations) {
-      const Operation op = random_operation(s, random);
+      const Operation op = random_operation(s, program.rounds.size(), random);
       if (op.kind == Operation::Kind::write && op.extent.empty()) continue;
       round.operations.push_back(op);
     }
@@ -170,6 +179,10 @@ Program random_program(uint64_t seed, int operations) {
       round.dies_after_steps = 1 + random.below(random.one_in(2) ? most / 20 : most);
       --alive;
     }
+    if (s.nodes > 1 && random.one_in(8)) {
+      round.node_dies = static_cast<int>(random.below(s.nodes));
+      round.node_dies_after_steps = 1 + random.below(random.one_in(2) ? 100 : 1500);
+    }
     program.rounds.push_back(std::move(round));
   }
   return program;
@@ -183,9 +196,10 @@ std::string describe(const Program& program) {
   constexpr const char* steps_aside[] = {"at times, now ", "never ", "always "};
   const Settings& s = program.settings;
   std::ostringstream out;
-  out << s.ranks << " ranks, " << s.cache.page_kind->name() << " pages of " << s.cache.page_size
-      << " bytes, " << s.cache.capacity_bytes << " bytes in " << s.cache.shards << " shards, "
-      << s.cache.write_back_buffer << " of them for pages that leave, policy "
+  out << s.ranks << " ranks on " << s.nodes << " nodes, domain " << s.domain->name << " of "
+      << s.domain_size_bytes << " bytes, " << s.cache.page_kind->name() << " pages of "
+      << s.cache.page_size << " bytes, " << s.cache.capacity_bytes << " bytes in " << s.cache.shards
+      << " shards, " << s.cache.write_back_buffer << " of them for pages that leave, policy "
       << s.cache.policy->name << ", " << s.files << " files of " << s.first_bytes << " to "
       << s.file_bytes << " bytes, granule " << s.granule << ", bypass " << s.handles.bypass_bytes
       << ", dirty bound " << s.handles.dirty_bound << ", read ahead " << s.handles.read_ahead_bytes
@@ -206,6 +220,10 @@ std::string describe(const Program& program) {
           << "\n";
     }
     out << "  all wait for each other\n";
+    if (round.node_dies != Round::nobody) {
+      out << "  node " << round.node_dies << " dies after " << round.node_dies_after_steps
+          << " steps of its leader\n";
+    }
     if (round.truncate_to >= 0) {
       out << "  truncate file " << round.truncated_file << " to " << round.truncate_to << "\n";
     }

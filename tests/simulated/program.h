@@ -1,10 +1,11 @@
-// Random programs of the processes of a node, from a seed.
+// Random programs of the processes of nodes, from a seed.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "domain/file_domains.h"
 #include "extent/extent.h"
 #include "sim/virtual_node.h"
 
@@ -17,6 +18,9 @@ struct Settings {
   int64_t bytes_worth_a_request = 0;
   uint32_t most_frames = 0;  // that get memory
   uint32_t ranks = 0;
+  uint32_t nodes = 1;  // rank r is on node r modulo nodes
+  const AssignmentSpec* domain = nullptr;
+  int64_t domain_size_bytes = 0;
   uint32_t files = 1;        // that all ranks open
   int64_t file_bytes = 0;    // no access goes beyond
   int64_t first_bytes = 0;   // that a file has to begin with
@@ -49,15 +53,18 @@ struct Operation {
   int64_t stride = 0;
 };
 
-// A part of a program: the ranks carry out their operations, then wait for each other.
+// A part of a program: the ranks carry out their operations, then wait for each other, and the
+// nodes hand their bytes over.
 struct Round {
   static constexpr int nobody = -1;
   static constexpr int anybody = -2;
   std::vector<Operation> operations;  // each rank's in order
   int64_t truncate_to = -1;           // afterwards; negative: not
   uint32_t truncated_file = 0;
-  int dies = nobody;             // the rank that dies meanwhile
-  int64_t dies_after_steps = 0;  // its steps, or all ranks'; only those at a spot, if named
+  int node_dies = nobody;             // the node that dies while bytes are handed over
+  int64_t node_dies_after_steps = 0;  // of its leader
+  int dies = nobody;                  // the rank that dies meanwhile
+  int64_t dies_after_steps = 0;       // its steps, or all ranks'; only those at a spot, if named
   sim::Fibers::Spot dies_at = sim::Fibers::Spot::other;
 };
 

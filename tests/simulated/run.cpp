@@ -1,15 +1,18 @@
-// Runs a program's ranks, their helpers, and who takes the place of the dead, as fibers of one node
-// in virtual time, and holds what they see, and what storage gets, against the byte model.
+// Runs a program's ranks, their helpers, and who takes the place of the dead, as fibers of nodes in
+// virtual time, and holds what they see, and what storage gets, against the byte model.
 
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "sim/virtual_transport.h"
 #include "simulated/byte_model.h"
 #include "simulated/faulty_storage.h"
 #include "simulated/program.h"
+#include "storage/plan_exchange.h"
 
 namespace forebay::test {
 namespace {
@@ -19,6 +22,7 @@ using sim::VirtualFile;
 using sim::VirtualNode;
 
 constexpr int64_t poll_ns = 500'000;
+constexpr int64_t most_message_ns = 2'000'000;
 constexpr uint64_t most_steps = 1'000'000;
 
 // One process's second fiber: commits and fetches in the background.
@@ -95,7 +99,7 @@ class Run {
         random_(seed),
         fibers_(random_.next(), settings_.steps_a_switch, settings_.steps_a_pause),
         storages_(make_files()),
-        node_(fibers_, settings_.cache, storages_, settings_.most_frames),
+        transport_(fibers_, settings_.nodes, most_message_ns, random_.next()),
         round_of_(settings_.ranks, 0),
         done_(settings_.ranks, false),
         reaped_(settings_.ranks, false),
@@ -103,7 +107,14 @@ class Run {
         statistics_(settings_.ranks),
         background_(settings_.ranks),
         through_(settings_.files, 0),
-        writes_through_(has_kind(program, Operation::Kind::write_through)) {}
+        writes_through_(has_kind(program, Operation::Kind::write_through)) {
+    for (uint32_t node = 0; node < settings_.nodes; ++node) {
+      nodes_.emplace_back(fibers_, settings_.cache, storages_, settings_.most_frames);
+      exchanges_.emplace_back(transport_.channel(node), node, settings_.nodes);
+    }
+    handing_over_.resize(settings_.nodes, nobody);
+    node_died_.resize(settings_.nodes, false);
+  }
 
   Outcome go() {
     for (uint32_t rank = 0; rank < settings_.ranks; ++rank)
@@ -117,7 +128,8 @@ class Run {
     }
     outcome_.digest = fibers_.digest();
     outcome_.steps = fibers_.steps();
-    outcome_.waits_in_vain = node_.cache().driver().waits_in_vain();
+    for (VirtualNode& node : nodes_)
+      outcome_.waits_in_vain += node.cache().driver().waits_in_vain();
     for (const Statistics& statistics : statistics_) outcome_.statistics.add(statistics);
     for (const Statistics& statistics : background_) outcome_.background.add(statistics);
     check_sums();
@@ -127,7 +139,7 @@ class Run {
  private:
   struct File {
     File(Run& run, const std::vector<std::byte>& first_bytes)
-        : model(first_bytes, run.settings_.file_bytes),
+        : model(first_bytes, run.settings_.file_bytes, run.settings_.nodes),
           storage(run.fibers_, first_bytes, run.settings_.fails_one_in, run.random_.next(),
                   [&run, this](int64_t offset, std::span<const std::byte> bytes) {
                     run.stored_bytes_ += std::ssize(bytes);
@@ -135,19 +147,21 @@ class Run {
                   }) {}
     ByteModel model;
     FaultyStorage storage;
+    std::vector<std::optional<FileDomains>> domains;  // by node
   };
 
   // A file as a rank has it open.
   struct Opened {
     Opened(Run& run, uint32_t opener, sim::VirtualSeat& seat)
         : rank(opener),
-          file(run.node_, seat, rank, run.statistics_[rank], run.settings_.commit_size_bytes),
-          helper(run.node_, counting_in(run, seat, run.background_[rank]),
+          node(run.nodes_[run.node_of(rank)]),
+          file(node, seat, rank, run.statistics_[rank], run.settings_.commit_size_bytes),
+          helper(node, counting_in(run, seat, run.background_[rank]),
                  run.settings_.handles.write_behind),
-          handle(run.node_.cache(), with_helper(run), run.settings_.handles, true,
-                 run.settings_.local) {}
+          handle(node.cache(), with_helper(run), run.settings_.handles, true, run.settings_.local) {
+    }
     VirtualFile counting_in(Run& run, sim::VirtualSeat& seat, Statistics& statistics) const {
-      return {run.node_, seat, rank, statistics, run.settings_.commit_size_bytes};
+      return {node, seat, rank, statistics, run.settings_.commit_size_bytes};
     }
     VirtualFile& with_helper(const Run& run) {
       file.set_bytes_worth_a_request(run.settings_.bytes_worth_a_request);
@@ -155,6 +169,7 @@ class Run {
       return file;
     }
     const uint32_t rank;
+    VirtualNode& node;
     VirtualFile file;
     Helper helper;
     Handle handle;
@@ -175,6 +190,7 @@ class Run {
   File& file_of(const Opened& opened) { return files_[opened.file.slot()]; }
 
   static uint32_t process_of(uint32_t rank) { return rank + 1; }
+  uint32_t node_of(uint32_t rank) const { return rank % settings_.nodes; }
   bool ok() const { return outcome_.failure.empty(); }
   void fail(const std::string& why) {
     if (ok()) outcome_.failure = why;
@@ -186,7 +202,7 @@ class Run {
                                  [&](const Operation& op) { return op.kind == kind; });
     });
   }
-  int64_t capacity() const { return node_.cache().capacity_bytes(); }
+  int64_t capacity() const { return nodes_.front().cache().capacity_bytes(); }
   bool sound() const { return settings_.fails_one_in == 0; }
   // What was called has ended so.
   bool ends_well(const Status& status, const char* what) {
@@ -208,10 +224,13 @@ class Run {
       fibers_.kill_after(Fibers::any_group, -1);
       if (first_alive() == rank) {
         check_unsaved();
-        look_closely(*opened[r % opened.size()]);
-        if (round.truncate_to >= 0) truncate(*opened[round.truncated_file], round.truncate_to);
+        if (settings_.nodes == 1) look_closely(*opened[r % opened.size()]);
       }
       meet(rank);
+      if (settings_.nodes > 1) {
+        for (const auto& file : opened) hand_over(round, *file);
+      }
+      if (round.truncate_to >= 0) truncate(*opened[round.truncated_file], round.truncate_to);
     }
     for (const auto& file : opened) close(*file);
     done_[rank] = true;
@@ -219,11 +238,11 @@ class Run {
 
   std::unique_ptr<Opened> open(uint32_t rank, uint32_t file) {
     bool joined = false;
-    sim::VirtualSeat& seat = node_.take_seat(file, process_of(rank), &joined);
+    sim::VirtualSeat& seat = nodes_[node_of(rank)].take_seat(file, process_of(rank), &joined);
     auto opened = std::make_unique<Opened>(*this, rank, seat);
     fibers_.spawn(process_of(rank), [helper = &opened->helper] { helper->serve(); });
     if (joined)
-      node_.cache().drop(opened->file, {0, INT64_MAX}, false);
+      opened->node.cache().drop(opened->file, {0, INT64_MAX}, false);
     else
       opened->file.state().aside = settings_.aside;
     return opened;
@@ -239,7 +258,7 @@ class Run {
     opened.helper.stop();
     while (ok() && !settings_.last_commits && !commit_own(opened)) fibers_.sleep(poll_ns);
     end_write_through(opened);
-    while (ok() && !node_.give_back(opened.file)) {
+    while (ok() && !opened.node.give_back(opened.file)) {
       if (!commit(opened)) fibers_.sleep(poll_ns);
     }
   }
@@ -268,7 +287,7 @@ class Run {
         commit_own(*opened);
         return;
       case Kind::drop_clean:
-        return node_.cache().drop(opened->file, {0, INT64_MAX}, false);
+        return opened->node.cache().drop(opened->file, {0, INT64_MAX}, false);
       case Kind::write_through:
         if (std::exchange(opened->through, true)) return;
         ++through_[op.file];
@@ -306,7 +325,10 @@ class Run {
     ByteModel& model = files_[op.file].model;
     std::vector<std::byte> bytes;
     for (int piece = 0; piece < op.pieces; ++piece) {
-      const std::vector<std::byte> values = model.begin_write(piece_of(op, piece));
+      if (!model.may_write(piece_of(op, piece), op.rank)) return;
+    }
+    for (int piece = 0; piece < op.pieces; ++piece) {
+      const std::vector<std::byte> values = model.begin_write(piece_of(op, piece), op.rank);
       bytes.insert(bytes.end(), values.begin(), values.end());
     }
     const Tiling view = view_of(op);
@@ -333,7 +355,7 @@ class Run {
     const ByteModel& model = files_[op.file].model;
     std::vector<ByteModel::Moment> moments;
     for (int piece = 0; piece < op.pieces; ++piece)
-      moments.push_back(model.now(piece_of(op, piece)));
+      moments.push_back(model.now(piece_of(op, piece), node_of(op.rank)));
     const auto length = static_cast<std::size_t>(op.extent.length);
     std::vector<std::byte> bytes(length * moments.size(), std::byte{0xee});
     const Tiling view = view_of(op);
@@ -356,7 +378,7 @@ class Run {
   void check_written_through(const Operation& op) {
     const File& file = files_[op.file];
     for (int piece = 0; piece < op.pieces && ok(); ++piece) {
-      const ByteModel::Moment moment = file.model.now(piece_of(op, piece));
+      const ByteModel::Moment moment = file.model.now(piece_of(op, piece), node_of(op.rank));
       outcome_.failure = file.model.check_storage(moment, file.storage.bytes());
     }
   }
@@ -365,9 +387,10 @@ class Run {
   void check_dirty(const Operation& op) {
     if (settings_.ranks > 1 || settings_.files > 1 || !sound() || !settings_.handles.write_behind)
       return;
-    const DirtyBound bound(settings_.handles.dirty_bound, node_.cache().frames());
+    const DirtyBound bound(settings_.handles.dirty_bound, nodes_.front().cache().frames());
     const int64_t pages = op.pieces * (op.extent.length / settings_.cache.page_size + 2);
-    if (node_.cache().dirty_frames() > bound.most() + pages) fail("too many frames are dirty");
+    if (nodes_.front().cache().dirty_frames() > bound.most() + pages)
+      fail("too many frames are dirty");
   }
 
   // Whether all calls of these pieces use pages, as far as there is memory.
@@ -441,7 +464,7 @@ class Run {
     std::vector<std::byte> bytes(static_cast<std::size_t>(page_size));
     Translation<sim::VirtualDriver> ignored;
     if (!stored.empty() &&
-        !node_.cache().read_resident(opened.file, stored, bytes.data(), false, &ignored))
+        !opened.node.cache().read_resident(opened.file, stored, bytes.data(), false, &ignored))
       fail("a page lacks bytes after a write");
   }
 
@@ -469,11 +492,12 @@ class Run {
     return settings_.ranks == 1 && !settings_.handles.write_behind &&
            settings_.handles.read_ahead_bytes == 0;
   }
-  bool memory_is_short() const { return settings_.most_frames < node_.cache().frames(); }
+  bool memory_is_short() const { return settings_.most_frames < nodes_.front().cache().frames(); }
 
   bool commit(Opened& opened) {
     File& file = file_of(opened);
-    const ByteModel::Moment moment = file.model.now({0, settings_.file_bytes});
+    const ByteModel::Moment moment =
+        file.model.now({0, settings_.file_bytes}, node_of(opened.rank));
     if (!ends_well(opened.handle.commit(), "a commit")) return false;
     if (opened.file.seat().end != 0) fail("a commit does not know that storage has the end");
     if (ok()) outcome_.failure = file.model.check_storage(moment, file.storage.bytes());
@@ -482,11 +506,8 @@ class Run {
 
   bool commit_own(Opened& opened) {
     File& file = file_of(opened);
-    ByteModel::Moment moment = file.model.now({0, settings_.file_bytes});
-    for (std::size_t at = 0; at < moment.ended.size(); ++at) {
-      if (at / static_cast<std::size_t>(settings_.granule) % settings_.ranks != opened.rank)
-        moment.ended[at] = 0;
-    }
+    ByteModel::Moment moment = file.model.now({0, settings_.file_bytes}, node_of(opened.rank));
+    file.model.only_of(opened.rank, moment);
     if (!ends_well(opened.handle.commit_own(), "a commit")) return false;
     if (opened.file.seat().end != 0) fail("a commit does not know that storage has the end");
     // The file may end earlier in storage: where it ends may be a byte of another rank's.
@@ -498,11 +519,13 @@ class Run {
 
   // No rank accesses a file, and none dies, meanwhile: commits in the background go on.
   void check_unsaved() {
-    for (uint32_t f = 0; f < settings_.files; ++f) {
-      const int64_t unsaved = node_.cache().unsaved_bytes(node_.file(f).id);
-      if (unsaved < files_[f].model.unsaved_bytes() || unsaved > settings_.file_bytes)
-        fail("the cache says that storage lacks " + std::to_string(unsaved) + " bytes of file " +
-             std::to_string(f));
+    for (uint32_t n = 0; n < settings_.nodes; ++n) {
+      for (uint32_t f = 0; f < settings_.files; ++f) {
+        const int64_t unsaved = nodes_[n].cache().unsaved_bytes(nodes_[n].file(f).id);
+        if (unsaved < files_[f].model.unsaved_bytes(n) || unsaved > settings_.file_bytes)
+          fail("the cache of node " + std::to_string(n) + " says that storage lacks " +
+               std::to_string(unsaved) + " bytes of file " + std::to_string(f));
+      }
     }
   }
 
@@ -547,8 +570,9 @@ class Run {
     const uint64_t id = opened.file.state().id;
     if (opened.file.state().unstored_end != 0)
       fail("a commit does not know that storage has the end that closed handles wrote");
-    if (node_.cache().unsaved_bytes(id) != 0) fail("after a commit storage lacks bytes");
-    if (node_.cache().lacks_commits(opened.file)) fail("a commit leaves a frame to be committed");
+    if (opened.node.cache().unsaved_bytes(id) != 0) fail("after a commit storage lacks bytes");
+    if (opened.node.cache().lacks_commits(opened.file))
+      fail("a commit leaves a frame to be committed");
     const int64_t before = statistics_[opened.rank].write_requests;
     if (commit(opened) && statistics_[opened.rank].write_requests != before)
       fail("a commit writes what the one before has written");
@@ -556,15 +580,15 @@ class Run {
 
   // Clean bytes that are dropped are gone.
   void drop_clean(Opened& opened) {
-    Cache<sim::VirtualDriver>& cache = node_.cache();
+    Cache<sim::VirtualDriver>& cache = opened.node.cache();
     cache.drop(opened.file, {0, INT64_MAX}, false);
     const uint64_t id = opened.file.state().id;
     int64_t valid = 0;
     for (FrameIndex f = 0; f < cache.frames(); ++f) {
-      if (node_.arena().frame(f).key.file != id) continue;
+      if (opened.node.arena().frame(f).key.file != id) continue;
       Regions missing;
-      cache.kind().missing(node_.arena().page_state(f), cache.page_size(), {0, cache.page_size()},
-                           missing);
+      cache.kind().missing(opened.node.arena().page_state(f), cache.page_size(),
+                           {0, cache.page_size()}, missing);
       valid += cache.page_size();
       for (const Extent& gap : missing) valid -= gap.length;
       if (valid == 0) fail("a page without bytes keeps its frame");
@@ -575,14 +599,14 @@ class Run {
   // The pages that leave are gone before long.
   void check_leaving(Opened& opened) {
     for (int wait = 0; pages_leave() && wait < 100; ++wait) {
-      if (!ends_well(node_.cache().write_back(opened.file), "a write-back")) return;
+      if (!ends_well(opened.node.cache().write_back(opened.file), "a write-back")) return;
       fibers_.sleep(poll_ns);  // some may be under commit
     }
     if (pages_leave()) fail("pages that leave stay");
   }
   bool pages_leave() {
-    for (uint32_t s = 0; s < node_.arena().shards(); ++s) {
-      if (node_.arena().shard(s).state().leaving != 0) return true;
+    for (uint32_t s = 0; s < nodes_.front().arena().shards(); ++s) {
+      if (nodes_.front().arena().shard(s).state().leaving != 0) return true;
     }
     return false;
   }
@@ -605,24 +629,25 @@ class Run {
 
   // Pages that are absent, and for which there are frames, are in the cache afterwards.
   void prefetch(Opened& opened, int64_t first_page) {
-    const Cache<sim::VirtualDriver>& cache = node_.cache();
+    const Cache<sim::VirtualDriver>& cache = opened.node.cache();
     const int64_t page_size = settings_.cache.page_size;
     const int64_t end = std::ssize(file_of(opened).storage.bytes());
     // As many as are fetched at once keep no others from their frames.
-    const bool many = node_.arena().shards() == 1 && cache.frames() >= 16 && !memory_is_short();
+    const bool many =
+        opened.node.arena().shards() == 1 && cache.frames() >= 16 && !memory_is_short();
     const Extent wanted{first_page * page_size, (many ? 3 : 1) * page_size};
     const bool has_frames = !cache.may_be_dirty();
     std::vector<Extent> absent;  // bytes that storage has, by page
     for (int64_t at = wanted.offset; at < wanted.end(); at += page_size) {
       const PageKey key{opened.file.state().id, at / page_size};
-      CacheArena& arena = node_.arena();
+      CacheArena& arena = opened.node.arena();
       if (arena.shard(shard_of(key, arena.shards())).find(key) == no_frame)
         absent.push_back(intersect({at, page_size}, {0, end}));
     }
     Statistics statistics;
     VirtualFile file = opened.counting_in(*this, opened.file.seat(), statistics);
     PageCursor pages({&wanted, 1}, page_size);
-    while (node_.cache().prefetch(file, pages)) {
+    while (opened.node.cache().prefetch(file, pages)) {
     }
     if (statistics.hits + statistics.misses > 0) fail("a prefetch counts as an access");
     if (absent.empty() && statistics.read_requests > 0)
@@ -633,7 +658,7 @@ class Run {
     Translation<sim::VirtualDriver> ignored;
     for (const Extent& stored : absent) {
       if (!stored.empty() &&
-          !node_.cache().read_resident(opened.file, stored, bytes.data(), false, &ignored))
+          !opened.node.cache().read_resident(opened.file, stored, bytes.data(), false, &ignored))
         fail("what was fetched ahead is not in the cache");
     }
   }
@@ -651,13 +676,68 @@ class Run {
            std::to_string(counted));
   }
 
-  // No rank accesses a file, and none dies, meanwhile.
-  void truncate(Opened& opened, int64_t bytes) {
+  // What ranks of several nodes do at a collective call (mpiio/file/hand_over.h).
+  void hand_over(const Round& round, Opened& opened) {
+    const uint32_t rank = opened.rank;
+    const uint32_t node = node_of(rank);
+    if (first_alive() == rank) {
+      all_handed_over_ = true;
+      for (uint32_t n = 0; n < settings_.nodes; ++n) {
+        const uint32_t leader = leader_of(n);
+        handing_over_[n] = leader == settings_.ranks ? nobody : leader;
+      }
+      if (round.node_dies != Round::nobody && other_nodes_live(round.node_dies)) {
+        const uint32_t leader = leader_of(static_cast<uint32_t>(round.node_dies));
+        fibers_.kill_after(process_of(leader), round.node_dies_after_steps);
+      }
+    }
+    meet(rank);
+    if (handing_over_[node] == rank) {
+      PlanExchange<sim::VirtualDriver> exchange(opened.node.cache().driver(), exchanges_[node]);
+      if (!opened.handle.hand_over(domains_of(opened, node), exchange).ok())
+        all_handed_over_ = false;
+    }
+    meet(rank);
+    fibers_.kill_after(Fibers::any_group, -1);
+    handing_over_[node] = nobody;
+    if (all_handed_over_) opened.handle.note_stored();
+    opened.node.cache().drop(opened.file, {0, INT64_MAX}, false);
+    if (first_alive() == rank && all_handed_over_) file_of(opened).model.hand_over();
+    meet(rank);
+  }
+
+  // Assigned at the first hand-over of the file.
+  const FileDomains& domains_of(Opened& opened, uint32_t node) {
     File& file = file_of(opened);
-    opened.handle.truncate(bytes);
-    file.storage.truncate(bytes);
-    opened.handle.truncate(bytes);
-    file.model.truncate(bytes);
+    if (file.domains.empty()) file.domains.resize(settings_.nodes);
+    if (file.domains[node]) return *file.domains[node];
+    const Extent region = opened.node.cache().dirty_region(opened.file);
+    ListExchange::Facts all{region.empty() ? INT64_MAX : region.offset, region.end(), 0};
+    exchanges_[node].gather(ListExchange::Facts(all), [&](const ListExchange::Facts& theirs) {
+      all = {std::min(all[0], theirs[0]), std::max(all[1], theirs[1]), 0};
+    });
+    DomainFacts facts;
+    facts.nodes = settings_.nodes;
+    facts.unit_bytes = settings_.cache.page_size;
+    facts.chunk_bytes = settings_.domain_size_bytes;
+    facts.file_bytes = settings_.first_bytes;
+    if (all[1] > all[0]) facts.region = {all[0], all[1] - all[0]};
+    return file.domains[node].emplace(settings_.domain->assign(facts));
+  }
+
+  // No rank accesses a file, and none dies, meanwhile. A rank of each node forgets what is beyond.
+  void truncate(Opened& opened, int64_t bytes) {
+    const uint32_t rank = opened.rank;
+    const bool leads = leader_of(node_of(rank)) == rank;
+    meet(rank);
+    if (leads) opened.handle.truncate(bytes);
+    meet(rank);
+    if (first_alive() == rank) file_of(opened).storage.truncate(bytes);
+    meet(rank);
+    if (leads) opened.handle.truncate(bytes);
+    meet(rank);
+    if (first_alive() == rank) file_of(opened).model.truncate(bytes);
+    meet(rank);
   }
 
   bool others_live(uint32_t rank) const {
@@ -670,6 +750,19 @@ class Run {
     uint32_t rank = 0;
     while (!alive(rank)) ++rank;
     return rank;
+  }
+  uint32_t leader_of(uint32_t node) const {
+    for (uint32_t rank = node; rank < settings_.ranks; rank += settings_.nodes) {
+      if (alive(rank)) return rank;
+    }
+    return settings_.ranks;
+  }
+  bool other_nodes_live(int node) const {
+    if (leader_of(static_cast<uint32_t>(node)) == settings_.ranks) return false;
+    for (uint32_t other = 0; other < settings_.nodes; ++other) {
+      if (static_cast<int>(other) != node && leader_of(other) != settings_.ranks) return true;
+    }
+    return false;
   }
   // All ranks that live wait for each other, and for what the dead left to be taken care of.
   void meet(uint32_t rank) {
@@ -687,7 +780,8 @@ class Run {
 
   bool nobody_is_busy() const {
     for (uint32_t rank = 0; rank < settings_.ranks; ++rank) {
-      if (alive(rank) && !meets_[rank] && !done_[rank]) return false;
+      const bool hands_over = handing_over_[node_of(rank)] == rank;  // and waits for other nodes
+      if (alive(rank) && !meets_[rank] && !done_[rank] && !hands_over) return false;
     }
     return true;
   }
@@ -702,29 +796,48 @@ class Run {
     };
     while (ok() && !over()) {
       fibers_.sleep(1 + random_.below(20'000'000));
+      end_dead_nodes();
       if (settings_.late_care && !nobody_is_busy()) continue;
       for (uint32_t rank = 0; rank < settings_.ranks; ++rank) {
         if (alive(rank) || reaped_[rank]) continue;
-        reaped_[rank] = node_.reap(process_of(rank)).ok();
+        reaped_[rank] = nodes_[node_of(rank)].reap(process_of(rank)).ok();
         outcome_.deaths += reaped_[rank] ? 1 : 0;
       }
+    }
+  }
+  // A node whose leader dies while it hands over is dead, and so is one without ranks.
+  void end_dead_nodes() {
+    for (uint32_t node = 0; node < settings_.nodes; ++node) {
+      if (node_died_[node]) continue;
+      const uint32_t handing_over = handing_over_[node];
+      const bool leader_died = handing_over != nobody && !alive(handing_over);
+      if (!leader_died && leader_of(node) != settings_.ranks) continue;
+      node_died_[node] = true;
+      for (uint32_t rank = node; rank < settings_.ranks; rank += settings_.nodes) {
+        if (alive(rank)) fibers_.kill(process_of(rank));
+      }
+      transport_.kill(node);
     }
   }
 
   // When all have left: nothing was lost.
   void settle() {
     for (uint32_t f = 0; f < settings_.files; ++f) {
-      Statistics statistics;
-      sim::VirtualSeat none;
-      none.file = f;
-      VirtualFile left(node_, none, 0, statistics, settings_.commit_size_bytes);
+      for (VirtualNode& node : nodes_) {
+        Statistics statistics;
+        sim::VirtualSeat none;
+        none.file = f;
+        VirtualFile left(node, none, 0, statistics, settings_.commit_size_bytes);
+        if (!node.cache().commit(left, {0, INT64_MAX}).ok()) fail("sound storage refuses a commit");
+        settled_bytes_ += statistics.committed_bytes;
+      }
       const ByteModel& model = files_[f].model;
-      const ByteModel::Moment moment = model.now({0, settings_.file_bytes});
-      if (!node_.cache().commit(left, {0, INT64_MAX}).ok()) fail("sound storage refuses a commit");
-      settled_bytes_ += statistics.committed_bytes;
-      if (ok()) outcome_.failure = model.check_storage(moment, files_[f].storage.bytes());
+      if (ok())
+        outcome_.failure = model.check_storage(model.at_the_end(), files_[f].storage.bytes());
     }
-    if (ok() && node_.cache().may_be_dirty()) fail("what was committed counts as dirty");
+    for (VirtualNode& node : nodes_) {
+      if (ok() && node.cache().may_be_dirty()) fail("what was committed counts as dirty");
+    }
   }
 
   const Program& program_;
@@ -734,7 +847,13 @@ class Run {
   Fibers fibers_;
   std::deque<File> files_;
   std::vector<Storage*> storages_;
-  VirtualNode node_;
+  sim::VirtualTransport transport_;
+  std::deque<VirtualNode> nodes_;
+  std::deque<ListExchange> exchanges_;  // by node
+  static constexpr uint32_t nobody = UINT32_MAX;
+  std::vector<uint32_t> handing_over_;  // by node: its leader, or nobody
+  std::vector<bool> node_died_;
+  bool all_handed_over_ = false;
   std::vector<int64_t> round_of_;  // how often each rank came to meet the others
   std::size_t rounds_begun_ = 0;
   std::vector<bool> done_;

@@ -162,6 +162,36 @@ MISTAKES = [
             ),
         ),
     ),
+    Mistake(
+        "guests count as stored though their owner did not take them",
+        "hand_over.h",
+        "guests->settle(node, taken);",
+        "guests->settle(node, true);",
+    ),
+    Mistake(
+        "an owner answers for bytes that it could not store",
+        "hand_over.h",
+        "nodes.answer(stored.ok(), ",
+        "nodes.answer(true, ",
+    ),
+    Mistake(
+        "guests that no owner took stay dirty",
+        "hand_over.h",
+        "within_memory([this] { return cache_.commit(file_, {0, INT64_MAX}); });",
+        "Status();",
+    ),
+    Mistake(
+        "what came from other nodes is not stored",
+        "cache_guests.h",
+        "list.write(file, received.first(runs), messages);",
+        "list.write(file, received.first(0), messages);",
+    ),
+    Mistake(
+        "a node claims guests that it owns itself",
+        "cache_guests.h",
+        "      if (owner == self) continue;\n",
+        "",
+    ),
 ]
 
 

@@ -22,9 +22,10 @@ OTHERS = [
         for name in ("byte_model", "faulty_storage", "program", "nodes_test")
     ),
     "src/sim/fibers.cpp",
+    "src/sim/virtual_transport.cpp",
     "src/storage/transfer.cpp",
 ]
-CORE = ["extent", "arena", "page", "policy", "pattern", "predict", "engine"]
+CORE = ["extent", "arena", "page", "policy", "domain", "pattern", "predict", "engine", "channel"]
 COMPILE = [os.environ.get("CXX", "g++"), "-std=c++20", "-O1"]
 LIBRARIES = ["-lgtest", "-lgtest_main", "-lpthread"]
 SECONDS = 600  # of a core, that a run may take, however wrong the engine is

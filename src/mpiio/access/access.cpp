@@ -244,8 +244,7 @@ Transfer transfer(Handle& handle, const Call& call) {
   Status settled;
   if (call.collective && call.blocking) settled = hand_over(handle);
   const Transfer result = transfer_alone(handle, call);
-  if (result.code == MPI_SUCCESS && !settled.ok())
-    return {raise(handle, settled, "committing"), 0};
+  if (result.code == MPI_SUCCESS && !settled.ok()) return {raise(handle, settled, "committing"), 0};
   return result;
 }
 

@@ -2,8 +2,8 @@
 
 #include "mpiio/file/commit_together.h"
 #include "mpiio/file/errors.h"
-#include "mpiio/file/hand_over.h"
 #include "mpiio/file/file_view.h"
+#include "mpiio/file/hand_over.h"
 #include "mpiio/library/agreement.h"
 
 namespace forebay::mpiio {

@@ -8,10 +8,10 @@
 
 namespace forebay::mpiio {
 
-// Called by all ranks of the handle, without its lock, at the beginning of a collective call: guests
-// go to their owners, every byte that the ranks wrote is in storage afterwards, and no node keeps
-// bytes that others have replaced. Otherwise all ranks get a failure. Does nothing where nodes hand
-// nothing over, or no rank has written since.
+// Called by all ranks of the handle, without its lock, at the beginning of a collective call:
+// guests go to their owners, every byte that the ranks wrote is in storage afterwards, and no node
+// keeps bytes that others have replaced. Otherwise all ranks get a failure. Does nothing where
+// nodes hand nothing over, or no rank has written since.
 Status hand_over(Handle& handle);
 
 }  // namespace forebay::mpiio

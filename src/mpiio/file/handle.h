@@ -89,13 +89,15 @@ struct Handle {
   OrderedTurn ordered;
   SplitCollective split;
   std::unique_ptr<HandleNodes> nodes;  // null: the ranks' nodes hand nothing over
-  Mistakes mistakes;        // (lock) in hints, not told yet
-  UncachedCounts uncached;  // calls that the MPI library carried out
+  Mistakes mistakes;                   // (lock) in hints, not told yet
+  UncachedCounts uncached;             // calls that the MPI library carried out
   std::mutex mutex;
   std::atomic<bool> entered{false};  // the lock when only one thread calls MPI
 
   // True: what one rank writes, the others find in the cache.
-  bool all_ranks_share_arena() const { return one_node && cached->options().scope != Scope::process; }
+  bool all_ranks_share_arena() const {
+    return one_node && cached->options().scope != Scope::process;
+  }
 };
 
 // Whether several threads may call MPI at once. It is assumed until it is known.

@@ -294,7 +294,8 @@ Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Ha
   if (opened->amode & MPI_MODE_APPEND) opened->position = agreed.end_of_file;
   if (!opened->one_node) {
     if (opening.options.scope == Scope::job)
-      opened->nodes = HandleNodes::find(opened->own.comm, opened->cached->options().page_size_bytes);
+      opened->nodes =
+          HandleNodes::find(opened->own.comm, opened->cached->options().page_size_bytes);
     return Uncached::no;
   }
   const auto word = [](int64_t number) {

@@ -61,8 +61,8 @@ int preallocate(Handle& handle, MPI_Offset bytes) {
   if (!same_on_all_ranks(handle.own.comm, bytes) || bytes < 0 || !handle.writable)
     return mpi().File_preallocate(handle.file, bytes);
   // The library may read and rewrite the file's bytes, so all of them must be in storage.
-  const Status status = handle.nodes != nullptr ? hand_over(handle)
-                                                : agree_status(handle.own.comm, commit(handle));
+  const Status status =
+      handle.nodes != nullptr ? hand_over(handle) : agree_status(handle.own.comm, commit(handle));
   if (!status.ok()) return raise(handle, status, "committing");
   const int code = mpi().File_preallocate(handle.file, bytes);
   handle.cached->note_own_change();

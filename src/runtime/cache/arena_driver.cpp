@@ -146,6 +146,20 @@ void ArenaDriver::to_requests(const IoPlan& plan, PlanRequests& requests) const 
 
 void ArenaDriver::begin_write(const Target& target, const IoPlan& plan, Transfer& transfer) const {
   to_requests(plan, transfer.requests_);
+  begin_write(target, transfer);
+}
+
+void ArenaDriver::begin_write(const Target& target, const IoPlan& plan, Messages messages,
+                              Transfer& transfer) const {
+  transfer.requests_.set(plan, [&](const IoPlan::Part& part) {
+    return part.staged == IoPlan::in_frame
+               ? memory_of(part, nullptr)
+               : const_cast<std::byte*>(messages[part.staged]) + part.in_page;
+  });
+  begin_write(target, transfer);
+}
+
+void ArenaDriver::begin_write(const Target& target, Transfer& transfer) const {
   transfer.in_storage_.set(forebay::Transfer::Direction::write, transfer.requests_.list());
   transfer.clock_.emplace();
   if (registry_.recoverable) transfer.noted_.emplace(*target.entry, job_, *target.storage, true);

@@ -261,6 +261,10 @@ class ArenaDriver {
   // A plan of pages in frames, as requests.
   void to_requests(const IoPlan& plan, PlanRequests& requests) const;
   void begin_write(const Target& target, const IoPlan& plan, Transfer& transfer) const;
+  // The same for a plan that has parts of messages, too.
+  using Messages = std::span<const std::byte* const>;
+  void begin_write(const Target& target, const IoPlan& plan, Messages messages,
+                   Transfer& transfer) const;
   void begin_read(const ArenaFile& file, const IoPlan& plan, const Staging& staging,
                   Transfer& transfer) const;
   static Status complete(Transfer& transfer, Statistics& statistics);
@@ -280,6 +284,8 @@ class ArenaDriver {
         part.staged == IoPlan::in_frame ? page_bytes(part.frame) : staging->page(part.staged);
     return page + part.in_page;
   }
+
+  void begin_write(const Target& target, Transfer& transfer) const;
 
   CacheArena& arena_;
   uint32_t number_;

@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "channel/list_exchange.h"
 #include "domain/file_domains.h"
 #include "engine/cache_handle.h"
 #include "engine/statistics.h"
@@ -30,7 +31,6 @@
 #include "extent/status.h"
 #include "options/options.h"
 #include "runtime/cache/arena.h"
-#include "runtime/cache/node_exchange.h"
 #include "runtime/cache/turn.h"
 #include "runtime/node/registry.h"
 #include "storage/storage.h"
@@ -133,7 +133,7 @@ class CachedFile final : private HandleServices {
   // With handles of other nodes (engine/hand_over.h): guests go to their owners, and what the nodes
   // have written is in storage afterwards. One handle of each node calls it, while all ranks of
   // these handles wait.
-  Status hand_over(const FileDomains& domains, NodeExchange& nodes);
+  Status hand_over(const FileDomains& domains, ListExchange& nodes);
   // Whether this handle has written, or the node may have dirty bytes of the file, since
   // note_handed_over().
   bool wrote_since_hand_over();

@@ -1,57 +1,14 @@
-#include <deque>
-
 #include "runtime/cache/cached_file.h"
 #include "runtime/node/node_member.h"
-#include "storage/plan_requests.h"
+#include "storage/plan_exchange.h"
 
 namespace forebay::runtime {
-namespace {
 
-// Plans of the engine as lists of bytes for the other nodes.
-class Sending {
- public:
-  Sending(const ArenaDriver& driver, NodeExchange& nodes) : driver_(driver), nodes_(nodes) {}
-
-  uint32_t count() const { return nodes_.count(); }
-  uint32_t self() const { return nodes_.self(); }
-
-  template <typename PlanOf, typename Accept>
-  bool exchange(const PlanOf& plan_of, bool more, const Accept& accept) {
-    const Status made = within_memory([&] {
-      lists_.assign(count(), {});
-      requests_.clear();
-      for (uint32_t node = 0; node < count(); ++node) {
-        driver_.to_requests(plan_of(node), requests_.emplace_back());
-        lists_[node] = requests_.back().list();
-      }
-    });
-    sends_ = made.ok();
-    return nodes_.exchange(sends_ ? lists_ : std::span<const std::span<const Request>>{}, more,
-                           [&](Extent extent, const std::byte* bytes) {
-                             return within_memory([&] { return accept(extent, bytes); });
-                           });
-  }
-
-  template <typename Settle>
-  void answer(const Settle& settle) {
-    nodes_.answer([&](uint32_t node, bool taken) { settle(node, taken && sends_); });
-  }
-
- private:
-  const ArenaDriver& driver_;
-  NodeExchange& nodes_;
-  std::vector<std::span<const Request>> lists_;
-  std::deque<PlanRequests> requests_;
-  bool sends_ = false;
-};
-
-}  // namespace
-
-Status CachedFile::hand_over(const FileDomains& domains, NodeExchange& nodes) {
+Status CachedFile::hand_over(const FileDomains& domains, ListExchange& nodes) {
   const Turn turn = this->turn(false);
   note_step(turn, CacheStep::commit, 0);
-  Sending sending(cache_->driver(), nodes);
-  return handle_->hand_over(domains, sending);
+  PlanExchange<ArenaDriver> exchange(cache_->driver(), nodes);
+  return handle_->hand_over(domains, exchange);
 }
 
 bool CachedFile::wrote_since_hand_over() {

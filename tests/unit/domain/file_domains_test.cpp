@@ -1,0 +1,83 @@
+// Every byte has one owner, whatever the assignment.
+#include "domain/file_domains.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace forebay {
+namespace {
+
+class FileDomainsTest : public testing::TestWithParam<AssignmentSpec> {};
+
+DomainFacts facts_of(uint32_t nodes) {
+  DomainFacts facts;
+  facts.nodes = nodes;
+  facts.unit_bytes = 4096;
+  facts.chunk_bytes = 10000;
+  facts.region = {70000, 333333};
+  facts.file_bytes = 500000;
+  return facts;
+}
+
+TEST_P(FileDomainsTest, APageHasOneOwner) {
+  for (const uint32_t nodes : {1u, 2u, 3u, 7u}) {
+    const FileDomains domains = GetParam().assign(facts_of(nodes));
+    for (int64_t page = 0; page < 400; ++page) {
+      const uint32_t owner = domains.owner_of(page * 4096);
+      EXPECT_LT(owner, nodes);
+      EXPECT_EQ(owner, domains.owner_of(page * 4096 + 1));
+      EXPECT_EQ(owner, domains.owner_of(page * 4096 + 4095));
+    }
+  }
+}
+
+TEST_P(FileDomainsTest, AChunkHasOneOwnerAndTheNextAnother) {
+  const FileDomains domains = GetParam().assign(facts_of(3));
+  for (int64_t offset = 0; offset < 1'000'000; offset += 777) {
+    const Extent chunk = domains.chunk_at(offset);
+    EXPECT_LE(chunk.offset, offset);
+    EXPECT_GT(chunk.end(), offset);
+    EXPECT_EQ(domains.owner_of(std::max<int64_t>(chunk.offset, 0)), domains.owner_of(offset));
+    EXPECT_EQ(domains.owner_of(chunk.end() - 1), domains.owner_of(offset));
+    EXPECT_EQ(domains.owner_of(chunk.end()), (domains.owner_of(offset) + 1) % 3);
+  }
+}
+
+TEST_P(FileDomainsTest, NothingKnownIsEnough) {
+  DomainFacts facts;
+  facts.nodes = 4;
+  facts.unit_bytes = 512;
+  const FileDomains domains = GetParam().assign(facts);
+  EXPECT_EQ(domains.owners(), 4u);
+  EXPECT_LT(domains.owner_of(0), 4u);
+  EXPECT_LT(domains.owner_of(INT64_MAX - 1), 4u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Assignments, FileDomainsTest,
+                         testing::ValuesIn(assignments().begin(), assignments().end()),
+                         [](const auto& spec) { return std::string(spec.param.name); });
+
+TEST(FileDomains, EqualPartsOfTheRegionForRegion) {
+  const FileDomains domains = find_assignment("region")->assign(facts_of(2));
+  std::vector<int64_t> bytes(2);
+  const Extent region{70000, 333333};
+  for (int64_t at = region.offset; at < region.end(); ++at) ++bytes[domains.owner_of(at)];
+  EXPECT_NEAR(static_cast<double>(bytes[0]), static_cast<double>(bytes[1]), 2 * 4096.0);
+}
+
+TEST(FileDomains, EqualPartsOfTheFileForFile) {
+  const FileDomains domains = find_assignment("file")->assign(facts_of(5));
+  EXPECT_EQ(domains.chunk_bytes(), 102400);  // 100,000 in whole pages
+  EXPECT_EQ(domains.owner_of(0), 0u);
+  EXPECT_EQ(domains.owner_of(499999), 4u);
+}
+
+TEST(FileDomains, AnUnknownAssignmentIsNoAssignment) {
+  EXPECT_EQ(find_assignment("nearest"), nullptr);
+}
+
+}  // namespace
+}  // namespace forebay
