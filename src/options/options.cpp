@@ -424,7 +424,7 @@ const char* const caches_apart_warning =
     "writes only after sync, barrier, sync, or close and open. HDF5 then needs "
     "HDF5_DO_MPI_FILE_SYNC=1, or scope=node and consistency=posix. Programs that rely on an order "
     "across collective calls, such as PnetCDF's examples fill_mode and column_wise, get wrong "
-    "bytes.";
+    "bytes, except with scope=job.";
 
 std::span<const OptionSpec> option_table() { return table().specs; }
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <utility>
 
+#include "channel/plan_exchange.h"
 #include "sim/virtual_transport.h"
 #include "simulated/byte_model.h"
 #include "simulated/faulty_storage.h"
 #include "simulated/program.h"
-#include "channel/plan_exchange.h"
 
 namespace forebay::test {
 namespace {

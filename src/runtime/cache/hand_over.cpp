@@ -1,6 +1,6 @@
+#include "channel/plan_exchange.h"
 #include "runtime/cache/cached_file.h"
 #include "runtime/node/node_member.h"
-#include "channel/plan_exchange.h"
 
 namespace forebay::runtime {
 
