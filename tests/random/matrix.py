@@ -29,10 +29,17 @@ RANKS = (2, 1, 3, 4)
 JOBS = ((4, 2), (3, 3), (2, 2), (4, 3))  # ranks and nodes
 DOMAINS = (("cyclic", "4KiB"), ("region", "4MiB"), ("file", "4MiB"), ("cyclic", "100KiB"))
 NOT_CACHED = ("--disable", "atomicity")
-# The library serves the shared pointers of ranks on several nodes, too.
+# The library serves the shared pointers of ranks on several nodes, too. ROMIO keeps them in files
+# whose names are equal for two opens of a file within a second.
 SHARED = ("read_shared", "read_ordered", "iread_shared", "read_ordered_begin")
 SEVERAL_NODES = ",".join(
-    ["atomicity", "seek_shared", *SHARED, *(name.replace("read", "write") for name in SHARED)]
+    [
+        "atomicity",
+        "seek_shared",
+        "tell_shared",
+        *SHARED,
+        *(name.replace("read", "write") for name in SHARED),
+    ]
 )
 
 
