@@ -6,8 +6,8 @@ replacement policies and numbers of ranks are spread over them. Separate caches 
 the MPI standard does. Where Forebay passes calls through to the MPI library (atomic mode without a
 shared arena), errors of that library would show, so atomic mode is left out there. `nodes` assigns
 the ranks to nodes in turn, as far as Forebay can tell: each node has its cache then, or, by
-default, none; with `scope=job` the nodes hand each other's bytes over. Plain Open MPI is not run: its errors beyond exclusions.cpp have not been analysed
-yet.
+default, none; with `scope=job` the nodes hand each other's bytes over. Plain Open MPI is not run:
+its errors beyond exclusions.cpp have not been analysed yet.
 """
 
 from __future__ import annotations
