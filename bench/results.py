@@ -197,8 +197,8 @@ def version() -> str:
 
 
 def is_stale(entry: dict[str, Any]) -> bool:
-    """Whether the code on the path of an access has changed since the entry was measured, or what was
-    measured is not known here."""
+    """Whether the code on the path of an access has changed since the entry was measured, or the
+    commit that was measured is not known here."""
     measured = entry.get("version", "")
     if not measured or measured.endswith("+"):
         return True
