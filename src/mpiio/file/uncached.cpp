@@ -13,7 +13,7 @@ constexpr UncachedReason uncached_reasons[] = {
     {"sequential", "MPI_MODE_SEQUENTIAL leaves its positions to the MPI library", false},
     {"other_rights", "the program has other rights than its user", true},
     {"no_memory", "a rank was refused memory", false},
-    {"options_differ", "its ranks were given different values of scope or consistency", false},
+    {"options_differ", "its ranks were given different values of scope, consistency or domain", false},
     {"several_nodes", "ranks of several nodes opened it, and only consistency=mpi caches that",
      false},
     {"several_worlds", "its ranks are of programs that were spawned or connected", false},
