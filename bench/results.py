@@ -197,10 +197,15 @@ def version() -> str:
 
 
 def is_stale(entry: dict[str, Any]) -> bool:
-    """Whether the code on the path of an access has changed since the entry was measured."""
+    """Whether the code on the path of an access has changed since the entry was measured, or the
+    commit that was measured is not known here."""
     measured = entry.get("version", "")
-    known = measured and not measured.endswith("+")
-    return not known or bool(git("diff", "--stat", measured, "HEAD", "--", *MEASURED))
+    if not measured or measured.endswith("+"):
+        return True
+    try:
+        return bool(git("diff", "--stat", measured, "HEAD", "--", *MEASURED))
+    except subprocess.CalledProcessError:  # the history lacks that commit
+        return True
 
 
 @contextmanager

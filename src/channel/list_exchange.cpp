@@ -105,11 +105,9 @@ bool ListExchange::exchange(std::span<const std::span<const Request>> lists, boo
   for (uint32_t step = 1; step < count(); ++step) {
     const auto [to, from] = partners(step);
     out.clear();
-    const Status packed = within_memory([&] {
-      if (!lists.empty()) pack(lists[to], out);
-    });
-    const bool offers = packed.ok() && !lists.empty();
-    const Offer mine = offer_of(offers ? lists[to] : std::span<const Request>{}, more);
+    const std::span<const Request> wanted = lists.empty() ? std::span<const Request>{} : lists[to];
+    const Status packed = within_memory([&] { pack(wanted, out); });
+    const Offer mine = offer_of(packed.ok() ? wanted : std::span<const Request>{}, more);
     Send offering, granting, sending;
     channel_.post(offering, to, message_of(offer, mine));
     Arrived arrived;

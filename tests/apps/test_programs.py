@@ -60,6 +60,7 @@ PROGRAMS = (
     Program("flash", "flash_checkpoint.c", ON_DEBIAN, hdf5, ("independent",)),
     Program("flash-collective", "flash_checkpoint.c", ON_DEBIAN, hdf5, ("collective",)),
     Program("pnetcdf", "pnetcdf_arrays.c", ("openmpi-debian",), lambda _: ["-lpnetcdf"]),
+    Program("pnetcdf-order", "pnetcdf_order.c", ("openmpi-debian",), lambda _: ["-lpnetcdf"]),
     Program("netcdf4", "netcdf4_parallel.c", ("openmpi-debian",), netcdf),
     Program("mpif.h", "fortran_io.F90", ON_DEBIAN, fortran(1)),
     Program("use-mpi", "fortran_io.F90", ON_DEBIAN, fortran(2)),
@@ -101,3 +102,25 @@ def test_program(program: Program, installation: mpi.Mpi, ranks: int, tmp_path: 
     forebay.assert_same(plain, cached)
     if program.past is not None:
         forebay.assert_reached(cached, program.past)
+
+
+@pytest.mark.parametrize("name", ["pnetcdf", "pnetcdf-order"])
+def test_pnetcdf_on_two_nodes(name: str, tmp_path: Path) -> None:
+    """The order of collective calls holds across nodes that hand their bytes over."""
+    program = next(one for one in PROGRAMS if one.name == name)
+    installation = BY_NAME["openmpi-debian"]
+    executable = mpi.compile_program(
+        installation, SOURCES / program.source, program.flags(installation), f"-{name}"
+    )
+    settings = {
+        "FOREBAY_CONSISTENCY": "mpi",
+        "FOREBAY_SCOPE": "job",
+        "FOREBAY_STEP_ASIDE": "never",
+    }
+    command = forebay.on_nodes([str(executable), "."], 2)
+    run = forebay.launch(installation, 4, command, tmp_path / "run", settings)
+    assert run.outcome.code == 0, str(run.outcome)
+    forebay.assert_served(run.statistics, run.outcome)
+    assert run.statistics is not None
+    total = run.statistics["total"]
+    assert total["guest_bytes"] == total["accepted_bytes"] > 0

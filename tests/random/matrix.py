@@ -6,8 +6,8 @@ replacement policies and numbers of ranks are spread over them. Separate caches 
 the MPI standard does. Where Forebay passes calls through to the MPI library (atomic mode without a
 shared arena), errors of that library would show, so atomic mode is left out there. `nodes` assigns
 the ranks to nodes in turn, as far as Forebay can tell: each node has its cache then, or, by
-default, none; with `scope=job` the nodes hand each other's bytes over. Plain Open MPI is not run: its errors beyond exclusions.cpp have not been analysed
-yet.
+default, none; with `scope=job` the nodes hand each other's bytes over. Plain Open MPI is not run:
+its errors beyond exclusions.cpp have not been analysed yet.
 """
 
 from __future__ import annotations
@@ -29,10 +29,17 @@ RANKS = (2, 1, 3, 4)
 JOBS = ((4, 2), (3, 3), (2, 2), (4, 3))  # ranks and nodes
 DOMAINS = (("cyclic", "4KiB"), ("region", "4MiB"), ("file", "4MiB"), ("cyclic", "100KiB"))
 NOT_CACHED = ("--disable", "atomicity")
-# The library serves the shared pointers of ranks on several nodes, too.
+# The library serves the shared pointers of ranks on several nodes, too. ROMIO keeps them in files
+# whose names are equal for two opens of a file within a second.
 SHARED = ("read_shared", "read_ordered", "iread_shared", "read_ordered_begin")
 SEVERAL_NODES = ",".join(
-    ["atomicity", "seek_shared", *SHARED, *(name.replace("read", "write") for name in SHARED)]
+    [
+        "atomicity",
+        "seek_shared",
+        "tell_shared",
+        *SHARED,
+        *(name.replace("read", "write") for name in SHARED),
+    ]
 )
 
 

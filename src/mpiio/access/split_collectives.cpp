@@ -2,7 +2,6 @@
 
 #include "mpiio/access/library_access.h"
 #include "mpiio/file/errors.h"
-#include "mpiio/file/hand_over.h"
 #include "mpiio/file/positions.h"
 #include "mpiio/types/memory_type.h"
 #include "mpiio/types/view.h"
@@ -64,12 +63,7 @@ int end_split(Handle& handle, Operation operation, Positioning positioning, MPI_
     return raise(handle, MPI_ERR_IO,
                  "Forebay: no split collective of this kind was begun on \"" + handle.name + "\"");
   split.active = false;
-  const Transfer result =
-      split.deferred ? act_deferred(handle) : Transfer{MPI_SUCCESS, split.bytes};
-  // The ranks meet here: a begin waits for nobody.
-  const Status settled = hand_over(handle);
-  if (result.code == MPI_SUCCESS && !settled.ok()) return raise(handle, settled, "committing");
-  return finish(result, status);
+  return finish(split.deferred ? act_deferred(handle) : Transfer{MPI_SUCCESS, split.bytes}, status);
 }
 
 }  // namespace forebay::mpiio

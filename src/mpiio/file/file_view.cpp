@@ -74,10 +74,10 @@ bool library_needs_whole_view(const Handle& handle) {
 
 }  // namespace
 
-int set_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
-             const char* datarep, MPI_Info info) {
-  const Status settled = hand_over(handle);
-  if (!settled.ok()) return raise(handle, settled, "committing");  // the view stays as it was
+namespace {
+
+int set_view_alone(Handle& handle, MPI_Offset displacement, MPI_Datatype etype,
+                   MPI_Datatype filetype, const char* datarep, MPI_Info info) {
   View view;
   bool walked = false;
   std::optional<Options> options;
@@ -98,6 +98,16 @@ int set_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Da
   if (any_rank(handle.own.comm, code != MPI_SUCCESS)) return code;
   adopt(handle, std::move(view), options, false);
   return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int set_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+             const char* datarep, MPI_Info info) {
+  const Status settled = hand_over(handle);
+  const int code = set_view_alone(handle, displacement, etype, filetype, datarep, info);
+  if (code == MPI_SUCCESS && !settled.ok()) return raise(handle, settled, "committing");
+  return code;
 }
 
 int get_view(Handle& handle, MPI_Offset* displacement, MPI_Datatype* etype, MPI_Datatype* filetype,

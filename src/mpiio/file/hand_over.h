@@ -10,8 +10,10 @@ namespace forebay::mpiio {
 
 // Called by all ranks of the handle, without its lock, at the beginning of a collective call:
 // guests go to their owners, every byte that the ranks wrote is in storage afterwards, and no node
-// keeps bytes that others have replaced. Otherwise all ranks get a failure. Does nothing where
-// nodes hand nothing over, or no rank has written since.
+// keeps bytes that others have replaced. Otherwise all ranks get a failure, and bytes stay dirty:
+// the call is carried out nevertheless (a program that ignores the code of MPI_File_set_view must
+// not write through the old view), and returns the failure. Does nothing where nodes hand nothing
+// over, or no rank has written since.
 Status hand_over(Handle& handle);
 
 }  // namespace forebay::mpiio

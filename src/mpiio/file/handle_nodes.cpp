@@ -17,6 +17,13 @@ struct Place {
   int64_t page_size = 0;
 };
 
+// A multiple of both, unless it is too large to be of use: nodes have pages of one size as a rule.
+int64_t common_unit(int64_t unit, const Place& place) {
+  constexpr int64_t most = 1 << 30;
+  const int64_t both = std::lcm(unit, place.page_size);
+  return both <= most ? both : unit;
+}
+
 std::vector<int> leaders_of(const std::vector<Place>& places) {
   std::vector<int> leaders;
   for (std::size_t rank = 0; rank < places.size(); ++rank) {
@@ -46,8 +53,7 @@ std::unique_ptr<HandleNodes> HandleNodes::find(MPI_Comm comm, int64_t page_size)
     const auto self = std::ranges::find_if(leaders, [&](int leader) {
       return places[static_cast<std::size_t>(leader)].node == mine.node;
     });
-    for (const Place& place : places)
-      nodes->unit_bytes_ = std::lcm(nodes->unit_bytes_, place.page_size);
+    for (const Place& place : places) nodes->unit_bytes_ = common_unit(nodes->unit_bytes_, place);
     nodes->leads_ = *self == rank;
     nodes->channel_.emplace(comm, leaders);
     nodes->exchange_.emplace(*nodes->channel_, static_cast<uint32_t>(self - leaders.begin()),

@@ -40,7 +40,6 @@ int set_size(Handle& handle, MPI_Offset bytes) {
   // would bring them back, and again afterwards, since read-ahead may have fetched them while
   // storage still had them.
   const Status settled = hand_over(handle);
-  if (!settled.ok()) return raise(handle, settled, "committing");
   const bool shared = handle.all_ranks_share_arena();  // if one rank forgets, all have
   forget_beyond(handle, bytes);
   if (!shared) mpi().Barrier(handle.own.comm);
@@ -54,6 +53,7 @@ int set_size(Handle& handle, MPI_Offset bytes) {
     forget_beyond(handle, bytes);
     mpi().Barrier(handle.own.comm);
   }
+  if (code == MPI_SUCCESS && !settled.ok()) return raise(handle, settled, "committing");
   return code;
 }
 
