@@ -32,31 +32,25 @@ template <typename Driver>
 template <typename Nodes>
 Status CacheHandle<Driver>::hand_over(const FileDomains& domains, Nodes& nodes) {
   static_assert(HandOverNodes<Nodes>);
-  Status result;
-  const auto keep = [&result](const Status& status) {
-    if (result.ok()) result = status;
-  };
   const IoPlan nothing;
   std::optional<typename Cache<Driver>::Guests> guests;
-  bool refused = false;
+  bool refused = false;  // then this node hands nothing more over
   for (bool more = true; more;) {
     bool mine = false;
     if (!refused) {
-      keep(within_memory([&] {
+      const Status claimed = within_memory([&] {
         if (!guests) guests.emplace(cache_, nodes.count());
         return guests->claim(file_, domains, nodes.self(), &mine);
-      }));
+      });
+      refused = !claimed.ok();
     }
-    refused = refused || !result.ok();
-    mine = mine && !refused;
     const auto plan_of = [&](uint32_t node) -> const IoPlan& {
       return guests ? guests->plan(node) : nothing;
     };
-    more = nodes.exchange(plan_of, mine);
+    more = nodes.exchange(plan_of, mine && !refused);
     const Status stored = within_memory([&] {
       return cache_.commit_domain(file_, domains, nodes.self(), nodes.received(), nodes.messages());
     });
-    keep(stored);
     if (stored.ok()) {
       for (const Received& run : nodes.received()) statistics().accepted_bytes += run.extent.length;
     }
@@ -67,9 +61,8 @@ Status CacheHandle<Driver>::hand_over(const FileDomains& domains, Nodes& nodes) 
       refused = refused || !taken;
     });
   }
-  // What no owner took, this node commits itself.
-  const Status rest = within_memory([this] { return cache_.commit(file_, {0, INT64_MAX}); });
-  return rest.ok() ? result : rest;
+  // What is still dirty, this node commits itself.
+  return within_memory([this] { return cache_.commit(file_, {0, INT64_MAX}); });
 }
 
 }  // namespace forebay

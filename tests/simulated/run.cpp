@@ -685,8 +685,8 @@ class Run {
     meet(rank);
     if (handing_over_[node] == rank) {
       PlanExchange<sim::VirtualDriver> exchange(opened.node.cache().driver(), exchanges_[node]);
-      if (!opened.handle.hand_over(domains_of(opened, node), exchange).ok())
-        all_handed_over_ = false;
+      const Status status = opened.handle.hand_over(domains_of(opened, node), exchange);
+      if (!ends_well(status, "a hand-over")) all_handed_over_ = false;
     }
     meet(rank);
     fibers_.kill_after(Fibers::any_group, -1);

@@ -177,8 +177,8 @@ MISTAKES = [
     Mistake(
         "guests that no owner took stay dirty",
         "hand_over.h",
-        "within_memory([this] { return cache_.commit(file_, {0, INT64_MAX}); });",
-        "Status();",
+        "return within_memory([this] { return cache_.commit(file_, {0, INT64_MAX}); });",
+        "return {};",
     ),
     Mistake(
         "what came from other nodes is not stored",
