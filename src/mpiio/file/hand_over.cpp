@@ -24,6 +24,8 @@ Status hand_over(Handle& handle) {
   if (status.ok()) handle.cached->note_handed_over();
   // Only now, when all nodes have stored what they had, does storage have it all.
   handle.cached->drop_clean();
+  // Other nodes have written, too: a recovery must not take that for a stranger's change.
+  if (handle.nodes->leads()) handle.cached->note_own_change();
   return status;
 }
 
