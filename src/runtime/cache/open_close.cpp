@@ -160,6 +160,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
       entry.told.store(0);
       entry.write_through.store(0);
       entry.aside.store(0);
+      entry.owners.store(0);
       identify(entry, found);
       join_job_changes(entry, node_->job_node());
     }
@@ -247,7 +248,7 @@ bool CachedFile::leave_file(bool discard, const Status& status) {
   if (handle_ && !discard && status.ok() && entry_->handles == 1 && cache_->lacks_commits(file_))
     return false;
   // The bytes that this handle wrote stay in the cache as long as others have the file open.
-  if (discard || !status.ok()) entry_->keep_end(seat_->end.load());
+  if (discard || !status.ok() || entry_->handles > 1) entry_->keep_end(seat_->end.load());
   seat_->file.store(no_entry, std::memory_order_release);
   if (!handle_) {
     if (takes_over_) entry_->kept.store(1);  // for a handle whose open succeeds

@@ -402,6 +402,18 @@ TEST_F(CachedFileClose, LeavesTheCommitToTheLastHandle) {
   EXPECT_EQ(stored(0), 1);
 }
 
+TEST_F(CachedFileClose, LeavesTheEndOfWhatItLeavesToOthers) {
+  open_handles(CommitAtClose::last);
+  write(0, 5000);
+  ASSERT_TRUE(handles_[0]->close(false).ok());
+  EXPECT_EQ(stored(5000), 0);
+  int64_t bytes = 0;
+  ASSERT_TRUE(handles_[1]->size(&bytes).ok());
+  EXPECT_EQ(bytes, 5001);
+  ASSERT_TRUE(handles_[1]->close(false).ok());
+  EXPECT_EQ(stored(5000), 1);
+}
+
 TEST(CachedFileOptions, ChangeOnAnOpenFile) {
   TemporaryFile disk;
   Status status;
