@@ -1,7 +1,8 @@
 // forebay-committer REGISTRY [REPORT]: takes the place of a job's killed processes on this node. It
 // commits the dirty bytes of killed processes, and removes the cache after the last process. The
 // first process starts it, detached; it ends by itself. REPORT is a file that receives a line per
-// saved file.
+// saved file. If a file's bytes have owners on several nodes, it is also the node's agent
+// (src/agent), and lives as long as ranks of other nodes need it.
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -10,9 +11,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "agent/agent.h"
 #include "runtime/node/node_member.h"
 
 namespace {
@@ -81,6 +84,19 @@ bool anybody_else(const NodeMember& node, const Registry& registry) {
   });
 }
 
+// Starts the agent once a rank wants it.
+void begin_service(NodeMember& node, std::unique_ptr<forebay::agent::Agent>& agent) {
+  Registry& registry = node.registry();
+  if (agent != nullptr || registry.agent_wanted.load() == 0) return;
+  forebay::runtime::open_through(node);
+  agent = std::make_unique<forebay::agent::Agent>();
+  const bool listens = agent->start();
+  std::copy(agent->key().begin(), agent->key().end(), registry.agent_key);
+  registry.agent_port.store(listens ? agent->port() : forebay::runtime::no_agent);
+}
+
+void wake(int) {}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -90,8 +106,12 @@ int main(int argc, char** argv) {
   }
   // A launcher sends these signals to whole sessions and process groups at the end of a job. The
   // committer ignores them and ends by its own rule.
-  for (const int ignored : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE})
+  for (const int ignored : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR2, SIGPIPE})
     signal(ignored, SIG_IGN);
+  // By this signal ranks end its wait (NodeMember::call_agent).
+  struct sigaction waking {};
+  waking.sa_handler = wake;
+  sigaction(SIGUSR1, &waking, nullptr);
   forebay::Status status;
   const std::unique_ptr<NodeMember> node = NodeMember::adopt(argv[1], &status);
   if (node == nullptr) return status.ok() ? 0 : 1;
@@ -102,7 +122,9 @@ int main(int argc, char** argv) {
   }
   const char* const report_path = argc > 2 ? argv[2] : nullptr;
   Watch watch;
-  while (anybody_else(*node, node->registry())) {
+  std::unique_ptr<forebay::agent::Agent> agent;
+  while (anybody_else(*node, node->registry()) || (agent != nullptr && agent->served() > 0)) {
+    begin_service(*node, agent);
     watch.update(node->registry());
     watch.wait();
     for (const uint32_t dead : node->dead_processes()) {

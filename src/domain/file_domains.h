@@ -22,6 +22,7 @@ class FileDomains {
       : origin_(origin), chunk_bytes_(chunk_bytes), owners_(owners) {}
 
   uint32_t owners() const { return owners_; }
+  int64_t origin() const { return origin_; }
   int64_t chunk_bytes() const { return chunk_bytes_; }
   uint32_t owner_of(int64_t offset) const {
     if (owners_ == 1) return 0;

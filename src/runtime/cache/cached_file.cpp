@@ -1,5 +1,8 @@
 #include "runtime/cache/cached_file.h"
 
+#include <array>
+#include <cerrno>
+#include <cstdio>
 #include <utility>
 
 #include "runtime/node/node_member.h"
@@ -137,6 +140,31 @@ void CachedFile::write_as(uint32_t number) {
 
 bool CachedFile::leaves_commit_to_others(int64_t handles) const {
   return options_.commit_at_close == CommitAtClose::last && entry_->handles.load() > handles;
+}
+
+namespace {
+
+std::string record_name(uint64_t owners) {
+  std::array<char, 32> name{};
+  std::snprintf(name.data(), name.size(), "owners-%016llx",
+                static_cast<unsigned long long>(owners));
+  return name.data();
+}
+
+}  // namespace
+
+Status CachedFile::join_owners(uint64_t owners, std::span<const std::byte> record, bool* news) {
+  *news = false;
+  // Whoever sees the owners can read who they are.
+  const Status kept = node_->keep_record(record_name(owners), record);
+  if (!kept.ok()) return kept;
+  uint64_t known = 0;
+  *news = entry_->owners.compare_exchange_strong(known, owners);
+  return *news || known == owners ? Status() : Status{Code::unsupported, EBUSY, -1};
+}
+
+std::vector<std::byte> CachedFile::owners_record() const {
+  return node_->record(record_name(owners()));
 }
 
 int64_t CachedFile::dirty_bytes() const { return cache_->dirty_frames() * cache_->page_size(); }

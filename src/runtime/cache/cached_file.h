@@ -107,6 +107,14 @@ class CachedFile final : private HandleServices {
   void note_stored();
   // fsync of storage (after commit()).
   Status flush_storage();
+  // Says that nodes own parts of the file (agent/owners.h): `owners` identifies them, `record`
+  // tells who they are. *news: this node's cache had the file alone until now. Code::unsupported:
+  // it has other owners.
+  Status join_owners(uint64_t owners, std::span<const std::byte> record, bool* news);
+  // What identifies the owners; 0: this node's cache has the file alone.
+  uint64_t owners() const { return entry_->owners.load(std::memory_order_acquire); }
+  // Who they are, as join_owners() was told on this node; empty: nobody has told.
+  std::vector<std::byte> owners_record() const;
   // Forgets the file's clean bytes; the next read asks storage.
   void drop_clean();
   // Forgets the cached bytes at and beyond `bytes`, dirty ones too. Storage is not touched. The

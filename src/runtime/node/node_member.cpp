@@ -1,6 +1,9 @@
 #include "runtime/node/node_member.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <string_view>
 #include <type_traits>
@@ -22,6 +26,7 @@ namespace forebay::runtime {
 namespace {
 
 constexpr std::string_view registry_suffix = ".registry";
+constexpr const char* record_infix = ".record-";
 
 int64_t random_word() {
   int64_t word = 0;
@@ -38,6 +43,22 @@ void lower_memory_limit(Registry& registry, int64_t mine) {
   int64_t known = registry.memory_limit.load();
   while (mine < known && !registry.memory_limit.compare_exchange_weak(known, mine)) {
   }
+}
+
+std::string record_path(const std::string& prefix, const std::string& name) {
+  return prefix + record_infix + name;
+}
+
+void remove_records(const std::string& prefix) {
+  std::error_code error;
+  const std::filesystem::path path(prefix);
+  const std::string begin = path.filename().string() + record_infix;
+  std::vector<std::filesystem::path> records;
+  for (auto at = std::filesystem::directory_iterator(path.parent_path(), error);
+       !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+    if (at->path().filename().string().starts_with(begin)) records.push_back(at->path());
+  }
+  for (const std::filesystem::path& record : records) unlink(record.c_str());
 }
 
 std::string arena_path(const std::string& prefix, uint32_t number) {
@@ -98,6 +119,7 @@ std::unique_ptr<NodeMember> NodeMember::adopt(const std::string& registry_path, 
 
 void NodeMember::remove(const std::string& registry_path) {
   const std::string prefix = prefix_of(registry_path);
+  remove_records(prefix);
   for (uint32_t a = 0; a < most_arenas; ++a) unlink(arena_path(prefix, a).c_str());
   unlink(registry_path.c_str());
 }
@@ -156,6 +178,7 @@ void NodeMember::leave() {
   // Caretakers do not count: they may have died, and one that still works has the segments mapped.
   if (has_users() || keeps_bytes()) return;
   registry_->removed = true;
+  remove_records(prefix_);
   for (uint32_t a = 0; a < registry_->arenas; ++a) unlink(arena_path(prefix_, a).c_str());
   segment_->remove();
 }
@@ -206,6 +229,56 @@ void NodeMember::begin_care() {
     (void)ignored;  // the job runs without a committer
   }
   registry_->care.unlock();
+}
+
+// A file of its own beside the registry.
+Status NodeMember::keep_record(const std::string& name, std::span<const std::byte> bytes) {
+  const std::string path = record_path(prefix_, name);
+  if (access(path.c_str(), F_OK) == 0) return {};
+  const std::string fresh = path + "." + std::to_string(process_number());
+  const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return Status::from_errno(errno);
+  const ssize_t written = write(file, bytes.data(), bytes.size());
+  const int error = written < 0 ? errno : ENOSPC;
+  close(file);
+  if (written == std::ssize(bytes) && rename(fresh.c_str(), path.c_str()) == 0) return {};
+  unlink(fresh.c_str());
+  return Status::from_errno(error);
+}
+
+std::vector<std::byte> NodeMember::record(const std::string& name) const {
+  std::vector<std::byte> bytes;
+  const int file = open(record_path(prefix_, name).c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat info;
+  if (file >= 0 && fstat(file, &info) == 0) {
+    bytes.resize(static_cast<std::size_t>(info.st_size));
+    if (read(file, bytes.data(), bytes.size()) != std::ssize(bytes)) bytes.clear();
+  }
+  if (file >= 0) close(file);
+  return bytes;
+}
+
+bool NodeMember::call_agent() {
+  constexpr int attempts = 2500;
+  constexpr int between_ms = 2;
+  if (!wants_committer_) return false;
+  registry_->agent_wanted.store(1);
+  for (int attempt = 0; registry_->agent_port.load() == 0 && attempt < attempts; ++attempt) {
+    begin_care();
+    wake_caretakers();
+    poll(nullptr, 0, between_ms);
+  }
+  // Nobody waits again for what does not come.
+  int64_t none_yet = 0;
+  registry_->agent_port.compare_exchange_strong(none_yet, no_agent);
+  return registry_->agent_port.load() > 0;
+}
+
+// The committer looks at the registry at once.
+void NodeMember::wake_caretakers() const {
+  for (const ProcessEntry& process : registry_->made_processes()) {
+    if (process.caretaker && process.id.pid != 0) kill(process.id.pid, SIGUSR1);
+  }
 }
 
 template <typename Entry, uint32_t most>
@@ -380,6 +453,12 @@ void recover_earlier_jobs(const Options& options, const std::string& own_registr
 }
 
 }  // namespace
+
+void open_through(NodeMember& node) {
+  const std::lock_guard<std::mutex> guard(nodes_mutex);
+  forget_parents_nodes();
+  nodes[0] = &node;
+}
 
 NodeMember* node_of(Scope scope, const Options& options, Status* status, Notices& notices) {
   const std::lock_guard<std::mutex> guard(nodes_mutex);

@@ -9,8 +9,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "runtime/cache/arena.h"
 #include "runtime/cache/cached_file.h"
@@ -87,6 +89,13 @@ class NodeMember {
   uint32_t make_changes();
   uint32_t make_files();
   uint32_t make_seats();
+  // Waits until the node's agent listens, which the committer starts when it is first called.
+  // False: the node has none.
+  bool call_agent();
+  // Bytes under a name that the processes of the node share as long as the registry is there. A
+  // name's bytes never change.
+  Status keep_record(const std::string& name, std::span<const std::byte> bytes);
+  std::vector<std::byte> record(const std::string& name) const;  // empty: there are none
   // The cache in arena `number`, mapped at first use.
   ArenaCache* cache(uint32_t number, Status* status);
   // Storage of the file in `slot`, opened for what `mode` needs.
@@ -147,6 +156,7 @@ class NodeMember {
   NodeMember() = default;
   void leave();
   void begin_care();
+  void wake_caretakers() const;
   template <typename Entry, uint32_t most>
   uint32_t make(Table<Entry, most>& table, std::atomic<uint32_t>& made);
   Storage* writable_storage(uint32_t slot, uint64_t file_id);
@@ -181,6 +191,9 @@ class NodeMember {
   std::map<uint64_t, CommitCost> commit_costs_;             // by device
   Helper helper_;
 };
+
+// Says that this process, which has adopted the node's registry, opens files through it.
+void open_through(NodeMember& node);
 
 // The node of `scope`, joined at first use; nullptr and a status if that fails. From the join on,
 // `notices` is told what the user should know.

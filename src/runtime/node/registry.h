@@ -25,6 +25,7 @@ inline constexpr uint32_t most_processes = 4096;
 inline constexpr uint32_t first_processes = 128;  // there from the start
 inline constexpr uint32_t most_notices = 64;      // lines that the user is told once on a node
 inline constexpr uint32_t no_entry = 0xffffffffu;
+inline constexpr int64_t no_agent = -1;
 
 // One open handle. `busy` names the frame that the handle uses without a lock (see engine/frame.h).
 struct alignas(64) Seat {
@@ -74,6 +75,8 @@ struct alignas(64) FileEntry : FileState {
   // or for recovery.
   std::atomic<uint32_t> kept{0};
   std::atomic<uint32_t> told{0};  // the user knows that storage refused the kept bytes
+  // Identifies the nodes that own its bytes, and their parts; 0: this node's cache has it alone.
+  std::atomic<uint64_t> owners{0};
   uint32_t arena = no_entry;
   SharedMutex access;  // held by accesses in atomic mode
   LastChange changed;
@@ -141,6 +144,10 @@ struct Registry {
   SharedMutex care;                         // held while a committer is started; the last lock
   std::atomic<bool> cared_for{false};       // a start of the committer was tried
   std::atomic<uint32_t> seats_in_use{0};    // seats at and beyond this index were never taken
+  // The agent, which serves ranks of other nodes (src/agent).
+  std::atomic<uint32_t> agent_wanted{0};
+  std::atomic<int64_t> agent_port{0};  // 0: it does not listen yet; no_agent: it cannot
+  uint64_t agent_key[2] = {};          // valid once the port is there
   ArenaConfig arena[most_arenas];
   std::atomic<uint64_t> notices[most_notices] = {};  // numbers given to first_notice(); 0: free
   std::atomic<uint32_t> processes_made{0};
