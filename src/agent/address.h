@@ -1,0 +1,28 @@
+// Where an agent listens, as ranks tell each other over MPI: the node's addresses, a port, and the
+// key that callers must know. The key never goes over the agents' own connections.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "agent/keyed_hash.h"
+
+namespace forebay::agent {
+
+// An IPv6 address, or an IPv4 address in IPv6 notation (::ffff:a.b.c.d), in network order. Zero:
+// none.
+using Ip = std::array<uint64_t, 2>;
+
+// Integers of 64 bits only, so that an MPI collective can carry it.
+struct Address {
+  static constexpr std::size_t most = 6;
+  int64_t port = 0;  // 0: there is no agent
+  Key key{};
+  std::array<Ip, most> ips{};  // of the node's network interfaces, the loopback last
+};
+
+// This node's addresses, without port and key. The loopback is among them: "nodes" of one machine
+// (option node) may have no other.
+Address own_address();
+
+}  // namespace forebay::agent

@@ -1,0 +1,84 @@
+// A TCP connection between a rank and an agent. Both ends prove that they know the agent's key
+// before anything else is said. Then frames go to and fro: a header, and bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "agent/address.h"
+#include "extent/extent.h"
+#include "extent/status.h"
+
+namespace forebay::agent {
+
+inline constexpr int64_t most_frame_bytes = 64 << 20;
+
+// What is asked of a file that lives in another node's cache, and the answers. The numbers are part
+// of the protocol.
+enum class Ask : uint32_t {
+  open,         // bytes: FileTerms. The first question of a connection, which is about one file.
+  write,        // value: extents; bytes: the extents, then their data
+  read,         // value: extents; bytes: the extents. Answer: data before the end of file
+  size,         // answer's value: the file's size as this node knows it
+  commit,       // all bytes of the file that the node's cache holds
+  settle,       // commit, then forget the clean bytes
+  forget,       // the clean bytes
+  flush,        // fsync
+  truncate,     // value: forget the bytes at and beyond it
+  own_change,   // the MPI library has changed the file past the caches
+  close,        // value: 1 to discard. Answer: Statistics
+  answer = 64,  // to any of these
+};
+
+struct Frame {
+  uint32_t kind = 0;         // Ask
+  uint32_t code = 0;         // answer: Code
+  int64_t system_error = 0;  // answer: errno
+  int64_t offset = -1;       // answer: the file offset that failed
+  int64_t value = 0;
+  int64_t bytes = 0;  // that follow
+
+  Status status() const {
+    return {static_cast<Code>(code), static_cast<int>(system_error), offset};
+  }
+};
+
+// Thread rule: one thread at a time.
+class Connection {
+ public:
+  Connection() = default;
+  explicit Connection(int socket) : socket_(socket) {}
+  ~Connection() { close(); }
+  Connection(Connection&& other) noexcept;
+  Connection& operator=(Connection&& other) noexcept;
+
+  // Calls the agent: tries the node's addresses in turn, and takes the first behind which somebody
+  // proves to know the key. Code::network: there is none.
+  static Status dial(const Address& agent, Connection* connection);
+  // The agent's part of the proof, on a new connection. False: the caller does not know the key.
+  bool prove(const Key& key);
+
+  bool is_open() const { return socket_ >= 0; }
+  void close();
+  // Makes calls under way on other threads fail.
+  void interrupt() const;
+
+  // `parts` follow each other; their sum is frame.bytes.
+  Status send(const Frame& frame, std::span<const std::span<const std::byte>> parts = {});
+  // Waits for a frame. Code::node_lost: the other end has gone, or sends garbage.
+  Status receive(Frame* frame, std::vector<std::byte>* bytes);
+
+ private:
+  bool prove_as_caller(const Key& key);
+  bool send_all(std::span<const std::byte> bytes);
+  bool receive_all(std::byte* bytes, std::size_t count);
+  int socket_ = -1;
+};
+
+// A socket that listens on all addresses of the node, and its port. -1: errno says why there is
+// none.
+int listen_anywhere(int64_t* port);
+
+}  // namespace forebay::agent

@@ -1,0 +1,42 @@
+// Serves one rank of another node: carries out, in this node's cache, what the rank asks of a file
+// whose bytes the node owns. A connection is about one file.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "agent/connection.h"
+#include "runtime/cache/cached_file.h"
+
+namespace forebay::agent {
+
+class FileServer {
+ public:
+  explicit FileServer(Connection& connection) : connection_(connection) {}
+  // Answers until the rank has gone, or says what makes no sense. What it wrote stays in the cache
+  // for the node's own ranks to commit; if none of them has the file open any more, it is committed
+  // now.
+  void serve();
+
+ private:
+  Status carry_out(const Frame& asked);
+  Status open();
+  Status write(int64_t extents);
+  Status read(int64_t extents);
+  Status close(bool discard);
+  // Takes the extents at the beginning of the question. False: they make no sense.
+  bool take_extents(int64_t count);
+
+  Connection& connection_;
+  std::unique_ptr<runtime::CachedFile> file_;
+  std::vector<std::byte> asked_;         // the bytes of the question
+  std::vector<Extent> extents_;          // of the question
+  int64_t data_bytes_ = 0;               // in these extents
+  int64_t value_ = 0;                    // of the answer
+  std::vector<std::byte> answer_;        // room for the bytes of answers
+  std::span<const std::byte> answered_;  // the bytes of this answer
+  bool sensible_ = true;                 // the rank asks what an agent's client asks
+};
+
+}  // namespace forebay::agent

@@ -1,0 +1,342 @@
+#include "agent/job_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/cache/access_extents.h"
+#include "runtime/cache/scattered_memory.h"
+
+namespace forebay::agent {
+namespace {
+
+using runtime::CachedFile;
+using runtime::ScatteredMemory;
+
+// An access is carried out in windows, which bound the memory that it needs.
+constexpr int64_t window_bytes = 4 << 20;
+constexpr std::size_t window_pieces = 64 << 10;
+
+void copy_out(const std::byte* memory, int64_t length, std::byte* to) {
+  std::memcpy(to, memory, static_cast<std::size_t>(length));
+}
+void copy_out(ScatteredMemory memory, int64_t length, std::byte* to) {
+  memory.for_each_piece(length, [&to](const std::byte* piece, int64_t bytes) {
+    std::memcpy(to, piece, static_cast<std::size_t>(bytes));
+    to += bytes;
+  });
+}
+void copy_in(std::byte* memory, int64_t length, const std::byte* from) {
+  std::memcpy(memory, from, static_cast<std::size_t>(length));
+}
+void copy_in(ScatteredMemory memory, int64_t length, const std::byte* from) {
+  memory.for_each_piece(length, [&from](std::byte* piece, int64_t bytes) {
+    std::memcpy(piece, from, static_cast<std::size_t>(bytes));
+    from += bytes;
+  });
+}
+void zero(std::byte* memory, int64_t length) {
+  std::memset(memory, 0, static_cast<std::size_t>(length));
+}
+void zero(ScatteredMemory memory, int64_t length) {
+  memory.for_each_piece(length, [](std::byte* piece, int64_t bytes) { zero(piece, bytes); });
+}
+
+// Keeps the first failure.
+void keep(Status& status, const Status& other) {
+  if (status.ok()) status = other;
+}
+
+}  // namespace
+
+JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerms terms)
+    : here_(here), domains_(owners.domains), self_(self), parts_(owners.agents.size()) {
+  terms.owners = owners.encoded();
+  const auto shared = std::make_shared<const FileTerms>(std::move(terms));
+  for (uint32_t owner = 0; owner < owners.agents.size(); ++owner) {
+    remotes_.push_back(owner == self ? nullptr
+                                     : std::make_unique<RemoteFile>(owners.agents[owner], shared));
+  }
+}
+
+Status JobFile::meet_owners() { return commit_everywhere(true); }
+
+JobFile::~JobFile() {
+  if (!left_) (void)leave(true);
+}
+
+// Accesses ---------------------------------------------------------------------------------------
+
+void JobFile::count(const Access& access) {
+  ++calls_[access.writes];
+  bytes_[access.writes] += access.bytes;
+}
+
+// Whether this node owns all bytes between the access's first and last.
+bool JobFile::all_here(const Access& access) const {
+  if (access.bytes == 0) return true;
+  const auto offset_of = [&](int64_t position) {
+    return access.view == nullptr ? position : access.view->offset_of(position);
+  };
+  const int64_t first = offset_of(access.position);
+  return domains_.owner_of(first) == self_ &&
+         (domains_.owners() == 1 ||
+          domains_.chunk_at(first).end() > offset_of(access.position + access.bytes - 1));
+}
+
+// A read of this node's bytes that ends early may lie below an end of file that other owners know:
+// then it is carried out once more.
+Status JobFile::access(const Access& access, std::byte* memory, int64_t* moved) {
+  count(access);
+  if (all_here(access)) {
+    const Status status = here_.access(access, memory, moved);
+    if (!status.ok() || access.writes || *moved == access.bytes) return status;
+  }
+  return within_memory([&] { return access_owners(access, memory, moved); });
+}
+
+Status JobFile::access(const Access& access, const Tiling& memory, int64_t* moved) {
+  count(access);
+  if (all_here(access)) {
+    const Status status = here_.access(access, memory, moved);
+    if (!status.ok() || access.writes || *moved == access.bytes) return status;
+  }
+  return within_memory([&] {
+    ScatteredMemory::Walk walk(memory);
+    return access_owners(access, ScatteredMemory(walk), moved);
+  });
+}
+
+Status JobFile::write(int64_t offset, const std::byte* memory, int64_t length) {
+  const Access whole{true, false, nullptr, offset, length};
+  count(whole);
+  if (all_here(whole)) return here_.write(offset, memory, length);
+  int64_t ignored = 0;
+  return within_memory(
+      [&] { return access_owners(whole, const_cast<std::byte*>(memory), &ignored); });
+}
+
+Status JobFile::read(int64_t offset, std::byte* memory, int64_t length, int64_t* moved) {
+  const Access whole{false, false, nullptr, offset, length};
+  count(whole);
+  if (all_here(whole)) {
+    const Status status = here_.read(offset, memory, length, moved);
+    if (!status.ok() || *moved == length) return status;
+  }
+  return within_memory([&] { return access_owners(whole, memory, moved); });
+}
+
+template <typename Memory>
+Status JobFile::access_owners(const Access& access, Memory memory, int64_t* moved) {
+  *moved = 0;
+  AccessRuns runs(access);
+  Extent left{0, 0};  // of the run that the last window has cut
+  while (*moved < access.bytes) {
+    const int64_t bytes = gather_window(runs, left, access.writes);
+    if (access.writes) {
+      // A part's data are its pieces in order.
+      int64_t at = 0;
+      for (const Piece& piece : pieces_) {
+        Part& part = parts_[piece.owner];
+        copy_out(memory + (*moved + at), piece.extent.length, part.data.data() + part.taken);
+        part.taken += static_cast<std::size_t>(piece.extent.length);
+        at += piece.extent.length;
+      }
+    }
+    int64_t done = 0;
+    const Status status = move_window(access.writes, access.collective, memory + *moved, &done);
+    *moved += done;
+    if (!status.ok()) return status;
+    if (done < bytes) break;  // the end of file
+  }
+  return {};
+}
+
+// Fills pieces_, and the parts of their owners. Returns the window's bytes.
+int64_t JobFile::gather_window(AccessRuns& runs, Extent& left, bool writes) {
+  pieces_.clear();
+  asked_.clear();
+  int64_t bytes = 0;
+  while (bytes < window_bytes && pieces_.size() < window_pieces) {
+    if (left.empty()) {
+      if (runs.done()) break;
+      left = runs.next();
+    }
+    Extent piece = left;
+    const uint32_t owner = domains_.owner_of(piece.offset);
+    if (domains_.owners() > 1)
+      piece.length = std::min(piece.length, domains_.chunk_at(piece.offset).end() - piece.offset);
+    piece.length = std::min(piece.length, window_bytes - bytes);
+    left = {piece.end(), left.length - piece.length};
+    bytes += piece.length;
+    pieces_.push_back({owner, piece});
+    Part& part = parts_[owner];
+    if (!part.begun) {
+      part.begun = true;
+      part.extents.clear();
+      part.bytes = part.moved = 0;
+      part.taken = 0;
+      asked_.push_back(owner);
+    }
+    if (!part.extents.empty() && part.extents.back().end() == piece.offset)
+      part.extents.back().length += piece.length;
+    else
+      part.extents.push_back(piece);
+    part.bytes += piece.length;
+  }
+  for (const uint32_t owner : asked_) {
+    Part& part = parts_[owner];
+    part.begun = false;
+    if (writes || owner == self_) part.data.resize(static_cast<std::size_t>(part.bytes));
+  }
+  return bytes;
+}
+
+template <typename Memory>
+Status JobFile::move_window(bool writes, bool collective, Memory memory, int64_t* moved) {
+  const Status status = move_parts(writes, collective);
+  if (!status.ok()) return status;
+  if (!writes) return deliver(memory, moved);
+  *moved = 0;
+  for (const Piece& piece : pieces_) *moved += piece.extent.length;
+  return {};
+}
+
+// Asks all owners of the window, and waits for their answers.
+Status JobFile::move_parts(bool writes, bool collective) {
+  Status status;
+  for (const uint32_t owner : asked_) {
+    if (owner == self_) continue;
+    Part& part = parts_[owner];
+    const Status begun = writes ? remote(owner)->begin_write(part.extents, part.data)
+                                : remote(owner)->begin_read(part.extents);
+    part.begun = begun.ok();
+    keep(status, begun);
+  }
+  for (const uint32_t owner : asked_) {
+    if (owner == self_) keep(status, move_here(writes, collective, parts_[owner]));
+  }
+  for (const uint32_t owner : asked_) {
+    Part& part = parts_[owner];
+    if (!std::exchange(part.begun, false)) continue;
+    keep(status, remote(owner)->end(&part.moved));
+    if (!writes && std::ssize(remote(owner)->answer()) != part.moved && status.ok())
+      status = {Code::network, 0, -1};
+  }
+  return status;
+}
+
+Status JobFile::move_here(bool writes, bool collective, Part& part) {
+  return runtime::access_extents(here_, writes, collective, part.extents, part.data.data(),
+                                 part.bytes, &part.moved);
+}
+
+// Hands the bytes that owners have read to the program's memory. An owner whose part ends early
+// knows of no byte of the file beyond: if others do, zeros lie there.
+template <typename Memory>
+Status JobFile::deliver(Memory memory, int64_t* moved) {
+  int64_t end_of_file = -1;  // not asked
+  int64_t at = 0;
+  for (const Piece& piece : pieces_) {
+    Part& part = parts_[piece.owner];
+    const std::byte* const data =
+        piece.owner == self_ ? part.data.data() : remote(piece.owner)->answer().data();
+    const int64_t here =
+        std::min(piece.extent.length, part.moved - static_cast<int64_t>(part.taken));
+    if (here > 0) copy_in(memory + at, here, data + part.taken);
+    part.taken += static_cast<std::size_t>(piece.extent.length);
+    const int64_t got = std::max<int64_t>(here, 0);
+    if (got == piece.extent.length) {
+      at += got;
+      continue;
+    }
+    if (end_of_file < 0) {
+      if (const Status status = size(&end_of_file); !status.ok()) return status;
+    }
+    const int64_t below =
+        std::clamp<int64_t>(end_of_file - piece.extent.offset, got, piece.extent.length);
+    if (below > got) zero(memory + (at + got), below - got);
+    at += below;
+    if (below < piece.extent.length) break;
+  }
+  *moved = at;
+  return {};
+}
+
+// Beside accesses --------------------------------------------------------------------------------
+
+// Asks all other owners at once. `most`: receives the largest value of their answers.
+Status JobFile::ask_others(Ask ask, int64_t value, int64_t* most) {
+  Status status;
+  if (left_) return status;
+  std::vector<uint32_t> begun;
+  begun.reserve(remotes_.size());
+  for (uint32_t owner = 0; owner < remotes_.size(); ++owner) {
+    if (remote(owner) == nullptr) continue;
+    const Status asked = remote(owner)->begin(ask, value);
+    if (asked.ok()) begun.push_back(owner);
+    keep(status, asked);
+  }
+  for (const uint32_t owner : begun) {
+    int64_t answer = 0;
+    keep(status, remote(owner)->end(&answer));
+    if (most != nullptr) *most = std::max(*most, answer);
+  }
+  return status;
+}
+
+Status JobFile::size(int64_t* bytes) {
+  const Status status = here_.size(bytes);
+  return status.ok() ? within_memory([&] { return ask_others(Ask::size, 0, bytes); }) : status;
+}
+
+Status JobFile::commit_everywhere(bool forget) {
+  Status status = here_.commit();
+  if (forget) here_.drop_clean();
+  keep(status, within_memory([&] { return ask_others(forget ? Ask::settle : Ask::commit); }));
+  return status;
+}
+
+Status JobFile::flush_everywhere() {
+  Status status = here_.flush_storage();
+  keep(status, within_memory([&] { return ask_others(Ask::flush); }));
+  return status;
+}
+
+void JobFile::truncate_everywhere(int64_t bytes) {
+  here_.truncate_cache(bytes);
+  (void)within_memory([&] { return ask_others(Ask::truncate, bytes); });
+}
+
+void JobFile::forget_everywhere() {
+  here_.drop_clean();
+  here_.note_own_change();
+  (void)within_memory([&] { return ask_others(Ask::forget); });
+}
+
+Status JobFile::leave(bool discard) {
+  if (std::exchange(left_, true)) return {};
+  Status status;
+  for (const std::unique_ptr<RemoteFile>& remote : remotes_) {
+    if (remote == nullptr || !remote->connected()) continue;
+    Status closed = remote->begin(Ask::close, discard ? 1 : 0);
+    if (closed.ok()) closed = remote->end();
+    keep(status, closed);
+  }
+  return status;
+}
+
+Statistics JobFile::statistics() const {
+  Statistics sum = here_.statistics();
+  for (const std::unique_ptr<RemoteFile>& remote : remotes_) {
+    if (remote != nullptr) sum.add(remote->statistics());
+  }
+  // Calls are the user's, not their parts.
+  sum.read_calls = calls_[0];
+  sum.write_calls = calls_[1];
+  sum.read_bytes = bytes_[0];
+  sum.write_bytes = bytes_[1];
+  return sum;
+}
+
+}  // namespace forebay::agent

@@ -1,0 +1,103 @@
+// A file that ranks of several nodes have open as one. Every byte has one owner, a node, and is
+// read and written in that node's cache: by the node's own ranks through shared memory, by others
+// through its agent. So a rank sees what any rank wrote before, on all nodes, and no node ever has
+// to forget bytes because another has changed them.
+//
+// Thread rule: one thread at a time (the caller holds its handle's lock).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "agent/connection.h"
+#include "agent/file_terms.h"
+#include "agent/owners.h"
+#include "agent/remote_file.h"
+#include "domain/file_domains.h"
+#include "engine/access.h"
+#include "engine/statistics.h"
+#include "runtime/cache/cached_file.h"
+
+namespace forebay::agent {
+
+class JobFile {
+ public:
+  // `here`: the file in this node's cache, which owns the part of number `self` (or Owners::none).
+  // It outlives the JobFile.
+  JobFile(runtime::CachedFile& here, const Owners& owners, uint32_t self, FileTerms terms);
+  ~JobFile();  // leave(true) if the file was not left
+
+  // Makes sure that all owners know that they are owners, and hold nothing that this node's cache
+  // has changed alone.
+  Status meet_owners();
+
+  // As CachedFile's.
+  Status access(const Access& access, std::byte* memory, int64_t* moved);
+  Status access(const Access& access, const Tiling& memory, int64_t* moved);
+  Status write(int64_t offset, const std::byte* memory, int64_t length);
+  Status read(int64_t offset, std::byte* memory, int64_t length, int64_t* moved);
+  Status size(int64_t* bytes);
+
+  // Asks all owners, this node among them, to commit what they hold of the file; with `forget` also
+  // to forget the clean bytes afterwards.
+  Status commit_everywhere(bool forget);
+  Status flush_everywhere();
+  // The owners forget what they hold at and beyond `bytes`, dirty bytes too.
+  void truncate_everywhere(int64_t bytes);
+  // Asks all owners to forget their clean bytes, since the MPI library has written to the file.
+  void forget_everywhere();
+
+  // Leaves the other nodes' caches. What this rank wrote stays in them: their own ranks commit it.
+  Status leave(bool discard);
+
+  // What this rank's accesses did in all caches; complete after leave().
+  Statistics statistics() const;
+
+ private:
+  // What one access, or a window of it, asks of one owner.
+  struct Part {
+    std::vector<Extent> extents;  // ascending, not touching
+    std::vector<std::byte> data;
+    int64_t bytes = 0;
+    int64_t moved = 0;
+    std::size_t taken = 0;  // bytes that the memory has got
+    bool begun = false;
+  };
+  // Contiguous bytes of a window: whose they are, and where.
+  struct Piece {
+    uint32_t owner;
+    Extent extent;
+  };
+
+  template <typename Memory>
+  Status access_owners(const Access& access, Memory memory, int64_t* moved);
+  template <typename Memory>
+  Status move_window(bool writes, bool collective, Memory memory, int64_t* moved);
+  Status move_parts(bool writes, bool collective);
+  Status move_here(bool writes, bool collective, Part& part);
+  template <typename Memory>
+  Status deliver(Memory memory, int64_t* moved);
+  int64_t gather_window(AccessRuns& runs, Extent& left, bool writes);
+  bool all_here(const Access& access) const;
+  void count(const Access& access);
+  RemoteFile* remote(uint32_t owner) { return remotes_[owner].get(); }
+  Status ask_others(Ask ask, int64_t value = 0, int64_t* most = nullptr);
+
+  runtime::CachedFile& here_;
+  FileDomains domains_;
+  uint32_t self_;
+  std::vector<std::unique_ptr<RemoteFile>> remotes_;  // by owner; null: this node
+  bool left_ = false;
+  // Of the window under way; kept, so that accesses need no memory again and again.
+  std::vector<Part> parts_;  // by owner
+  std::vector<uint32_t> asked_;
+  std::vector<Piece> pieces_;
+  int64_t calls_[2] = {};  // the user's reads and writes
+  int64_t bytes_[2] = {};
+};
+
+}  // namespace forebay::agent

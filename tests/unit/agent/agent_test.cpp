@@ -1,0 +1,361 @@
+// An agent and its callers in one process, over the loopback.
+
+#include "agent/agent.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <functional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agent/file_terms.h"
+#include "agent/job_file.h"
+#include "agent/remote_file.h"
+#include "runtime/cache/cached_file.h"
+#include "unit/temporary_file.h"
+
+namespace forebay::agent {
+namespace {
+
+using runtime::CachedFile;
+using runtime::OpenMode;
+
+constexpr int64_t page = 4096;
+
+Options small_options() {
+  Options options;
+  options.scope = Scope::job;
+  options.page_size_bytes = page;
+  options.cache_size_bytes = 16 * page;
+  options.step_aside = StepAside::never;
+  return options;
+}
+
+Address address_of(const Agent& agent) {
+  Address address = own_address();
+  address.port = agent.port();
+  address.key = agent.key();
+  return address;
+}
+
+bool soon(const std::function<bool()>& holds) {
+  for (int attempt = 0; attempt < 2000 && !holds(); ++attempt) poll(nullptr, 0, 5);
+  return holds();
+}
+
+class AgentTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(agent_.start()); }
+  // Two, behind one agent: pages belong to them in turn.
+  Owners owners() const {
+    return {FileDomains(0, page, 2), {address_of(agent_), address_of(agent_)}};
+  }
+  std::shared_ptr<const FileTerms> terms() const {
+    auto terms = std::make_shared<FileTerms>();
+    terms->path = disk_.path();
+    terms->mode = OpenMode::read_write;
+    terms->options = small_options();
+    terms->owners = owners().encoded();
+    return terms;
+  }
+  RemoteFile remote() const { return RemoteFile(address_of(agent_), terms()); }
+  std::string stored() const { return disk_.content(); }
+
+  test::TemporaryFile disk_;
+  Agent agent_;
+};
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST_F(AgentTest, WritesAndReadsForACaller) {
+  RemoteFile file = remote();
+  const std::vector<Extent> extents{{0, 3}, {page - 1, 2}};
+  ASSERT_TRUE(file.begin_write(extents, bytes_of("abcde")).ok());
+  ASSERT_TRUE(file.end().ok());
+  EXPECT_EQ(stored(), "");
+  int64_t size = 0;
+  ASSERT_TRUE(file.begin(Ask::size).ok());
+  ASSERT_TRUE(file.end(&size).ok());
+  EXPECT_EQ(size, page + 1);
+  ASSERT_TRUE(file.begin_read(std::vector<Extent>{{1, 3}, {page, 9}}).ok());
+  int64_t moved = 0;
+  ASSERT_TRUE(file.end(&moved).ok());
+  EXPECT_EQ(moved, 4);
+  EXPECT_EQ(text_of(file.answer()), std::string("bc\0e", 4));
+  ASSERT_TRUE(file.begin(Ask::commit).ok());
+  ASSERT_TRUE(file.end().ok());
+  EXPECT_EQ(stored().size(), static_cast<std::size_t>(page) + 1);
+  ASSERT_TRUE(file.begin(Ask::close).ok());
+  ASSERT_TRUE(file.end().ok());
+  EXPECT_EQ(file.statistics().write_bytes, 5);
+}
+
+TEST_F(AgentTest, CommitsWhatACallerLeftThatHasGone) {
+  {
+    RemoteFile file = remote();
+    ASSERT_TRUE(file.begin_write(std::vector<Extent>{{0, 4}}, bytes_of("last")).ok());
+    ASSERT_TRUE(file.end().ok());
+    EXPECT_EQ(agent_.served(), 1);
+  }  // the connection breaks
+  EXPECT_TRUE(soon([&] { return agent_.served() == 0; }));
+  EXPECT_EQ(stored(), "last");
+}
+
+TEST_F(AgentTest, LeavesTheCommitToTheNodesOwnHandles) {
+  Status status;
+  const auto own = CachedFile::open(disk_.path(), OpenMode::read_write, small_options(), &status);
+  ASSERT_NE(own, nullptr);
+  RemoteFile file = remote();
+  ASSERT_TRUE(file.begin_write(std::vector<Extent>{{0, 4}}, bytes_of("left")).ok());
+  ASSERT_TRUE(file.end().ok());
+  ASSERT_TRUE(file.begin(Ask::close).ok());
+  ASSERT_TRUE(file.end().ok());
+  EXPECT_EQ(stored(), "");
+  int64_t size = 0;
+  ASSERT_TRUE(own->size(&size).ok());
+  EXPECT_EQ(size, 4);
+  ASSERT_TRUE(own->close(false).ok());
+  EXPECT_EQ(stored(), "left");
+}
+
+TEST_F(AgentTest, SaysWhyAFileCannotBeOpened) {
+  auto wrong = std::make_shared<FileTerms>(*terms());
+  wrong->path += "-missing";
+  RemoteFile file(address_of(agent_), wrong);
+  EXPECT_EQ(file.begin(Ask::size).code, Code::unsupported);
+}
+
+TEST_F(AgentTest, RefusesCallersWithoutTheKey) {
+  Address wrong = address_of(agent_);
+  wrong.key[0] ^= 1;
+  RemoteFile file(wrong, terms());
+  EXPECT_EQ(file.begin(Ask::size).code, Code::network);
+  EXPECT_TRUE(soon([&] { return agent_.refused() > 0; }));
+  EXPECT_EQ(agent_.served(), 0);
+}
+
+TEST_F(AgentTest, DialsNobodyWhereNobodyListens) {
+  Address nobody = address_of(agent_);
+  nobody.port = 1;
+  Connection connection;
+  EXPECT_EQ(Connection::dial(nobody, &connection).code, Code::network);
+}
+
+// Frames that no client sends: each ends its connection, and nothing else.
+TEST_F(AgentTest, EndsConnectionsThatMakeNoSense) {
+  std::mt19937_64 random(1);
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    Connection connection;
+    ASSERT_TRUE(Connection::dial(address_of(agent_), &connection).ok());
+    const bool opens = attempt % 2 == 0;
+    if (opens) {
+      const std::vector<std::byte> said = terms()->encoded();
+      const std::span<const std::byte> part(said);
+      Frame frame;
+      frame.kind = static_cast<uint32_t>(Ask::open);
+      frame.bytes = std::ssize(said);
+      ASSERT_TRUE(connection.send(frame, std::span(&part, 1)).ok());
+      std::vector<std::byte> bytes;
+      ASSERT_TRUE(connection.receive(&frame, &bytes).ok());
+    }
+    std::vector<std::byte> garbage(random() % 64);
+    for (std::byte& byte : garbage) byte = static_cast<std::byte>(random());
+    Frame frame;
+    frame.kind = static_cast<uint32_t>(random() % 3);  // open, write, read
+    frame.value = static_cast<int64_t>(random() % 8) - 2;
+    frame.bytes = std::ssize(garbage);
+    if (attempt % 5 == 0) frame.bytes = static_cast<int64_t>(random());
+    const std::span<const std::byte> part(garbage);
+    (void)connection.send(frame, std::span(&part, 1));
+    connection.interrupt();
+  }
+  EXPECT_TRUE(soon([&] { return agent_.served() == 0; }));
+  RemoteFile file = remote();
+  EXPECT_TRUE(file.begin(Ask::size).ok());
+  EXPECT_TRUE(file.end().ok());
+}
+
+TEST_F(AgentTest, DropsCallersThatSpeakNoProtocol) {
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(agent_.port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    const std::string request =
+        "GET / HTTP/1.1\r\nHost: node0\r\nUser-Agent: somebody else\r\n\r\n";
+    EXPECT_EQ(::send(socket, request.data(), request.size(), MSG_NOSIGNAL), std::ssize(request));
+    close(socket);
+  }
+  EXPECT_TRUE(soon([&] { return agent_.refused() == 10; }));
+}
+
+// Whoever connects and says nothing takes no place of a rank for long, nor without bound.
+TEST_F(AgentTest, RefusesCrowdsOfSilentCallers) {
+  std::vector<int> sockets;
+  for (int caller = 0; caller < 300; ++caller) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    ASSERT_GE(socket, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(agent_.port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    sockets.push_back(socket);
+  }
+  EXPECT_TRUE(soon([&] { return agent_.refused() >= 300 - 256; }));
+  for (const int socket : sockets) close(socket);
+  EXPECT_TRUE(soon([&] { return agent_.refused() == 300; }));
+  RemoteFile file = remote();
+  EXPECT_TRUE(file.begin(Ask::size).ok());
+  EXPECT_TRUE(file.end().ok());
+}
+
+TEST(FileTermsTest, SurviveTheirEncoding) {
+  FileTerms terms;
+  terms.path = "/somewhere/file";
+  terms.mode = OpenMode::write_only;
+  terms.options.page_size_bytes = 12288;
+  terms.options.policy = "arc";
+  terms.options.read_ahead_bytes = 0;
+  terms.owners = Owners{FileDomains(3, 4, 1), {own_address()}}.encoded();
+  const std::vector<std::byte> bytes = terms.encoded();
+  const std::optional<FileTerms> decoded = FileTerms::decoded(bytes);
+  ASSERT_TRUE(decoded.has_value());
+  EXPECT_EQ(decoded->encoded(), bytes);
+  EXPECT_EQ(decoded->path, terms.path);
+  EXPECT_EQ(decoded->mode, terms.mode);
+  EXPECT_EQ(decoded->options.policy, "arc");
+  // Every beginning of it is refused, or says less.
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    const auto shorter = FileTerms::decoded(std::span(bytes).first(length));
+    EXPECT_TRUE(!shorter || !shorter->path.empty());
+  }
+}
+
+// A file whose chunks belong in turn to this node and to another: both are this process here, with
+// one cache, but the bytes go different ways.
+class JobFileTest : public AgentTest {
+ protected:
+  void SetUp() override {
+    ASSERT_NO_FATAL_FAILURE(AgentTest::SetUp());
+    Status status;
+    here_ = CachedFile::open(disk_.path(), OpenMode::read_write, small_options(), &status);
+    ASSERT_NE(here_, nullptr);
+    file_ = std::make_unique<JobFile>(*here_, owners(), 1, *terms());
+  }
+  void TearDown() override {
+    file_.reset();
+    here_.reset();
+  }
+
+  std::unique_ptr<CachedFile> here_;
+  std::unique_ptr<JobFile> file_;
+};
+
+TEST_F(JobFileTest, AgreesWithAModel) {
+  std::mt19937_64 random(7);
+  const auto draw = [&](int64_t below) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(below));
+  };
+  std::string model;
+  // Three bytes of data, two of gap, three of data in each ten.
+  const Tiling view{Layout::indexed({0, 5}, {3, 3}, 1, Layout::block(1)), 1, 10};
+  for (int step = 0; step < 3000; ++step) {
+    const bool writes = draw(2) == 0;
+    const bool tiled = draw(2) == 0;
+    const bool scattered = draw(2) == 0;
+    const int64_t bytes = draw(draw(8) == 0 ? 5 * page : 50);
+    const Access access{writes, false, tiled ? &view : nullptr, draw(6 * page), bytes};
+    std::string memory(static_cast<std::size_t>(2 * bytes), '?');
+    for (char& c : memory) c = static_cast<char>('a' + draw(26));
+    const std::string before = memory;
+    const Tiling every_second{Layout::block(1), reinterpret_cast<intptr_t>(memory.data()), 2};
+    int64_t moved = -1;
+    const Status status =
+        scattered ? file_->access(access, every_second, &moved)
+                  : file_->access(access, reinterpret_cast<std::byte*>(memory.data()), &moved);
+    ASSERT_TRUE(status.ok()) << describe(status.code);
+    int64_t expected = 0;
+    for (int64_t b = 0; b < bytes; ++b) {
+      const auto offset = static_cast<std::size_t>(tiled ? view.offset_of(access.position + b)
+                                                         : access.position + b);
+      const auto at = static_cast<std::size_t>(scattered ? 2 * b : b);
+      if (writes) {
+        if (model.size() <= offset) model.resize(offset + 1);
+        model[offset] = before[at];
+        expected = bytes;
+      } else if (offset < model.size()) {
+        ASSERT_EQ(memory[at], model[offset]) << "step " << step << " offset " << offset;
+        ++expected;
+      }
+    }
+    ASSERT_EQ(moved, expected) << "step " << step;
+    int64_t size = 0;
+    ASSERT_TRUE(file_->size(&size).ok());
+    ASSERT_EQ(size, std::ssize(model));
+    if (draw(100) == 0) {
+      ASSERT_TRUE(file_->commit_everywhere(draw(2) == 0).ok());
+      ASSERT_EQ(stored(), model);
+    }
+    if (draw(200) == 0 && !model.empty()) {
+      const int64_t cut = draw(std::ssize(model));
+      ASSERT_TRUE(file_->commit_everywhere(true).ok());
+      file_->truncate_everywhere(cut);
+      ASSERT_EQ(truncate(disk_.path().c_str(), cut), 0);
+      file_->truncate_everywhere(cut);
+      model.resize(static_cast<std::size_t>(cut));
+    }
+  }
+  ASSERT_TRUE(file_->leave(false).ok());
+  ASSERT_TRUE(here_->close(false).ok());
+  EXPECT_EQ(stored(), model);
+}
+
+TEST_F(JobFileTest, ReadsZerosBelowTheEndThatAnotherOwnerKnows) {
+  const std::string last = "end";
+  ASSERT_TRUE(file_->write(3 * page, reinterpret_cast<const std::byte*>(last.data()), 3).ok());
+  std::string memory(4 * page, '?');
+  int64_t moved = 0;
+  ASSERT_TRUE(file_->read(0, reinterpret_cast<std::byte*>(memory.data()), 4 * page, &moved).ok());
+  EXPECT_EQ(moved, 3 * page + 3);
+  EXPECT_EQ(memory.substr(0, 3 * page), std::string(3 * page, '\0'));
+  EXPECT_EQ(memory.substr(3 * page, 4), "end?");
+}
+
+TEST_F(JobFileTest, CountsTheProgramsCalls) {
+  const std::vector<std::byte> bytes(2 * page);
+  for (int call = 0; call < 3; ++call) {
+    ASSERT_TRUE(file_->write(page / 2, bytes.data(), std::ssize(bytes)).ok());
+  }
+  ASSERT_TRUE(file_->leave(false).ok());
+  EXPECT_EQ(file_->statistics().write_calls, 3);
+  EXPECT_EQ(file_->statistics().write_bytes, 6 * page);
+}
+
+TEST_F(JobFileTest, ReportsAnOwnerThatHasGone) {
+  const std::byte byte{1};
+  ASSERT_TRUE(file_->write(0, &byte, 1).ok());
+  Owners nobody = owners();
+  for (Address& agent : nobody.agents) agent.key[1] ^= 1;
+  JobFile lost(*here_, nobody, 1, *terms());
+  EXPECT_EQ(lost.write(0, &byte, 1).code, Code::network);
+  EXPECT_TRUE(lost.write(page, &byte, 1).ok());  // this node's own
+  EXPECT_TRUE(lost.leave(true).ok());
+}
+
+}  // namespace
+}  // namespace forebay::agent
