@@ -86,14 +86,13 @@ std::vector<Declaration> declare_options() {
       {"scope", choice, &Options::scope, "process|node|job", at_open,
        "Which ranks share a cache. process: each process has its own cache; others see its writes "
        "after a sync or close. node: all ranks of a node share one; they see writes at once. job: "
-       "as "
-       "node, and the nodes of a job hand each other's bytes over at collective calls."},
+       "as node, and every byte of a file that ranks of several nodes open has an owner node."},
       {"consistency", choice, &Options::consistency, "posix|mpi", at_open,
-       "For files that ranks of several nodes open. posix: the MPI library serves them. mpi: each "
-       "node caches them, with the visibility of the MPI standard (sync, barrier, sync)."},
+       "For files of several nodes. posix: the MPI library serves them; with scope=job, owner "
+       "nodes. mpi: each node caches them, with the standard's visibility."},
       {"domain", choice, &Options::domain, names(assignments(), spec_name), at_open,
-       "Which node hands which bytes to storage, with scope=job. region: equal parts of what is "
-       "written first. file: equal parts of the file. cyclic: chunks of domain_size in turn."},
+       "Owners of bytes, with scope=job. region: equal parts of what is written first, or as "
+       "cyclic. file: equal parts of the file. cyclic: chunks of domain_size in turn."},
       {"domain_size", bytes, &Options::domain_size_bytes, "", at_open,
        "Size of a node's chunk of a file, with domain=cyclic; rounded up to whole pages.", 1, TiB},
       {"page_kind", choice, &Options::page_kind, names(page_kinds(), kind_name), at_open,
@@ -148,7 +147,8 @@ std::vector<Declaration> declare_options() {
       {"recoverable", boolean, &Options::recoverable, "", at_start,
        "Keep the data to commit the bytes of killed ranks; false: these bytes may be lost."},
       {"committer", boolean, &Options::committer, "", at_start,
-       "Keep a process on each node that commits the bytes of killed ranks."},
+       "Keep a process on each node that commits killed ranks' bytes and, with scope=job, serves "
+       "other nodes."},
       {"node", text, &Options::node, "", at_start,
        "Name of the node; processes with different names share no cache; empty: the real name."},
       {"job", text, &Options::job, "", at_start,

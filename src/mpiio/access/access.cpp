@@ -10,6 +10,7 @@
 #include "mpiio/file/atomic_mode.h"
 #include "mpiio/file/errors.h"
 #include "mpiio/file/hand_over.h"
+#include "mpiio/file/job_owners.h"
 #include "mpiio/file/positions.h"
 #include "mpiio/trace/tracing.h"
 
@@ -34,18 +35,27 @@ const char* doing(Operation operation) {
   return operation == Operation::read ? "reading" : "writing";
 }
 
-Status move_host(Handle& handle, const Call& call, int64_t position, const Buffer& buffer,
-                 int64_t& moved) {
+// Through `file`: the file in this node's cache, or in those of all nodes.
+template <typename File>
+Status move_through(File& file, const Handle& handle, const Call& call, int64_t position,
+                    const Buffer& buffer, int64_t& moved) {
   const bool writes = call.operation == Operation::write;
   if (handle.view.dense() && buffer.dense != nullptr) {
     const int64_t offset = handle.view.origin() + position;
-    if (!writes) return handle.cached->read(offset, buffer.dense, buffer.bytes, &moved);
+    if (!writes) return file.read(offset, buffer.dense, buffer.bytes, &moved);
     moved = buffer.bytes;
-    return handle.cached->write(offset, buffer.dense, buffer.bytes);
+    return file.write(offset, buffer.dense, buffer.bytes);
   }
   const Access access{writes, call.collective, &handle.view.tiling(), position, buffer.bytes};
-  return buffer.dense != nullptr ? handle.cached->access(access, buffer.dense, &moved)
-                                 : handle.cached->access(access, buffer.tiling, &moved);
+  return buffer.dense != nullptr ? file.access(access, buffer.dense, &moved)
+                                 : file.access(access, buffer.tiling, &moved);
+}
+
+Status move_host(Handle& handle, const Call& call, int64_t position, const Buffer& buffer,
+                 int64_t& moved) {
+  return handle.job_file != nullptr
+             ? move_through(*handle.job_file, handle, call, position, buffer, moved)
+             : move_through(*handle.cached, handle, call, position, buffer, moved);
 }
 
 // Moves the bytes of a device buffer through host memory, so that they use the same cache as any
@@ -72,11 +82,14 @@ Status move_device(Handle& handle, const Call& call, int64_t position, const Buf
   return Status::success();
 }
 
-// Carries out the access in the cache.
-Status move(Handle& handle, const Call& call, int64_t position, const Buffer& buffer,
-            int64_t& moved) {
-  if (buffer.bytes == 0)  // counted as a call, too
-    return handle.cached->access({call.operation == Operation::write}, nullptr, &moved);
+// Carries out the access in the caches that have the file.
+Status move_in_caches(Handle& handle, const Call& call, int64_t position, const Buffer& buffer,
+                      int64_t& moved) {
+  if (buffer.bytes == 0) {  // counted as a call, too
+    const Access nothing{call.operation == Operation::write};
+    return handle.job_file != nullptr ? handle.job_file->access(nothing, nullptr, &moved)
+                                      : handle.cached->access(nothing, nullptr, &moved);
+  }
   if (handle.view.empty())
     return call.operation == Operation::read ? Status::success()
                                              : Status{Code::bad_argument, 0, -1};
@@ -85,6 +98,15 @@ Status move(Handle& handle, const Call& call, int64_t position, const Buffer& bu
   TracedCall::numbered(turn.sequence());
   if (!is_device_memory(buffer.first)) return move_host(handle, call, position, buffer, moved);
   return within_memory([&] { return move_device(handle, call, position, buffer, moved); });
+}
+
+Status move(Handle& handle, const Call& call, int64_t position, const Buffer& buffer,
+            int64_t& moved) {
+  Status met = meet_owners(handle);
+  if (!met.ok()) return met;
+  const Status status = move_in_caches(handle, call, position, buffer, moved);
+  if (status.ok() && call.operation == Operation::write) met = meet_owners(handle);
+  return met.ok() ? status : met;
 }
 
 // Whether all bytes of the access have offsets within 64 bits.

@@ -4,6 +4,7 @@
 
 #include "mpiio/file/atomic_mode.h"
 #include "mpiio/file/errors.h"
+#include "mpiio/file/job_owners.h"
 #include "mpiio/library/agreement.h"
 #include "mpiio/trace/tracing.h"
 
@@ -56,6 +57,7 @@ int call_shared(Handle& handle, const Call& call, MPI_Status& status) {
 // After a write by the library: the cache's clean bytes may be out of date.
 void forget_overwritten(Handle& handle) {
   const HandleLock lock(handle);
+  if (handle.job_file != nullptr) return handle.job_file->forget_everywhere();
   handle.cached->drop_clean();
   handle.cached->note_own_change();
 }
@@ -73,7 +75,10 @@ Transfer coherently(Handle& handle, const Call& call, LibraryCall library_call) 
   if (call.collective && call.blocking) wait_for_all(handle.own.comm);
   {
     const HandleLock lock(handle);
-    committed = handle.cached->commit();
+    committed = meet_owners(handle);
+    if (committed.ok())
+      committed = handle.job_file != nullptr ? handle.job_file->commit_everywhere(true)
+                                             : handle.cached->commit();
   }
   MPI_Status status{};
   const Transfer result = result_of(library_call(status), status);

@@ -1,17 +1,24 @@
 #include "mpiio/file/commit_together.h"
 
 #include "mpiio/file/hand_over.h"
+#include "mpiio/file/job_owners.h"
 #include "mpiio/library/agreement.h"
 
 namespace forebay::mpiio {
 
 Status commit(Handle& handle) {
   const HandleLock lock(handle);
-  return handle.cached->commit();
+  const Status met = meet_owners(handle);
+  if (!met.ok()) return met;
+  return handle.has_other_owners() ? handle.job_file->commit_everywhere(false)
+                                   : handle.cached->commit();
 }
 
 Status make_coherent(Handle& handle) {
   const HandleLock lock(handle);
+  const Status met = meet_owners(handle);
+  if (!met.ok()) return met;
+  if (handle.has_other_owners()) return handle.job_file->commit_everywhere(true);
   const Status status = handle.cached->commit();
   handle.cached->drop_clean();
   return status;
@@ -25,7 +32,7 @@ bool is_little(const Handle& handle) {
 }
 
 Status commit_for(Handle& handle, CommitFor purpose) {
-  if (purpose == CommitFor::sync) return commit(handle);
+  if (purpose == CommitFor::sync || handle.may_get_owners) return commit(handle);
   const HandleLock lock(handle);
   return handle.cached->commit_own();
 }
@@ -69,6 +76,7 @@ Status commit_together(Handle& handle, CommitFor purpose) {
     return commit_in_shared_arena(handle, purpose);
   if (handle.nodes != nullptr) return hand_over(handle);
   wait_for_all(handle.own.comm);
+  if (handle.job_file != nullptr) return agree_status(handle.own.comm, commit(handle));
   const bool left = purpose == CommitFor::close && handle.cached->leaves_commit_to_others(1);
   return agree_status(handle.own.comm, left ? Status::success() : commit_for(handle, purpose));
 }

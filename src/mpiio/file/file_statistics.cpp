@@ -28,7 +28,8 @@ void note_bounded(const runtime::CachedFile& file) {
 FileStatistics statistics_of(Handle& handle) {
   FileStatistics statistics;
   statistics.name = handle.name;
-  statistics.cached = handle.cached->statistics();
+  statistics.cached =
+      handle.job_file != nullptr ? handle.job_file->statistics() : handle.cached->statistics();
   statistics.opens = statistics.cached_opens = 1;
   statistics.add_calls(handle.uncached);
   return statistics;

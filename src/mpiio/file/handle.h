@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/job_file.h"
 #include "mpiio/file/file_map.h"
 #include "mpiio/file/handle_nodes.h"
 #include "mpiio/file/uncached.h"
@@ -77,9 +78,14 @@ struct Handle {
   std::string name;  // as the user gave it
   bool readable = false;
   bool writable = false;
-  bool one_node = true;  // every rank is on this node
+  bool one_node = true;    // every rank is on this node
+  bool elsewhere = false;  // (lock) with job_file: an owner may have no rank of the handle
 
   std::unique_ptr<runtime::CachedFile> cached;  // (lock)
+  // (lock) The file through the caches of all nodes that own its bytes; null: `cached` alone.
+  std::unique_ptr<agent::JobFile> job_file;
+  // Ranks of several nodes may give the file owners while this handle has it open.
+  bool may_get_owners = false;
   View view;
   uint32_t pass_through = cached_mode;
   bool atomic = false;
@@ -98,6 +104,10 @@ struct Handle {
   bool all_ranks_share_arena() const {
     return one_node && cached->options().scope != Scope::process;
   }
+  // (lock) Nodes without a rank of the handle own bytes of the file.
+  bool has_other_owners() const { return job_file != nullptr && elsewhere; }
+  // What one rank writes, the others find at once, through one cache or several.
+  bool coherent() const { return all_ranks_share_arena() || job_file != nullptr; }
 };
 
 // Whether several threads may call MPI at once. It is assumed until it is known.

@@ -13,7 +13,9 @@
 #include "mpiio/file/file_name.h"
 #include "mpiio/file/file_statistics.h"
 #include "mpiio/file/hints.h"
+#include "mpiio/file/job_owners.h"
 #include "mpiio/file/left_open.h"
+#include "mpiio/file/sizes.h"
 #include "mpiio/file/uncached.h"
 #include "mpiio/job/job.h"
 #include "mpiio/job/mistakes.h"
@@ -72,19 +74,26 @@ Uncached own_reason(Opening& opening, const char* name, int64_t& node) {
   return opening.amode & MPI_MODE_SEQUENTIAL ? Uncached::sequential : Uncached::no;
 }
 
+// Whether every byte of a file that ranks of several nodes open has an owner node.
+bool has_owners(const Options& options) {
+  return options.scope == Scope::job && options.consistency == Consistency::posix &&
+         options.storage == "posix" && !options.deterministic;
+}
+
 // The options on which later collectives depend, as one number.
 int64_t rules_of(const Options& options) {
   const int64_t domain = find_assignment(options.domain) - assignments().data();
   int64_t rules = options.domain_size_bytes;
   rules = rules * std::ssize(assignments()) + domain;
   rules = 3 * rules + static_cast<int64_t>(options.scope);
-  return 2 * rules + static_cast<int64_t>(options.consistency);
+  rules = 2 * rules + static_cast<int64_t>(options.consistency);
+  return 2 * rules + int64_t{has_owners(options)};
 }
 
-// Whether a node's cache is right for these ranks: across nodes only if the program has agreed to
-// the standard's rules of visibility.
+// Whether the caches are right for these ranks: across nodes only if every byte has an owner, or
+// the program has agreed to the standard's rules of visibility.
 bool fits_nodes(const Options& options, bool one_node) {
-  return one_node || options.consistency == Consistency::mpi;
+  return one_node || options.consistency == Consistency::mpi || has_owners(options);
 }
 
 // Terms without communication: what the ranks found out at an earlier open holds again. The others
@@ -265,6 +274,16 @@ Uncached verdict(const Outcome& agreed) {
   return agreed.memory.same() ? Uncached::no : Uncached::separate_memory;
 }
 
+// The file's size, as its owners know it. Called by all ranks of the handle.
+int64_t agreed_size(Handle& handle) {
+  int64_t bytes = handle.position;
+  if (handle.rank == 0) {
+    const HandleLock lock(handle);
+    (void)size_of(handle, &bytes);  // a failure shows at the first access
+  }
+  return agree_max(handle.own.comm, bytes);
+}
+
 // Agrees whether the ranks cache the file: if every rank is ready, has the same job and, on one
 // node, sees the same memory. Then sets up what they share. `handle` is null on ranks that could
 // not open the file (`refusal`) or would not. All ranks get the same answer: no, or why the file is
@@ -292,8 +311,13 @@ Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Ha
     return Uncached::no_communicator;
   if (agreed.forgetful == 0) keep_one_node(opened->own, terms.one_node);
   if (opened->amode & MPI_MODE_APPEND) opened->position = agreed.end_of_file;
+  if (has_owners(opening.options)) {
+    opened->may_get_owners = opened->one_node;
+    if (!opened->one_node && !join_owners(*opened, agreed.end_of_file)) return Uncached::no_owners;
+    if (opened->amode & MPI_MODE_APPEND) opened->position = agreed_size(*opened);
+  }
   if (!opened->one_node) {
-    if (opening.options.scope == Scope::job)
+    if (opening.options.scope == Scope::job && opening.options.consistency == Consistency::mpi)
       opened->nodes =
           HandleNodes::find(opened->own.comm, opened->cached->options().page_size_bytes);
     return Uncached::no;
@@ -424,7 +448,10 @@ int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_Fil
 }
 
 Status leave_cache(Handle& handle, bool discard) {
-  const Status status = handle.cached->close(discard);
+  Status status;
+  if (handle.job_file != nullptr) status = handle.job_file->leave(discard);
+  const Status closed = handle.cached->close(discard);
+  if (status.ok()) status = closed;
   const Status recorded = within_memory([&] { record_statistics(handle); });
   (void)recorded;  // statistics may lack a file
   return status;

@@ -4,6 +4,7 @@
 
 #include "mpiio/file/commit_together.h"
 #include "mpiio/file/errors.h"
+#include "mpiio/file/sizes.h"
 #include "mpiio/library/agreement.h"
 #include "runtime/node/lock.h"
 
@@ -19,7 +20,7 @@ bool target_position(Handle& handle, MPI_Offset offset, int whence, int64_t curr
     base = current;
   } else if (whence == MPI_SEEK_END) {
     int64_t bytes = 0;
-    status = handle.cached->size(&bytes);
+    status = size_of(handle, &bytes);
     if (!status.ok()) return false;
     base = handle.view.position_at_end(bytes);
   } else if (whence != MPI_SEEK_SET) {

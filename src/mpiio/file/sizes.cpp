@@ -3,6 +3,7 @@
 #include "mpiio/file/commit_together.h"
 #include "mpiio/file/errors.h"
 #include "mpiio/file/hand_over.h"
+#include "mpiio/file/job_owners.h"
 #include "mpiio/library/agreement.h"
 
 namespace forebay::mpiio {
@@ -10,15 +11,26 @@ namespace {
 
 Status flush_storage(Handle& handle) {
   const HandleLock lock(handle);
-  return handle.cached->flush_storage();
+  return handle.has_other_owners() ? handle.job_file->flush_everywhere()
+                                   : handle.cached->flush_storage();
 }
 
 void forget_beyond(Handle& handle, MPI_Offset bytes) {
   const HandleLock lock(handle);
-  handle.cached->truncate_cache(bytes);
+  (void)meet_owners(handle);  // set_size asks for the size before, and meets the failure
+  if (handle.has_other_owners())
+    handle.job_file->truncate_everywhere(bytes);
+  else
+    handle.cached->truncate_cache(bytes);
 }
 
 }  // namespace
+
+Status size_of(Handle& handle, int64_t* bytes) {
+  const Status met = meet_owners(handle);
+  if (!met.ok()) return met;
+  return handle.job_file != nullptr ? handle.job_file->size(bytes) : handle.cached->size(bytes);
+}
 
 int get_size(Handle& handle, MPI_Offset* bytes) {
   if (bytes == nullptr) return mpi().File_get_size(handle.file, bytes);
@@ -26,7 +38,7 @@ int get_size(Handle& handle, MPI_Offset* bytes) {
   Status status;
   {
     const HandleLock lock(handle);
-    status = handle.cached->size(&found);
+    status = size_of(handle, &found);
   }
   *bytes = found;
   return raise(handle, status, "asking for the size of");
@@ -83,7 +95,10 @@ int sync(Handle& handle) {
     // Other processes may have written to the file past this cache (with MPI_MODE_UNIQUE_OPEN only
     // other ranks of the handle). After a sync their bytes must be seen.
     const HandleLock lock(handle);
-    handle.cached->drop_clean();
+    if (handle.has_other_owners())
+      handle.job_file->forget_everywhere();
+    else
+      handle.cached->drop_clean();
   }
   return status.ok() ? code : raise(handle, status, "syncing");
 }

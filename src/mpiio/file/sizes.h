@@ -6,6 +6,8 @@
 
 namespace forebay::mpiio {
 
+// The size a reader would see. Called with the handle's lock.
+Status size_of(Handle& handle, int64_t* bytes);
 int get_size(Handle& handle, MPI_Offset* bytes);
 int set_size(Handle& handle, MPI_Offset bytes);
 int preallocate(Handle& handle, MPI_Offset bytes);

@@ -15,7 +15,11 @@ constexpr UncachedReason uncached_reasons[] = {
     {"no_memory", "a rank was refused memory", false},
     {"options_differ", "its ranks were given different values of scope, consistency or domain",
      false},
-    {"several_nodes", "ranks of several nodes opened it, and only consistency=mpi caches that",
+    {"several_nodes",
+     "ranks of several nodes opened it, and only scope=job or consistency=mpi caches that", false},
+    {"no_owners",
+     "its nodes have no agents that reach each other (a firewall, committer=false), or others had "
+     "it open",
      false},
     {"several_worlds", "its ranks are of programs that were spawned or connected", false},
     {"several_jobs", "its ranks began as different jobs and had files open already", false},

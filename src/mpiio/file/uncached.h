@@ -27,6 +27,7 @@ enum class Uncached : uint8_t {
   no_memory,
   options_differ,
   several_nodes,
+  no_owners,
   several_worlds,
   several_jobs,
   no_path,

@@ -23,14 +23,14 @@ bool has_key(MPI_Info info) {
 void tell_visibility(const Handle& handle, MPI_Info info) {
   // The library carries out accesses, so its answer holds.
   if (handle.pass_through != cached_mode) return;
-  if (handle.all_ranks_share_arena())
+  if (handle.coherent())
     mpi().Info_set(info, key, "true");
   else if (has_key(info))
     mpi().Info_delete(info, key);
 }
 
 void note_visibility(const Handle& handle) {
-  if (handle.ranks > 1 && !handle.all_ranks_share_arena()) caches_apart.store(true);
+  if (handle.ranks > 1 && !handle.coherent()) caches_apart.store(true);
 }
 
 bool any_caches_apart() { return any_rank(mpi().comm_world, caches_apart.load()); }

@@ -1,0 +1,225 @@
+#include "mpiio/file/job_owners.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/connection.h"
+#include "agent/file_terms.h"
+#include "agent/job_file.h"
+#include "agent/owners.h"
+#include "mpiio/file/file_name.h"
+#include "mpiio/job/job.h"
+#include "mpiio/library/agreement.h"
+#include "runtime/node/file_identity.h"
+#include "runtime/node/node_member.h"
+
+namespace forebay::mpiio {
+namespace {
+
+using agent::Address;
+using agent::Connection;
+using agent::Key;
+using agent::Owners;
+using runtime::OpenMode;
+
+// What a rank tells the others of its node and of the file there. Integers of 64 bits only.
+struct NodeFacts {
+  int64_t node = 0;
+  int64_t page_size = 0;
+  uint64_t inode = 0;
+  uint64_t owners = 0;  // that the file has on this node; 0: none
+  Address agent;
+};
+static_assert(std::has_unique_object_representations_v<NodeFacts>);
+
+Key own_key() {
+  Status status;
+  runtime::NodeMember* const node = this_node(&status);
+  Key key{};
+  if (node != nullptr)
+    std::copy(std::begin(node->registry().agent_key), std::end(node->registry().agent_key),
+              key.begin());
+  return key;
+}
+
+Address own_agent() {
+  Status status;
+  runtime::NodeMember* const node = this_node(&status);
+  Address agent;
+  if (node == nullptr || !node->call_agent()) return agent;
+  agent = agent::own_address();
+  agent.port = node->registry().agent_port.load();
+  agent.key = own_key();
+  return agent;
+}
+
+// The facts of the nodes, in the order of their lowest ranks.
+std::vector<NodeFacts> nodes_of(const std::vector<NodeFacts>& ranks) {
+  std::vector<NodeFacts> nodes;
+  std::map<int64_t, bool> known;
+  for (const NodeFacts& rank : ranks) {
+    if (known.emplace(rank.node, true).second) nodes.push_back(rank);
+  }
+  return nodes;
+}
+
+FileDomains domains_of(const std::vector<NodeFacts>& nodes, const Options& options,
+                       int64_t end_of_file) {
+  constexpr int64_t most_unit = 1 << 30;
+  DomainFacts facts;
+  facts.nodes = static_cast<uint32_t>(nodes.size());
+  for (const NodeFacts& node : nodes) {
+    const int64_t both = std::lcm(facts.unit_bytes, node.page_size);
+    if (both <= most_unit) facts.unit_bytes = both;
+  }
+  facts.chunk_bytes = options.domain_size_bytes;
+  facts.file_bytes = end_of_file;
+  // The region that is written first is not known yet.
+  const std::string name = options.domain == "region" ? "cyclic" : options.domain;
+  return find_assignment(name)->assign(facts);
+}
+
+agent::FileTerms terms_of(const Handle& handle, const std::string& path) {
+  agent::FileTerms terms;
+  terms.path = path;
+  terms.mode = handle.readable ? handle.writable ? OpenMode::read_write : OpenMode::read_only
+                               : OpenMode::write_only;
+  terms.options = handle.cached->options();
+  return terms;
+}
+
+// Whether this node can reach the next one's agent. Where one node cannot, a firewall is between
+// them, as a rule between all.
+bool reaches_next(const Owners& owners, uint32_t self) {
+  Connection tried;
+  const std::size_t next = (self + 1) % owners.agents.size();
+  return Connection::dial(owners.agents[next], &tried).ok();
+}
+
+// All ranks' facts; empty: a rank has no memory for them.
+std::vector<NodeFacts> gather(const Handle& handle, const NodeFacts& mine) {
+  std::vector<NodeFacts> ranks;
+  const Status had_memory =
+      within_memory([&] { ranks.resize(static_cast<std::size_t>(handle.ranks)); });
+  if (any_rank(handle.own.comm, !had_memory.ok())) return {};
+  constexpr int words = sizeof(NodeFacts) / sizeof(int64_t);
+  mpi().Allgather(&mine, words, mpi().int64, ranks.data(), words, mpi().int64, handle.own.comm);
+  return ranks;
+}
+
+NodeFacts own_facts(const Handle& handle) {
+  NodeFacts mine;
+  mine.node = node_identity();
+  mine.page_size = handle.cached->options().page_size_bytes;
+  mine.owners = handle.cached->owners();
+  const Status found = within_memory([&] {
+    mine.agent = own_agent();
+    runtime::FoundFile file;
+    const Status status = runtime::find_file(posix_path(handle.name), &file);
+    mine.inode = file.identity.inode;
+    return status;
+  });
+  if (!found.ok()) mine.agent.port = 0;
+  return mine;
+}
+
+// The owners that the file has on some node, told by the first rank that knows them. Called by all
+// ranks; empty: it could not tell.
+std::optional<Owners> told_by(Handle& handle, int teller) {
+  std::vector<std::byte> record;
+  if (handle.rank == teller) (void)within_memory([&] { record = handle.cached->owners_record(); });
+  int64_t bytes = std::ssize(record);
+  mpi().Bcast(&bytes, 1, mpi().int64, teller, handle.own.comm);
+  const Status had_memory = within_memory([&] { record.resize(static_cast<std::size_t>(bytes)); });
+  if (any_rank(handle.own.comm, !had_memory.ok())) return std::nullopt;
+  mpi().Bcast(record.data(), static_cast<int>(bytes), mpi().byte, teller, handle.own.comm);
+  std::optional<Owners> owners;
+  (void)within_memory([&] { owners = Owners::decoded(record); });
+  return owners;
+}
+
+Status give_job_file(Handle& handle, const Owners& owners) {
+  return within_memory([&] {
+    runtime::FoundFile found;
+    const Status status = runtime::find_file(posix_path(handle.name), &found);
+    if (!status.ok()) return status;
+    handle.job_file = std::make_unique<agent::JobFile>(
+        *handle.cached, owners, owners.number_of(own_key()), terms_of(handle, found.absolute_path));
+    return Status();
+  });
+}
+
+// This rank's part of the open, without communication over MPI. `first`: it is the first of its
+// node's ranks.
+Status join_alone(Handle& handle, const Owners& owners, bool given, bool first) {
+  bool news = false;
+  const std::vector<std::byte> record = owners.encoded();
+  Status status = handle.cached->join_owners(owners.identity(), record, &news);
+  if (!status.ok()) return status;
+  const uint32_t self = owners.number_of(own_key());
+  if (!given && first && !reaches_next(owners, self)) return {Code::network, 0, -1};
+  status = give_job_file(handle, owners);
+  // What ranks wrote into this node's cache alone may belong to other owners.
+  return status.ok() ? handle.cached->commit() : status;
+}
+
+}  // namespace
+
+bool join_owners(Handle& handle, int64_t end_of_file) {
+  const NodeFacts mine = own_facts(handle);
+  const std::vector<NodeFacts> ranks = gather(handle, mine);
+  if (ranks.empty()) return false;
+  // All ranks decide alike from the same facts.
+  const auto teller =
+      std::ranges::find_if(ranks, [](const auto& rank) { return rank.owners != 0; });
+  const bool given = teller != ranks.end();
+  const bool fits = std::ranges::all_of(ranks, [&](const NodeFacts& rank) {
+    return rank.agent.port > 0 && rank.inode == ranks.front().inode &&
+           (rank.owners == 0 || rank.owners == teller->owners);
+  });
+  if (!fits) return false;
+  std::optional<Owners> owners;
+  if (given) {
+    owners = told_by(handle, static_cast<int>(teller - ranks.begin()));
+  } else {
+    (void)within_memory([&] {
+      const std::vector<NodeFacts> nodes = nodes_of(ranks);
+      owners.emplace();
+      owners->domains = domains_of(nodes, handle.cached->options(), end_of_file);
+      for (const NodeFacts& node : nodes) owners->agents.push_back(node.agent);
+    });
+  }
+  const bool first =
+      std::ranges::find(ranks, mine.node, &NodeFacts::node) - ranks.begin() == handle.rank;
+  Status status{Code::no_memory, 0, -1};
+  if (owners) status = within_memory([&] { return join_alone(handle, *owners, given, first); });
+  if (any_rank(handle.own.comm, !status.ok())) return false;
+  handle.elsewhere = given;
+  // All nodes have committed what they held, so what is clean may be old now.
+  handle.cached->drop_clean();
+  if (given) status = handle.job_file->meet_owners();
+  return !any_rank(handle.own.comm, !status.ok());
+}
+
+Status meet_owners(Handle& handle) {
+  if (!handle.may_get_owners || handle.job_file != nullptr || handle.cached->owners() == 0)
+    return {};
+  return within_memory([&] {
+    const std::optional<Owners> owners = Owners::decoded(handle.cached->owners_record());
+    Status status{Code::network, ENOENT, -1};
+    if (owners) status = give_job_file(handle, *owners);
+    if (!status.ok()) return status;
+    handle.elsewhere = true;
+    status = handle.job_file->meet_owners();
+    if (!status.ok()) handle.job_file.reset();
+    return status;
+  });
+}
+
+}  // namespace forebay::mpiio
