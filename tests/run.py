@@ -79,7 +79,8 @@ VARIABLES = {
     "half": "env GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX",
     "asan": " ".join(["env", *(f"{name}={value}" for name, value in ASAN_VARIABLES.items())]),
     "fuzz": "-seed=1 -max_len=4096 -timeout=60 -rss_limit_mb=2048 -artifact_prefix=build/reports/",
-    "threaded": "--gtest_filter=*ThreadsLoseNoByte*:*ThreadsKeep*:*Concurren*:*Storage*:*Workers*",
+    "threaded": "--gtest_filter=*ThreadsLoseNoByte*:*ThreadsKeep*:*Concurren*:*Storage*:*Workers*"
+    ":*Agent*:*JobFile*",
     "tsan": f"env TSAN_OPTIONS=suppressions={ROOT / 'tests' / 'tsan.supp'} setarch -R",
 }
 

@@ -19,7 +19,8 @@ FULLY_TESTED = mpi.WHEELS  # the others run the default configuration
 
 # None: without Forebay. With "automatic" Forebay may step aside, as for users; with all others the
 # cache serves the file from the first byte. The ranks of "nodes" are on different nodes, as far as
-# Forebay can tell, and those of "job" on two; on one node consistency=mpi changes nothing.
+# Forebay can tell, and those of "job" and "owners" on two; on one node consistency=mpi changes
+# nothing.
 CACHED = {"FOREBAY_STEP_ASIDE": "never"}
 CONFIGURATIONS: dict[str, dict[str, str] | None] = {
     "plain": None,
@@ -28,6 +29,7 @@ CONFIGURATIONS: dict[str, dict[str, str] | None] = {
     "process": CACHED | {"FOREBAY_SCOPE": "process"},
     "nodes": CACHED | {"FOREBAY_CONSISTENCY": "mpi"},
     "job": CACHED | {"FOREBAY_CONSISTENCY": "mpi", "FOREBAY_SCOPE": "job"},
+    "owners": CACHED | {"FOREBAY_SCOPE": "job", "FOREBAY_DOMAIN_SIZE": "64KiB"},
     "tree": CACHED | {"FOREBAY_PAGE_KIND": "tree"},
     "delta": CACHED | {"FOREBAY_PAGE_KIND": "delta"},
     "mpi-storage": CACHED | {"FOREBAY_STORAGE": "mpi"},
@@ -52,7 +54,7 @@ def ranks_of(source: Path, installation: mpi.Mpi, configuration: str) -> list[in
     if configuration == "plain" and installation.name in directive(source, "plain fails with"):
         return []
     listed = [int(number) for number in directive(source, "ranks")] or [1, 2, 4]
-    wanted = 4 if configuration == "job" else 2
+    wanted = 4 if configuration in ("job", "owners") else 2
     return listed if configuration == "default" else [min(listed, key=lambda n: abs(n - wanted))]
 
 
@@ -78,7 +80,7 @@ def test_program(
     executable = mpi.compile_program(installation, source)
     settings = CONFIGURATIONS[configuration]
     program = [str(executable), "."]
-    if configuration in ("nodes", "job"):
+    if configuration in ("nodes", "job", "owners"):
         program = forebay.on_nodes(program, ranks if configuration == "nodes" else 2)
     run = forebay.launch(installation, ranks, program, tmp_path / "run", settings)
     assert run.outcome.code == 0, str(run.outcome)

@@ -65,7 +65,8 @@ class Job:
             options += ["--replay", str(self.replay)]
         settings = {"FOREBAY_JOB": name}
         arenas = None
-        if draw.random() < 1 / 3:
+        # Without committers there are no agents, and the bytes of a file have no owners.
+        if draw.random() < 1 / 3 and "-owners-" not in self.configuration.name:
             arenas = self.folder / "arenas"
             arenas.mkdir(exist_ok=True)
             settings |= {"FOREBAY_COMMITTER": "false", "FOREBAY_ARENA_DIR": str(arenas)}

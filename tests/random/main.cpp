@@ -31,6 +31,9 @@ constexpr const char* kUsage =
     "  --operation-timeout S an operation that takes longer has hung (60)\n"
     "  --files DIR           where the files and the failure's log are made (.)\n"
     "  --standard-visibility promise only what the standard does, not POSIX visibility\n"
+    "  --nodes N             ranks are on N nodes in turn: open files so that nodes that have a "
+    "file\n"
+    "                        open know of each other (docs/decisions.md, owners)\n"
     "  --strict              do not leave out the library's known bugs in MPI-IO\n"
     "  --disable A,B         leave out operations or features\n"
     "  --life N              with faults: the Nth life of a job, whose ranks may be killed (see\n"
@@ -45,7 +48,7 @@ struct Arguments {
   uint64_t seed = 1;
   int64_t operations = 10000, round = 5000, upto = kForever;
   double time_limit_s = 0;
-  int operation_timeout_s = 60, life = 0;
+  int operation_timeout_s = 60, life = 0, nodes = 1;
   std::string files = ".", replay, only, disable;
   bool standard_visibility = false, strict = false, print = false, quiet = false;
 };
@@ -81,6 +84,8 @@ Arguments parse_arguments(int argc, char** argv) {
       arguments.strict = true;
     else if (name == "--disable")
       arguments.disable += value() + ',';
+    else if (name == "--nodes")
+      arguments.nodes = std::stoi(value());
     else if (name == "--life")
       arguments.life = std::stoi(value());
     else if (name == "--replay")
@@ -133,6 +138,7 @@ class Session {
     if (arguments_.life == 0) {
       for (const char* fault : {"fail", "arm", "kill"}) features_.disable(fault);
     }
+    features_.set_nodes(arguments_.nodes);
     if (arguments_.standard_visibility) features_.disable("posix_visibility");
     std::istringstream disabled(arguments_.disable);
     for (std::string name; std::getline(disabled, name, ',');) features_.disable(name);

@@ -88,6 +88,7 @@ def configurations() -> Iterator[Configuration]:
                 name = f"{installation.name}-{scope}-{kind}-{page}-{policy}-{ranks}"
                 yield Configuration(name, installation, ranks, settings, tuple(options), nodes)
             yield job_configuration(installation, kind, number + turn)
+            yield owners_configuration(installation, kind, number + turn)
         name = installation.name
         yield Configuration(f"{name}-default-2", installation, 2, {}, ())
         settings = {"FOREBAY_LOCAL_BYPASS": "100", "FOREBAY_PAGE_SIZE": "4KiB"}
@@ -121,6 +122,24 @@ def job_configuration(installation: mpi.Mpi, kind: str, turn: int) -> Configurat
     options = ("--strict", "--standard-visibility", "--disable", SEVERAL_NODES)
     name = f"{installation.name}-job-{kind}-{page}-{domain}-{ranks}-{nodes}"
     return Configuration(name, installation, ranks, settings, options, nodes)
+
+
+def owners_configuration(installation: mpi.Mpi, kind: str, turn: int) -> Configuration:
+    """Ranks of several nodes that read and write each byte in its owner's cache."""
+    handing_over = job_configuration(installation, kind, turn)
+    settings = dict(handing_over.settings or {})
+    del settings["FOREBAY_CONSISTENCY"]
+    domain = ("cyclic", "file")[turn % 2]
+    settings["FOREBAY_DOMAIN"] = domain
+    settings["FOREBAY_DOMAIN_SIZE"] = ("4KiB", "100KiB", "64KiB")[turn % 3]
+    page = settings["FOREBAY_PAGE_SIZE"]
+    ranks, nodes = handing_over.ranks, handing_over.nodes
+    return replace(
+        handing_over,
+        name=f"{installation.name}-owners-{kind}-{page}-{domain}-{ranks}-{nodes}",
+        settings=settings,
+        options=("--strict", "--nodes", str(nodes), "--disable", SEVERAL_NODES),
+    )
 
 
 def fault_configurations() -> Iterator[Configuration]:

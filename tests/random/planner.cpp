@@ -196,6 +196,31 @@ Planned Planner::plan(const Operation& operation) {
   return planned;
 }
 
+int64_t Planner::nodes_of(int64_t members) const {
+  int64_t nodes = 0;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if ((members >> rank & 1) != 0) nodes |= int64_t{1} << (rank % features_.nodes());
+  }
+  return nodes;
+}
+
+bool Planner::may_meet(int file, int64_t members) const {
+  if (features_.nodes() == 1 || !in_use(file)) return true;
+  const int64_t nodes = nodes_of(members);
+  int64_t using_it = 0;
+  for (const Handle& handle : handles_) {
+    if (handle.open && handle.file == file) using_it |= nodes_of(handle.members);
+  }
+  // Owners know of each other as long as anybody has the file open, other nodes as long as they
+  // have it open themselves.
+  const auto owners = owners_.find(file);
+  if (owners != owners_.end() && owners->second != 0)
+    return (nodes & (owners->second | using_it)) != 0;
+  // All handles are of ranks of one node each. A group of several nodes gives the file owners; the
+  // others must hear of them.
+  return (using_it & ~nodes) == 0;
+}
+
 void Planner::plan_open(const Operation& operation, Planned& planned) {
   Handle& handle = handles_[static_cast<std::size_t>(operation.slot)];
   FileModel& model = file(operation.file);
@@ -207,6 +232,7 @@ void Planner::plan_open(const Operation& operation, Planned& planned) {
   if (operation.alias != 0 && !model.exists) return;
   // The bytes are in the caches of the ranks that wrote them.
   if (!storable(operation.file) && !features_.enabled("posix_visibility")) return;
+  if (!may_meet(operation.file, members)) return;
   const bool alone = (mode & (kUniqueOpen | kDeleteOnClose)) != 0;
   if (alone && operation.alias != 0) return;
   bool only = true;
@@ -225,6 +251,10 @@ void Planner::plan_open(const Operation& operation, Planned& planned) {
   for (Handle& other : handles_) {
     if (other.open && other.file == operation.file) other.alone = false;
   }
+  int64_t& owners = owners_[operation.file];
+  if (only) owners = 0;
+  const int64_t nodes = nodes_of(members);
+  if (owners == 0 && std::popcount(static_cast<uint64_t>(nodes)) > 1) owners = nodes;
   handle = Handle();
   handle.alone = only;
   handle.open = true;

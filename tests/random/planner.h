@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -109,6 +110,9 @@ class Planner {
   bool storable(int file) const;
 
  private:
+  // Whether the nodes of these ranks can know who owns the bytes of a file that is open already.
+  bool may_meet(int file, int64_t members) const;
+  int64_t nodes_of(int64_t members) const;  // bits
   void plan_open(const Operation& operation, Planned& planned);
   void plan_close(const Operation& operation, Planned& planned);
   void plan_view(const Operation& operation, Planned& planned);
@@ -128,6 +132,7 @@ class Planner {
 
   int rank_, ranks_;
   const Features& features_;
+  std::map<int, int64_t> owners_;  // by file: the nodes that own its bytes, as bits; 0: none yet
   int generations_ = 0;
   bool storage_fails_ = false;
   bool flush_failed_ = false;  // of a file: its further syncs fail, too

@@ -1,0 +1,50 @@
+// lost_agents FILE JOB: ranks of two nodes write, then the agents of both are killed. Accesses of
+// another node's bytes must fail, those of the own node's go on, and nothing hangs. A rank prints a
+// line for each access: whose bytes, and the class of the result.
+#include <stdlib.h>
+
+#include "check.h"
+
+enum { kChunk = 1 << 16, kRecord = 100 };
+
+static int rank;
+
+static void write_record(MPI_File file, int chunk, int expect_success) {
+  unsigned char memory[kRecord];
+  const MPI_Offset offset = (MPI_Offset)chunk * kChunk + rank * kRecord;
+  fill_bytes(memory, offset, kRecord);
+  const int code = MPI_File_write_at(file, offset, memory, kRecord, MPI_BYTE, MPI_STATUS_IGNORE);
+  if (expect_success) {
+    CHECK_MPI(code);
+    return;
+  }
+  int found = MPI_SUCCESS;
+  MPI_Error_class(code, &found);
+  printf("%s: %s\n", chunk % 2 == rank % 2 ? "own" : "other",
+         found == MPI_SUCCESS  ? "written"
+         : found == MPI_ERR_IO ? "MPI_ERR_IO"
+                               : "another error");
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  CHECK(argc == 3);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_File file;
+  CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                          &file));
+  write_record(file, 0, 1);
+  write_record(file, 1, 1);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    char command[4096];
+    snprintf(command, sizeof command, "pkill -9 -f '[f]orebay-committer.*%s'", argv[2]);
+    CHECK(system(command) == 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  write_record(file, 2, 0);
+  write_record(file, 3, 0);
+  CHECK_MPI(MPI_File_close(&file));
+  MPI_Finalize();
+  return 0;
+}

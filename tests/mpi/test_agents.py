@@ -1,0 +1,67 @@
+"""Nodes that own a file's bytes, when their agents are gone or cannot be had."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harness import forebay, mpi
+
+HANDLES = Path(__file__).parent / "handles"
+PROGRAMS = Path(__file__).parent
+CHUNK = 64 * 1024
+RECORD = 100
+RANKS = 4
+NODES = 2
+OWNERS = {"FOREBAY_SCOPE": "job", "FOREBAY_DOMAIN_SIZE": "64KiB", "FOREBAY_STEP_ASIDE": "never"}
+
+every_wheel = pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+
+
+def record(offset: int) -> bytes:
+    """The bytes that harness/check.h's fill_bytes puts there."""
+    mixed = (position * 0x9E3779B97F4A7C15 % 2**64 for position in range(offset, offset + RECORD))
+    return bytes(1 + (value >> 40) % 255 for value in mixed)
+
+
+@every_wheel
+def test_killed_agents_fail_accesses_and_lose_no_byte(
+    installation: mpi.Mpi, tmp_path: Path
+) -> None:
+    job = f"agents-{os.getpid()}-{installation.name}"
+    program = [str(mpi.compile_program(installation, HANDLES / "lost_agents.c")), "data.bin", job]
+    settings = OWNERS | {"FOREBAY_JOB": job, "FOREBAY_ARENA_DIR": str(tmp_path / "arenas")}
+    (tmp_path / "arenas").mkdir(mode=0o700)
+    run = forebay.launch(
+        installation, RANKS, forebay.on_nodes(program, NODES), tmp_path / "run", settings
+    )
+    assert run.outcome.code == 0, str(run.outcome)
+    assert Counter(run.outcome.output.splitlines()) == {
+        "own: written": RANKS,
+        "other: MPI_ERR_IO": RANKS,
+    }
+    stored = run.files["data.bin"]
+    for rank in range(RANKS):
+        for chunk in (0, 1, 2 + rank % NODES):
+            offset = chunk * CHUNK + rank * RECORD
+            assert stored[offset : offset + RECORD] == record(offset), (rank, chunk)
+    assert not list((tmp_path / "arenas").glob("*/*"))
+
+
+@every_wheel
+def test_without_committers_the_library_serves_the_file(
+    installation: mpi.Mpi, tmp_path: Path
+) -> None:
+    program = [str(mpi.compile_program(installation, PROGRAMS / "sync_visibility.c")), "."]
+    settings = OWNERS | {"FOREBAY_COMMITTER": "false"}
+    run = forebay.launch(
+        installation, NODES, forebay.on_nodes(program, NODES), tmp_path / "run", settings
+    )
+    assert run.outcome.code == 0, str(run.outcome)
+    assert run.statistics is not None
+    assert not run.statistics["total"]["cached"]
+    for file in run.statistics["files"].values():
+        assert set(file["passed_through"]) == {"no_owners"}, file
