@@ -56,6 +56,7 @@ SOURCES = (
             CORE: "src, for Python",
         },
     ),
+    Layer("nodes", AMBER, {"agent": "the caches of other nodes"}),
     Layer(
         "drivers", GREEN, {"runtime": "the cache in a program", "sim": "the cache in simulators"}
     ),
