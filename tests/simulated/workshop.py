@@ -14,8 +14,10 @@ from types import MappingProxyType
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "src" / "engine"
-# The engine's templates are instantiated in these files alone.
-INSTANTIATING = ["tests/simulated/run.cpp", "src/sim/virtual_node.cpp"]
+# The engine's templates are instantiated in these files alone. Those of the test share most of
+# them, and are compiled as one.
+INSTANTIATING = ["src/sim/virtual_node.cpp"]
+TOGETHER = ["accesses", "looks", "run"]
 OTHERS = [
     *(
         f"tests/simulated/{name}.cpp"
@@ -52,6 +54,8 @@ class Workshop:
         self.folder = folder
         sources = [path for part in CORE for path in sorted((ROOT / "src" / part).glob("*.cpp"))]
         sources += [ROOT / other for other in OTHERS]
+        self.ranks = folder / "ranks.cpp"
+        self.ranks.write_text("".join(f'#include "simulated/{name}.cpp"\n' for name in TOGETHER))
         self.objects = [self._compile(source, ROOT / "src", folder) for source in sources]
 
     @staticmethod
@@ -73,11 +77,8 @@ class Workshop:
             shutil.copytree(ROOT / "src", folder / "src")
             for file, text in changed.items():
                 (folder / "src" / "engine" / file).write_text(text)
-            objects = []
-            for source in INSTANTIATING:
-                inside = folder / source
-                origin = inside if inside.exists() else ROOT / source
-                objects.append(self._compile(origin, folder / "src", folder))
+            sources = [self.ranks, *(folder / source for source in INSTANTIATING)]
+            objects = [self._compile(source, folder / "src", folder) for source in sources]
             command = [COMPILE[0], *objects, *self.objects, *LIBRARIES, "-o", program]
             subprocess.run(command, check=True)
 

@@ -1,0 +1,30 @@
+// What a rank does with a file, and what must hold of each access and commit.
+#pragma once
+
+#include "simulated/run_state.h"
+
+namespace forebay::test {
+
+class Accesses : public RunState {
+ protected:
+  using RunState::RunState;
+  void write(const Operation& op, Opened& opened);
+  void read(const Operation& op, Opened& opened);
+  // Who wants every write committed at once has it in storage.
+  void check_written_through(const Operation& op);
+  // Writers keep to the bound themselves, but for pages that waited for their frames.
+  void check_dirty(const Operation& op);
+  // What a write or read has counted.
+  void check_counts(const Operation& op, Opened& opened, const Statistics& before, bool well,
+                    int64_t moved);
+  // Pages of some kinds are filled before a part of them is written. Others, and those that are
+  // written as a whole, are not fetched.
+  void check_fill(const Operation& op, int64_t fetched);
+  // The policy counts each page once for successive accesses.
+  void check_pages(const Operation& op, Opened& opened, bool complete, int64_t counted,
+                   int64_t fetched);
+  bool commit(Opened& opened);
+  bool commit_own(Opened& opened);
+};
+
+}  // namespace forebay::test
