@@ -38,3 +38,18 @@ def test_mpi4py(installation: mpi.Mpi, ranks: int, tmp_path: Path) -> None:
     outcomes = [json.loads(content) for content in plain.files.values()]
     assert len(outcomes) == ranks
     assert all(len(tests) > FEWEST_TESTS for tests in outcomes)
+
+
+def test_mpi4py_with_owners_on_two_nodes(tmp_path: Path) -> None:
+    """With scope=job the suite needs no more than on one node."""
+    installation = mpi.WHEELS[0]
+    settings = {"FOREBAY_SCOPE": "job", "FOREBAY_DOMAIN_SIZE": "64KiB"}
+    settings["FOREBAY_STEP_ASIDE"] = "never"
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as temporary:
+        program = ["env", f"TMPDIR={temporary}", installation.python, str(DRIVER)]
+        program = forebay.on_nodes([*program, str(unpacked_tests()), *MODULES], 2)
+        plain = forebay.launch(installation, 4, program, tmp_path / "plain", None, PATIENCE)
+        cached = forebay.launch(installation, 4, program, tmp_path / "cached", settings, PATIENCE)
+        forebay.assert_same(plain, cached)
+    forebay.assert_served(cached.statistics, cached.outcome)

@@ -124,3 +124,30 @@ def test_pnetcdf_on_two_nodes(name: str, tmp_path: Path) -> None:
     assert run.statistics is not None
     total = run.statistics["total"]
     assert total["guest_bytes"] == total["accepted_bytes"] > 0
+
+
+OWNERS = {"FOREBAY_SCOPE": "job", "FOREBAY_DOMAIN_SIZE": "64KiB", "FOREBAY_STEP_ASIDE": "never"}
+
+
+@pytest.mark.parametrize(
+    ("program", "installation"),
+    [
+        pytest.param(program, BY_NAME[name], id=f"{program.name}-{name}")
+        for program in PROGRAMS
+        for name in program.installations
+        if 4 in program.ranks and program.past == ()
+    ],
+)
+def test_program_with_owners_on_two_nodes(
+    program: Program, installation: mpi.Mpi, tmp_path: Path
+) -> None:
+    """With scope=job a program needs no more than on one node."""
+    flags = program.flags(installation)
+    suffix = f"-{program.name}" if flags else ""
+    executable = mpi.compile_program(installation, SOURCES / program.source, flags, suffix)
+    command = forebay.on_nodes([str(executable), ".", *program.arguments], 2)
+    plain = forebay.launch(installation, 4, command, tmp_path / "plain")
+    assert plain.outcome.code == 0, str(plain.outcome)
+    cached = forebay.launch(installation, 4, command, tmp_path / "cached", OWNERS)
+    forebay.assert_same(plain, cached)
+    forebay.assert_served(cached.statistics, cached.outcome)

@@ -143,7 +143,8 @@ def test_nodes_that_share_a_file() -> None:
     state, found = one(examined(SLURM_NNODES="4"), "several nodes")
     assert state == "note"
     assert "are not cached" in found
-    assert "several nodes" not in examined(SLURM_NNODES="4", FOREBAY_CONSISTENCY="mpi")
+    for option in ({"FOREBAY_CONSISTENCY": "mpi"}, {"FOREBAY_SCOPE": "job"}):
+        assert "several nodes" not in examined(SLURM_NNODES="4", **option)
 
 
 def test_ranks_of_a_job_tell_once() -> None:

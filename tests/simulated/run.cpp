@@ -132,6 +132,8 @@ class Run final : public Looks {
     if (ok() && !settings_.handles.write_behind && outcome_.background.commit_lists > 0)
       fail("commits go on in the background");
     if (!ok() || !sound() || outcome_.deaths > 0) return;
+    if (outcome_.statistics.guest_bytes != outcome_.statistics.accepted_bytes)
+      fail("nodes have taken other bytes than were handed over");
     int64_t counted = settled_bytes_;
     for (const Statistics& sum : {outcome_.statistics, outcome_.background})
       counted += sum.committed_bytes + sum.bypass_written_bytes;

@@ -228,12 +228,13 @@ def _options(place: Place) -> Iterator[Check]:
         said = ", ".join(f"{name}={place.options[name]}" for name in given)
         yield Check("options", State.FIT, f"from the environment: {said}")
     nodes = os.environ.get("SLURM_NNODES", "1")
-    if nodes not in ("", "1") and place.options["consistency"] != "mpi":
+    several = nodes not in ("", "1")
+    if several and place.options["consistency"] != "mpi" and place.options["scope"] != "job":
         yield Check(
             "several nodes",
             State.NOTE,
             f"the job has {nodes} nodes: files that ranks of several nodes open are not cached",
-            "docs/slow-program.md says when consistency=mpi is safe",
+            "scope=job caches them; docs/slow-program.md says when consistency=mpi is safe, too",
         )
 
 
