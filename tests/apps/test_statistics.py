@@ -156,7 +156,8 @@ def test_one_line_where_nothing_was_cached(
         command = mpi.launch_command(installation, RANKS, program)
         outcome = mpi.run(command, installation.environment, folder)
         said = "no file of rank 0 was cached; "
-    reason = "./shared0: ranks of several nodes opened it, and only consistency=mpi caches that"
+    reason = "./shared0: ranks of several nodes opened it, and only scope=job or consistency=mpi "
+    reason += "caches that"
     assert outcome.errors == f"forebay: {said}{reason}\n"
 
 

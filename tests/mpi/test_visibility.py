@@ -86,6 +86,35 @@ def test_caches_apart_say_nothing_of_it(
     assert_cached(run, names)
 
 
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_owners_that_answer_make_bytes_visible_at_once(
+    installation: mpi.Mpi, tmp_path: Path
+) -> None:
+    names = ["data.bin"] if installation is OPENMPI else ["nfs:data.bin", "ufs:other.bin"]
+    settings = {"FOREBAY_STATS": "true", "FOREBAY_SCOPE": "job"}
+    run = ask(installation, tmp_path, settings, *names, nodes=2)
+    assert answers(run) == [f"{name}: true, written" for name in names]
+    assert "calls" in told(run) and "HDF5" not in told(run)
+    assert_cached(run, names)
+
+
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_nodes_that_hand_over_say_when_bytes_are_visible(
+    installation: mpi.Mpi, tmp_path: Path
+) -> None:
+    settings = {
+        "FOREBAY_STATS": "true",
+        "FOREBAY_SCOPE": "job",
+        "FOREBAY_CONSISTENCY": "mpi",
+    }
+    run = ask(installation, tmp_path, settings, "data.bin", nodes=2)
+    assert answers(run) == ["data.bin: absent, written"]
+    warned = told(run)
+    assert "handed their bytes over at its collective calls" in warned
+    assert "HDF5_DO_MPI_FILE_SYNC=1" in warned
+    assert APART not in warned
+
+
 def test_the_statistics_of_one_cache_warn_of_nothing(tmp_path: Path) -> None:
     run = ask(MPICH, tmp_path, {"FOREBAY_STATS": "true"}, "data.bin")
     assert "calls" in told(run)

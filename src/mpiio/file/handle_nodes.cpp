@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_set>
 #include <vector>
 
 #include "mpiio/job/job.h"
@@ -24,13 +25,12 @@ int64_t common_unit(int64_t unit, const Place& place) {
   return both <= most ? both : unit;
 }
 
+// The lowest rank of each node.
 std::vector<int> leaders_of(const std::vector<Place>& places) {
   std::vector<int> leaders;
+  std::unordered_set<int64_t> known;
   for (std::size_t rank = 0; rank < places.size(); ++rank) {
-    const bool known = std::ranges::any_of(leaders, [&](int leader) {
-      return places[static_cast<std::size_t>(leader)].node == places[rank].node;
-    });
-    if (!known) leaders.push_back(static_cast<int>(rank));
+    if (known.insert(places[rank].node).second) leaders.push_back(static_cast<int>(rank));
   }
   return leaders;
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* key = "romio_visibility_immediate";
 
-std::atomic<bool> caches_apart{false};
+std::atomic<Visibility> latest{Visibility::at_once};
 
 bool has_key(MPI_Info info) {
   std::array<char, MPI_MAX_INFO_VAL + 1> value{};
@@ -30,9 +30,14 @@ void tell_visibility(const Handle& handle, MPI_Info info) {
 }
 
 void note_visibility(const Handle& handle) {
-  if (handle.ranks > 1 && !handle.coherent()) caches_apart.store(true);
+  if (handle.ranks == 1 || handle.coherent()) return;
+  const Visibility mine =
+      handle.nodes != nullptr ? Visibility::at_collective_calls : Visibility::at_sync;
+  if (latest.load() < mine) latest.store(mine);
 }
 
-bool any_caches_apart() { return any_rank(mpi().comm_world, caches_apart.load()); }
+Visibility latest_visibility() {
+  return static_cast<Visibility>(agree_max(mpi().comm_world, static_cast<int64_t>(latest.load())));
+}
 
 }  // namespace forebay::mpiio

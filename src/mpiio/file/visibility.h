@@ -13,10 +13,17 @@ namespace forebay::mpiio {
 // file system; no key if they see each other's bytes only after a sync or close.
 void tell_visibility(const Handle& handle, MPI_Info info);
 
-// Notes, for the statistics, a file whose ranks do not share one cache.
+// When ranks see what another rank wrote to a file.
+enum class Visibility : uint8_t {
+  at_once,
+  at_collective_calls,  // the nodes hand their bytes over there
+  at_sync,
+};
+
+// Notes, for the statistics, a file whose ranks do not see each other's bytes at once.
 void note_visibility(const Handle& handle);
 
-// Whether this or another rank of the job had such a file. Called by all ranks of MPI_COMM_WORLD.
-bool any_caches_apart();
+// The latest of all files of this and the other ranks. Called by all ranks of MPI_COMM_WORLD.
+Visibility latest_visibility();
 
 }  // namespace forebay::mpiio

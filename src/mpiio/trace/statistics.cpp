@@ -226,7 +226,7 @@ void report_statistics() {
   }
   const std::string all = gather(mpi().comm_world, serialised(statistics_by_file()));
   const BoundedCache bound = agree_min(mpi().comm_world, bounded_cache());
-  const bool caches_apart = any_caches_apart();
+  const Visibility visibility = latest_visibility();
   int rank = 0;
   int ranks = 0;
   mpi().Comm_rank(mpi().comm_world, &rank);
@@ -237,7 +237,7 @@ void report_statistics() {
     job.memory_limit_bytes = bound.limit_bytes;
     job.bounded_cache_bytes = bound.cache_bytes;
   }
-  job.caches_apart = caches_apart;
+  job.visibility = visibility;
   if (options.stats) {
     const std::string table = statistics_table(job);
     std::fwrite(table.data(), 1, table.size(), stderr);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mpiio/file/file_statistics.h"
+#include "mpiio/file/visibility.h"
 
 namespace forebay::mpiio {
 
@@ -12,10 +13,10 @@ namespace forebay::mpiio {
 struct JobStatistics {
   int ranks = 0;
   int nodes = 0;
-  int64_t memory_bytes = 0;           // the most that caches took on a node
-  int64_t memory_limit_bytes = 0;     // of the control group that bounds caches; 0: none
-  int64_t bounded_cache_bytes = 0;    // each process's share of the bounded cache
-  bool caches_apart = false;          // the ranks of a file did not share one cache
+  int64_t memory_bytes = 0;                     // the most that caches took on a node
+  int64_t memory_limit_bytes = 0;               // of the control group that bounds caches; 0: none
+  int64_t bounded_cache_bytes = 0;              // each process's share of the bounded cache
+  Visibility visibility = Visibility::at_once;  // the latest of all files
   std::vector<FileStatistics> files;  // in the order of their first close or open on a rank
 
   FileStatistics total() const;

@@ -176,9 +176,14 @@ std::vector<std::string> notes(const JobStatistics& job) {
         "The cache was held to " + size(static_cast<double>(job.bounded_cache_bytes)) +
         " a process: on a node it takes a quarter of the " +
         size(static_cast<double>(job.memory_limit_bytes)) + " that the control group may use.");
-  if (job.caches_apart)
+  if (job.visibility == Visibility::at_sync)
     sentences.push_back(std::string("The ranks of a file had caches apart. ") +
                         caches_apart_warning);
+  if (job.visibility == Visibility::at_collective_calls)
+    sentences.push_back(
+        "The nodes of a file handed their bytes over at its collective calls: until then ranks of "
+        "other nodes did not see them. HDF5 then needs HDF5_DO_MPI_FILE_SYNC=1, or "
+        "consistency=posix.");
   return sentences;
 }
 
