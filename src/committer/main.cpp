@@ -24,7 +24,7 @@ using forebay::runtime::NodeMember;
 using forebay::runtime::ProcessEntry;
 using forebay::runtime::Registry;
 
-constexpr int look_again_ms = 200;  // interval of looking for processes that joined
+constexpr int look_again_ms = 200;  // interval of looking for what ranks want
 constexpr int watch_attempts = 25;
 
 void report(const char* path, const std::vector<NodeMember::Saved>& files) {
@@ -95,8 +95,6 @@ void begin_service(NodeMember& node, std::unique_ptr<forebay::agent::Agent>& age
   registry.agent_port.store(listens ? agent->port() : forebay::runtime::no_agent);
 }
 
-void wake(int) {}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -106,12 +104,8 @@ int main(int argc, char** argv) {
   }
   // A launcher sends these signals to whole sessions and process groups at the end of a job. The
   // committer ignores them and ends by its own rule.
-  for (const int ignored : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR2, SIGPIPE})
+  for (const int ignored : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE})
     signal(ignored, SIG_IGN);
-  // By this signal ranks end its wait (NodeMember::call_agent).
-  struct sigaction waking {};
-  waking.sa_handler = wake;
-  sigaction(SIGUSR1, &waking, nullptr);
   forebay::Status status;
   const std::unique_ptr<NodeMember> node = NodeMember::adopt(argv[1], &status);
   if (node == nullptr) return status.ok() ? 0 : 1;

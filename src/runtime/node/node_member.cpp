@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -265,20 +264,12 @@ bool NodeMember::call_agent() {
   registry_->agent_wanted.store(1);
   for (int attempt = 0; registry_->agent_port.load() == 0 && attempt < attempts; ++attempt) {
     begin_care();
-    wake_caretakers();
     poll(nullptr, 0, between_ms);
   }
   // Nobody waits again for what does not come.
   int64_t none_yet = 0;
   registry_->agent_port.compare_exchange_strong(none_yet, no_agent);
   return registry_->agent_port.load() > 0;
-}
-
-// The committer looks at the registry at once.
-void NodeMember::wake_caretakers() const {
-  for (const ProcessEntry& process : registry_->made_processes()) {
-    if (process.caretaker && process.id.pid != 0) kill(process.id.pid, SIGUSR1);
-  }
 }
 
 template <typename Entry, uint32_t most>

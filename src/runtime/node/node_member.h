@@ -156,7 +156,6 @@ class NodeMember {
   NodeMember() = default;
   void leave();
   void begin_care();
-  void wake_caretakers() const;
   template <typename Entry, uint32_t most>
   uint32_t make(Table<Entry, most>& table, std::atomic<uint32_t>& made);
   Storage* writable_storage(uint32_t slot, uint64_t file_id);
