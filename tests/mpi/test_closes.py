@@ -21,12 +21,14 @@ QUESTIONS = (
     [(None, "no yes no yes yes"), ("each", "no yes no yes yes"), ("last", "no no no yes yes")],
     ids=["default", "each", "last"],
 )
+@pytest.mark.parametrize("scope", ["node", "job"])
 @pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
 def test_a_close_commits(
-    installation: mpi.Mpi, value: str | None, stored: str, tmp_path: Path
+    installation: mpi.Mpi, scope: str, value: str | None, stored: str, tmp_path: Path
 ) -> None:
     program = [str(mpi.compile_program(installation, SOURCE)), "data.bin"]
     settings = {"FOREBAY_STEP_ASIDE": "never", "FOREBAY_WRITE_BEHIND": "false"}
+    settings["FOREBAY_SCOPE"] = scope
     if value is not None:
         settings["FOREBAY_COMMIT_AT_CLOSE"] = value
     run = forebay.launch(installation, 2, program, tmp_path / "run", settings)

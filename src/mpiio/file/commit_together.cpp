@@ -32,9 +32,12 @@ bool is_little(const Handle& handle) {
 }
 
 Status commit_for(Handle& handle, CommitFor purpose) {
-  if (purpose == CommitFor::sync || handle.may_get_owners) return commit(handle);
+  if (purpose == CommitFor::sync) return commit(handle);
   const HandleLock lock(handle);
-  return handle.cached->commit_own();
+  const Status met = meet_owners(handle);
+  if (!met.ok()) return met;
+  return handle.has_other_owners() ? handle.job_file->commit_everywhere(false)
+                                   : handle.cached->commit_own();
 }
 
 // What the ranks tell each other in the agreement.
