@@ -46,3 +46,23 @@ def test_commits_wait_for_all_ranks(
     total = json.loads(counted.read_text())["total"]
     assert total["write_calls"] == 2 * nodes * RECORDS
     assert total["write_requests"] <= MOST_REQUESTS
+
+
+@pytest.mark.parametrize("milliseconds", [0, 200])
+@pytest.mark.parametrize("consistency", ["posix", "mpi"])
+@pytest.mark.parametrize("call", ["close", "sync"])
+@pytest.mark.parametrize("installation", (mpi.WHEELS[0], mpi.WHEELS[2]), ids=lambda m: m.name)
+def test_records_of_two_nodes_leave_merged(
+    installation: mpi.Mpi, call: str, consistency: str, milliseconds: int, tmp_path: Path
+) -> None:
+    """With scope=job, whether owners answer or get the bytes later."""
+    program = [str(mpi.compile_program(installation, SOURCE)), ".", call, str(milliseconds)]
+    settings = {"FOREBAY_SCOPE": "job", "FOREBAY_CONSISTENCY": consistency}
+    settings["FOREBAY_STEP_ASIDE"] = "never"
+    run = forebay.launch(installation, 4, forebay.on_nodes(program, 2), tmp_path / "run", settings)
+    assert run.outcome.code == 0, str(run.outcome)
+    assert run.files["records"] == content(4 * RECORDS * RECORD)
+    assert run.statistics is not None
+    total = run.statistics["total"]
+    assert total["write_calls"] == 4 * RECORDS
+    assert total["write_requests"] <= MOST_REQUESTS
