@@ -161,6 +161,8 @@ def fault_configurations() -> Iterator[Configuration]:
             ranks = RANKS[(number + turn) % 3]
             name = f"{installation.name}-faults-{scope}-{kind}-{page}-{ranks}"
             yield Configuration(name, installation, ranks, settings, tuple(options), faults=True)
+        owners = owners_configuration(installation, "mask", number)
+        yield replace(owners, name=f"{owners.name}-faults", faults=True)
 
 
 def compiler(installation: mpi.Mpi) -> str:
