@@ -34,6 +34,7 @@ Options small_options() {
   options.page_size_bytes = page;
   options.cache_size_bytes = 16 * page;
   options.step_aside = StepAside::never;
+  options.write_behind = false;  // to the thread sanitizer a write beside a commit is a race
   return options;
 }
 
