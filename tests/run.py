@@ -81,7 +81,8 @@ VARIABLES = {
     "fuzz": "-seed=1 -max_len=4096 -timeout=60 -rss_limit_mb=2048 -artifact_prefix=build/reports/",
     "threaded": "--gtest_filter=*ThreadsLoseNoByte*:*ThreadsKeep*:*Concurren*:*Storage*:*Workers*"
     ":*Agent*:*JobFile*",
-    "tsan": f"env TSAN_OPTIONS=history_size=7:suppressions={ROOT / 'tests' / 'tsan.supp'} setarch -R",
+    "tsan": "env TSAN_OPTIONS=history_size=7:"
+    f"suppressions={ROOT / 'tests' / 'tsan.supp'} setarch -R",
 }
 
 SUITES = (
