@@ -51,8 +51,6 @@ SEVERAL_NODES = [
         *("mpiio/file/hand_over.*", "mpiio/file/handle_nodes.*", "mpiio/file/job_owners.*"),
     )
 ]
-# The last commit before the path of an access moved into the engine.
-BEFORE = "f699014d"
 PREAMBLE = """\
 `make bench` writes this page from `docs/results.json`; do not edit it by hand. Plain and Forebay
 launches alternate in one run on the same directory. Each figure is the median over the launches. A
@@ -82,8 +80,7 @@ file again."""
 class Case:
     """One line of the plan: a workload in a place, and its targets.
 
-    Places are "local", "gluster", "safety" (local; the cost of recovery), and "before" (local; an
-    earlier package in the place of the plain library).
+    Places are "local", "gluster" and "safety" (local; the cost of recovery).
 
     `targets` maps a figure to its least speed-up. "first file": the least speed-up of any figure in
     the first file. "times computation": the longest time of reading, as a multiple of the
@@ -98,23 +95,32 @@ class Case:
     targets: dict[str, float]
     options: dict[str, str]
     baseline: dict[str, str] = field(default_factory=dict)  # instead of the plain library
+    count: int = 0  # amount of work, if not the workload's
 
     @property
     def rounds(self) -> int:
         """Files per launch.
 
-        On a disk the times of single files vary widely; plain small writes to GlusterFS take a
-        minute per file.
+        On a disk the times of single files vary widely, except where computation or many opens
+        take most of the time.
         """
-        if self.place != "gluster":
-            return 6
-        return 1 if self.workload in ("small", "flash") else 2
+        if self.place == "gluster":
+            return 1 if self.workload in ("small", "flash") else 2
+        return 3 if self.workload in ("strided-read", "record-read", "open") else 6
 
     @property
     def key(self) -> str:
         options = "".join(f" {name}={value}" for name, value in self.options.items())
         options += "".join(f" over {name}={value}" for name, value in self.baseline.items())
+        options += f" count={self.count}" if self.count else ""
         return f"{self.place} {self.workload} {self.ranks}{options}"
+
+    @property
+    def label(self) -> str:
+        """The workload with its options and amount of work, for the page."""
+        options = "".join(f" `{name}={value}`" for name, value in self.options.items())
+        count = f", {self.count:,} records" if self.count else ""
+        return self.workload + options + count
 
 
 def plan() -> list[Case]:
@@ -144,23 +150,14 @@ def plan() -> list[Case]:
             Case("local", "call", ranks, {"ns/call": limit}, {"scope": scope} | cached)
             for ranks in (1, 2)
         ]
-    for workload, figures in (
-        ("call", ("first", "again", "read")),
-        ("small", ("write", "read")),
-        ("flash", ("write",)),
-        ("record-read", ("read",)),
-    ):
-        unchanged = dict.fromkeys(figures, 0.95)
-        for ranks in (1, 2) if workload == "call" else (2,):
-            options = cached if workload in ("call", "small") else {}
-            cases.append(Case("before", workload, ranks, unchanged, options))
     volatile = {"recoverable": "false"}
     for workload, figures in (("small", ("write", "read")), ("flash", ("write",))):
         targets = dict.fromkeys(figures, 0.9)
         cases.append(Case("safety", workload, 2, targets, {}, volatile))
     for ranks in (2, 4):
         cases += [
-            Case("gluster", "small", ranks, {"write": 100, "read": 10}, {}),
+            # Plain writes of the whole workload take a minute per file there.
+            Case("gluster", "small", ranks, {"write": 100, "read": 10}, {}, count=20_000),
             Case("gluster", "flash", ranks, {"write": 2, "requests": 50}, {}),
             Case("gluster", "strided-read", ranks, {"times computation": 1.3}, {}),
             Case("gluster", "record-read", ranks, {}, {}),
@@ -169,10 +166,8 @@ def plan() -> list[Case]:
     return cases
 
 
-def measure(
-    case: Case, mpi: Mpi, directory: Path, repeat: int, before: Path | None
-) -> dict[str, Any]:
-    """Runs one case. `before`: the folder of the earlier package."""
+def measure(case: Case, mpi: Mpi, directory: Path, repeat: int) -> dict[str, Any]:
+    """Runs one case."""
     bench = Bench(
         WORKLOADS[case.workload],
         mpi,
@@ -182,7 +177,7 @@ def measure(
         rounds=case.rounds,
         options=case.options,
         baseline=case.baseline,
-        baseline_package=before if case.place == "before" else None,
+        count=case.count,
     )
     report = bench.run(lambda step: print(f"  {step}", file=sys.stderr))
     entry = report.as_json()
@@ -227,20 +222,6 @@ def gluster_volume() -> Iterator[Path]:
             yield state / "mnt"
         finally:
             subprocess.run([str(GLUSTER), "down", str(state)], check=True, stdout=sys.stderr)
-
-
-@contextmanager
-def package_of(commit: str) -> Iterator[Path]:
-    """The package of a commit, built in the same way as the one that is measured."""
-    with tempfile.TemporaryDirectory(prefix="forebay-before-") as folder:
-        sources, package = Path(folder) / "sources", Path(folder) / "package"
-        git("worktree", "add", "--detach", str(sources), commit)
-        try:
-            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
-            subprocess.run([*pip, "--target", str(package), str(sources)], check=True)
-            yield package
-        finally:
-            git("worktree", "remove", "--force", str(sources))
 
 
 def machine() -> str:
@@ -289,7 +270,7 @@ def rows(case: Case, entry: dict[str, Any]) -> Iterator[list[str]]:
             target = f"{case.targets['ns/call']:g} ns"
             reached = verdict(figure["minimum"]["forebay"] <= case.targets["ns/call"])
         yield [
-            case.workload + "".join(f" `{n}={v}`" for n, v in case.options.items()),
+            case.label,
             str(case.ranks),
             entry["mpi"],
             f"{name}, first file" if first else name,
@@ -304,7 +285,7 @@ def rows(case: Case, entry: dict[str, Any]) -> Iterator[list[str]]:
     if "requests" in case.targets:
         factor = plain / max(forebay, 1)
         yield [
-            case.workload,
+            case.label,
             str(case.ranks),
             entry["mpi"],
             "write requests",
@@ -338,7 +319,6 @@ def write_page(results: dict[str, dict[str, dict[str, Any]]], note: str) -> None
     headings = {
         "local": "Local disk",
         "safety": "What recovery costs (plain: Forebay with `recoverable=false`)",
-        "before": f"The engine against the code before it (plain: the package of {BEFORE})",
         "gluster": "GlusterFS, four bricks, no client caching (`bench/gluster.sh`)",
     }
     for place, heading in headings.items():
@@ -394,10 +374,6 @@ def main() -> None:
             cases = [case for case in cases if any_stale(known.get(case.key, {}), mpis)]
         here = [case for case in cases if case.place in ("local", "safety")]
         measure_all(here, mpis, arguments, data)
-        against_before = [case for case in cases if case.place == "before"]
-        if against_before:
-            with package_of(BEFORE) as before:
-                measure_all(against_before, mpis, arguments, data, before)
         on_gluster = [case for case in cases if case.place == "gluster"]
         if on_gluster and os.geteuid() == 0 and shutil.which("glusterd"):
             with gluster_volume() as mount:
@@ -405,22 +381,20 @@ def main() -> None:
                 measure_all(on_gluster, mpis, arguments, data)
         elif on_gluster:
             print("no GlusterFS figures: they need root and glusterfs-server", file=sys.stderr)
+    planned = {case.key for case in plan()}
+    data["results"] = {key: data["results"][key] for key in data["results"] if key in planned}
     DATA.write_text(json.dumps(data, indent=1) + "\n")
     write_page(data["results"], data["note"])
 
 
 def measure_all(
-    cases: list[Case],
-    mpis: list[Mpi],
-    arguments: argparse.Namespace,
-    data: dict[str, Any],
-    before: Path | None = None,
+    cases: list[Case], mpis: list[Mpi], arguments: argparse.Namespace, data: dict[str, Any]
 ) -> None:
     """Measures cases, and saves each result at once."""
     for case in cases:
         for mpi in mpis:
             print(f"{case.key}, {mpi.family} {mpi.version}", file=sys.stderr)
-            entry = measure(case, mpi, arguments.dir, arguments.repeat, before)
+            entry = measure(case, mpi, arguments.dir, arguments.repeat)
             data["results"].setdefault(case.key, {})[mpi.family] = entry
             DATA.write_text(json.dumps(data, indent=1) + "\n")
             print(f"  speed-up {summary(entry)}", file=sys.stderr)

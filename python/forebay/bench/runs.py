@@ -188,8 +188,7 @@ class Bench:
     `rounds` times on fresh files. The first repetition, in which the cache is made, counts like the
     others, and is also shown by itself.
 
-    With options in `baseline`, the plain side runs through Forebay with these options. With a
-    `baseline_package`, it runs through the Forebay in this folder (`pip install --target`).
+    With options in `baseline`, the plain side runs through Forebay with these options.
     """
 
     workload: Workload
@@ -201,7 +200,6 @@ class Bench:
     count: int = 0
     options: dict[str, str] = field(default_factory=dict)
     baseline: dict[str, str] = field(default_factory=dict)
-    baseline_package: Path | None = None
     timeout_seconds: float = 1800
 
     def run(self, progress: Callable[[str], None] = lambda _: None) -> Report:
@@ -244,10 +242,6 @@ class Bench:
             requests=requests,
             aside_calls=aside_calls,
         )
-
-    @property
-    def _both_cached(self) -> bool:
-        return bool(self.baseline) or self.baseline_package is not None
 
     def _arguments(self, files: Path, rounds: int) -> list[str]:
         arguments = ["--dir", str(files), "--repeat", str(rounds)]
@@ -292,7 +286,7 @@ class Bench:
             for side, folder in folders.items()
         }
         names = ("write", "read", "syscalls")
-        if self._both_cached:
+        if self.baseline:
             plain, _ = self._count_ours("plain", arguments["plain"], build)
         else:
             self._launch("plain", arguments["plain"], export=export)
@@ -333,9 +327,7 @@ class Bench:
     ) -> list[dict[str, Any]]:
         command = self.mpi.command(self.ranks, program, export)
         environment = self.mpi.environment(self.ranks)
-        if side == "forebay" or self._both_cached:
-            if side == "plain" and self.baseline_package is not None:
-                environment["PYTHONPATH"] = str(self.baseline_package)
+        if side == "forebay" or self.baseline:
             run = [sys.executable, "-m", "forebay", "run"]
             if stats is not None:
                 run += ["--stats-json", str(stats)]
