@@ -57,6 +57,11 @@ class CacheHandle {
   Status write(Extent extent, Source source);
   template <typename Target>
   Status read(Extent extent, Target target, int64_t* moved);
+  // The same past the cache, whatever the rules say.
+  template <typename Source>
+  Status bypass_write(Extent extent, Source source);
+  template <typename Target>
+  Status bypass_read(Extent extent, Target target, int64_t* moved);
 
   // The size a reader would see: storage's size and uncommitted bytes.
   Status size(int64_t* bytes);

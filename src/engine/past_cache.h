@@ -28,6 +28,23 @@ class CacheHandle<Driver>::Past {
 
 template <typename Driver>
 template <typename Source>
+Status CacheHandle<Driver>::bypass_write(Extent extent, Source source) {
+  begin_call(&Statistics::write_calls);
+  statistics().write_bytes += extent.length;
+  return within_memory([&] { return write_past(extent, source, 0); });
+}
+
+template <typename Driver>
+template <typename Target>
+Status CacheHandle<Driver>::bypass_read(Extent extent, Target target, int64_t* moved) {
+  begin_call(&Statistics::read_calls);
+  const Status status = within_memory([&] { return read_past(extent, target, moved); });
+  if (status.ok()) statistics().read_bytes += *moved;
+  return status;
+}
+
+template <typename Driver>
+template <typename Source>
 Status CacheHandle<Driver>::write_past(Extent extent, Source source, int64_t at,
                                        int64_t* storage_ns) {
   // A commit waits for frames, so no victim may be claimed.

@@ -31,6 +31,7 @@
 #include "extent/status.h"
 #include "options/options.h"
 #include "runtime/cache/arena.h"
+#include "runtime/cache/scattered_memory.h"
 #include "runtime/cache/turn.h"
 #include "runtime/node/registry.h"
 #include "storage/storage.h"
@@ -86,6 +87,12 @@ class CachedFile final : private HandleServices {
   // The same for contiguous bytes of the file.
   Status write(int64_t offset, const std::byte* memory, int64_t length);
   Status read(int64_t offset, std::byte* memory, int64_t length, int64_t* moved);
+  // The same past this cache, which agrees with storage afterwards. *moved: as access().
+  Status bypass(bool writes, Extent extent, std::byte* memory, int64_t* moved);
+  Status bypass(bool writes, Extent extent, ScatteredMemory memory, int64_t* moved);
+  // Before and after accesses of other nodes past their caches: hands the dirty bytes of `range` to
+  // storage; with `forget`, the cache forgets its clean bytes then.
+  Status settle(Extent range, bool forget);
 
   // The size a reader would see: storage's size and uncommitted bytes.
   Status size(int64_t* bytes);

@@ -1,0 +1,33 @@
+#include "runtime/cache/cached_file.h"
+
+namespace forebay::runtime {
+namespace {
+
+template <typename Source>
+Status bypass_write(CacheHandle<ArenaDriver>& handle, Extent extent, Source source,
+                    int64_t* moved) {
+  const Status status = handle.bypass_write(extent, source);
+  *moved = status.ok() ? extent.length : 0;
+  return status;
+}
+
+}  // namespace
+
+Status CachedFile::bypass(bool writes, Extent extent, std::byte* memory, int64_t* moved) {
+  const std::byte* const source = memory;
+  return writes ? bypass_write(*handle_, extent, source, moved)
+                : handle_->bypass_read(extent, memory, moved);
+}
+
+Status CachedFile::bypass(bool writes, Extent extent, ScatteredMemory memory, int64_t* moved) {
+  return writes ? bypass_write(*handle_, extent, memory, moved)
+                : handle_->bypass_read(extent, memory, moved);
+}
+
+Status CachedFile::settle(Extent range, bool forget) {
+  const Status status = within_memory([&] { return cache_->commit(file_, range); });
+  if (forget) cache_->drop(file_, range, false);
+  return status;
+}
+
+}  // namespace forebay::runtime
