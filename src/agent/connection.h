@@ -22,9 +22,9 @@ enum class Ask : uint32_t {
   write,        // value: extents; bytes: the extents, then their data
   read,         // value: extents; bytes: the extents. Answer: data before the end of file
   size,         // answer's value: the file's size as this node knows it
-  commit,       // all bytes of the file that the node's cache holds
-  settle,       // commit, then forget the clean bytes
-  forget,       // the clean bytes
+  commit,       // what the node's cache holds; bytes: an Extent, or none for the whole file
+  settle,       // the same, then forget the clean bytes
+  forget,       // the clean bytes of the file
   flush,        // fsync
   truncate,     // value: forget the bytes at and beyond it
   own_change,   // the MPI library has changed the file past the caches

@@ -41,12 +41,9 @@ Status FileServer::carry_out(const Frame& asked) {
     case Ask::size:
       return file_->size(&value_);
     case Ask::commit:
-      return file_->commit();
-    case Ask::settle: {
-      const Status status = file_->commit();
-      file_->drop_clean();
-      return status;
-    }
+      return settle(false);
+    case Ask::settle:
+      return settle(true);
     case Ask::forget:
       file_->drop_clean();
       return {};
@@ -124,6 +121,21 @@ Status FileServer::read(int64_t extents) {
       runtime::access_extents(*file_, false, false, extents_, answer_.data(), data_bytes_, &value_);
   if (status.ok()) answered_ = std::span(answer_).first(static_cast<std::size_t>(value_));
   return status;
+}
+
+Status FileServer::settle(bool forget) {
+  if (asked_.empty()) {
+    const Status status = file_->commit();
+    if (forget) file_->drop_clean();
+    return status;
+  }
+  Extent range;
+  sensible_ = asked_.size() == sizeof range;
+  if (!sensible_) return {};
+  std::memcpy(&range, asked_.data(), sizeof range);
+  sensible_ = range.offset >= 0 && range.length > 0 &&
+              range.offset <= std::numeric_limits<int64_t>::max() - range.length;
+  return sensible_ ? file_->settle(range, forget) : Status();
 }
 
 Status FileServer::close(bool discard) {

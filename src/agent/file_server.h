@@ -24,6 +24,7 @@ class FileServer {
   Status open();
   Status write(int64_t extents);
   Status read(int64_t extents);
+  Status settle(bool forget);
   Status close(bool discard);
   // Takes the extents at the beginning of the question. False: they make no sense.
   bool take_extents(int64_t count);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/rules.h"
 #include "runtime/cache/access_extents.h"
 #include "runtime/cache/scattered_memory.h"
 
@@ -50,7 +51,11 @@ void keep(Status& status, const Status& other) {
 }  // namespace
 
 JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerms terms)
-    : here_(here), domains_(owners.domains), self_(self), parts_(owners.agents.size()) {
+    : here_(here),
+      domains_(owners.domains),
+      self_(self),
+      least_past_(least_past(here.options().bypass_bytes, here.options().cache_size_bytes)),
+      parts_(owners.agents.size()) {
   terms.owners = owners.encoded();
   const auto shared = std::make_shared<const FileTerms>(std::move(terms));
   for (uint32_t owner = 0; owner < owners.agents.size(); ++owner) {
@@ -130,8 +135,18 @@ template <typename Memory>
 Status JobFile::access_owners(const Access& access, Memory memory, int64_t* moved) {
   *moved = 0;
   AccessRuns runs(access);
-  Extent left{0, 0};  // of the run that the last window has cut
+  Extent left{0, 0};  // of a run that a window has cut, or that is long
   while (*moved < access.bytes) {
+    if (left.empty()) left = runs.next();
+    if (left.length >= least_past_) {
+      const Extent run = std::exchange(left, {});
+      int64_t done = 0;
+      const Status status = bypass(access.writes, run, memory + *moved, &done);
+      *moved += done;
+      if (!status.ok()) return status;
+      if (done < run.length) break;  // the end of file
+      continue;
+    }
     const int64_t bytes = gather_window(runs, left, access.writes);
     if (access.writes) {
       // A part's data are its pieces in order.
@@ -152,7 +167,26 @@ Status JobFile::access_owners(const Access& access, Memory memory, int64_t* move
   return {};
 }
 
-// Fills pieces_, and the parts of their owners. Returns the window's bytes.
+// A run that no cache shall keep.
+template <typename Memory>
+Status JobFile::bypass(bool writes, Extent extent, Memory memory, int64_t* moved) {
+  *moved = 0;
+  Status status = ask_owners(writes ? Ask::settle : Ask::commit, extent);
+  if (status.ok()) status = here_.bypass(writes, extent, memory, moved);
+  if (!status.ok()) return status;
+  if (writes) return ask_owners(Ask::settle, extent);
+  if (*moved == extent.length) return status;
+  // A hole before bytes that only their owner knows.
+  int64_t end_of_file = 0;
+  status = size(&end_of_file);
+  const int64_t got = *moved;
+  *moved = std::clamp<int64_t>(end_of_file - extent.offset, got, extent.length);
+  zero(memory + got, *moved - got);
+  return status;
+}
+
+// Fills pieces_, and the parts of their owners, up to the next long run. Returns the window's
+// bytes.
 int64_t JobFile::gather_window(AccessRuns& runs, Extent& left, bool writes) {
   pieces_.clear();
   asked_.clear();
@@ -161,6 +195,7 @@ int64_t JobFile::gather_window(AccessRuns& runs, Extent& left, bool writes) {
     if (left.empty()) {
       if (runs.done()) break;
       left = runs.next();
+      if (left.length >= least_past_) break;
     }
     Extent piece = left;
     const uint32_t owner = domains_.owner_of(piece.offset);
@@ -281,6 +316,27 @@ Status JobFile::ask_others(Ask ask, int64_t value, int64_t* most) {
     int64_t answer = 0;
     keep(status, remote(owner)->end(&answer));
     if (most != nullptr) *most = std::max(*most, answer);
+  }
+  return status;
+}
+
+// Asks those other nodes that own bytes of the range, all at once.
+Status JobFile::ask_owners(Ask ask, const Extent& range) {
+  Status status;
+  asked_.clear();
+  for (int64_t at = range.offset; at < range.end() && asked_.size() < remotes_.size();) {
+    const uint32_t owner = domains_.owner_of(at);
+    at = domains_.owners() == 1 ? range.end() : domains_.chunk_at(at).end();
+    if (std::ranges::find(asked_, owner) != asked_.end()) continue;
+    asked_.push_back(owner);
+    if (owner == self_) continue;
+    const Status begun = remote(owner)->begin(ask, range);
+    parts_[owner].begun = begun.ok();
+    keep(status, begun);
+  }
+  for (const uint32_t owner : asked_) {
+    if (owner != self_ && std::exchange(parts_[owner].begun, false))
+      keep(status, remote(owner)->end());
   }
   return status;
 }

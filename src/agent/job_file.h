@@ -3,6 +3,10 @@
 // through its agent. So a rank sees what any rank wrote before, on all nodes, and no node ever has
 // to forget bytes because another has changed them.
 //
+// Long runs would cross the network twice: to their owner, and from there to storage. A rank reads
+// and writes them past all caches, after their owners have handed what they hold of them to
+// storage. After a write the owners forget what they have read of them meanwhile.
+//
 // Thread rule: one thread at a time (the caller holds its handle's lock).
 #pragma once
 
@@ -82,14 +86,18 @@ class JobFile {
   template <typename Memory>
   Status deliver(Memory memory, int64_t* moved);
   int64_t gather_window(AccessRuns& runs, Extent& left, bool writes);
+  template <typename Memory>
+  Status bypass(bool writes, Extent extent, Memory memory, int64_t* moved);
   bool all_here(const Access& access) const;
   void count(const Access& access);
   RemoteFile* remote(uint32_t owner) { return remotes_[owner].get(); }
   Status ask_others(Ask ask, int64_t value = 0, int64_t* most = nullptr);
+  Status ask_owners(Ask ask, const Extent& range);
 
   runtime::CachedFile& here_;
   FileDomains domains_;
   uint32_t self_;
+  int64_t least_past_;  // runs of at least so many bytes go past all caches
   std::vector<std::unique_ptr<RemoteFile>> remotes_;  // by owner; null: this node
   bool left_ = false;
   // Of the window under way; kept, so that accesses need no memory again and again.

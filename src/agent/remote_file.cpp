@@ -53,6 +53,14 @@ Status RemoteFile::begin(Ask asked, int64_t value) {
   return ask(frame, {});
 }
 
+Status RemoteFile::begin(Ask asked, const Extent& range) {
+  const std::span<const std::byte> part = std::as_bytes(std::span(&range, 1));
+  Frame frame;
+  frame.kind = static_cast<uint32_t>(asked);
+  frame.bytes = static_cast<int64_t>(part.size());
+  return ask(frame, std::span(&part, 1));
+}
+
 Status RemoteFile::end(int64_t* value) {
   Frame frame;
   const Status status = connection_.receive(&frame, &answer_);

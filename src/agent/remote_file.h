@@ -29,6 +29,7 @@ class RemoteFile {
   Status begin_write(std::span<const Extent> extents, std::span<const std::byte> data);
   Status begin_read(std::span<const Extent> extents);
   Status begin(Ask ask, int64_t value = 0);
+  Status begin(Ask ask, const Extent& range);
   // The end of any of these; *value: of the answer.
   Status end(int64_t* value = nullptr);
   // The bytes of the latest answer: after a read, the data before the end of file.

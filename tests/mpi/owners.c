@@ -5,10 +5,10 @@
 // not under: nodes process job
 #include "check.h"
 
-enum { kChunk = 1 << 16, kChunks = 9, kRecord = 1000 };
+enum { kChunk = 1 << 16, kChunks = 9, kRecord = 1000, kLong = (3 << 20) + 123 };
 
 static int rank, size;
-static unsigned char memory[2 * kChunk];
+static unsigned char memory[kLong];
 
 static void write_record(MPI_File file, MPI_Offset offset, int round) {
   fill_bytes(memory, offset + 7919 * round, kRecord);
@@ -61,6 +61,70 @@ static void extend(MPI_File file, int writer) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+// Runs that go past all caches, between records that lie in them: below the middle, at both ends,
+// and beside them.
+static void mix_with_long_runs(MPI_File file) {
+  const MPI_Offset begin = kChunk / 2 + 7, end = begin + kLong;
+  const MPI_Offset records[] = {begin - kRecord, begin - kRecord / 2, begin + kLong / 2,
+                                end - kRecord / 2, end};
+  const int count = sizeof records / sizeof *records;
+  for (int writer = 0; writer < size; ++writer) {
+    const int other = (writer + 1) % size;
+    if (rank == other)
+      for (int r = 0; r < count; ++r) write_record(file, records[r], 200 + writer);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int r = 0; r < count; ++r) {
+      if (r != 0 && r != 3) check_record(file, records[r], 200 + writer);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == writer) {
+      fill_bytes(memory, begin + writer, kLong);
+      CHECK_MPI(MPI_File_write_at(file, begin, memory, kLong, MPI_BYTE, MPI_STATUS_IGNORE));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    // The records beside the run are as they were, and those within have its bytes.
+    CHECK_MPI(MPI_File_read_at(file, begin - 10, memory, 20, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK(wrong_bytes(memory, begin - kRecord / 2 + 7919 * (200 + writer) + kRecord / 2 - 10, 10) ==
+          0);
+    CHECK(wrong_bytes(memory + 10, begin + writer, 10) == 0);
+    CHECK_MPI(
+        MPI_File_read_at(file, begin + kLong / 2, memory, kRecord, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK(wrong_bytes(memory, begin + kLong / 2 + writer, kRecord) == 0);
+    check_record(file, end, 200 + writer);
+    MPI_Barrier(MPI_COMM_WORLD);
+    // A record that only its owner has is in a long run that is read.
+    const MPI_Offset last = begin + kLong / 3;
+    if (rank == other) write_record(file, last, 300 + writer);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK_MPI(MPI_File_read_at(file, begin, memory, kLong, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK(wrong_bytes(memory, begin + writer, kLong / 3) == 0);
+    CHECK(wrong_bytes(memory + kLong / 3, last + 7919 * (300 + writer), kRecord) == 0);
+    CHECK(wrong_bytes(memory + kLong / 3 + kRecord, last + kRecord + writer,
+                      kLong - kLong / 3 - kRecord) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+// Ranks that read while another writes a long run may get old bytes or new ones, but no cache may
+// keep the old ones.
+static void read_beside_long_writes(MPI_File file) {
+  for (int round = 0; round < 20; ++round) {
+    if (rank == round % size) {
+      fill_bytes(memory, 31 * round, kLong);
+      CHECK_MPI(MPI_File_write_at(file, 0, memory, kLong, MPI_BYTE, MPI_STATUS_IGNORE));
+    } else {
+      for (MPI_Offset offset = rank; offset < kLong - kRecord; offset += kLong / 500)
+        CHECK_MPI(MPI_File_read_at(file, offset, memory, kRecord, MPI_BYTE, MPI_STATUS_IGNORE));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (MPI_Offset offset = rank; offset < kLong - kRecord; offset += kLong / 500) {
+      CHECK_MPI(MPI_File_read_at(file, offset, memory, kRecord, MPI_BYTE, MPI_STATUS_IGNORE));
+      CHECK(wrong_bytes(memory, offset + 31 * round, kRecord) == 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 // Handles of one rank alone, opened before and after the ranks' common one.
 static void use_own_handles(const char* name) {
   MPI_File own, common;
@@ -94,6 +158,8 @@ int main(int argc, char** argv) {
       MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
   take_turns(file);
   for (int writer = 0; writer < size; ++writer) extend(file, writer);
+  mix_with_long_runs(file);
+  read_beside_long_writes(file);
   // A set_size on all nodes: what lay beyond is gone.
   CHECK_MPI(MPI_File_set_size(file, 3 * kChunk));
   CHECK_MPI(MPI_File_set_size(file, 6 * kChunk));

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <functional>
 #include <random>
 #include <string>
@@ -101,6 +102,33 @@ TEST_F(AgentTest, WritesAndReadsForACaller) {
   ASSERT_TRUE(file.begin(Ask::close).ok());
   ASSERT_TRUE(file.end().ok());
   EXPECT_EQ(file.statistics().write_bytes, 5);
+}
+
+// What a rank asks of owners around an access past the caches.
+TEST_F(AgentTest, SettlesARange) {
+  RemoteFile file = remote();
+  const std::vector<Extent> extents{{0, 4}, {page, 4}};
+  ASSERT_TRUE(file.begin_write(extents, bytes_of("onetwo..")).ok());
+  ASSERT_TRUE(file.end().ok());
+  ASSERT_TRUE(file.begin(Ask::commit, Extent{page, 2}).ok());
+  ASSERT_TRUE(file.end().ok());
+  EXPECT_EQ(stored(), std::string(page, '\0') + "wo..");
+  std::fstream(disk_.path(), std::ios::binary | std::ios::in | std::ios::out).seekp(page) << "new.";
+  const auto read = [&] {
+    EXPECT_TRUE(file.begin_read(std::vector<Extent>{{page, 4}}).ok());
+    EXPECT_TRUE(file.end().ok());
+    return text_of(file.answer());
+  };
+  EXPECT_EQ(read(), "wo..");
+  ASSERT_TRUE(file.begin(Ask::settle, Extent{page + 3, 1}).ok());
+  ASSERT_TRUE(file.end().ok());
+  EXPECT_EQ(read(), "new.");
+  EXPECT_EQ(stored().substr(0, 4), std::string(4, '\0'));  // not in the range
+  for (const Extent& senseless : {Extent{-1, 4}, Extent{0, 0}, Extent{8, INT64_MAX}}) {
+    RemoteFile other = remote();
+    ASSERT_TRUE(other.begin(Ask::settle, senseless).ok());
+    EXPECT_EQ(other.end().code, Code::node_lost);
+  }
 }
 
 TEST_F(AgentTest, CommitsWhatACallerLeftThatHasGone) {
@@ -253,8 +281,13 @@ class JobFileTest : public AgentTest {
  protected:
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(AgentTest::SetUp());
+    open(small_options());
+  }
+  void open(const Options& options) {
+    file_.reset();
+    here_.reset();
     Status status;
-    here_ = CachedFile::open(disk_.path(), OpenMode::read_write, small_options(), &status);
+    here_ = CachedFile::open(disk_.path(), OpenMode::read_write, options, &status);
     ASSERT_NE(here_, nullptr);
     file_ = std::make_unique<JobFile>(*here_, owners(), 1, *terms());
   }
@@ -267,7 +300,15 @@ class JobFileTest : public AgentTest {
   std::unique_ptr<JobFile> file_;
 };
 
-TEST_F(JobFileTest, AgreesWithAModel) {
+// Long: runs of at least so many bytes go past the caches.
+class JobFileModelTest : public JobFileTest, public ::testing::WithParamInterface<int64_t> {};
+
+INSTANTIATE_TEST_SUITE_P(Long, JobFileModelTest, ::testing::Values(1 << 20, 2 * page, 20));
+
+TEST_P(JobFileModelTest, AgreesWithAModel) {
+  Options options = small_options();
+  options.bypass_bytes = GetParam();
+  ASSERT_NO_FATAL_FAILURE(open(options));
   std::mt19937_64 random(7);
   const auto draw = [&](int64_t below) {
     return static_cast<int64_t>(random() % static_cast<uint64_t>(below));
@@ -324,6 +365,7 @@ TEST_F(JobFileTest, AgreesWithAModel) {
   ASSERT_TRUE(file_->leave(false).ok());
   ASSERT_TRUE(here_->close(false).ok());
   EXPECT_EQ(stored(), model);
+  EXPECT_EQ(file_->statistics().bypass_calls > 0, GetParam() <= 2 * page);
 }
 
 TEST_F(JobFileTest, ReadsZerosBelowTheEndThatAnotherOwnerKnows) {
