@@ -49,7 +49,8 @@ SEVERAL_NODES = [
         *("engine/hand_over.h", "engine/cache_guests.h"),
         *("runtime/cache/hand_over.cpp", "runtime/cache/access_extents.*"),
         *("runtime/cache/bypass.cpp", "mpiio/library/mpi_channel.*"),
-        *("mpiio/file/hand_over.*", "mpiio/file/handle_nodes.*", "mpiio/file/job_owners.*"),
+        *("mpiio/file/hand_over.*", "mpiio/file/handle_nodes.*"),
+        *("mpiio/file/ranks_by_node.h", "mpiio/file/job_owners.*"),
     )
 ]
 PREAMBLE = """\

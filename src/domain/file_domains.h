@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string_view>
 
@@ -54,6 +55,14 @@ struct DomainFacts {
   int64_t chunk_bytes = 0;  // asked for (option domain_size)
   Extent region;            // that holds all bytes of the first hand-over; empty: none
   int64_t file_bytes = 0;   // the file's size then
+
+  // Makes unit_bytes a multiple of a node's page size, too, unless it would be too large to be of
+  // use: nodes have pages of one size as a rule.
+  void include_page(int64_t page_bytes) {
+    constexpr int64_t most = 1 << 30;
+    const int64_t both = std::lcm(unit_bytes, page_bytes);
+    if (both <= most) unit_bytes = both;
+  }
 
   // Each owner's share of so many bytes, in whole units; at least one unit.
   int64_t share_of(int64_t bytes) const {

@@ -1,10 +1,9 @@
 #include "mpiio/file/handle_nodes.h"
 
 #include <algorithm>
-#include <numeric>
-#include <unordered_set>
 #include <vector>
 
+#include "mpiio/file/ranks_by_node.h"
 #include "mpiio/job/job.h"
 #include "mpiio/library/agreement.h"
 #include "runtime/cache/cached_file.h"
@@ -17,23 +16,6 @@ struct Place {
   int64_t node = 0;
   int64_t page_size = 0;
 };
-
-// A multiple of both, unless it is too large to be of use: nodes have pages of one size as a rule.
-int64_t common_unit(int64_t unit, const Place& place) {
-  constexpr int64_t most = 1 << 30;
-  const int64_t both = std::lcm(unit, place.page_size);
-  return both <= most ? both : unit;
-}
-
-// The lowest rank of each node.
-std::vector<int> leaders_of(const std::vector<Place>& places) {
-  std::vector<int> leaders;
-  std::unordered_set<int64_t> known;
-  for (std::size_t rank = 0; rank < places.size(); ++rank) {
-    if (known.insert(places[rank].node).second) leaders.push_back(static_cast<int>(rank));
-  }
-  return leaders;
-}
 
 }  // namespace
 
@@ -49,11 +31,11 @@ std::unique_ptr<HandleNodes> HandleNodes::find(MPI_Comm comm, int64_t page_size)
   std::unique_ptr<HandleNodes> nodes;
   status = within_memory([&] {
     nodes = std::make_unique<HandleNodes>();
-    const std::vector<int> leaders = leaders_of(places);
+    const std::vector<int> leaders = lowest_of_nodes(places, &Place::node);
     const auto self = std::ranges::find_if(leaders, [&](int leader) {
       return places[static_cast<std::size_t>(leader)].node == mine.node;
     });
-    for (const Place& place : places) nodes->unit_bytes_ = common_unit(nodes->unit_bytes_, place);
+    for (const Place& place : places) nodes->facts_.include_page(place.page_size);
     nodes->leads_ = *self == rank;
     nodes->channel_.emplace(comm, leaders);
     nodes->exchange_.emplace(*nodes->channel_, static_cast<uint32_t>(self - leaders.begin()),
@@ -76,13 +58,11 @@ const FileDomains& HandleNodes::domains(runtime::CachedFile& file) {
   exchange_->gather(ListExchange::Facts(all), [&](const ListExchange::Facts& theirs) {
     all = {std::min(all[0], theirs[0]), std::max(all[1], theirs[1]), std::max(all[2], theirs[2])};
   });
-  DomainFacts facts;
-  facts.nodes = exchange_->count();
-  facts.unit_bytes = unit_bytes_;
-  facts.chunk_bytes = options.domain_size_bytes;
-  if (all[1] > all[0]) facts.region = {all[0], all[1] - all[0]};
-  facts.file_bytes = all[2];
-  return domains_.emplace(find_assignment(options.domain)->assign(facts));
+  facts_.nodes = exchange_->count();
+  facts_.chunk_bytes = options.domain_size_bytes;
+  if (all[1] > all[0]) facts_.region = {all[0], all[1] - all[0]};
+  facts_.file_bytes = all[2];
+  return domains_.emplace(find_assignment(options.domain)->assign(facts_));
 }
 
 }  // namespace forebay::mpiio

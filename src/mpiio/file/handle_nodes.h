@@ -30,7 +30,7 @@ class HandleNodes {
 
  private:
   bool leads_ = false;
-  int64_t unit_bytes_ = 1;
+  DomainFacts facts_;
   std::optional<MpiChannel> channel_;
   std::optional<ListExchange> exchange_;
   std::optional<FileDomains> domains_;

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +12,7 @@
 #include "agent/job_file.h"
 #include "agent/owners.h"
 #include "mpiio/file/file_name.h"
+#include "mpiio/file/ranks_by_node.h"
 #include "mpiio/job/job.h"
 #include "mpiio/library/agreement.h"
 #include "runtime/node/file_identity.h"
@@ -59,30 +58,23 @@ Address own_agent() {
   return agent;
 }
 
-// The facts of the nodes, in the order of their lowest ranks.
-std::vector<NodeFacts> nodes_of(const std::vector<NodeFacts>& ranks) {
-  std::vector<NodeFacts> nodes;
-  std::map<int64_t, bool> known;
-  for (const NodeFacts& rank : ranks) {
-    if (known.emplace(rank.node, true).second) nodes.push_back(rank);
-  }
-  return nodes;
-}
-
-FileDomains domains_of(const std::vector<NodeFacts>& nodes, const Options& options,
-                       int64_t end_of_file) {
-  constexpr int64_t most_unit = 1 << 30;
+// The owners of a file that had none, from what the ranks have told.
+Owners new_owners(const std::vector<NodeFacts>& ranks, const Options& options,
+                  int64_t end_of_file) {
+  Owners owners;
   DomainFacts facts;
-  facts.nodes = static_cast<uint32_t>(nodes.size());
-  for (const NodeFacts& node : nodes) {
-    const int64_t both = std::lcm(facts.unit_bytes, node.page_size);
-    if (both <= most_unit) facts.unit_bytes = both;
+  for (const int lowest : lowest_of_nodes(ranks, &NodeFacts::node)) {
+    const NodeFacts& node = ranks[static_cast<std::size_t>(lowest)];
+    owners.agents.push_back(node.agent);
+    facts.include_page(node.page_size);
   }
+  facts.nodes = static_cast<uint32_t>(owners.agents.size());
   facts.chunk_bytes = options.domain_size_bytes;
   facts.file_bytes = end_of_file;
   // The region that is written first is not known yet.
   const std::string name = options.domain == "region" ? "cyclic" : options.domain;
-  return find_assignment(name)->assign(facts);
+  owners.domains = find_assignment(name)->assign(facts);
+  return owners;
 }
 
 agent::FileTerms terms_of(const Handle& handle, const std::string& path) {
@@ -188,12 +180,7 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   if (given) {
     owners = told_by(handle, static_cast<int>(teller - ranks.begin()));
   } else {
-    (void)within_memory([&] {
-      const std::vector<NodeFacts> nodes = nodes_of(ranks);
-      owners.emplace();
-      owners->domains = domains_of(nodes, handle.cached->options(), end_of_file);
-      for (const NodeFacts& node : nodes) owners->agents.push_back(node.agent);
-    });
+    (void)within_memory([&] { owners = new_owners(ranks, handle.cached->options(), end_of_file); });
   }
   const bool first =
       std::ranges::find(ranks, mine.node, &NodeFacts::node) - ranks.begin() == handle.rank;
