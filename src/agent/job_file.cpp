@@ -51,11 +51,7 @@ void keep(Status& status, const Status& other) {
 }  // namespace
 
 JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerms terms)
-    : here_(here),
-      domains_(owners.domains),
-      self_(self),
-      least_past_(least_past(here.options().bypass_bytes, here.options().cache_size_bytes)),
-      parts_(owners.agents.size()) {
+    : here_(here), domains_(owners.domains), self_(self), parts_(owners.agents.size()) {
   terms.owners = owners.encoded();
   const auto shared = std::make_shared<const FileTerms>(std::move(terms));
   for (uint32_t owner = 0; owner < owners.agents.size(); ++owner) {
@@ -138,7 +134,7 @@ Status JobFile::access_owners(const Access& access, Memory memory, int64_t* move
   Extent left{0, 0};  // of a run that a window has cut, or that is long
   while (*moved < access.bytes) {
     if (left.empty()) left = runs.next();
-    if (left.length >= least_past_) {
+    if (is_long(left)) {
       const Extent run = std::exchange(left, {});
       int64_t done = 0;
       const Status status = bypass(access.writes, run, memory + *moved, &done);
@@ -167,7 +163,13 @@ Status JobFile::access_owners(const Access& access, Memory memory, int64_t* move
   return {};
 }
 
-// A run that no cache shall keep.
+// Whether the run goes past all caches. The option may change on an open file.
+bool JobFile::is_long(const Extent& run) const {
+  const Options& options = here_.options();
+  return run.length >= least_past(options.bypass_bytes, options.cache_size_bytes);
+}
+
+// Carries out a long run.
 template <typename Memory>
 Status JobFile::bypass(bool writes, Extent extent, Memory memory, int64_t* moved) {
   *moved = 0;
@@ -195,7 +197,7 @@ int64_t JobFile::gather_window(AccessRuns& runs, Extent& left, bool writes) {
     if (left.empty()) {
       if (runs.done()) break;
       left = runs.next();
-      if (left.length >= least_past_) break;
+      if (is_long(left)) break;
     }
     Extent piece = left;
     const uint32_t owner = domains_.owner_of(piece.offset);

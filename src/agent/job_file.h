@@ -89,6 +89,7 @@ class JobFile {
   template <typename Memory>
   Status bypass(bool writes, Extent extent, Memory memory, int64_t* moved);
   bool all_here(const Access& access) const;
+  bool is_long(const Extent& run) const;
   void count(const Access& access);
   RemoteFile* remote(uint32_t owner) { return remotes_[owner].get(); }
   Status ask_others(Ask ask, int64_t value = 0, int64_t* most = nullptr);
@@ -97,7 +98,6 @@ class JobFile {
   runtime::CachedFile& here_;
   FileDomains domains_;
   uint32_t self_;
-  int64_t least_past_;  // runs of at least so many bytes go past all caches
   std::vector<std::unique_ptr<RemoteFile>> remotes_;  // by owner; null: this node
   bool left_ = false;
   // Of the window under way; kept, so that accesses need no memory again and again.

@@ -368,6 +368,18 @@ TEST_P(JobFileModelTest, AgreesWithAModel) {
   EXPECT_EQ(file_->statistics().bypass_calls > 0, GetParam() <= 2 * page);
 }
 
+TEST_F(JobFileTest, FollowsAnOptionThatChanges) {
+  const std::string text(page, 'x');
+  const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
+  ASSERT_TRUE(file_->write(0, bytes, page).ok());
+  EXPECT_EQ(stored(), "");
+  Options options = small_options();
+  options.bypass_bytes = page;
+  here_->change_options(options);
+  ASSERT_TRUE(file_->write(2 * page, bytes, page).ok());
+  EXPECT_EQ(stored(), std::string(2 * page, '\0') + text);
+}
+
 TEST_F(JobFileTest, ReadsZerosBelowTheEndThatAnotherOwnerKnows) {
   const std::string last = "end";
   ASSERT_TRUE(file_->write(3 * page, reinterpret_cast<const std::byte*>(last.data()), 3).ok());
