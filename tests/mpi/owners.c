@@ -61,8 +61,7 @@ static void extend(MPI_File file, int writer) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// Runs that go past all caches, between records that lie in them: below the middle, at both ends,
-// and beside them.
+// Runs that go past all caches, and records in their middle, across both ends, and beside them.
 static void mix_with_long_runs(MPI_File file) {
   const MPI_Offset begin = kChunk / 2 + 7, end = begin + kLong;
   const MPI_Offset records[] = {begin - kRecord, begin - kRecord / 2, begin + kLong / 2,
