@@ -239,7 +239,7 @@ struct Outcome {
   Compared memory{0};  // the node's shared memory, if all ranks are on one node
   Compared rules;      // rules_of its options
   Compared spare;      // number of its spare communicator
-  // Set by rank 0.
+  // Set by rank 0; end_of_file only if the ranks need it.
   int64_t end_of_file = unsaid;
   RankWords<int64_t> word_numbers{unsaid, unsaid, unsaid, unsaid};
 
@@ -256,7 +256,8 @@ Uncached prepare(const Opening& opening, const Terms& terms, std::unique_ptr<Han
   if (handle == nullptr) return reason_of_refusal(refusal);
   if (!terms.known && handle->own.comm == mpi().comm_null) return Uncached::no_communicator;
   if (handle->rank == 0) {
-    if (!handle->cached->size(&mine.end_of_file).ok()) return Uncached::refused;
+    const bool asks_size = !handle->one_node || (handle->amode & MPI_MODE_APPEND) != 0;
+    if (asks_size && !handle->cached->size(&mine.end_of_file).ok()) return Uncached::refused;
     if (handle->one_node && !allocate_words(*handle, mine.end_of_file))
       return Uncached::too_many_files;
     const RankWords<int32_t>& numbers = handle->word_numbers;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/sysmacros.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -24,6 +25,30 @@ FileIdentity identity_of(const struct statx& info) {
           (info.stx_mask & STATX_BTIME) != 0 ? ns_of(info.stx_btime) : 0};
 }
 
+bool leads_to(const char* path, const FileIdentity& identity) {
+  struct statx info;
+  return path[0] != '\0' && ask(path, &info) && S_ISREG(info.stx_mode) &&
+         identity_of(info) == identity;
+}
+
+// A file's path as it was given, and what it became.
+struct ResolvedPath {
+  std::string given;
+  FileIdentity identity;
+  std::string absolute;
+};
+
+// absolute_path() of a file's path. To ask the system for each folder on the way costs as much as
+// to open the file, so the latest answers are kept while they still lead to the file.
+std::string resolve(const std::string& path, const FileIdentity& identity) {
+  thread_local std::array<ResolvedPath, 8> latest;
+  ResolvedPath& known = latest[identity.inode % latest.size()];
+  const bool same = known.given == path && known.identity == identity &&
+                    (known.absolute == path || leads_to(known.absolute.c_str(), identity));
+  if (!same) known = {path, identity, absolute_path(path)};
+  return known.absolute;
+}
+
 }  // namespace
 
 int64_t modified_ns(const struct stat& info) {
@@ -40,7 +65,8 @@ std::string absolute_path(const std::string& path) {
 Status find_file(const std::string& path, FoundFile* found) {
   struct statx info;
   if (!ask(path.c_str(), &info) || !S_ISREG(info.stx_mode)) return {Code::unsupported, 0, -1};
-  *found = {identity_of(info), ns_of(info.stx_mtime), runtime::absolute_path(path)};
+  const FileIdentity identity = identity_of(info);
+  *found = {identity, ns_of(info.stx_mtime), resolve(path, identity)};
   return {};
 }
 
@@ -55,10 +81,6 @@ void identify(FileEntry& entry, const FoundFile& found) {
     std::strcpy(entry.path, found.absolute_path.c_str());
 }
 
-bool still_named(const FileEntry& entry) {
-  struct statx info;
-  return entry.path[0] != '\0' && ask(entry.path, &info) && S_ISREG(info.stx_mode) &&
-         identity_of(info) == entry.identity;
-}
+bool still_named(const FileEntry& entry) { return leads_to(entry.path, entry.identity); }
 
 }  // namespace forebay::runtime
