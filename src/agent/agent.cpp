@@ -1,6 +1,7 @@
 #include "agent/agent.h"
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,9 +15,19 @@ namespace {
 constexpr int64_t most_proving = 256;
 constexpr int pause_ms = 100;  // after a failed accept: the process may have no descriptors left
 
+// A connection takes a descriptor, and a job may have more ranks than a process has descriptors
+// unless it asks for more.
+void want_descriptors() {
+  rlimit descriptors{};
+  if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return;
+  descriptors.rlim_cur = descriptors.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &descriptors);
+}
+
 }  // namespace
 
 bool Agent::start() {
+  want_descriptors();
   socket_ = listen_anywhere(&port_);
   if (socket_ < 0) return false;
   try {
@@ -83,7 +94,7 @@ void Agent::serve(Caller& caller) {
   --proving_;
   if (proved) {
     ++served_;
-    FileServer(caller.connection).serve();
+    FileServer(caller.connection, claims_, key_).serve();
     --served_;
   } else {
     ++refused_;

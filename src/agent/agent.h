@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "agent/claims.h"
 #include "agent/connection.h"
 
 namespace forebay::agent {
@@ -16,7 +17,7 @@ class Agent {
  public:
   Agent() = default;
   ~Agent();  // ends all connections
-  // Begins to listen. False: the system refuses.
+  // Begins to listen, with as many descriptors as the process may have. False: the system refuses.
   bool start();
   int64_t port() const { return port_; }
   const Key& key() const { return key_; }
@@ -36,6 +37,7 @@ class Agent {
   void forget_ended();
 
   Key key_ = random_key();
+  ClaimsOfFiles claims_;
   int64_t port_ = 0;
   int socket_ = -1;
   std::thread listener_;

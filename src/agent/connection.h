@@ -29,7 +29,10 @@ enum class Ask : uint32_t {
   truncate,     // value: forget the bytes at and beyond it
   own_change,   // the MPI library has changed the file past the caches
   close,        // value: 1 to discard. Answer: Statistics
+  owners,       // bytes: an Extent; value: 1 + the node that claims its chunks, or 0. With domain
+                // first-touch. Answer: an owner (uint32_t) of each chunk whose home this node is
   answer = 64,  // to any of these
+  moved,        // instead of an answer: another node owns bytes of the question
 };
 
 struct Frame {

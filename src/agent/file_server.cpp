@@ -1,11 +1,13 @@
 #include "agent/file_server.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
 #include "agent/file_terms.h"
 #include "engine/statistics.h"
 #include "runtime/cache/access_extents.h"
+#include "runtime/node/file_identity.h"
 
 namespace forebay::agent {
 
@@ -14,9 +16,10 @@ void FileServer::serve() {
   while (sensible_ && connection_.receive(&asked, &asked_).ok()) {
     answered_ = {};
     value_ = 0;
+    kind_ = Ask::answer;
     const Status status = within_memory([&] { return carry_out(asked); });
     Frame answer;
-    answer.kind = static_cast<uint32_t>(Ask::answer);
+    answer.kind = static_cast<uint32_t>(kind_);
     answer.code = static_cast<uint32_t>(status.code);
     answer.system_error = status.system_error;
     answer.offset = status.offset;
@@ -57,6 +60,8 @@ Status FileServer::carry_out(const Frame& asked) {
       return {};
     case Ask::close:
       return close(asked.value != 0);
+    case Ask::owners:
+      return tell_owners(asked.value);
     default:
       sensible_ = false;
       return {};
@@ -74,8 +79,16 @@ Status FileServer::open() {
   Status status;
   file_ = runtime::CachedFile::open(terms->path, terms->mode, options, &status);
   if (file_ == nullptr) return status;
+  const Owners owners = *Owners::decoded(terms->owners);
+  domains_ = owners.domains;
+  self_ = owners.number_of(key_);
+  if (domains_.first_touch()) {
+    runtime::FoundFile found;
+    status = runtime::find_file(terms->path, &found);
+    if (status.ok()) claims_ = claims_of_files_.of(found.identity, owners.identity());
+  }
   bool news = false;
-  status = file_->join_owners(Owners::decoded(terms->owners)->identity(), terms->owners, &news);
+  if (status.ok()) status = file_->join_owners(owners.identity(), terms->owners, &news);
   // What this node's ranks wrote into its cache alone may belong to other owners.
   if (news) status = file_->commit();
   if (news) file_->drop_clean();
@@ -116,6 +129,10 @@ Status FileServer::write(int64_t extents) {
 
 Status FileServer::read(int64_t extents) {
   if (!take_extents(extents)) return {};
+  if (has_moved()) {
+    kind_ = Ask::moved;
+    return {};
+  }
   answer_.resize(static_cast<std::size_t>(data_bytes_));
   const Status status =
       runtime::access_extents(*file_, false, false, extents_, answer_.data(), data_bytes_, &value_);
@@ -130,12 +147,49 @@ Status FileServer::settle(bool forget) {
     return status;
   }
   Extent range;
-  sensible_ = asked_.size() == sizeof range;
+  return take_range(&range) ? file_->settle(range, forget) : Status();
+}
+
+bool FileServer::take_range(Extent* range) {
+  sensible_ = asked_.size() == sizeof *range;
+  if (!sensible_) return false;
+  std::memcpy(range, asked_.data(), sizeof *range);
+  sensible_ = range->offset >= 0 && range->length > 0 &&
+              range->offset <= std::numeric_limits<int64_t>::max() - range->length;
+  return sensible_;
+}
+
+// A node that claims bytes at the same time writes at the same time: no order is promised.
+bool FileServer::has_moved() const {
+  if (claims_ == nullptr) return false;
+  return std::ranges::any_of(extents_, [&](const Extent& extent) {
+    for (int64_t at = extent.offset; at < extent.end(); at = domains_.chunk_at(at).end()) {
+      const uint32_t owner = claims_->owner_of(domains_.chunk_of(at));
+      if (owner != Owners::none && owner != self_) return true;
+    }
+    return false;
+  });
+}
+
+Status FileServer::tell_owners(int64_t claimer) {
+  Extent range;
+  if (!take_range(&range)) return {};
+  const int64_t nodes = domains_.owners();
+  const int64_t first = domains_.chunk_of(range.offset), last = domains_.chunk_of(range.end() - 1);
+  constexpr int64_t most = most_frame_bytes / static_cast<int64_t>(sizeof(uint32_t));
+  sensible_ = claims_ != nullptr && self_ != Owners::none && claimer >= 0 && claimer <= nodes &&
+              (last - first) / nodes < most;
   if (!sensible_) return {};
-  std::memcpy(&range, asked_.data(), sizeof range);
-  sensible_ = range.offset >= 0 && range.length > 0 &&
-              range.offset <= std::numeric_limits<int64_t>::max() - range.length;
-  return sensible_ ? file_->settle(range, forget) : Status();
+  answer_.clear();
+  for (int64_t chunk = first + (self_ + nodes - first % nodes) % nodes; chunk <= last;
+       chunk += nodes) {
+    const uint32_t owner = claimer == 0 ? claims_->owner_of(chunk)
+                                        : claims_->claim(chunk, static_cast<uint32_t>(claimer - 1));
+    const auto bytes = std::as_bytes(std::span(&owner, 1));
+    answer_.insert(answer_.end(), bytes.begin(), bytes.end());
+  }
+  answered_ = answer_;
+  return {};
 }
 
 Status FileServer::close(bool discard) {

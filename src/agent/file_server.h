@@ -6,14 +6,18 @@
 #include <span>
 #include <vector>
 
+#include "agent/claims.h"
 #include "agent/connection.h"
+#include "agent/owners.h"
 #include "runtime/cache/cached_file.h"
 
 namespace forebay::agent {
 
 class FileServer {
  public:
-  explicit FileServer(Connection& connection) : connection_(connection) {}
+  // `key`: of the agent, which tells which of the file's owners this node is.
+  FileServer(Connection& connection, ClaimsOfFiles& claims, const Key& key)
+      : connection_(connection), claims_of_files_(claims), key_(key) {}
   // Answers until the rank has gone, or says what makes no sense. What it wrote stays in the cache
   // for the node's own ranks to commit; if none of them has the file open any more, it is committed
   // now.
@@ -26,17 +30,28 @@ class FileServer {
   Status read(int64_t extents);
   Status settle(bool forget);
   Status close(bool discard);
+  Status tell_owners(int64_t claimer);
+  // Whether another node has claimed bytes of the extents.
+  bool has_moved() const;
+  // Takes the extent that is all of the question. False: it makes no sense.
+  bool take_range(Extent* range);
   // Takes the extents at the beginning of the question. False: they make no sense.
   bool take_extents(int64_t count);
 
   Connection& connection_;
+  ClaimsOfFiles& claims_of_files_;
+  const Key key_;
   std::unique_ptr<runtime::CachedFile> file_;
+  FileDomains domains_;
+  uint32_t self_ = Owners::none;
+  std::shared_ptr<Claims> claims_;       // null: domain is not first-touch
   std::vector<std::byte> asked_;         // the bytes of the question
   std::vector<Extent> extents_;          // of the question
   int64_t data_bytes_ = 0;               // in these extents
   int64_t value_ = 0;                    // of the answer
   std::vector<std::byte> answer_;        // room for the bytes of answers
   std::span<const std::byte> answered_;  // the bytes of this answer
+  Ask kind_ = Ask::answer;               // of the answer
   bool sensible_ = true;                 // the rank asks what an agent's client asks
 };
 

@@ -1,7 +1,9 @@
 #include "agent/job_file.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "engine/rules.h"
@@ -51,13 +53,20 @@ void keep(Status& status, const Status& other) {
 }  // namespace
 
 JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerms terms)
-    : here_(here), domains_(owners.domains), self_(self), parts_(owners.agents.size()) {
+    : here_(here),
+      domains_(owners.domains),
+      first_touch_(domains_.first_touch() && domains_.owners() > 1),
+      self_(self),
+      parts_(owners.agents.size() + 1) {
   terms.owners = owners.encoded();
   const auto shared = std::make_shared<const FileTerms>(std::move(terms));
-  for (uint32_t owner = 0; owner < owners.agents.size(); ++owner) {
-    remotes_.push_back(owner == self ? nullptr
-                                     : std::make_unique<RemoteFile>(owners.agents[owner], shared));
-  }
+  const auto remote_of = [&](const Address& agent) {
+    return std::make_unique<RemoteFile>(agent, shared);
+  };
+  for (uint32_t owner = 0; owner < owners.agents.size(); ++owner)
+    remotes_.push_back(owner == self ? nullptr : remote_of(owners.agents[owner]));
+  const bool keeps_records = first_touch_ && self != Owners::none;
+  remotes_.push_back(keeps_records ? remote_of(owners.agents[self]) : nullptr);
 }
 
 Status JobFile::meet_owners() { return commit_everywhere(true); }
@@ -73,16 +82,18 @@ void JobFile::count(const Access& access) {
   bytes_[access.writes] += access.bytes;
 }
 
-// Whether this node owns all bytes between the access's first and last.
-bool JobFile::all_here(const Access& access) const {
+// Whether this node owns all bytes between the access's first and last, and the rank knows it.
+bool JobFile::all_here(const Access& access) {
   if (access.bytes == 0) return true;
   const auto offset_of = [&](int64_t position) {
     return access.view == nullptr ? position : access.view->offset_of(position);
   };
   const int64_t first = offset_of(access.position);
-  return domains_.owner_of(first) == self_ &&
-         (domains_.owners() == 1 ||
-          domains_.chunk_at(first).end() > offset_of(access.position + access.bytes - 1));
+  if (first < latest_here_.offset || first >= latest_here_.end()) {
+    if (owner_of(first) != self_) return false;
+    latest_here_ = chunk_at(first);
+  }
+  return offset_of(access.position + access.bytes - 1) < latest_here_.end();
 }
 
 // A read of this node's bytes that ends early may lie below an end of file that other owners know:
@@ -143,12 +154,15 @@ Status JobFile::access_owners(const Access& access, Memory memory, int64_t* move
       if (done < run.length) break;  // the end of file
       continue;
     }
-    const int64_t bytes = gather_window(runs, left, access.writes);
+    int64_t bytes = 0;
+    if (const Status status = gather_window(runs, left, access.writes, &bytes); !status.ok())
+      return status;
+    divide_window(access.writes);
     if (access.writes) {
       // A part's data are its pieces in order.
       int64_t at = 0;
       for (const Piece& piece : pieces_) {
-        Part& part = parts_[piece.owner];
+        Part& part = parts_[piece.asked];
         copy_out(memory + (*moved + at), piece.extent.length, part.data.data() + part.taken);
         part.taken += static_cast<std::size_t>(piece.extent.length);
         at += piece.extent.length;
@@ -173,10 +187,10 @@ bool JobFile::is_long(const Extent& run) const {
 template <typename Memory>
 Status JobFile::bypass(bool writes, Extent extent, Memory memory, int64_t* moved) {
   *moved = 0;
-  Status status = ask_owners(writes ? Ask::settle : Ask::commit, extent);
+  Status status = ask_owners(writes ? Ask::settle : Ask::commit, extent, writes);
   if (status.ok()) status = here_.bypass(writes, extent, memory, moved);
   if (!status.ok()) return status;
-  if (writes) return ask_owners(Ask::settle, extent);
+  if (writes) return ask_owners(Ask::settle, extent, writes);
   if (*moved == extent.length) return status;
   // A hole before bytes that only their owner knows.
   int64_t end_of_file = 0;
@@ -187,33 +201,40 @@ Status JobFile::bypass(bool writes, Extent extent, Memory memory, int64_t* moved
   return status;
 }
 
-// Fills pieces_, and the parts of their owners, up to the next long run. Returns the window's
-// bytes.
-int64_t JobFile::gather_window(AccessRuns& runs, Extent& left, bool writes) {
+// Fills pieces_ up to the next long run. *bytes: of all pieces.
+Status JobFile::gather_window(AccessRuns& runs, Extent& left, bool writes, int64_t* bytes) {
   pieces_.clear();
-  asked_.clear();
-  int64_t bytes = 0;
-  while (bytes < window_bytes && pieces_.size() < window_pieces) {
+  *bytes = 0;
+  while (*bytes < window_bytes && pieces_.size() < window_pieces) {
     if (left.empty()) {
       if (runs.done()) break;
       left = runs.next();
       if (is_long(left)) break;
     }
+    if (writes && !owner_of(left.offset)) {
+      if (const Status learnt = learn_owners(left, true); !learnt.ok()) return learnt;
+    }
     Extent piece = left;
-    const uint32_t owner = domains_.owner_of(piece.offset);
-    if (domains_.owners() > 1)
-      piece.length = std::min(piece.length, domains_.chunk_at(piece.offset).end() - piece.offset);
-    piece.length = std::min(piece.length, window_bytes - bytes);
+    piece.length = std::min(piece.length, chunk_at(piece.offset).end() - piece.offset);
+    piece.length = std::min(piece.length, window_bytes - *bytes);
     left = {piece.end(), left.length - piece.length};
-    bytes += piece.length;
-    pieces_.push_back({owner, piece});
-    Part& part = parts_[owner];
+    *bytes += piece.length;
+    pieces_.push_back({whom_to_ask(piece.offset), piece});
+  }
+  return {};
+}
+
+// Fills the parts from the pieces.
+void JobFile::divide_window(bool writes) {
+  asked_.clear();
+  for (const auto& [asked, piece] : pieces_) {
+    Part& part = parts_[asked];
     if (!part.begun) {
       part.begun = true;
       part.extents.clear();
       part.bytes = part.moved = 0;
       part.taken = 0;
-      asked_.push_back(owner);
+      asked_.push_back(asked);
     }
     if (!part.extents.empty() && part.extents.back().end() == piece.offset)
       part.extents.back().length += piece.length;
@@ -221,22 +242,48 @@ int64_t JobFile::gather_window(AccessRuns& runs, Extent& left, bool writes) {
       part.extents.push_back(piece);
     part.bytes += piece.length;
   }
-  for (const uint32_t owner : asked_) {
-    Part& part = parts_[owner];
+  for (const uint32_t asked : asked_) {
+    Part& part = parts_[asked];
     part.begun = false;
-    if (writes || owner == self_) part.data.resize(static_cast<std::size_t>(part.bytes));
+    if (writes || asked == self_) part.data.resize(static_cast<std::size_t>(part.bytes));
   }
-  return bytes;
 }
 
 template <typename Memory>
 Status JobFile::move_window(bool writes, bool collective, Memory memory, int64_t* moved) {
-  const Status status = move_parts(writes, collective);
+  Status status = move_parts(writes, collective);
+  while (status.ok() && has_moved()) {
+    status = follow_pieces();
+    if (!status.ok()) break;
+    divide_window(writes);
+    status = move_parts(writes, collective);
+  }
   if (!status.ok()) return status;
   if (!writes) return deliver(memory, moved);
   *moved = 0;
   for (const Piece& piece : pieces_) *moved += piece.extent.length;
   return {};
+}
+
+// Whether bytes of the window belong to other nodes than their homes, which were asked for them.
+bool JobFile::has_moved() const {
+  return std::ranges::any_of(
+      asked_, [this](uint32_t asked) { return asked != self_ && remotes_[asked]->moved(); });
+}
+
+// Learns the owners of such bytes.
+Status JobFile::follow_pieces() {
+  const std::size_t known = known_owners_.size();
+  std::vector<Extent> moved;
+  for (const Piece& piece : pieces_) {
+    if (piece.asked != self_ && remote(piece.asked)->moved()) moved.push_back(piece.extent);
+  }
+  for (const Extent& extent : moved) {
+    if (owner_of(extent.offset)) continue;
+    if (const Status learnt = learn_owners(extent, false); !learnt.ok()) return learnt;
+  }
+  for (Piece& piece : pieces_) piece.asked = whom_to_ask(piece.extent.offset);
+  return known_owners_.size() > known ? Status() : Status{Code::network, EPROTO, -1};
 }
 
 // Asks all owners of the window, and waits for their answers.
@@ -275,9 +322,9 @@ Status JobFile::deliver(Memory memory, int64_t* moved) {
   int64_t end_of_file = -1;  // not asked
   int64_t at = 0;
   for (const Piece& piece : pieces_) {
-    Part& part = parts_[piece.owner];
+    Part& part = parts_[piece.asked];
     const std::byte* const data =
-        piece.owner == self_ ? part.data.data() : remote(piece.owner)->answer().data();
+        piece.asked == self_ ? part.data.data() : remote(piece.asked)->answer().data();
     const int64_t here =
         std::min(piece.extent.length, part.moved - static_cast<int64_t>(part.taken));
     if (here > 0) copy_in(memory + at, here, data + part.taken);
@@ -300,6 +347,70 @@ Status JobFile::deliver(Memory memory, int64_t* moved) {
   return {};
 }
 
+// Owners -----------------------------------------------------------------------------------------
+
+// Whose the byte is. Empty: nobody's, as far as this rank knows.
+std::optional<uint32_t> JobFile::owner_of(int64_t offset) const {
+  if (!first_touch_) return domains_.owner_of(offset);
+  const auto known = known_owners_.find(domains_.chunk_of(offset));
+  if (known == known_owners_.end()) return std::nullopt;
+  return known->second;
+}
+
+// The bytes around it that have the same owner.
+Extent JobFile::chunk_at(int64_t offset) const {
+  return domains_.owners() > 1 ? domains_.chunk_at(offset)
+                               : Extent{0, std::numeric_limits<int64_t>::max()};
+}
+
+// The owner, or else the home. This node is asked through its agent where only the agent knows
+// whether the byte has an owner.
+uint32_t JobFile::whom_to_ask(int64_t offset) const {
+  if (const std::optional<uint32_t> owner = owner_of(offset)) return *owner;
+  const uint32_t home = domains_.owner_of(offset);
+  return home == self_ ? domains_.owners() : home;
+}
+
+// Asks the homes of the range's chunks for the owners that this rank does not know, all at once.
+// With `claim` this node becomes the owner where there is none.
+Status JobFile::learn_owners(const Extent& range, bool claim) {
+  Status status;
+  asked_.clear();
+  for (int64_t at = range.offset; at < range.end() && asked_.size() < domains_.owners();
+       at = chunk_at(at).end()) {
+    const uint32_t asked = whom_to_ask(at);
+    if (owner_of(at) || std::ranges::find(asked_, asked) != asked_.end()) continue;
+    // A node that is none of the owners leaves the chunk to its home.
+    const uint32_t claimer = self_ == Owners::none ? domains_.owner_of(at) : self_;
+    const Status begun = remote(asked)->begin(Ask::owners, range, claim ? 1 + int64_t{claimer} : 0);
+    keep(status, begun);
+    if (begun.ok()) asked_.push_back(asked);
+  }
+  for (const uint32_t asked : asked_) {
+    keep(status, remote(asked)->end());
+    if (status.ok()) status = take_owners(asked, range);
+  }
+  return status;
+}
+
+// Takes a home's answer.
+Status JobFile::take_owners(uint32_t asked, const Extent& range) {
+  const Status senseless{Code::network, EPROTO, -1};
+  const uint32_t home = asked == domains_.owners() ? self_ : asked;
+  std::span<const std::byte> answer = remote(asked)->answer();
+  for (int64_t at = range.offset; at < range.end(); at = chunk_at(at).end()) {
+    if (domains_.owner_of(at) != home) continue;
+    uint32_t owner = 0;
+    if (answer.size() < sizeof owner) return senseless;
+    std::memcpy(&owner, answer.data(), sizeof owner);
+    answer = answer.subspan(sizeof owner);
+    if (owner == Owners::none) continue;
+    if (owner >= domains_.owners()) return senseless;
+    known_owners_.try_emplace(domains_.chunk_of(at), owner);
+  }
+  return answer.empty() ? Status() : senseless;
+}
+
 // Beside accesses --------------------------------------------------------------------------------
 
 // Asks all other owners at once. `most`: receives the largest value of their answers.
@@ -308,7 +419,7 @@ Status JobFile::ask_others(Ask ask, int64_t value, int64_t* most) {
   if (left_) return status;
   std::vector<uint32_t> begun;
   begun.reserve(remotes_.size());
-  for (uint32_t owner = 0; owner < remotes_.size(); ++owner) {
+  for (uint32_t owner = 0; owner < domains_.owners(); ++owner) {
     if (remote(owner) == nullptr) continue;
     const Status asked = remote(owner)->begin(ask, value);
     if (asked.ok()) begun.push_back(owner);
@@ -322,18 +433,20 @@ Status JobFile::ask_others(Ask ask, int64_t value, int64_t* most) {
   return status;
 }
 
-// Asks those other nodes that own bytes of the range, all at once.
-Status JobFile::ask_owners(Ask ask, const Extent& range) {
-  Status status;
+// Asks those other nodes that own bytes of the range, all at once. With `claim` this node becomes
+// the owner where there is none.
+Status JobFile::ask_owners(Ask ask, const Extent& range, bool claim) {
+  Status status = first_touch_ ? learn_owners(range, claim) : Status();
+  if (!status.ok()) return status;
   asked_.clear();
-  for (int64_t at = range.offset; at < range.end() && asked_.size() < remotes_.size();) {
-    const uint32_t owner = domains_.owner_of(at);
-    at = domains_.owners() == 1 ? range.end() : domains_.chunk_at(at).end();
-    if (std::ranges::find(asked_, owner) != asked_.end()) continue;
-    asked_.push_back(owner);
-    if (owner == self_) continue;
-    const Status begun = remote(owner)->begin(ask, range);
-    parts_[owner].begun = begun.ok();
+  for (int64_t at = range.offset; at < range.end() && asked_.size() < domains_.owners();
+       at = chunk_at(at).end()) {
+    const std::optional<uint32_t> owner = owner_of(at);
+    if (!owner || std::ranges::find(asked_, *owner) != asked_.end()) continue;
+    asked_.push_back(*owner);
+    if (*owner == self_) continue;
+    const Status begun = remote(*owner)->begin(ask, range);
+    parts_[*owner].begun = begun.ok();
     keep(status, begun);
   }
   for (const uint32_t owner : asked_) {

@@ -3,6 +3,11 @@
 // through its agent. So a rank sees what any rank wrote before, on all nodes, and no node ever has
 // to forget bytes because another has changed them.
 //
+// With domain=first-touch an owner is not computed: the home of a chunk, a node, tells who has
+// written to it first. A rank asks once for each chunk, and keeps the answer. A write to a chunk
+// without an owner claims it for the rank's node, also where the write goes past the caches. So
+// what storage holds of such a chunk does not change, and its home may serve reads of it.
+//
 // Long runs would cross the network twice: to their owner, and from there to storage. A rank reads
 // and writes them past all caches, after their owners have handed what they hold of them to
 // storage. After a write the owners forget what they have read of them meanwhile.
@@ -15,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "agent/connection.h"
@@ -71,9 +77,9 @@ class JobFile {
     std::size_t taken = 0;  // bytes that the memory has got
     bool begun = false;
   };
-  // Contiguous bytes of a window: whose they are, and where.
+  // Contiguous bytes of a window: who is asked for them, and where they are.
   struct Piece {
-    uint32_t owner;
+    uint32_t asked;
     Extent extent;
   };
 
@@ -82,26 +88,39 @@ class JobFile {
   template <typename Memory>
   Status move_window(bool writes, bool collective, Memory memory, int64_t* moved);
   Status move_parts(bool writes, bool collective);
+  bool has_moved() const;
+  Status follow_pieces();
+  void divide_window(bool writes);
   Status move_here(bool writes, bool collective, Part& part);
   template <typename Memory>
   Status deliver(Memory memory, int64_t* moved);
-  int64_t gather_window(AccessRuns& runs, Extent& left, bool writes);
+  Status gather_window(AccessRuns& runs, Extent& left, bool writes, int64_t* bytes);
   template <typename Memory>
   Status bypass(bool writes, Extent extent, Memory memory, int64_t* moved);
-  bool all_here(const Access& access) const;
+  bool all_here(const Access& access);
   bool is_long(const Extent& run) const;
   void count(const Access& access);
-  RemoteFile* remote(uint32_t owner) { return remotes_[owner].get(); }
+  uint32_t whom_to_ask(int64_t offset) const;
+  std::optional<uint32_t> owner_of(int64_t offset) const;
+  Extent chunk_at(int64_t offset) const;
+  Status learn_owners(const Extent& range, bool claim);
+  Status take_owners(uint32_t home, const Extent& range);
+  RemoteFile* remote(uint32_t asked) { return remotes_[asked].get(); }
   Status ask_others(Ask ask, int64_t value = 0, int64_t* most = nullptr);
-  Status ask_owners(Ask ask, const Extent& range);
+  Status ask_owners(Ask ask, const Extent& range, bool claim);
 
   runtime::CachedFile& here_;
   FileDomains domains_;
+  bool first_touch_;
   uint32_t self_;
-  std::vector<std::unique_ptr<RemoteFile>> remotes_;  // by owner; null: this node
+  // By owner; null: this node. The last one is this node's agent, with first_touch_.
+  std::vector<std::unique_ptr<RemoteFile>> remotes_;
   bool left_ = false;
+  // With first_touch_: the owners of chunks, as far as they are known. They never change.
+  std::unordered_map<int64_t, uint32_t> known_owners_;
+  Extent latest_here_{0, 0};  // a chunk of this node
   // Of the window under way; kept, so that accesses need no memory again and again.
-  std::vector<Part> parts_;  // by owner
+  std::vector<Part> parts_;  // by number in remotes_
   std::vector<uint32_t> asked_;
   std::vector<Piece> pieces_;
   int64_t calls_[2] = {};  // the user's reads and writes

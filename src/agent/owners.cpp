@@ -10,6 +10,7 @@ namespace {
 struct Domains {
   int64_t origin;
   int64_t chunk_bytes;
+  int64_t first_touch;
 };
 
 static_assert(std::is_trivially_copyable_v<Address>);
@@ -24,7 +25,7 @@ uint32_t Owners::number_of(const Key& key) const {
 uint64_t Owners::identity() const { return keyed_hash({}, encoded())[0] | 1; }
 
 std::vector<std::byte> Owners::encoded() const {
-  const Domains shape{domains.origin(), domains.chunk_bytes()};
+  const Domains shape{domains.origin(), domains.chunk_bytes(), int64_t{domains.first_touch()}};
   std::vector<std::byte> bytes(sizeof shape + agents.size() * sizeof(Address));
   std::memcpy(bytes.data(), &shape, sizeof shape);
   std::memcpy(bytes.data() + sizeof shape, agents.data(), agents.size() * sizeof(Address));
@@ -40,8 +41,8 @@ std::optional<Owners> Owners::decoded(std::span<const std::byte> bytes) {
   Owners owners;
   owners.agents.resize((bytes.size() - sizeof shape) / sizeof(Address));
   std::memcpy(owners.agents.data(), bytes.data() + sizeof shape, bytes.size() - sizeof shape);
-  owners.domains =
-      FileDomains(shape.origin, shape.chunk_bytes, static_cast<uint32_t>(owners.agents.size()));
+  owners.domains = FileDomains(shape.origin, shape.chunk_bytes,
+                               static_cast<uint32_t>(owners.agents.size()), shape.first_touch != 0);
   return owners;
 }
 

@@ -53,10 +53,11 @@ Status RemoteFile::begin(Ask asked, int64_t value) {
   return ask(frame, {});
 }
 
-Status RemoteFile::begin(Ask asked, const Extent& range) {
+Status RemoteFile::begin(Ask asked, const Extent& range, int64_t value) {
   const std::span<const std::byte> part = std::as_bytes(std::span(&range, 1));
   Frame frame;
   frame.kind = static_cast<uint32_t>(asked);
+  frame.value = value;
   frame.bytes = static_cast<int64_t>(part.size());
   return ask(frame, std::span(&part, 1));
 }
@@ -69,6 +70,7 @@ Status RemoteFile::end(int64_t* value) {
     return status;
   }
   if (value != nullptr) *value = frame.value;
+  moved_ = frame.kind == static_cast<uint32_t>(Ask::moved);
   if (closing_ && answer_.size() == sizeof(Statistics)) {
     Statistics counted;
     std::memcpy(&counted, answer_.data(), sizeof counted);

@@ -29,11 +29,13 @@ class RemoteFile {
   Status begin_write(std::span<const Extent> extents, std::span<const std::byte> data);
   Status begin_read(std::span<const Extent> extents);
   Status begin(Ask ask, int64_t value = 0);
-  Status begin(Ask ask, const Extent& range);
+  Status begin(Ask ask, const Extent& range, int64_t value = 0);
   // The end of any of these; *value: of the answer.
   Status end(int64_t* value = nullptr);
   // The bytes of the latest answer: after a read, the data before the end of file.
   std::span<const std::byte> answer() const { return answer_; }
+  // The latest answer was that bytes belong to another node.
+  bool moved() const { return moved_; }
 
   // What the node's cache did for this rank; complete after a close.
   const Statistics& statistics() const { return statistics_; }
@@ -48,6 +50,7 @@ class RemoteFile {
   std::vector<std::byte> answer_;
   Statistics statistics_;
   bool closing_ = false;
+  bool moved_ = false;
 };
 
 }  // namespace forebay::agent

@@ -1,6 +1,7 @@
 // The table of assignments of a file's bytes to owners. Options and tests use it.
 #include "domain/cyclic.h"
 #include "domain/file_domains.h"
+#include "domain/first_touch.h"
 #include "domain/region.h"
 #include "domain/whole_file.h"
 
@@ -11,6 +12,8 @@ constexpr AssignmentSpec specs[] = {
     {"region", "an equal part of the region that is written first", assign_region},
     {"file", "an equal part of the file", assign_file},
     {"cyclic", "chunks of domain_size in turn", assign_cyclic},
+    {"first-touch", "chunks of domain_size, each for the node that first writes to it",
+     assign_first_touch},
 };
 
 }  // namespace

@@ -19,12 +19,15 @@ class FileDomains {
   // One owner, 0.
   FileDomains() = default;
   // The chunk that begins at `origin` is the first owner's; there are chunks before it, too.
-  FileDomains(int64_t origin, int64_t chunk_bytes, uint32_t owners)
-      : origin_(origin), chunk_bytes_(chunk_bytes), owners_(owners) {}
+  FileDomains(int64_t origin, int64_t chunk_bytes, uint32_t owners, bool first_touch = false)
+      : origin_(origin), chunk_bytes_(chunk_bytes), owners_(owners), first_touch_(first_touch) {}
 
   uint32_t owners() const { return owners_; }
   int64_t origin() const { return origin_; }
   int64_t chunk_bytes() const { return chunk_bytes_; }
+  // A chunk belongs to the node that first writes to it. owner_of() is the chunk's home, which
+  // keeps the record of that node, and serves the chunk as long as no node has written to it.
+  bool first_touch() const { return first_touch_; }
   uint32_t owner_of(int64_t offset) const {
     if (owners_ == 1) return 0;
     const auto owners = static_cast<int64_t>(owners_);
@@ -35,17 +38,18 @@ class FileDomains {
   Extent chunk_at(int64_t offset) const {
     return {origin_ + chunk_of(offset) * chunk_bytes_, chunk_bytes_};
   }
-
- private:
+  // The number of that chunk.
   int64_t chunk_of(int64_t offset) const {
     const int64_t distance = offset - origin_;
     return distance >= 0 ? distance / chunk_bytes_
                          : -((chunk_bytes_ - 1 - distance) / chunk_bytes_);
   }
 
+ private:
   int64_t origin_ = 0;
   int64_t chunk_bytes_ = INT64_MAX;
   uint32_t owners_ = 1;
+  bool first_touch_ = false;
 };
 
 // What the nodes of a job agree on before they assign a file's bytes.

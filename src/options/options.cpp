@@ -92,9 +92,11 @@ std::vector<Declaration> declare_options() {
        "nodes. mpi: each node caches them, with the standard's visibility."},
       {"domain", choice, &Options::domain, names(assignments(), spec_name), at_open,
        "Owners of bytes, with scope=job. region: equal parts of what is written first, or as "
-       "cyclic. file: equal parts of the file. cyclic: chunks of domain_size in turn."},
+       "cyclic. file: equal parts of the file. cyclic: chunks of domain_size in turn. first-touch: "
+       "each for its first writer."},
       {"domain_size", bytes, &Options::domain_size_bytes, "", at_open,
-       "Size of a node's chunk of a file, with domain=cyclic; rounded up to whole pages.", 1, TiB},
+       "Size of a chunk of a file, with domain=cyclic or first-touch; rounded up to whole pages.",
+       1, TiB},
       {"page_kind", choice, &Options::page_kind, names(page_kinds(), kind_name), at_open,
        "How a page records which of its bytes were written."},
       {"policy", choice, &Options::policy, names(policies(), spec_name), at_open,

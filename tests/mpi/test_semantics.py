@@ -19,9 +19,10 @@ FULLY_TESTED = mpi.WHEELS  # the others run the default configuration
 
 # None: without Forebay. With "automatic" Forebay may step aside, as for users; with all others the
 # cache serves the file from the first byte. The ranks of "nodes" are on different nodes, as far as
-# Forebay can tell, and those of "job" and "owners" on two; on one node consistency=mpi changes
-# nothing.
+# Forebay can tell, and those of ON_TWO_NODES on two; on one node consistency=mpi changes nothing.
 CACHED = {"FOREBAY_STEP_ASIDE": "never"}
+OWNERS = CACHED | {"FOREBAY_SCOPE": "job", "FOREBAY_DOMAIN_SIZE": "64KiB"}
+ON_TWO_NODES = ("job", "owners", "first-touch")
 CONFIGURATIONS: dict[str, dict[str, str] | None] = {
     "plain": None,
     "automatic": {},
@@ -29,7 +30,8 @@ CONFIGURATIONS: dict[str, dict[str, str] | None] = {
     "process": CACHED | {"FOREBAY_SCOPE": "process"},
     "nodes": CACHED | {"FOREBAY_CONSISTENCY": "mpi"},
     "job": CACHED | {"FOREBAY_CONSISTENCY": "mpi", "FOREBAY_SCOPE": "job"},
-    "owners": CACHED | {"FOREBAY_SCOPE": "job", "FOREBAY_DOMAIN_SIZE": "64KiB"},
+    "owners": OWNERS,
+    "first-touch": OWNERS | {"FOREBAY_DOMAIN": "first-touch"},
     "tree": CACHED | {"FOREBAY_PAGE_KIND": "tree"},
     "delta": CACHED | {"FOREBAY_PAGE_KIND": "delta"},
     "mpi-storage": CACHED | {"FOREBAY_STORAGE": "mpi"},
@@ -54,7 +56,7 @@ def ranks_of(source: Path, installation: mpi.Mpi, configuration: str) -> list[in
     if configuration == "plain" and installation.name in directive(source, "plain fails with"):
         return []
     listed = [int(number) for number in directive(source, "ranks")] or [1, 2, 4]
-    wanted = 4 if configuration in ("job", "owners") else 2
+    wanted = 4 if configuration in ON_TWO_NODES else 2
     return listed if configuration == "default" else [min(listed, key=lambda n: abs(n - wanted))]
 
 
@@ -80,7 +82,7 @@ def test_program(
     executable = mpi.compile_program(installation, source)
     settings = CONFIGURATIONS[configuration]
     program = [str(executable), "."]
-    if configuration in ("nodes", "job", "owners"):
+    if configuration in ("nodes", *ON_TWO_NODES):
         program = forebay.on_nodes(program, ranks if configuration == "nodes" else 2)
     run = forebay.launch(installation, ranks, program, tmp_path / "run", settings)
     assert run.outcome.code == 0, str(run.outcome)

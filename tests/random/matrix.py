@@ -129,10 +129,10 @@ def owners_configuration(installation: mpi.Mpi, kind: str, turn: int) -> Configu
     handing_over = job_configuration(installation, kind, turn)
     settings = dict(handing_over.settings or {})
     del settings["FOREBAY_CONSISTENCY"]
-    domain = ("cyclic", "file")[turn % 2]
+    domain = ("cyclic", "first-touch", "file")[turn % 3]
     settings["FOREBAY_DOMAIN"] = domain
     settings["FOREBAY_DOMAIN_SIZE"] = ("4KiB", "100KiB", "64KiB", "4KiB")[turn % 4]
-    settings["FOREBAY_BYPASS"] = ("2KiB", "1MiB", "20KiB")[turn % 3]
+    settings["FOREBAY_BYPASS"] = ("2KiB", "1MiB", "20KiB")[(turn + turn // 3) % 3]
     page = settings["FOREBAY_PAGE_SIZE"]
     ranks, nodes = handing_over.ranks, handing_over.nodes
     return replace(

@@ -5,16 +5,20 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
+#include "agent/claims.h"
 #include "agent/file_terms.h"
 #include "agent/job_file.h"
 #include "agent/remote_file.h"
@@ -53,10 +57,14 @@ bool soon(const std::function<bool()>& holds) {
 
 class AgentTest : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_TRUE(agent_.start()); }
-  // Two, behind one agent: pages belong to them in turn.
+  void SetUp() override {
+    ASSERT_TRUE(agent_.start());
+    own_agent_ = std::make_unique<Agent>();
+    ASSERT_TRUE(own_agent_->start());
+  }
+  // Two, of which this node is the second: pages belong to them in turn, or as nodes claim them.
   Owners owners() const {
-    return {FileDomains(0, page, 2), {address_of(agent_), address_of(agent_)}};
+    return {FileDomains(0, page, 2, first_touch_), {address_of(agent_), address_of(*own_agent_)}};
   }
   std::shared_ptr<const FileTerms> terms() const {
     auto terms = std::make_shared<FileTerms>();
@@ -70,7 +78,9 @@ class AgentTest : public ::testing::Test {
   std::string stored() const { return disk_.content(); }
 
   test::TemporaryFile disk_;
-  Agent agent_;
+  bool first_touch_ = false;
+  Agent agent_;  // of the other node
+  std::unique_ptr<Agent> own_agent_;
 };
 
 std::span<const std::byte> bytes_of(const std::string& text) {
@@ -253,6 +263,22 @@ TEST_F(AgentTest, RefusesCrowdsOfSilentCallers) {
   EXPECT_TRUE(file.end().ok());
 }
 
+// A process begins with fewer descriptors than a large job's ranks need, but may ask for more.
+TEST(AgentLimitsTest, ServesMoreRanksThanDescriptorsAtFirst) {
+  constexpr rlim_t few = 64;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit limited = before;
+  limited.rlim_cur = few;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limited), 0);
+  Agent agent;
+  EXPECT_TRUE(agent.start());
+  std::vector<Connection> connections(few);
+  for (Connection& connection : connections)
+    EXPECT_TRUE(Connection::dial(address_of(agent), &connection).ok());
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 TEST(FileTermsTest, SurviveTheirEncoding) {
   FileTerms terms;
   terms.path = "/somewhere/file";
@@ -301,13 +327,18 @@ class JobFileTest : public AgentTest {
 };
 
 // Long: runs of at least so many bytes go past the caches.
-class JobFileModelTest : public JobFileTest, public ::testing::WithParamInterface<int64_t> {};
+class JobFileModelTest : public JobFileTest,
+                         public ::testing::WithParamInterface<std::tuple<int64_t, bool>> {};
 
-INSTANTIATE_TEST_SUITE_P(Long, JobFileModelTest, ::testing::Values(1 << 20, 2 * page, 20));
+INSTANTIATE_TEST_SUITE_P(LongAndFirstTouch, JobFileModelTest,
+                         ::testing::Combine(::testing::Values(1 << 20, 2 * page, 20),
+                                            ::testing::Bool()));
 
 TEST_P(JobFileModelTest, AgreesWithAModel) {
+  const int64_t least_long = std::get<0>(GetParam());
+  first_touch_ = std::get<1>(GetParam());
   Options options = small_options();
-  options.bypass_bytes = GetParam();
+  options.bypass_bytes = least_long;
   ASSERT_NO_FATAL_FAILURE(open(options));
   std::mt19937_64 random(7);
   const auto draw = [&](int64_t below) {
@@ -365,7 +396,90 @@ TEST_P(JobFileModelTest, AgreesWithAModel) {
   ASSERT_TRUE(file_->leave(false).ok());
   ASSERT_TRUE(here_->close(false).ok());
   EXPECT_EQ(stored(), model);
-  EXPECT_EQ(file_->statistics().bypass_calls > 0, GetParam() <= 2 * page);
+  EXPECT_EQ(file_->statistics().bypass_calls > 0, least_long <= 2 * page);
+}
+
+// The file through two nodes whose chunks belong to the node that writes first: `file_` is the
+// second node's, `other_` the first one's. Pages 0 and 2 have their home at the first node.
+class FirstTouchTest : public JobFileTest {
+ protected:
+  void SetUp() override {
+    first_touch_ = true;
+    ASSERT_NO_FATAL_FAILURE(JobFileTest::SetUp());
+    other_ = std::make_unique<JobFile>(*here_, owners(), 0, *terms());
+  }
+  void TearDown() override {
+    other_.reset();
+    JobFileTest::TearDown();
+  }
+  static Status write(JobFile& file, int64_t offset, const std::string& text) {
+    return file.write(offset, bytes_of(text).data(), std::ssize(text));
+  }
+  static Status read(JobFile& file, int64_t offset, std::string* text) {
+    text->resize(4);
+    int64_t moved = 0;
+    const Status status = file.read(offset, reinterpret_cast<std::byte*>(text->data()), 4, &moved);
+    text->resize(static_cast<std::size_t>(moved));
+    return status;
+  }
+  std::unique_ptr<JobFile> other_;
+};
+
+TEST_F(FirstTouchTest, AsksTheNodeThatWroteFirst) {
+  std::string text;
+  ASSERT_TRUE(read(*other_, 0, &text).ok());
+  EXPECT_EQ(text, "");
+  ASSERT_TRUE(write(*file_, 0, "mine").ok());
+  ASSERT_TRUE(write(*other_, 0, "ours").ok());  // claims nothing any more
+  ASSERT_TRUE(read(*file_, 0, &text).ok());
+  EXPECT_EQ(text, "ours");
+  ASSERT_TRUE(write(*other_, 2 * page, "last").ok());
+  JobFile late(*here_, owners(), 0, *terms());
+  own_agent_.reset();  // the second node dies
+  EXPECT_FALSE(read(*other_, 0, &text).ok());
+  EXPECT_FALSE(read(late, 0, &text).ok());
+  ASSERT_TRUE(read(*other_, 2 * page, &text).ok());
+  EXPECT_EQ(text, "last");
+}
+
+TEST_F(FirstTouchTest, ClaimsByALongWrite) {
+  Options options = small_options();
+  options.bypass_bytes = page;
+  here_->change_options(options);
+  ASSERT_TRUE(write(*file_, 0, std::string(3 * page, 'x')).ok());
+  EXPECT_EQ(stored(), std::string(3 * page, 'x'));
+  std::string text;
+  ASSERT_TRUE(read(*other_, page, &text).ok());
+  EXPECT_EQ(text, "xxxx");
+  own_agent_.reset();
+  EXPECT_FALSE(read(*other_, 0, &text).ok());
+  EXPECT_FALSE(read(*other_, 2 * page, &text).ok());
+}
+
+TEST_F(FirstTouchTest, LeavesWhatIsOnlyReadToItsHome) {
+  std::ofstream(disk_.path()) << std::string(4 * page, 'r');
+  std::string text;
+  for (int64_t at = 0; at < 4 * page; at += page) {
+    ASSERT_TRUE(read(*file_, at, &text).ok());
+    EXPECT_EQ(text, "rrrr");
+  }
+  ASSERT_TRUE(file_->leave(false).ok());
+  EXPECT_EQ(file_->statistics().read_calls, 4);
+  ASSERT_TRUE(write(*other_, page, "claimed").ok());  // its home has only read it
+  own_agent_.reset();
+  ASSERT_TRUE(read(*other_, page, &text).ok());
+  EXPECT_EQ(text, "clai");
+}
+
+TEST(ClaimsTest, BelongToOneFileAndItsOwners) {
+  ClaimsOfFiles claims;
+  const runtime::FileIdentity file{1, 2, 3}, other{1, 3, 3};
+  EXPECT_EQ(claims.of(file, 1)->owner_of(5), Owners::none);
+  EXPECT_EQ(claims.of(file, 1)->claim(5, 2), 2u);
+  EXPECT_EQ(claims.of(file, 1)->claim(5, 1), 2u);
+  EXPECT_EQ(claims.of(file, 1)->owner_of(5), 2u);
+  EXPECT_EQ(claims.of(other, 1)->owner_of(5), Owners::none);
+  EXPECT_EQ(claims.of(file, 2)->owner_of(5), Owners::none);
 }
 
 TEST_F(JobFileTest, FollowsAnOptionThatChanges) {

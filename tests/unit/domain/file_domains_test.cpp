@@ -58,7 +58,20 @@ TEST_P(FileDomainsTest, NothingKnownIsEnough) {
 
 INSTANTIATE_TEST_SUITE_P(Assignments, FileDomainsTest,
                          testing::ValuesIn(assignments().begin(), assignments().end()),
-                         [](const auto& spec) { return std::string(spec.param.name); });
+                         [](const auto& spec) {
+                           std::string name = spec.param.name;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+TEST(FileDomains, HomesInTurnForFirstTouch) {
+  const FileDomains homes = find_assignment("first-touch")->assign(facts_of(3));
+  const FileDomains chunks = find_assignment("cyclic")->assign(facts_of(3));
+  EXPECT_TRUE(homes.first_touch());
+  EXPECT_FALSE(chunks.first_touch());
+  for (int64_t offset = 0; offset < 20 * chunks.chunk_bytes(); offset += 1000)
+    ASSERT_EQ(homes.owner_of(offset), chunks.owner_of(offset));
+}
 
 TEST(FileDomains, EqualPartsOfTheRegionForRegion) {
   const FileDomains domains = find_assignment("region")->assign(facts_of(2));
