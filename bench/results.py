@@ -108,6 +108,8 @@ class Case:
         """
         if self.place == "gluster":
             return 1 if self.workload in ("small", "flash") else 2
+        if self.workload == "open" and self.ranks > 2:
+            return 1
         return 3 if self.workload in ("strided-read", "record-read", "open") else 6
 
     @property

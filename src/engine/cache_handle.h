@@ -179,6 +179,13 @@ class CacheHandle {
   bool aside_counted_ = false;
   bool no_page_counted_ = false;
   std::unique_ptr<Predictor> predictor_;  // nullptr: nothing is fetched ahead
+  // The pages that were fetched ahead last, if they follow each other. None after a page was found
+  // missing.
+  struct Pages {
+    int64_t first = 0, last = -1;
+    bool contain(const Pages& other) const { return first <= other.first && other.last <= last; }
+  };
+  Pages fetched_ahead_;
   Direction writes_{writes_aside, {}, {}};
   Direction reads_{reads_aside, {}, {}};
 };
@@ -558,6 +565,7 @@ Status CacheHandle<Driver>::read_pages(Extent extent, Target target, int64_t* go
     *got = extent.length;
     return {};
   }
+  fetched_ahead_ = {};
   // Without a prediction of the next reads, only the wanted bytes are fetched.
   const bool whole_pages = predictor_ && predictor_->predicts();
   Status status = within_memory(
@@ -575,6 +583,14 @@ Status CacheHandle<Driver>::look_ahead(Extent access) {
   if (!predictor_) return {};
   const std::span<const Extent> fetch = predictor_->access(access);
   if (fetch.empty()) return {};
+  // Predictions of small accesses that keep changing mean the same pages again and again.
+  Pages wanted;
+  if (fetch.size() == 1) {
+    wanted = {fetch.front().offset / cache_.page_size(),
+              (fetch.front().end() - 1) / cache_.page_size()};
+    if (fetched_ahead_.contain(wanted)) return {};
+  }
+  fetched_ahead_ = wanted;
   if (!rules_.deterministic) {
     file_.fetch_in_background(fetch);
     return {};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <span>
 #include <utility>
@@ -43,6 +44,24 @@ class FetchList {
   void add(Extent extent) {
     if (!possible(extent)) return;
     if (extents_.empty() || !join(extents_.back(), extent)) extents_.push_back(extent);
+  }
+
+  // Adds `count` extents at equal steps, if they are possible. Takes no time for each if the holes
+  // between them are fetched, too: small accesses are many in a window.
+  void add_row(Extent first, int64_t step, int64_t count) {
+    constexpr int64_t most = std::numeric_limits<int64_t>::max();
+    const int64_t hole = step > 0 ? step - first.length : -(step + first.length);
+    if (step == 0 || hole > join_bytes_ || !possible(first)) {
+      const auto wrapping = static_cast<uint64_t>(step);
+      auto offset = static_cast<uint64_t>(first.offset);
+      for (int64_t i = 0; i < count; ++i, offset += wrapping)
+        add({static_cast<int64_t>(offset), first.length});
+      return;
+    }
+    if (count <= 0) return;
+    const int64_t room = step > 0 ? most - first.end() : first.offset;
+    const int64_t reach = std::min(count - 1, room / std::abs(step)) * step;
+    add({first.offset + std::min<int64_t>(reach, 0), first.length + std::abs(reach)});
   }
 
   // How many bytes of the window it takes to fetch `extent` after `last`: the extent and the hole

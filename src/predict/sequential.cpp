@@ -132,9 +132,7 @@ void SequentialPredictor::add_units(int64_t index, int64_t count) {
   const auto step = static_cast<uint64_t>(run_.step);
   start += static_cast<uint64_t>(index) * step;
   if (run_.contiguous) return fetch_.add({static_cast<int64_t>(start), count});
-  for (int64_t i = 0; i < count; ++i, start += step) {
-    fetch_.add({static_cast<int64_t>(start), run_.unit_length});
-  }
+  fetch_.add_row({static_cast<int64_t>(start), run_.unit_length}, run_.step, count);
 }
 
 }  // namespace forebay

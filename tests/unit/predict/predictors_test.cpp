@@ -2,6 +2,7 @@
 // predicted twice, the window opens and closes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "predict/fetch_list.h"
 #include "predict/sequential.h"
 #include "predict/signature.h"
 
@@ -182,6 +184,29 @@ TEST_P(EachPredictor, IsNearlySilentOnRandomRecords) {
     play.access({static_cast<int64_t>(random() % (1 << 18)) * 4 * KiB, 4 * KiB});
   }
   EXPECT_LE(play.fetched_bytes(), 100 * 64 * KiB);
+}
+
+TEST(FetchList, AddsARowLikeItsExtents) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  std::mt19937_64 random(1);
+  const auto draw = [&](int64_t below) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(below));
+  };
+  for (int row = 0; row < 20'000; ++row) {
+    FetchList at_once(64), one_by_one(64);
+    Extent extent{draw(2000), 1 + draw(40)};
+    if (row % 5 == 0) extent.offset = most - 2000 + draw(2000);
+    const int64_t step = draw(300) - 150, count = draw(40);
+    at_once.add_row(extent, step, count);
+    for (int64_t i = 0; i < count; ++i) {
+      const auto offset = static_cast<uint64_t>(extent.offset) +
+                          static_cast<uint64_t>(i) * static_cast<uint64_t>(step);
+      one_by_one.add({static_cast<int64_t>(offset), extent.length});
+    }
+    const auto expected = one_by_one.sorted(), got = at_once.sorted();
+    ASSERT_TRUE(std::equal(expected.begin(), expected.end(), got.begin(), got.end()))
+        << extent.offset << " + " << extent.length << ", step " << step << ", " << count;
+  }
 }
 
 TEST(SequentialPredictor, ClosesItsWindowOnAMissAndLearnsAgain) {

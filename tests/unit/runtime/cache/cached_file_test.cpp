@@ -444,6 +444,30 @@ TEST(CachedFileOptions, ChangeOnAnOpenFile) {
   leave_node();
 }
 
+// By chance some of the points have a rule, for a moment.
+TEST(CachedFileAhead, AsksForThePagesOfScatteredPointsOnce) {
+  constexpr int64_t point = 4, points = 20'000;
+  TemporaryFile disk;
+  Options options = options_for({"mask", 4096, 16 << 20, 1 << 20});
+  options.deterministic = true;  // fetches ahead at once
+  Status status;
+  const auto file = CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
+  ASSERT_NE(file, nullptr);
+  const std::vector<std::byte> all(2 * point * points);
+  ASSERT_TRUE(file->write(0, all.data(), std::ssize(all)).ok());
+  std::mt19937 random(1);
+  for (int64_t i = 0; i < points; ++i) {
+    const int64_t at = (2 * i + static_cast<int64_t>(random() % 2)) * point;
+    std::byte bytes[point];
+    int64_t got = 0;
+    ASSERT_TRUE(file->read(at, bytes, point, &got).ok());
+  }
+  // The pages behind the file's end have no bytes, and no place in the cache.
+  constexpr int64_t window_pages = (64 << 10) / 4096;
+  EXPECT_LE(file->statistics().read_requests, 2 * window_pages);
+  ASSERT_TRUE(file->close(true).ok());
+}
+
 TEST(Notices, AreGivenToTheFirstWhoAsksOnANode) {
   Status status;
   NodeMember* const here = node({}, &status);
