@@ -40,6 +40,7 @@ def report(**changes: object) -> Report:
         "workload": "flash",
         "mpi": "mpich 5.0.2",
         "ranks": 2,
+        "nodes": 1,
         "options": {},
         "baseline": {},
         "calls": {"write": 1000, "read": 0},

@@ -60,10 +60,14 @@ class Mpi:
         return library
 
     def command(
-        self, ranks: int, program: Sequence[str], export: Mapping[str, str] | None = None
+        self,
+        ranks: int,
+        program: Sequence[str],
+        export: Mapping[str, str] | None = None,
+        nodes: int = 1,
     ) -> list[str]:
         """The command that launches `program` on `ranks` processes; `export` is set in these
-        processes only."""
+        processes only. With several `nodes`, Forebay takes equal blocks of them for nodes."""
         command = [str(self.mpiexec), "-n", str(ranks)]
         if self.family == "openmpi":
             command.append("--oversubscribe")
@@ -74,6 +78,10 @@ class Mpi:
                 command += ["-x", f"{name}={value}"]
             else:
                 command += ["-genv", name, value]
+        if nodes > 1:
+            rank = "OMPI_COMM_WORLD_RANK" if self.family == "openmpi" else "PMI_RANK"
+            node = f"node-$(({rank} * {nodes} / {ranks}))"
+            command += ["sh", "-c", f'FOREBAY_NODE={node} exec "$0" "$@"']
         return [*command, *program]
 
     def environment(self, ranks: int) -> dict[str, str]:

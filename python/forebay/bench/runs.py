@@ -85,6 +85,51 @@ WORKLOADS = {
             {"write": _WHOLE_WRITE, "read": ("read",)},
         ),
         Workload(
+            "small-parts",
+            "25,000 consecutive 300-byte writes per rank, in a part of its own, read back",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
+            "ior-easy",
+            "contiguous 1 MiB writes, read back through the same handle",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
+            "mpi-io-test",
+            "blocks of 16 MiB, the ranks' one after the other, written and read back",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
+            "tile-io",
+            "overlapping tiles of 1024 x 1024 x 8 bytes in one collective call each way",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
+            "tile-io-small",
+            "20 pictures of tiles of 80 x 1000 bytes, in collective calls",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
+            "lattice",
+            "blocks of a 4-D array, 16^4 sites of 192 bytes, in one collective call each way",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
+            "btio",
+            "cells of a cube on a diagonal (NAS BT-IO; 1, 4, 16 ranks), in collective calls",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
+            "sliding-window",
+            "tiles of 3 MiB, read and written, from tile to tile, in collective calls",
+            {"write": ("write", "close"), "read": ("read",)},
+        ),
+        Workload(
+            "points",
+            "100,000 scattered 4-byte records per rank, in one collective call each way",
+            {"write": _WHOLE_WRITE, "read": ("read",)},
+        ),
+        Workload(
             "open",
             "400 opens and closes of a file, each with one 8-byte write or read per rank",
             {"write": ("write",), "read": ("read",)},
@@ -153,6 +198,7 @@ class Report:
     workload: str
     mpi: str
     ranks: int
+    nodes: int  # as Forebay takes them for
     options: dict[str, str]
     baseline: dict[str, str]  # options of the plain side, if it runs through Forebay
     calls: dict[str, int]  # "write", "read" -> calls of all ranks in one repetition
@@ -188,7 +234,8 @@ class Bench:
     `rounds` times on fresh files. The first repetition, in which the cache is made, counts like the
     others, and is also shown by itself.
 
-    With options in `baseline`, the plain side runs through Forebay with these options.
+    With options in `baseline`, the plain side runs through Forebay with these options. With several
+    `nodes`, Forebay takes the ranks for ranks of so many nodes.
     """
 
     workload: Workload
@@ -198,6 +245,7 @@ class Bench:
     repeat: int = 5
     rounds: int = 2
     count: int = 0
+    nodes: int = 1
     options: dict[str, str] = field(default_factory=dict)
     baseline: dict[str, str] = field(default_factory=dict)
     timeout_seconds: float = 1800
@@ -234,6 +282,7 @@ class Bench:
             workload=self.workload.name,
             mpi=f"{self.mpi.family} {self.mpi.version}",
             ranks=self.ranks,
+            nodes=self.nodes,
             options=self.options,
             baseline=self.baseline,
             calls={"write": row["write_calls"], "read": row["read_calls"]},
@@ -325,7 +374,7 @@ class Bench:
         export: dict[str, str] | None = None,
         stats: Path | None = None,
     ) -> list[dict[str, Any]]:
-        command = self.mpi.command(self.ranks, program, export)
+        command = self.mpi.command(self.ranks, program, export, self.nodes)
         environment = self.mpi.environment(self.ranks)
         if side == "forebay" or self.baseline:
             run = [sys.executable, "-m", "forebay", "run"]

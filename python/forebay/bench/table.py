@@ -11,7 +11,9 @@ from forebay.bench.runs import SIDES, Figure, Report
 
 def report_table(report: Report) -> Table:
     """One row per figure: medians of both sides, the median ratio and its 95 % interval."""
-    title = f"{report.workload} on {report.ranks} ranks, {report.mpi} {_text(report.options)}"
+    nodes = f" on {report.nodes} nodes" if report.nodes > 1 else ""
+    title = f"{report.workload} on {report.ranks} ranks{nodes}, {report.mpi} "
+    title += _text(report.options)
     if report.baseline:
         title = f"{title.rstrip()}, baseline: Forebay with {_text(report.baseline)}"
     table = Table(

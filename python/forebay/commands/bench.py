@@ -25,7 +25,7 @@ _TRACE = "trace"
 _MEANINGS = {workload.name: workload.meaning for workload in WORKLOADS.values()}
 _MEANINGS[_TRACE] = "cost of traces of three loops: bytes per call, time of MPI_Finalize"
 _HELP = "Workloads:\n\n\b\n" + "\n".join(
-    f"{name:<13} {meaning}" for name, meaning in _MEANINGS.items()
+    f"{name:<14} {meaning}" for name, meaning in _MEANINGS.items()
 )
 
 
@@ -41,6 +41,13 @@ _HELP = "Workloads:\n\n\b\n" + "\n".join(
     help="Directory of the files, for both sides.",
 )
 @click.option("--ranks", type=click.IntRange(1), default=2, show_default=True)
+@click.option(
+    "--nodes",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Nodes for which Forebay takes equal shares of the ranks, all on this machine.",
+)
 @mpi_option
 @click.option("--mpicc", help="Compiler of the workload.  [default: the one beside mpiexec]")
 @click.option(
@@ -82,6 +89,7 @@ def bench(
     workload: str,
     directory: Path,
     ranks: int,
+    nodes: int,
     mpi: str | None,
     mpicc: str | None,
     repeat: int,
@@ -97,8 +105,8 @@ def bench(
     data is verified on both sides. The workload `trace` shows the cost of traces instead.
     """
     if workload == _TRACE:
-        if options or baseline:
-            raise click.UsageError("`trace` takes no options of Forebay")
+        if options or baseline or nodes > 1:
+            raise click.UsageError("`trace` takes no options of Forebay, and one node")
         traces = TraceBench(find_mpi(mpi, mpicc), directory, ranks, repeat, count)
         with Console(stderr=True).status("compiling") as status:
             found = traces.run(status.update)
@@ -107,11 +115,14 @@ def bench(
         else:
             Console().print(trace_table(found))
         return
+    if nodes > ranks:
+        raise click.UsageError(f"{nodes} nodes are more than {ranks} ranks")
     comparison = Bench(
         workload=WORKLOADS[workload],
         mpi=find_mpi(mpi, mpicc),
         directory=directory,
         ranks=ranks,
+        nodes=nodes,
         repeat=repeat,
         rounds=rounds,
         count=count,

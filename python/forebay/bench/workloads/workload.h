@@ -20,7 +20,7 @@ enum {
   MAX_PHASES = 8,
   MAX_FILES = 4,
   PATTERN_PERIOD = 1048573 /* prime */,
-  LARGEST_ACCESS = 8 << 20
+  LARGEST_ACCESS = 16 << 20
 };
 
 // One repetition: each rank fills it; workload_main reduces and prints it.
@@ -237,8 +237,11 @@ static inline int workload_main(int argc, char** argv, const char* workload,
   workload_pattern = malloc(PATTERN_PERIOD + LARGEST_ACCESS);
   if (!workload_pattern) workload_fail("out of memory", "", MPI_SUCCESS);
   for (int i = 0; i < PATTERN_PERIOD; ++i) workload_pattern[i] = (unsigned char)workload_mix(i);
-  for (int i = 0; i < LARGEST_ACCESS; ++i)
-    workload_pattern[PATTERN_PERIOD + i] = workload_pattern[i % PATTERN_PERIOD];
+  for (int i = 0; i < LARGEST_ACCESS; i += PATTERN_PERIOD) {
+    const int left = LARGEST_ACCESS - i;
+    memcpy(workload_pattern + PATTERN_PERIOD + i, workload_pattern,
+           (size_t)(left < PATTERN_PERIOD ? left : PATTERN_PERIOD));
+  }
 
   for (int i = 0; i < repeat; ++i) {
     struct repetition* r = calloc(1, sizeof *r);
