@@ -116,6 +116,32 @@ def test_a_baseline_runs_through_forebay(mpi: Mpi, tmp_path: Path) -> None:
     assert 0 < requests["forebay"]["write"] < 90
 
 
+def test_ranks_may_count_as_ranks_of_several_nodes(mpi: Mpi, tmp_path: Path) -> None:
+    """Forebay leaves a file of several nodes to the MPI library, unless the nodes share it."""
+    bench = Bench(WORKLOADS["small"], mpi, tmp_path, 4, repeat=1, rounds=1, count=900, nodes=2)
+    assert bench.run().requests["forebay"]["write"] == 0
+    bench.options = {"scope": "job"}
+    found = bench.run()
+    assert 0 < found.requests["forebay"]["write"] < 90
+    console = Console(file=io.StringIO(), width=120)
+    console.print(report_table(found))
+    assert "4 ranks on 2 nodes" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("words", "mistake"),
+    [
+        (["small", "--ranks", "2", "--nodes", "3"], "3 nodes are more than 2 ranks"),
+        (["btio", "--ranks", "6"], "btio needs 1, 4, 16, 64, ... ranks"),
+        (["trace", "--nodes", "2"], "`trace` takes no options of Forebay, and one node"),
+    ],
+)
+def test_impossible_ranks_are_refused(words: list[str], mistake: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, [*words, "--dir", str(tmp_path)])
+    assert result.exit_code == 2
+    assert mistake in result.output
+
+
 def test_records_are_fetched_ahead_by_their_signature(mpi: Mpi, tmp_path: Path) -> None:
     """The sequential predictor finds no rule in these reads: nearly every read would be a
     request."""
@@ -163,9 +189,10 @@ def test_workloads_verify_their_own_data(name: str, mpi: Mpi, tmp_path: Path) ->
     files = tmp_path / "files"
     files.mkdir()
     arguments = [program, "--dir", str(files), "--count", "7", "--repeat", "2"]
-    output = run_command(mpi.command(3, arguments), mpi.environment(3), 60)
+    ranks = 4 if WORKLOADS[name].powers_of_four else 3
+    output = run_command(mpi.command(ranks, arguments), mpi.environment(ranks), 60)
     lines = output.splitlines()
-    assert sum(line.startswith("finalize ") for line in lines) == 3
+    assert sum(line.startswith("finalize ") for line in lines) == ranks
     rows = [json.loads(line) for line in lines if line.startswith("{")]
     assert [row["repetition"] for row in rows] == [0, 1]
     assert all(row["verified"] for row in rows)

@@ -31,13 +31,14 @@ class Workload:
 
     `figures` maps a name to the phases whose times it adds up. The time to write includes opening
     and closing, since the close commits. `cpu`: compares processor time per call with a warm cache,
-    not elapsed time.
+    not elapsed time. `powers_of_four`: it runs on so many ranks only.
     """
 
     name: str
     meaning: str
     figures: dict[str, tuple[str, ...]]
     cpu: bool = False
+    powers_of_four: bool = False
 
 
 _WHOLE_WRITE = ("open", "write", "close")
@@ -118,6 +119,7 @@ WORKLOADS = {
             "btio",
             "cells of a cube on a diagonal (NAS BT-IO; 1, 4, 16 ranks), in collective calls",
             {"write": _WHOLE_WRITE, "read": ("read",)},
+            powers_of_four=True,
         ),
         Workload(
             "sliding-window",

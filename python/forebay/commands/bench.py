@@ -117,6 +117,8 @@ def bench(
         return
     if nodes > ranks:
         raise click.UsageError(f"{nodes} nodes are more than {ranks} ranks")
+    if WORKLOADS[workload].powers_of_four and ranks not in (4**power for power in range(16)):
+        raise click.UsageError(f"{workload} needs 1, 4, 16, 64, ... ranks")
     comparison = Bench(
         workload=WORKLOADS[workload],
         mpi=find_mpi(mpi, mpicc),
