@@ -76,10 +76,11 @@ Status FileServer::open() {
   options.scope = Scope::job;
   // The node's own ranks have the file open, and commit its bytes merged.
   options.commit_at_close = CommitAtClose::last;
+  const Owners owners = *Owners::decoded(terms->owners);
+  options.read_ahead_bytes = ahead_in_chunks(owners.domains, options.read_ahead_bytes);
   Status status;
   file_ = runtime::CachedFile::open(terms->path, terms->mode, options, &status);
   if (file_ == nullptr) return status;
-  const Owners owners = *Owners::decoded(terms->owners);
   domains_ = owners.domains;
   self_ = owners.number_of(key_);
   if (domains_.first_touch()) {

@@ -58,6 +58,9 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
       first_touch_(domains_.first_touch() && domains_.owners() > 1),
       self_(self),
       parts_(owners.agents.size() + 1) {
+  Options options = here.options();
+  options.read_ahead_bytes = ahead_in_chunks(domains_, options.read_ahead_bytes);
+  here_.change_options(options);
   terms.owners = owners.encoded();
   const auto shared = std::make_shared<const FileTerms>(std::move(terms));
   const auto remote_of = [&](const Address& agent) {

@@ -65,3 +65,23 @@ def test_without_committers_the_library_serves_the_file(
     assert not run.statistics["total"]["cached"]
     for file in run.statistics["files"].values():
         assert set(file["passed_through"]) == {"no_owners"}, file
+
+
+def test_owners_fetch_little_of_what_others_own(tmp_path: Path) -> None:
+    """All that the ranks read lies in its owner's cache: what is fetched ahead is of no use."""
+    installation = mpi.WHEELS[0]
+    workload = mpi.ROOT / "python" / "forebay" / "bench" / "workloads" / "ior-hard.c"
+    program = [str(mpi.compile_program(installation, workload)), "--count", "800"]
+    settings = {
+        "FOREBAY_SCOPE": "job",
+        "FOREBAY_STEP_ASIDE": "never",
+        "FOREBAY_DIRTY_BOUND": "0.02",  # so that storage has bytes to fetch
+    }
+    run = forebay.launch(
+        installation, RANKS, forebay.on_nodes(program, NODES), tmp_path / "run", settings
+    )
+    assert run.outcome.code == 0, str(run.outcome)
+    assert run.statistics is not None
+    total = run.statistics["total"]
+    assert total["read_bytes"] == 800 * 47008
+    assert total["fetched_bytes"] < total["read_bytes"] / 2
