@@ -43,6 +43,7 @@ MEASURED = [
         *("page", "policy", "predict", "runtime", "storage"),
     )
 ]
+AGENTS = [f"src/{folder}" for folder in ("agent", "channel", "domain")]
 SEVERAL_NODES = [
     f":(exclude,glob)src/{files}"
     for files in (
@@ -74,7 +75,11 @@ with Forebay, but this comes from the volume and is no gain of Forebay's. If a f
 the descriptor that created it is still open, reads come from the kernel's page cache (8 MiB in 1 ms
 instead of 18, in a program without MPI and Forebay). OMPIO reads through the creating descriptor,
 and Forebay reads through one of its own; MPICH closes the creating descriptor before it opens the
-file again."""
+file again.""",
+    "nodes": """\
+Forebay takes the ranks for ranks of two nodes (option `node`), all on this machine: between the
+nodes' agents there is the loopback, not a network, and both nodes share the two cores. Every byte
+has an owner node; `domain` says which. Reads are of what was written, without reopening the file.""",
 }
 
 
@@ -82,7 +87,8 @@ file again."""
 class Case:
     """One line of the plan: a workload in a place, and its targets.
 
-    Places are "local", "gluster" and "safety" (local; the cost of recovery).
+    Places are "local", "gluster", "nodes" (GlusterFS; ranks of two nodes) and "safety" (local; the
+    cost of recovery).
 
     `targets` maps a figure to its least speed-up. "first file": the least speed-up of any figure in
     the first file. "times computation": the longest time of reading, as a multiple of the
@@ -100,12 +106,23 @@ class Case:
     count: int = 0  # amount of work, if not the workload's
 
     @property
+    def nodes(self) -> int:
+        return 2 if self.place == "nodes" else 1
+
+    @property
+    def code(self) -> list[str]:
+        """What git must compare to see whether a result is older than the code."""
+        return [*MEASURED, *(AGENTS if self.nodes > 1 else SEVERAL_NODES)]
+
+    @property
     def rounds(self) -> int:
         """Files per launch.
 
         On a disk the times of single files vary widely, except where computation or many opens
         take most of the time.
         """
+        if self.place == "nodes":
+            return 1
         if self.place == "gluster":
             return 1 if self.workload in ("small", "flash") else 2
         if self.workload == "open" and self.ranks > 2:
@@ -167,7 +184,31 @@ def plan() -> list[Case]:
             Case("gluster", "record-read", ranks, {}, {}),
             Case("gluster", "stream", ranks, {"write": 0.98, "read": 0.98}, {}),
         ]
-    return cases
+    return cases + cases_of_several_nodes()
+
+
+def cases_of_several_nodes() -> list[Case]:
+    """4 ranks on 2 nodes."""
+    job = {"scope": "job"}
+    parts = job | {"domain": "first-touch", "domain_size": "256KiB"}
+    later = job | {"consistency": "mpi"}
+    few = 10_000  # plain, 100,000 records take half a minute
+    return [
+        Case("nodes", "small", 4, {"write": 20, "read": 10}, job, count=few),
+        Case("nodes", "small", 4, {"write": 100}, later, count=few),
+        Case("nodes", "small-parts", 4, {"write": 20, "read": 10}, job, count=few // 4),
+        Case("nodes", "small-parts", 4, {"write": 20, "read": 10}, parts, count=few // 4),
+        Case("nodes", "flash", 4, {"write": 5}, job),
+        Case("nodes", "ior-hard", 4, {"write": 1.5, "read": 10}, job),
+        Case("nodes", "tile-io", 4, {"write": 1.5, "read": 10}, job),
+        Case("nodes", "tile-io-small", 4, {}, job),
+        Case("nodes", "lattice", 4, {"write": 2, "read": 10}, job),
+        Case("nodes", "btio", 4, {}, job),
+        Case("nodes", "sliding-window", 4, {"write": 10, "read": 10}, job),
+        Case("nodes", "points", 4, {}, job),
+        Case("nodes", "ior-easy", 4, {}, job),
+        Case("nodes", "stream", 4, {"write": 0.95, "read": 0.95}, job),
+    ]
 
 
 def measure(case: Case, mpi: Mpi, directory: Path, repeat: int) -> dict[str, Any]:
@@ -182,6 +223,7 @@ def measure(case: Case, mpi: Mpi, directory: Path, repeat: int) -> dict[str, Any
         options=case.options,
         baseline=case.baseline,
         count=case.count,
+        nodes=case.nodes,
     )
     report = bench.run(lambda step: print(f"  {step}", file=sys.stderr))
     entry = report.as_json()
@@ -204,14 +246,14 @@ def version() -> str:
     return git("rev-parse", "--short=8", "HEAD") + ("+" if git("diff", "HEAD", "--", "src") else "")
 
 
-def is_stale(entry: dict[str, Any]) -> bool:
+def is_stale(case: Case, entry: dict[str, Any]) -> bool:
     """Whether the code on the path of an access has changed since the entry was measured, or the
     commit that was measured is not known here."""
     measured = entry.get("version", "")
     if not measured or measured.endswith("+"):
         return True
     try:
-        return bool(git("diff", "--stat", measured, "HEAD", "--", *MEASURED, *SEVERAL_NODES))
+        return bool(git("diff", "--stat", measured, "HEAD", "--", *case.code))
     except subprocess.CalledProcessError:  # the history lacks that commit
         return True
 
@@ -324,6 +366,7 @@ def write_page(results: dict[str, dict[str, dict[str, Any]]], note: str) -> None
         "local": "Local disk",
         "safety": "What recovery costs (plain: Forebay with `recoverable=false`)",
         "gluster": "GlusterFS, four bricks, no client caching (`bench/gluster.sh`)",
+        "nodes": "GlusterFS, ranks of two nodes",
     }
     for place, heading in headings.items():
         table = [
@@ -375,10 +418,10 @@ def main() -> None:
         cases = [case for case in plan() if case.key.startswith(arguments.only)]
         if arguments.stale:
             known = data["results"]
-            cases = [case for case in cases if any_stale(known.get(case.key, {}), mpis)]
+            cases = [case for case in cases if any_stale(case, known.get(case.key, {}), mpis)]
         here = [case for case in cases if case.place in ("local", "safety")]
         measure_all(here, mpis, arguments, data)
-        on_gluster = [case for case in cases if case.place == "gluster"]
+        on_gluster = [case for case in cases if case.place in ("gluster", "nodes")]
         if on_gluster and os.geteuid() == 0 and shutil.which("glusterd"):
             with gluster_volume() as mount:
                 arguments.dir = mount
@@ -404,9 +447,9 @@ def measure_all(
             print(f"  speed-up {summary(entry)}", file=sys.stderr)
 
 
-def any_stale(entries: dict[str, dict[str, Any]], mpis: list[Mpi]) -> bool:
+def any_stale(case: Case, entries: dict[str, dict[str, Any]], mpis: list[Mpi]) -> bool:
     """Whether a case must be measured again, for any MPI."""
-    return any(mpi.family not in entries or is_stale(entries[mpi.family]) for mpi in mpis)
+    return any(mpi.family not in entries or is_stale(case, entries[mpi.family]) for mpi in mpis)
 
 
 def summary(entry: dict[str, Any]) -> str:
