@@ -79,7 +79,7 @@ file again.""",
     "nodes": """\
 Forebay takes the ranks for ranks of two nodes (option `node`), all on this machine: between the
 nodes' agents there is the loopback, not a network, and both nodes share the two cores. Every byte
-has an owner node; `domain` says which. Reads are of what was written, without reopening the file.""",
+has an owner node; `domain` says which. Reads are of what was written; the file stays open.""",
 }
 
 
