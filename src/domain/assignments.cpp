@@ -3,6 +3,7 @@
 #include "domain/file_domains.h"
 #include "domain/first_touch.h"
 #include "domain/region.h"
+#include "domain/stripe.h"
 #include "domain/whole_file.h"
 
 namespace forebay {
@@ -14,6 +15,7 @@ constexpr AssignmentSpec specs[] = {
     {"cyclic", "chunks of domain_size in turn", assign_cyclic},
     {"first-touch", "chunks of domain_size, each for the node that first writes to it",
      assign_first_touch},
+    {"stripe", "the file system's stripes, each server's for one node", assign_stripe},
 };
 
 }  // namespace

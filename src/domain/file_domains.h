@@ -19,20 +19,33 @@ class FileDomains {
   // One owner, 0.
   FileDomains() = default;
   // The chunk that begins at `origin` is the first owner's; there are chunks before it, too.
-  FileDomains(int64_t origin, int64_t chunk_bytes, uint32_t owners, bool first_touch = false)
-      : origin_(origin), chunk_bytes_(chunk_bytes), owners_(owners), first_touch_(first_touch) {}
+  FileDomains(int64_t origin, int64_t chunk_bytes, uint32_t owners)
+      : origin_(origin), chunk_bytes_(chunk_bytes), owners_(owners), round_(owners) {}
+  // The same with another round().
+  FileDomains in_rounds_of(int64_t chunks) const {
+    FileDomains domains = *this;
+    domains.round_ = chunks;
+    return domains;
+  }
+  // The same with first_touch().
+  FileDomains by_first_touch() const {
+    FileDomains domains = *this;
+    domains.first_touch_ = true;
+    return domains;
+  }
 
   uint32_t owners() const { return owners_; }
   int64_t origin() const { return origin_; }
   int64_t chunk_bytes() const { return chunk_bytes_; }
+  // After so many chunks the assignment begins again: there may be more or fewer than owners.
+  int64_t round() const { return round_; }
   // A chunk belongs to the node that first writes to it. owner_of() is the chunk's home, which
   // keeps the record of that node, and serves the chunk as long as no node has written to it.
   bool first_touch() const { return first_touch_; }
   uint32_t owner_of(int64_t offset) const {
     if (owners_ == 1) return 0;
-    const auto owners = static_cast<int64_t>(owners_);
-    const int64_t turn = chunk_of(offset) % owners;
-    return static_cast<uint32_t>(turn < 0 ? turn + owners : turn);
+    const int64_t turn = chunk_of(offset) % round_;
+    return static_cast<uint32_t>((turn < 0 ? turn + round_ : turn) % owners_);
   }
   // The chunk that contains the offset.
   Extent chunk_at(int64_t offset) const {
@@ -49,6 +62,7 @@ class FileDomains {
   int64_t origin_ = 0;
   int64_t chunk_bytes_ = INT64_MAX;
   uint32_t owners_ = 1;
+  int64_t round_ = 1;
   bool first_touch_ = false;
 };
 
@@ -59,6 +73,9 @@ struct DomainFacts {
   int64_t chunk_bytes = 0;  // asked for (option domain_size)
   Extent region;            // that holds all bytes of the first hand-over; empty: none
   int64_t file_bytes = 0;   // the file's size then
+  // How the file system divides the file among its servers; 0: not known.
+  int64_t stripe_bytes = 0;
+  int64_t servers = 0;
 
   // Makes unit_bytes a multiple of a node's page size, too, unless it would be too large to be of
   // use: nodes have pages of one size as a rule.

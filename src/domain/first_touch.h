@@ -8,8 +8,7 @@
 namespace forebay {
 
 inline FileDomains assign_first_touch(const DomainFacts& facts) {
-  const FileDomains homes = assign_cyclic(facts);
-  return {homes.origin(), homes.chunk_bytes(), homes.owners(), true};
+  return assign_cyclic(facts).by_first_touch();
 }
 
 }  // namespace forebay

@@ -91,9 +91,9 @@ std::vector<Declaration> declare_options() {
        "For files of several nodes. posix: the MPI library serves them; with scope=job, owner "
        "nodes. mpi: each node caches them, with the standard's visibility."},
       {"domain", choice, &Options::domain, names(assignments(), spec_name), at_open,
-       "Owners of bytes, with scope=job. region: equal parts of what is written first, or as "
-       "cyclic. file: equal parts of the file. cyclic: chunks of domain_size in turn. first-touch: "
-       "each for its first writer."},
+       "Owners, with scope=job. region: equal parts of what is written first, or as cyclic. file: "
+       "of the file. cyclic: chunks of domain_size. first-touch: each its first writer's. stripe: "
+       "the file system's."},
       {"domain_size", bytes, &Options::domain_size_bytes, "", at_open,
        "Size of a chunk of a file, with domain=cyclic or first-touch; rounded up to whole pages.",
        1, TiB},

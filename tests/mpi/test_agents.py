@@ -67,6 +67,27 @@ def test_without_committers_the_library_serves_the_file(
         assert set(file["passed_through"]) == {"no_owners"}, file
 
 
+@pytest.mark.parametrize("consistency", ["posix", "mpi"])
+def test_stripes_of_a_server_have_one_owner(consistency: str, tmp_path: Path) -> None:
+    """Of three servers, one node has two: its stripes leave as 0, 2 and 3, 5 and 6, 8 and 9, 11."""
+    installation = mpi.WHEELS[0]
+    program = [str(mpi.compile_program(installation, HANDLES / "striped.c")), "data.bin"]
+    settings = {
+        "FOREBAY_SCOPE": "job",
+        "FOREBAY_CONSISTENCY": consistency,
+        "FOREBAY_DOMAIN": "stripe",
+        "FOREBAY_STEP_ASIDE": "never",
+    }
+    run = forebay.launch(
+        installation, RANKS, forebay.on_nodes(program, NODES), tmp_path / "run", settings
+    )
+    assert run.outcome.code == 0, str(run.outcome)
+    assert run.files["data.bin"][:RECORD] == record(0)
+    assert len(run.files["data.bin"]) == 12 * 128 * 1024
+    assert run.statistics is not None
+    assert run.statistics["total"]["write_requests"] == 5 + 4
+
+
 def test_owners_fetch_little_of_what_others_own(tmp_path: Path) -> None:
     """All that the ranks read lies in its owner's cache: what is fetched ahead is of no use."""
     installation = mpi.WHEELS[0]

@@ -178,15 +178,17 @@ class Run final : public Looks {
     if (file.domains.empty()) file.domains.resize(settings_.nodes);
     if (file.domains[node]) return *file.domains[node];
     const Extent region = opened.node.cache().dirty_region(opened.file);
-    ListExchange::Facts all{region.empty() ? INT64_MAX : region.offset, region.end(), 0};
+    ListExchange::Facts all{region.empty() ? INT64_MAX : region.offset, region.end(), 0, 0, 0};
     exchanges_[node].gather(ListExchange::Facts(all), [&](const ListExchange::Facts& theirs) {
-      all = {std::min(all[0], theirs[0]), std::max(all[1], theirs[1]), 0};
+      all = {std::min(all[0], theirs[0]), std::max(all[1], theirs[1]), 0, 0, 0};
     });
     DomainFacts facts;
     facts.nodes = settings_.nodes;
     facts.unit_bytes = settings_.cache.page_size;
     facts.chunk_bytes = settings_.domain_size_bytes;
     facts.file_bytes = settings_.first_bytes;
+    facts.stripe_bytes = settings_.cache.page_size;
+    facts.servers = settings_.nodes + 1;
     if (all[1] > all[0]) facts.region = {all[0], all[1] - all[0]};
     return file.domains[node].emplace(settings_.domain->assign(facts));
   }

@@ -16,8 +16,8 @@ Status hand_over(Handle& handle) {
   Status status;
   if (handle.nodes->leads()) {
     const HandleLock lock(handle);
-    status =
-        handle.cached->hand_over(handle.nodes->domains(*handle.cached), handle.nodes->exchange());
+    status = handle.cached->hand_over(handle.nodes->domains(*handle.cached, handle.file),
+                                      handle.nodes->exchange());
   }
   status = agree_status(handle.own.comm, status);
   const HandleLock lock(handle);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mpiio/file/ranks_by_node.h"
+#include "mpiio/file/stripes.h"
 #include "mpiio/job/job.h"
 #include "mpiio/library/agreement.h"
 #include "runtime/cache/cached_file.h"
@@ -44,24 +45,32 @@ std::unique_ptr<HandleNodes> HandleNodes::find(MPI_Comm comm, int64_t page_size)
   return any_rank(comm, !status.ok()) ? nullptr : std::move(nodes);
 }
 
-const FileDomains& HandleNodes::domains(runtime::CachedFile& file) {
+const FileDomains& HandleNodes::domains(runtime::CachedFile& file, MPI_File opened) {
   if (domains_) return *domains_;
   const Options& options = file.options();
-  // Begin and end of the region that is written, and the file's size.
-  ListExchange::Facts all{INT64_MAX, 0, 0};
+  // Begin and end of the region that is written, the file's size, and its stripes.
+  const Stripes stripes = stripes_of(opened);
+  ListExchange::Facts all{INT64_MAX, 0, 0, stripes.bytes, stripes.servers};
   const Status known = within_memory([&] {
     const Extent region = file.dirty_region();
-    if (!region.empty()) all = {region.offset, region.end(), 0};
+    if (!region.empty()) {
+      all[0] = region.offset;
+      all[1] = region.end();
+    }
     return file.size(&all[2]);
   });
   (void)known;  // the others' facts are used
   exchange_->gather(ListExchange::Facts(all), [&](const ListExchange::Facts& theirs) {
-    all = {std::min(all[0], theirs[0]), std::max(all[1], theirs[1]), std::max(all[2], theirs[2])};
+    all[0] = std::min(all[0], theirs[0]);
+    for (std::size_t fact = 1; fact < all.size(); ++fact)
+      all[fact] = std::max(all[fact], theirs[fact]);
   });
   facts_.nodes = exchange_->count();
   facts_.chunk_bytes = options.domain_size_bytes;
   if (all[1] > all[0]) facts_.region = {all[0], all[1] - all[0]};
   facts_.file_bytes = all[2];
+  facts_.stripe_bytes = all[3];
+  facts_.servers = all[4];
   return domains_.emplace(find_assignment(options.domain)->assign(facts_));
 }
 

@@ -25,8 +25,9 @@ class HandleNodes {
   bool leads() const { return leads_; }
   // For leaders.
   ListExchange& exchange() { return *exchange_; }
-  // Who owns which bytes. The first call assigns them, and is made by all leaders.
-  const FileDomains& domains(runtime::CachedFile& file);
+  // Who owns which bytes of the file, which the MPI library has open as `opened`. The first call
+  // assigns them, and is made by all leaders.
+  const FileDomains& domains(runtime::CachedFile& file, MPI_File opened);
 
  private:
   bool leads_ = false;

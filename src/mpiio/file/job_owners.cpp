@@ -13,6 +13,7 @@
 #include "agent/owners.h"
 #include "mpiio/file/file_name.h"
 #include "mpiio/file/ranks_by_node.h"
+#include "mpiio/file/stripes.h"
 #include "mpiio/job/job.h"
 #include "mpiio/library/agreement.h"
 #include "runtime/node/file_identity.h"
@@ -33,6 +34,7 @@ struct NodeFacts {
   int64_t page_size = 0;
   uint64_t inode = 0;
   uint64_t owners = 0;  // that the file has on this node; 0: none
+  Stripes stripes;
   Address agent;
 };
 static_assert(std::has_unique_object_representations_v<NodeFacts>);
@@ -67,6 +69,8 @@ Owners new_owners(const std::vector<NodeFacts>& ranks, const Options& options,
     const NodeFacts& node = ranks[static_cast<std::size_t>(lowest)];
     owners.agents.push_back(node.agent);
     facts.include_page(node.page_size);
+    facts.stripe_bytes = std::max(facts.stripe_bytes, node.stripes.bytes);
+    facts.servers = std::max(facts.servers, node.stripes.servers);
   }
   facts.nodes = static_cast<uint32_t>(owners.agents.size());
   facts.chunk_bytes = options.domain_size_bytes;
@@ -110,6 +114,7 @@ NodeFacts own_facts(const Handle& handle) {
   mine.node = node_identity();
   mine.page_size = handle.cached->options().page_size_bytes;
   mine.owners = handle.cached->owners();
+  mine.stripes = stripes_of(handle.file);
   const Status found = within_memory([&] {
     mine.agent = own_agent();
     runtime::FoundFile file;

@@ -62,10 +62,12 @@ class AgentTest : public ::testing::Test {
     own_agent_ = std::make_unique<Agent>();
     ASSERT_TRUE(own_agent_->start());
   }
-  // Two, of which this node is the second: pages belong to them in turn, or as nodes claim them.
-  Owners owners() const {
-    return {FileDomains(0, page, 2, first_touch_), {address_of(agent_), address_of(*own_agent_)}};
+  FileDomains domains() const {
+    const FileDomains in_turn(0, page, 2);
+    return first_touch_ ? in_turn.by_first_touch() : in_turn;
   }
+  // Two, of which this node is the second: pages belong to them in turn, or as nodes claim them.
+  Owners owners() const { return {domains(), {address_of(agent_), address_of(*own_agent_)}}; }
   std::shared_ptr<const FileTerms> terms() const {
     auto terms = std::make_shared<FileTerms>();
     terms->path = disk_.path();

@@ -73,6 +73,41 @@ TEST(FileDomains, HomesInTurnForFirstTouch) {
     ASSERT_EQ(homes.owner_of(offset), chunks.owner_of(offset));
 }
 
+TEST(FileDomains, AServersBytesHaveOneOwnerForStripe) {
+  for (const uint32_t nodes : {1u, 2u, 3u, 5u, 8u}) {
+    for (const int64_t servers : {1, 2, 3, 4, 12}) {
+      DomainFacts facts = facts_of(nodes);
+      facts.stripe_bytes = 1 << 20;
+      facts.servers = servers;
+      const FileDomains domains = find_assignment("stripe")->assign(facts);
+      std::vector<uint32_t> owner_of_server(static_cast<std::size_t>(servers));
+      std::vector<int> servers_of_owner(nodes);
+      for (int64_t stripe = 0; stripe < 5 * servers; ++stripe) {
+        const uint32_t owner = domains.owner_of(stripe * facts.stripe_bytes);
+        ASSERT_EQ(owner, domains.owner_of((stripe + 1) * facts.stripe_bytes - 1));
+        uint32_t& known = owner_of_server[static_cast<std::size_t>(stripe % servers)];
+        if (stripe < servers) {
+          known = owner;
+          ++servers_of_owner[owner];
+        }
+        ASSERT_EQ(owner, known);
+      }
+      const auto [fewest, most] = std::ranges::minmax(servers_of_owner);
+      EXPECT_LE(most - fewest, 1);
+    }
+  }
+}
+
+TEST(FileDomains, ChunksForStripeWhereStripesAreNotKnownOrCutPages) {
+  for (const int64_t stripe : {int64_t{0}, int64_t{6000}}) {
+    DomainFacts facts = facts_of(3);
+    facts.stripe_bytes = stripe;
+    facts.servers = 4;
+    const FileDomains domains = find_assignment("stripe")->assign(facts);
+    EXPECT_EQ(domains.chunk_bytes(), find_assignment("cyclic")->assign(facts).chunk_bytes());
+  }
+}
+
 TEST(FileDomains, EqualPartsOfTheRegionForRegion) {
   const FileDomains domains = find_assignment("region")->assign(facts_of(2));
   std::vector<int64_t> bytes(2);
