@@ -94,7 +94,7 @@ void Agent::serve(Caller& caller) {
   --proving_;
   if (proved) {
     ++served_;
-    FileServer(caller.connection, claims_, key_).serve();
+    FileServer(caller.connection, memory_, claims_, key_).serve();
     --served_;
   } else {
     ++refused_;

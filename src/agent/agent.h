@@ -10,12 +10,16 @@
 
 #include "agent/claims.h"
 #include "agent/connection.h"
+#include "agent/message_memory.h"
 
 namespace forebay::agent {
 
 class Agent {
  public:
-  Agent() = default;
+  static constexpr int64_t most_message_bytes = 256 << 20;
+
+  // `message_bytes`: the memory for questions under way.
+  explicit Agent(int64_t message_bytes = most_message_bytes) : memory_(message_bytes) {}
   ~Agent();  // ends all connections
   // Begins to listen, with as many descriptors as the process may have. False: the system refuses.
   bool start();
@@ -25,6 +29,7 @@ class Agent {
   int64_t served() const { return served_.load(); }
   // Callers that did not know the key, or came while too many others had not proved it yet.
   int64_t refused() const { return refused_.load(); }
+  const MessageMemory& memory() const { return memory_; }
 
  private:
   struct Caller {
@@ -38,6 +43,7 @@ class Agent {
 
   Key key_ = random_key();
   ClaimsOfFiles claims_;
+  MessageMemory memory_;
   int64_t port_ = 0;
   int socket_ = -1;
   std::thread listener_;

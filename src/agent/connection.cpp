@@ -243,13 +243,24 @@ Status Connection::send(const Frame& frame, std::span<const std::span<const std:
 }
 
 Status Connection::receive(Frame* frame, std::vector<std::byte>* bytes) {
+  const Status status = receive_frame(frame);
+  return status.ok() ? receive_bytes(*frame, bytes) : status;
+}
+
+Status Connection::receive_frame(Frame* frame) {
+  const bool sensible = receive_all(reinterpret_cast<std::byte*>(frame), sizeof *frame) &&
+                        frame->bytes >= 0 && frame->bytes <= most_frame_bytes;
+  return sensible ? Status() : Status{Code::node_lost, 0, -1};
+}
+
+Status Connection::receive_bytes(const Frame& frame, std::vector<std::byte>* bytes,
+                                 std::size_t kept) {
+  const auto count = static_cast<std::size_t>(frame.bytes);
   const Status lost{Code::node_lost, 0, -1};
-  if (!receive_all(reinterpret_cast<std::byte*>(frame), sizeof *frame)) return lost;
-  if (frame->bytes < 0 || frame->bytes > most_frame_bytes) return lost;
-  const Status had_memory =
-      within_memory([&] { bytes->resize(static_cast<std::size_t>(frame->bytes)); });
+  if (kept + count > most_frame_bytes) return lost;
+  const Status had_memory = within_memory([&] { bytes->resize(kept + count); });
   if (!had_memory.ok()) return had_memory;
-  return receive_all(bytes->data(), bytes->size()) ? Status() : lost;
+  return receive_all(bytes->data() + kept, count) ? Status() : lost;
 }
 
 namespace {

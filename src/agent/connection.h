@@ -20,7 +20,8 @@ inline constexpr int64_t most_frame_bytes = 64 << 20;
 enum class Ask : uint32_t {
   open,         // bytes: FileTerms. The first question of a connection, which is about one file.
   write,        // value: extents; bytes: the extents, then their data
-  read,         // value: extents; bytes: the extents. Answer: data before the end of file
+  read,         // value: extents; bytes: the extents. Answer: data before the end of file, some of
+                // them in frames `more` that come first
   size,         // answer's value: the file's size as this node knows it
   commit,       // what the node's cache holds; bytes: an Extent, or none for the whole file
   settle,       // the same, then forget the clean bytes
@@ -33,6 +34,7 @@ enum class Ask : uint32_t {
                 // first-touch. Answer: an owner (uint32_t) of each chunk whose home this node is
   answer = 64,  // to any of these
   moved,        // instead of an answer: another node owns bytes of the question
+  more,         // bytes: the next part of the answer's
 };
 
 struct Frame {
@@ -72,6 +74,10 @@ class Connection {
   Status send(const Frame& frame, std::span<const std::span<const std::byte>> parts = {});
   // Waits for a frame. Code::node_lost: the other end has gone, or sends garbage.
   Status receive(Frame* frame, std::vector<std::byte>* bytes);
+  // The same in two steps: the bytes that follow the frame may wait until there is room for them.
+  Status receive_frame(Frame* frame);
+  // They come after the first `kept` ones of *bytes.
+  Status receive_bytes(const Frame& frame, std::vector<std::byte>* bytes, std::size_t kept = 0);
 
  private:
   bool prove_as_caller(const Key& key);

@@ -11,9 +11,30 @@
 
 namespace forebay::agent {
 
+namespace {
+
+// Of data in one frame of an answer.
+constexpr int64_t most_piece_bytes = 256 << 10;
+
+}  // namespace
+
+bool FileServer::receive(Frame* asked) {
+  if (!connection_.receive_frame(asked).ok()) return false;
+  memory_.take(asked->bytes);
+  return connection_.receive_bytes(*asked, &asked_).ok();
+}
+
+void FileServer::release_memory() {
+  answered_ = {};
+  keep_little(asked_);
+  keep_little(answer_);
+  keep_little(extents_);
+  memory_.give_back();
+}
+
 void FileServer::serve() {
   Frame asked;
-  while (sensible_ && connection_.receive(&asked, &asked_).ok()) {
+  while (sensible_ && receive(&asked)) {
     answered_ = {};
     value_ = 0;
     kind_ = Ask::answer;
@@ -26,7 +47,9 @@ void FileServer::serve() {
     answer.value = value_;
     answer.bytes = static_cast<int64_t>(answered_.size());
     if (!sensible_ || !connection_.send(answer, std::span(&answered_, 1)).ok()) break;
+    release_memory();
   }
+  release_memory();
   if (file_ != nullptr) (void)file_->close(false);  // a failure shows at the node's own commits
 }
 
@@ -134,11 +157,49 @@ Status FileServer::read(int64_t extents) {
     kind_ = Ask::moved;
     return {};
   }
-  answer_.resize(static_cast<std::size_t>(data_bytes_));
+  value_ = 0;
+  std::vector<Extent> piece;
+  int64_t piece_bytes = 0;
+  for (const Extent& extent : extents_) {
+    for (Extent left = extent; !left.empty();) {
+      const int64_t length = std::min(left.length, most_piece_bytes - piece_bytes);
+      piece.push_back({left.offset, length});
+      piece_bytes += length;
+      left = {left.offset + length, left.length - length};
+      const bool last = left.empty() && &extent == &extents_.back();
+      if (piece_bytes < most_piece_bytes && !last) continue;
+      bool ended = false;
+      const Status status = read_piece(piece, piece_bytes, &ended);
+      if (!status.ok() || ended || last) return status;
+      if (!send_more()) return {};
+      piece.clear();
+      piece_bytes = 0;
+    }
+  }
+  return {};
+}
+
+// Reads into answer_. *ended: the file ends within the piece.
+Status FileServer::read_piece(std::span<const Extent> piece, int64_t bytes, bool* ended) {
+  answer_.resize(static_cast<std::size_t>(bytes));
+  int64_t moved = 0;
   const Status status =
-      runtime::access_extents(*file_, false, false, extents_, answer_.data(), data_bytes_, &value_);
-  if (status.ok()) answered_ = std::span(answer_).first(static_cast<std::size_t>(value_));
+      runtime::access_extents(*file_, false, false, piece, answer_.data(), bytes, &moved);
+  if (!status.ok()) return status;
+  answered_ = std::span(answer_).first(static_cast<std::size_t>(moved));
+  value_ += moved;
+  *ended = moved < bytes;
   return status;
+}
+
+// Sends what was read before the rest. False: the rank has gone.
+bool FileServer::send_more() {
+  Frame frame;
+  frame.kind = static_cast<uint32_t>(Ask::more);
+  frame.bytes = std::ssize(answered_);
+  sensible_ = connection_.send(frame, std::span(&answered_, 1)).ok();
+  answered_ = {};
+  return sensible_;
 }
 
 Status FileServer::settle(bool forget) {

@@ -8,6 +8,7 @@
 
 #include "agent/claims.h"
 #include "agent/connection.h"
+#include "agent/message_memory.h"
 #include "agent/owners.h"
 #include "runtime/cache/cached_file.h"
 
@@ -16,18 +17,22 @@ namespace forebay::agent {
 class FileServer {
  public:
   // `key`: of the agent, which tells which of the file's owners this node is.
-  FileServer(Connection& connection, ClaimsOfFiles& claims, const Key& key)
-      : connection_(connection), claims_of_files_(claims), key_(key) {}
+  FileServer(Connection& connection, MessageMemory& memory, ClaimsOfFiles& claims, const Key& key)
+      : connection_(connection), memory_(memory), claims_of_files_(claims), key_(key) {}
   // Answers until the rank has gone, or says what makes no sense. What it wrote stays in the cache
   // for the node's own ranks to commit; if none of them has the file open any more, it is committed
   // now.
   void serve();
 
  private:
+  bool receive(Frame* asked);
   Status carry_out(const Frame& asked);
+  void release_memory();
   Status open();
   Status write(int64_t extents);
   Status read(int64_t extents);
+  Status read_piece(std::span<const Extent> piece, int64_t bytes, bool* ended);
+  bool send_more();
   Status settle(bool forget);
   Status close(bool discard);
   Status tell_owners(int64_t claimer);
@@ -39,6 +44,7 @@ class FileServer {
   bool take_extents(int64_t count);
 
   Connection& connection_;
+  TakenMemory memory_;  // for asked_
   ClaimsOfFiles& claims_of_files_;
   const Key key_;
   std::unique_ptr<runtime::CachedFile> file_;

@@ -177,7 +177,19 @@ Status JobFile::access_owners(const Access& access, Memory memory, int64_t* move
     if (!status.ok()) return status;
     if (done < bytes) break;  // the end of file
   }
+  if (access.bytes > static_cast<int64_t>(most_kept_bytes)) release_memory();
   return {};
+}
+
+void JobFile::release_memory() {
+  for (Part& part : parts_) {
+    keep_little(part.data);
+    keep_little(part.extents);
+  }
+  for (const std::unique_ptr<RemoteFile>& remote : remotes_) {
+    if (remote != nullptr) remote->release_memory();
+  }
+  keep_little(pieces_);
 }
 
 // Whether the run goes past all caches. The option may change on an open file.

@@ -91,6 +91,7 @@ class JobFile {
   bool has_moved() const;
   Status follow_pieces();
   void divide_window(bool writes);
+  void release_memory();
   Status move_here(bool writes, bool collective, Part& part);
   template <typename Memory>
   Status deliver(Memory memory, int64_t* moved);
@@ -119,7 +120,8 @@ class JobFile {
   // With first_touch_: the owners of chunks, as far as they are known. They never change.
   std::unordered_map<int64_t, uint32_t> known_owners_;
   Extent latest_here_{0, 0};  // a chunk of this node
-  // Of the window under way; kept, so that accesses need no memory again and again.
+  // Of the window under way. Little of it is kept, so that small accesses need no memory again and
+  // again, and large ones do not keep a window for each owner.
   std::vector<Part> parts_;  // by number in remotes_
   std::vector<uint32_t> asked_;
   std::vector<Piece> pieces_;

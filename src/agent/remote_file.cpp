@@ -62,9 +62,20 @@ Status RemoteFile::begin(Ask asked, const Extent& range, int64_t value) {
   return ask(frame, std::span(&part, 1));
 }
 
+// An answer may come in several frames, of which the last is the answer proper.
+Status RemoteFile::receive_answer(Frame* frame) {
+  answer_.clear();
+  do {
+    Status status = connection_.receive_frame(frame);
+    if (status.ok()) status = connection_.receive_bytes(*frame, &answer_, answer_.size());
+    if (!status.ok()) return status;
+  } while (frame->kind == static_cast<uint32_t>(Ask::more));
+  return {};
+}
+
 Status RemoteFile::end(int64_t* value) {
   Frame frame;
-  const Status status = connection_.receive(&frame, &answer_);
+  const Status status = receive_answer(&frame);
   if (!status.ok()) {
     connection_.close();
     return status;

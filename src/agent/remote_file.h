@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "agent/connection.h"
+#include "agent/message_memory.h"
 #include "engine/statistics.h"
 #include "extent/extent.h"
 
@@ -34,6 +35,8 @@ class RemoteFile {
   Status end(int64_t* value = nullptr);
   // The bytes of the latest answer: after a read, the data before the end of file.
   std::span<const std::byte> answer() const { return answer_; }
+  // Keeps little of the memory for answers.
+  void release_memory() { keep_little(answer_); }
   // The latest answer was that bytes belong to another node.
   bool moved() const { return moved_; }
 
@@ -42,6 +45,7 @@ class RemoteFile {
 
  private:
   Status connect();
+  Status receive_answer(Frame* frame);
   Status ask(const Frame& frame, std::span<const std::span<const std::byte>> parts);
 
   Address agent_;

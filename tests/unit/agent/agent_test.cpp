@@ -281,6 +281,45 @@ TEST(AgentLimitsTest, ServesMoreRanksThanDescriptorsAtFirst) {
   EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+// Ranks that write and read much at the same time: some wait until there is room.
+TEST(AgentLimitsTest, BoundsTheMemoryOfMessages) {
+  constexpr int64_t part = 1 << 20, most = 3 * part;
+  constexpr int ranks = 8, rounds = 5;
+  test::TemporaryFile disk;
+  Agent agent(most);
+  ASSERT_TRUE(agent.start());
+  auto terms = std::make_shared<FileTerms>();
+  terms->path = disk.path();
+  terms->mode = OpenMode::read_write;
+  terms->options = small_options();
+  terms->options.cache_size_bytes = 2 * ranks * part;
+  terms->owners = Owners{FileDomains(0, page, 1), {address_of(agent)}}.encoded();
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      RemoteFile file(address_of(agent), terms);
+      const std::vector<Extent> extents{{rank * part, part}};
+      for (int round = 0; round < rounds; ++round) {
+        const std::string text(part, static_cast<char>('a' + rank + round));
+        ASSERT_TRUE(file.begin_write(extents, bytes_of(text)).ok());
+        ASSERT_TRUE(file.end().ok());
+        ASSERT_TRUE(file.begin_read(extents).ok());
+        ASSERT_TRUE(file.end().ok());
+        ASSERT_EQ(text_of(file.answer()), text);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(agent.memory().highest(), part);
+  EXPECT_LE(agent.memory().highest(), most);
+  // A message that is larger than all of it.
+  RemoteFile file(address_of(agent), terms);
+  const std::string text(2 * most, 'z');
+  ASSERT_TRUE(file.begin_write(std::vector<Extent>{{0, 2 * most}}, bytes_of(text)).ok());
+  ASSERT_TRUE(file.end().ok());
+  EXPECT_GT(agent.memory().highest(), 2 * most);
+}
+
 TEST(FileTermsTest, SurviveTheirEncoding) {
   FileTerms terms;
   terms.path = "/somewhere/file";
