@@ -69,7 +69,10 @@ def test_without_committers_the_library_serves_the_file(
 
 @pytest.mark.parametrize("consistency", ["posix", "mpi"])
 def test_stripes_of_a_server_have_one_owner(consistency: str, tmp_path: Path) -> None:
-    """Of three servers, one node has two: its stripes leave as 0, 2 and 3, 5 and 6, 8 and 9, 11."""
+    """Of three servers, one node has two: its stripes leave as 0, 2 and 3, 5 and 6, 8 and 9, 11.
+
+    Two ranks of a node would commit side by side, and cut them.
+    """
     installation = mpi.WHEELS[0]
     program = [str(mpi.compile_program(installation, HANDLES / "striped.c")), "data.bin"]
     settings = {
@@ -79,7 +82,7 @@ def test_stripes_of_a_server_have_one_owner(consistency: str, tmp_path: Path) ->
         "FOREBAY_STEP_ASIDE": "never",
     }
     run = forebay.launch(
-        installation, RANKS, forebay.on_nodes(program, NODES), tmp_path / "run", settings
+        installation, NODES, forebay.on_nodes(program, NODES), tmp_path / "run", settings
     )
     assert run.outcome.code == 0, str(run.outcome)
     assert run.files["data.bin"][:RECORD] == record(0)

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -510,6 +511,23 @@ TEST_F(FirstTouchTest, LeavesWhatIsOnlyReadToItsHome) {
   own_agent_.reset();
   ASSERT_TRUE(read(*other_, page, &text).ok());
   EXPECT_EQ(text, "clai");
+}
+
+TEST(OwnersTest, SurviveTheirEncoding) {
+  const FileDomains in_turn(0, 4096, 3);
+  for (const FileDomains& domains :
+       {in_turn, FileDomains(777, 4096, 3), in_turn.in_rounds_of(4), in_turn.by_first_touch()}) {
+    const Owners owners{domains, {own_address(), own_address(), own_address()}};
+    const std::optional<Owners> decoded = Owners::decoded(owners.encoded());
+    ASSERT_TRUE(decoded.has_value());
+    EXPECT_EQ(decoded->encoded(), owners.encoded());
+    EXPECT_EQ(decoded->domains.first_touch(), domains.first_touch());
+    for (int64_t offset = 0; offset < 100'000; offset += 999)
+      ASSERT_EQ(decoded->domains.owner_of(offset), domains.owner_of(offset));
+  }
+  const Owners both{in_turn.in_rounds_of(4).by_first_touch(),
+                    {own_address(), own_address(), own_address()}};
+  EXPECT_FALSE(Owners::decoded(both.encoded()).has_value());
 }
 
 TEST(ClaimsTest, BelongToOneFileAndItsOwners) {
