@@ -42,18 +42,19 @@ class Workload:
 
 
 _WHOLE_WRITE = ("open", "write", "close")
+_WRITE_AND_READ = {"write": _WHOLE_WRITE, "read": ("read",)}
 WORKLOADS = {
     workload.name: workload
     for workload in (
         Workload(
             "small",
             "100,000 interleaved 300-byte writes, read back through the same handle",
-            {"write": _WHOLE_WRITE, "read": ("read",)},
+            _WRITE_AND_READ,
         ),
         Workload(
             "ior-hard",
             "1,600 interleaved 47,008-byte writes, read back through the same handle",
-            {"write": _WHOLE_WRITE, "read": ("read",)},
+            _WRITE_AND_READ,
         ),
         Workload(
             "checkpoint",
@@ -63,7 +64,7 @@ WORKLOADS = {
         Workload(
             "tile",
             "tiles of 128 rows of 80,000 bytes, row by row through a view, written and read back",
-            {"write": _WHOLE_WRITE, "read": ("read",)},
+            _WRITE_AND_READ,
         ),
         Workload(
             "flash",
@@ -83,42 +84,42 @@ WORKLOADS = {
         Workload(
             "stream",
             "contiguous 8 MiB writes, read back through the same handle",
-            {"write": _WHOLE_WRITE, "read": ("read",)},
+            _WRITE_AND_READ,
         ),
         Workload(
             "small-parts",
             "25,000 consecutive 300-byte writes per rank, in a part of its own, read back",
-            {"write": _WHOLE_WRITE, "read": ("read",)},
+            _WRITE_AND_READ,
         ),
         Workload(
             "ior-easy",
             "contiguous 1 MiB writes, read back through the same handle",
-            {"write": _WHOLE_WRITE, "read": ("read",)},
+            _WRITE_AND_READ,
         ),
         Workload(
             "mpi-io-test",
             "blocks of 16 MiB, the ranks' one after the other, written and read back",
-            {"write": _WHOLE_WRITE, "read": ("read",)},
+            _WRITE_AND_READ,
         ),
         Workload(
             "tile-io",
             "overlapping tiles of 1024 x 1024 x 8 bytes in one collective call each way",
-            {"write": _WHOLE_WRITE, "read": ("read",)},
+            _WRITE_AND_READ,
         ),
         Workload(
             "tile-io-small",
             "20 pictures of tiles of 80 x 1000 bytes, in collective calls",
-            {"write": _WHOLE_WRITE, "read": ("read",)},
+            _WRITE_AND_READ,
         ),
         Workload(
             "lattice",
             "blocks of a 4-D array, 16^4 sites of 192 bytes, in one collective call each way",
-            {"write": _WHOLE_WRITE, "read": ("read",)},
+            _WRITE_AND_READ,
         ),
         Workload(
             "btio",
             "cells of a cube on a diagonal (NAS BT-IO; 1, 4, 16 ranks), in collective calls",
-            {"write": _WHOLE_WRITE, "read": ("read",)},
+            _WRITE_AND_READ,
             powers_of_four=True,
         ),
         Workload(
@@ -129,7 +130,7 @@ WORKLOADS = {
         Workload(
             "points",
             "100,000 scattered 4-byte records per rank, in one collective call each way",
-            {"write": _WHOLE_WRITE, "read": ("read",)},
+            _WRITE_AND_READ,
         ),
         Workload(
             "open",

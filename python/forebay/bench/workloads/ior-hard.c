@@ -1,7 +1,7 @@
 // Records of medium size, as in IOR's "hard" runs: 47,008-byte independent writes at interleaved
 // unaligned offsets, 1,600 (--count) in all. Then each rank reads its own records back through the
 // same handle.
-#include "interleaved.h"
+#include "records.h"
 
 static void run(struct repetition* r) {
   interleaved_records(r, "ior-hard", r->count ? r->count : 1600, 47008);
