@@ -7,8 +7,6 @@
 
 #include <exception>
 
-#include "agent/file_server.h"
-
 namespace forebay::agent {
 namespace {
 
@@ -90,11 +88,11 @@ void Agent::forget_ended() {
 }
 
 void Agent::serve(Caller& caller) {
-  const bool proved = caller.connection.prove(key_);
+  const bool proved = caller.connection.prove(state_.key);
   --proving_;
   if (proved) {
     ++served_;
-    FileServer(caller.connection, memory_, claims_, key_).serve();
+    FileServer(caller.connection, state_).serve();
     --served_;
   } else {
     ++refused_;

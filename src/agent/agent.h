@@ -8,9 +8,8 @@
 #include <mutex>
 #include <thread>
 
-#include "agent/claims.h"
 #include "agent/connection.h"
-#include "agent/message_memory.h"
+#include "agent/file_server.h"
 
 namespace forebay::agent {
 
@@ -19,17 +18,17 @@ class Agent {
   static constexpr int64_t most_message_bytes = 256 << 20;
 
   // `message_bytes`: the memory for questions under way.
-  explicit Agent(int64_t message_bytes = most_message_bytes) : memory_(message_bytes) {}
+  explicit Agent(int64_t message_bytes = most_message_bytes) : state_(message_bytes) {}
   ~Agent();  // ends all connections
   // Begins to listen, with as many descriptors as the process may have. False: the system refuses.
   bool start();
   int64_t port() const { return port_; }
-  const Key& key() const { return key_; }
+  const Key& key() const { return state_.key; }
   // Ranks that are being served.
   int64_t served() const { return served_.load(); }
   // Callers that did not know the key, or came while too many others had not proved it yet.
   int64_t refused() const { return refused_.load(); }
-  const MessageMemory& memory() const { return memory_; }
+  const MessageMemory& memory() const { return state_.memory; }
 
  private:
   struct Caller {
@@ -41,9 +40,7 @@ class Agent {
   void serve(Caller& caller);
   void forget_ended();
 
-  Key key_ = random_key();
-  ClaimsOfFiles claims_;
-  MessageMemory memory_;
+  AgentState state_;
   int64_t port_ = 0;
   int socket_ = -1;
   std::thread listener_;

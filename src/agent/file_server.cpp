@@ -105,14 +105,17 @@ Status FileServer::open() {
   file_ = runtime::CachedFile::open(terms->path, terms->mode, options, &status);
   if (file_ == nullptr) return status;
   domains_ = owners.domains;
-  self_ = owners.number_of(key_);
+  self_ = owners.number_of(agent_.key);
   if (domains_.first_touch()) {
     runtime::FoundFile found;
     status = runtime::find_file(terms->path, &found);
-    if (status.ok()) claims_ = claims_of_files_.of(found.identity, owners.identity());
+    if (status.ok()) claims_ = agent_.claims.of(found.identity, owners.identity());
   }
   bool news = false;
-  if (status.ok()) status = file_->join_owners(owners.identity(), terms->owners, &news);
+  if (status.ok()) {
+    const std::lock_guard alone(agent_.joining);
+    status = file_->join_owners(owners.identity(), terms->owners, &news);
+  }
   // What this node's ranks wrote into its cache alone may belong to other owners.
   if (news) status = file_->commit();
   if (news) file_->drop_clean();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -14,11 +15,20 @@
 
 namespace forebay::agent {
 
+// What the connections of an agent share.
+struct AgentState {
+  explicit AgentState(int64_t message_bytes) : memory(message_bytes) {}
+
+  const Key key = random_key();  // also tells which of a file's owners this node is
+  ClaimsOfFiles claims;
+  MessageMemory memory;
+  std::mutex joining;  // held by a thread that makes a file's owners known on the node
+};
+
 class FileServer {
  public:
-  // `key`: of the agent, which tells which of the file's owners this node is.
-  FileServer(Connection& connection, MessageMemory& memory, ClaimsOfFiles& claims, const Key& key)
-      : connection_(connection), memory_(memory), claims_of_files_(claims), key_(key) {}
+  FileServer(Connection& connection, AgentState& agent)
+      : connection_(connection), agent_(agent), memory_(agent.memory) {}
   // Answers until the rank has gone, or says what makes no sense. What it wrote stays in the cache
   // for the node's own ranks to commit; if none of them has the file open any more, it is committed
   // now.
@@ -44,9 +54,8 @@ class FileServer {
   bool take_extents(int64_t count);
 
   Connection& connection_;
+  AgentState& agent_;
   TakenMemory memory_;  // for asked_
-  ClaimsOfFiles& claims_of_files_;
-  const Key key_;
   std::unique_ptr<runtime::CachedFile> file_;
   FileDomains domains_;
   uint32_t self_ = Owners::none;

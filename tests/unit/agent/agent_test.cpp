@@ -198,7 +198,8 @@ TEST_F(AgentTest, DialsNobodyWhereNobodyListens) {
 // Frames that no client sends: each ends its connection, and nothing else.
 TEST_F(AgentTest, EndsConnectionsThatMakeNoSense) {
   std::mt19937_64 random(1);
-  for (int attempt = 0; attempt < 200; ++attempt) {
+  for (int attempt = 0; attempt < 600; ++attempt) {
+    first_touch_ = random() % 2 == 0;
     Connection connection;
     ASSERT_TRUE(Connection::dial(address_of(agent_), &connection).ok());
     const bool opens = attempt % 2 == 0;
@@ -212,10 +213,10 @@ TEST_F(AgentTest, EndsConnectionsThatMakeNoSense) {
       std::vector<std::byte> bytes;
       ASSERT_TRUE(connection.receive(&frame, &bytes).ok());
     }
-    std::vector<std::byte> garbage(random() % 64);
+    std::vector<std::byte> garbage(random() % 2 == 0 ? sizeof(Extent) : random() % 64);
     for (std::byte& byte : garbage) byte = static_cast<std::byte>(random());
     Frame frame;
-    frame.kind = static_cast<uint32_t>(random() % 3);  // open, write, read
+    frame.kind = static_cast<uint32_t>(random() % 16);  // all questions, and some that are none
     frame.value = static_cast<int64_t>(random() % 8) - 2;
     frame.bytes = std::ssize(garbage);
     if (attempt % 5 == 0) frame.bytes = static_cast<int64_t>(random());
@@ -227,6 +228,25 @@ TEST_F(AgentTest, EndsConnectionsThatMakeNoSense) {
   RemoteFile file = remote();
   EXPECT_TRUE(file.begin(Ask::size).ok());
   EXPECT_TRUE(file.end().ok());
+}
+
+TEST_F(AgentTest, OpensAFileForManyCallersAtOnce) {
+  for (int attempt = 0; attempt < 30; ++attempt) {
+    Agent agent;
+    ASSERT_TRUE(agent.start());
+    auto terms = std::make_shared<FileTerms>(*this->terms());
+    terms->owners = Owners{domains(), {address_of(agent), own_address()}}.encoded();
+    std::vector<std::thread> callers;
+    for (int caller = 0; caller < 8; ++caller) {
+      callers.emplace_back([&] {
+        RemoteFile file(address_of(agent), terms);
+        EXPECT_TRUE(file.begin(Ask::size).ok());
+        EXPECT_TRUE(file.end().ok());
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
+    EXPECT_TRUE(soon([&] { return agent.served() == 0; }));
+  }
 }
 
 TEST_F(AgentTest, DropsCallersThatSpeakNoProtocol) {
