@@ -5,11 +5,12 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 
 namespace {
-int walks = 0;  // calls of realpath()
+std::atomic<int> walks = 0;  // calls of realpath()
 }  // namespace
 
 // Replaces the C library's.
