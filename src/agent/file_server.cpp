@@ -76,7 +76,8 @@ Status FileServer::carry_out(const Frame& asked) {
     case Ask::flush:
       return file_->flush_storage();
     case Ask::truncate:
-      file_->truncate_cache(asked.value);
+      sensible_ = asked.value >= 0;
+      if (sensible_) file_->truncate_cache(asked.value);
       return {};
     case Ask::own_change:
       file_->note_own_change();
