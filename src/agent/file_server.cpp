@@ -113,10 +113,7 @@ Status FileServer::open() {
     if (status.ok()) claims_ = agent_.claims.of(found.identity, owners.identity());
   }
   bool news = false;
-  if (status.ok()) {
-    const std::lock_guard alone(agent_.joining);
-    status = file_->join_owners(owners.identity(), terms->owners, &news);
-  }
+  if (status.ok()) status = file_->join_owners(owners.identity(), terms->owners, &news);
   // What this node's ranks wrote into its cache alone may belong to other owners.
   if (news) status = file_->commit();
   if (news) file_->drop_clean();

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -22,7 +21,6 @@ struct AgentState {
   const Key key = random_key();  // also tells which of a file's owners this node is
   ClaimsOfFiles claims;
   MessageMemory memory;
-  std::mutex joining;  // held by a thread that makes a file's owners known on the node
 };
 
 class FileServer {

@@ -151,11 +151,14 @@ class CacheHandle {
   template <typename PastCache, typename Cached>
   Status sample(Direction& direction, Extent extent, PastCache past_cache, Cached cached);
   bool is_aside(const Direction& direction) const;
-  bool stays_aside(Direction& direction);
+  bool stays_aside(Direction& direction, Extent extent);
   bool bypasses_locally(Direction& direction, Extent extent);
   bool adapts(const Direction& direction, int64_t length) const;
+  bool samples_cheaply(const Direction& direction) const;
   bool samples_past(Direction& direction, Extent extent, uint32_t calls);
+  void watch_aside(Direction& direction, int64_t ns, int64_t bytes);
   void judge(Direction& direction);
+  double fetch_ns_per_read() const;
   double commit_ns_per_byte() const;
 
   Cache<Driver>& cache_;
@@ -344,7 +347,7 @@ inline Status CacheHandle<Driver>::write_run(Extent extent, Source source, int64
 template <typename Driver>
 template <typename Source>
 Status CacheHandle<Driver>::write_untranslated(Extent extent, Source source, int64_t at) {
-  if (bypasses(extent.length) || stays_aside(writes_) || bypasses_locally(writes_, extent))
+  if (bypasses(extent.length) || stays_aside(writes_, extent) || bypasses_locally(writes_, extent))
     return write_past(extent, source, at);
   const int64_t page_size = cache_.page_size();
   for (Extent rest = extent; !rest.empty();) {
@@ -537,7 +540,8 @@ inline Status CacheHandle<Driver>::read_run(Extent extent, Target target, int64_
   }
   if (!status.ok()) *got = 0;
   // Nothing is fetched ahead for reads that go past the cache: they would not find it there.
-  if (*got > 0 && !bypasses(extent.length) && !reads_.local.takes(extent.length)) {
+  if (*got > 0 && !bypasses(extent.length) && !reads_.local.takes(extent.length) &&
+      !is_aside(reads_)) {
     const Status ahead = within_memory([&] { return look_ahead(extent); });
     // A read of these bytes will meet the failure itself.
     if (ahead.code == Code::no_memory) predictor_.reset();
@@ -549,8 +553,7 @@ inline Status CacheHandle<Driver>::read_run(Extent extent, Target target, int64_
 template <typename Driver>
 template <typename Target>
 Status CacheHandle<Driver>::read_untranslated(Extent extent, Target target, int64_t* got) {
-  if (bypasses(extent.length)) return read_past(extent, target, got);
-  if ((stays_aside(reads_) && !cache_.any_held(file_, extent)) || bypasses_locally(reads_, extent))
+  if (bypasses(extent.length) || stays_aside(reads_, extent) || bypasses_locally(reads_, extent))
     return read_past(extent, target, got);
   return read_pages(extent, target, got);
 }

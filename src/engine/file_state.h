@@ -20,6 +20,10 @@ struct FileState {
   std::atomic<uint64_t> direct_writes{0};
   std::atomic<uint32_t> write_through{0};  // handles that want every write committed at once
   std::atomic<uint32_t> aside{0};  // kinds of calls for which the cache brings no gain (Aside)
+  // What fetching ahead took from the ranks: processor time of fetches for which storage let no
+  // thread wait. A fetch that waited hid this wait from a rank, which is worth more than it took.
+  std::atomic<int64_t> fetch_ahead_ns{0};
+  std::atomic<int64_t> cached_reads{0};  // reads through the cache, about
 };
 
 }  // namespace forebay

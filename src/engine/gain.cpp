@@ -8,6 +8,7 @@ namespace {
 
 constexpr int64_t bytes_between_samples = 1 << 20;
 constexpr int64_t calls_between_samples = 16;
+constexpr int64_t most_calls_a_cheap_sample = 2048;
 constexpr int64_t most_calls_until_trial = 1 << 20;
 constexpr int verdicts_needed = 2;
 constexpr double clear_loss = 1.15;  // the cache must cost so much more: measurements are noisy
@@ -43,18 +44,26 @@ void Gain::direct(int64_t ns, int64_t bytes) {
   calls_since_sample_ = 0;
 }
 
-bool Gain::direct_sample_due(int64_t calls, int64_t bytes) {
+bool Gain::direct_sample_due(int64_t calls, int64_t bytes, bool cheap) {
   bytes_since_sample_ += bytes;
   calls_since_sample_ += calls;
+  if (cheap) return calls_since_sample_ >= calls_a_cheap_sample_;
   return calls_since_sample_ >= calls_between_samples &&
          bytes_since_sample_ >= bytes_between_samples;
 }
 
-bool Gain::judge(double commit_ns_per_byte) {
-  if (commit_ns_per_byte < 0 || !cached_.enough() || !direct_.enough()) return false;
-  const double with_cache = cached_.median_ns() + commit_ns_per_byte * cached_.mean_bytes();
-  verdicts_ = with_cache > clear_loss * direct_.median_ns() ? verdicts_ + 1 : 0;
-  if (verdicts_ < verdicts_needed) return false;
+bool Gain::judge(Background background) {
+  if (background.ns_per_byte < 0 || background.ns_per_call < 0) return false;
+  if (!cached_.enough() || !direct_.enough()) return false;
+  const double with_cache =
+      cached_.median_ns() + background.ns_per_call + background.ns_per_byte * cached_.mean_bytes();
+  if (with_cache <= clear_loss * direct_.median_ns()) {
+    verdicts_ = 0;
+    calls_a_cheap_sample_ = std::min(2 * calls_a_cheap_sample_, most_calls_a_cheap_sample);
+    return false;
+  }
+  calls_a_cheap_sample_ = first_cheap_sample;
+  if (++verdicts_ < verdicts_needed) return false;
   verdicts_ = 0;
   calls_aside_ = 0;
   cached_.clear();

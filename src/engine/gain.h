@@ -1,6 +1,6 @@
 // Judges whether the cache brings a gain for one file and one kind of call. Compares sampled calls
-// that went past the cache with sampled calls that used it, plus their share of the commits. It is
-// told durations and never looks at a clock.
+// that went past the cache with sampled calls that used it, plus their share of the commits or of
+// fetching ahead. It is told durations and never looks at a clock.
 //
 // Hysteresis: two verdicts against the cache in a row turn the file aside. The cache is tried again
 // after a number of calls, which doubles with each trial.
@@ -19,12 +19,19 @@ class Gain {
   void direct(int64_t ns, int64_t bytes);
 
   // Counts `calls` calls of `bytes` bytes in all. Returns whether a call should go past the cache
-  // now as a sample: about one call a mebibyte. Stays true until direct() notes the sample.
-  bool direct_sample_due(int64_t calls, int64_t bytes);
+  // now as a sample: about one call a mebibyte; if samples are cheap, one in 32 calls, and fewer
+  // the longer the cache brings a gain. Stays true until direct() notes the sample.
+  bool direct_sample_due(int64_t calls, int64_t bytes, bool cheap);
 
-  // Judges anew; commits cost `commit_ns_per_byte` (negative: not known yet, no verdict). True:
-  // from now on the file should go past the cache.
-  bool judge(double commit_ns_per_byte);
+  int64_t calls_a_cheap_sample() const { return calls_a_cheap_sample_; }
+
+  // Work in the background for calls through the cache. Negative: not known yet, no verdict.
+  struct Background {
+    double ns_per_byte = 0;
+    double ns_per_call = 0;
+  };
+  // Judges anew. True: from now on the file should go past the cache.
+  bool judge(Background background);
 
   // Counts a call that goes past the cache because of the verdict. False: it is time to try the
   // cache again.
@@ -57,10 +64,12 @@ class Gain {
   Samples direct_;
   int64_t bytes_since_sample_ = 0;
   int64_t calls_since_sample_ = 0;
+  int64_t calls_a_cheap_sample_ = first_cheap_sample;
   int verdicts_ = 0;  // against the cache, in a row
   int64_t calls_aside_ = 0;
   int64_t calls_until_trial_ = first_trial_after;
   static constexpr int64_t first_trial_after = 1024;
+  static constexpr int64_t first_cheap_sample = 32;
 };
 
 }  // namespace forebay

@@ -20,6 +20,8 @@ class LocalBypass {
     first_ = first_accesses + 1;  // one more, since an access is noted before takes() is asked
   }
 
+  bool expects() const { return least_bytes_ != never; }
+
   // Whether the access that was noted last, of so many bytes, goes past the cache.
   bool takes(int64_t bytes) const {
     if (first_ > 0) return true;

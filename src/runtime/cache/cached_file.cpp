@@ -92,8 +92,11 @@ void CachedFile::fetch_ahead() {
   Statistics statistics;
   ArenaFile file = file_.counted_in(statistics);
   PageCursor pages(extents, cache_->page_size());
+  const WorkClock clock;
   while (!closing_.load(std::memory_order_relaxed) && cache_->prefetch(file, pages)) {
   }
+  if (!clock.waited())
+    entry_->fetch_ahead_ns.fetch_add(clock.processor_ns(), std::memory_order_relaxed);
   count_background(statistics);
 }
 

@@ -23,9 +23,11 @@ class WorkClock {
   WorkClock()
       : waits_(waits()), elapsed_ns_(now_ns()), processor_ns_(now_ns(CLOCK_THREAD_CPUTIME_ID)) {}
   int64_t cost_ns() const {
-    const int64_t processor = now_ns(CLOCK_THREAD_CPUTIME_ID) - processor_ns_;
-    return waits() == waits_ ? processor : now_ns() - elapsed_ns_;
+    const int64_t processor = processor_ns();
+    return waited() ? now_ns() - elapsed_ns_ : processor;
   }
+  int64_t processor_ns() const { return now_ns(CLOCK_THREAD_CPUTIME_ID) - processor_ns_; }
+  bool waited() const { return waits() != waits_; }
 
  private:
   static int64_t waits() {

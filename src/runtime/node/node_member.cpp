@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -234,13 +235,18 @@ void NodeMember::begin_care() {
 Status NodeMember::keep_record(const std::string& name, std::span<const std::byte> bytes) {
   const std::string path = record_path(prefix_, name);
   if (access(path.c_str(), F_OK) == 0) return {};
-  const std::string fresh = path + "." + std::to_string(process_number());
+  static std::atomic<uint64_t> attempts{0};  // threads may keep the same record at once
+  const std::string fresh =
+      path + "." + std::to_string(process_number()) + "." + std::to_string(attempts++);
   const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return Status::from_errno(errno);
   const ssize_t written = write(file, bytes.data(), bytes.size());
-  const int error = written < 0 ? errno : ENOSPC;
+  int error = written < 0 ? errno : ENOSPC;
   close(file);
-  if (written == std::ssize(bytes) && rename(fresh.c_str(), path.c_str()) == 0) return {};
+  if (written == std::ssize(bytes)) {
+    if (rename(fresh.c_str(), path.c_str()) == 0) return {};
+    error = errno;
+  }
   unlink(fresh.c_str());
   return Status::from_errno(error);
 }

@@ -9,9 +9,9 @@ namespace {
 int calls_until_aside(Gain& gain, int64_t bytes, int64_t cached_ns, int64_t direct_ns,
                       double commit_ns_per_byte, int calls) {
   for (int call = 0; call < calls; ++call) {
-    if (gain.direct_sample_due(1, bytes)) {
+    if (gain.direct_sample_due(1, bytes, false)) {
       gain.direct(direct_ns, bytes);
-      if (gain.judge(commit_ns_per_byte)) return call;
+      if (gain.judge({.ns_per_byte = commit_ns_per_byte})) return call;
     } else {
       gain.cached(cached_ns, bytes);
     }
@@ -44,13 +44,46 @@ TEST(Gain, ForgivesSmallLosses) {
 TEST(Gain, ForgivesRareOutliers) {
   Gain gain;
   for (int call = 0; call < 100'000; ++call) {
-    if (gain.direct_sample_due(1, 300)) {
+    if (gain.direct_sample_due(1, 300, false)) {
       gain.direct(900, 300);
-      EXPECT_FALSE(gain.judge(0.5));
+      EXPECT_FALSE(gain.judge({.ns_per_byte = 0.5}));
     } else {
       gain.cached(call % 5 == 0 ? 4'000'000 : 100, 300);
     }
   }
+}
+
+TEST(Gain, StepsAsideWhereWorkInTheBackgroundCostsMoreThanItSaves) {
+  for (const double background_ns : {-1.0, 0.0, 500.0, 1000.0}) {
+    Gain gain;
+    bool aside = false;
+    for (int call = 0; call < 1000 && !aside; ++call) {
+      if (gain.direct_sample_due(1, 300, true)) {
+        gain.direct(900, 300);
+        aside = gain.judge({.ns_per_call = background_ns});
+      } else {
+        gain.cached(100, 300);
+      }
+    }
+    EXPECT_EQ(aside, background_ns > 900) << background_ns;
+  }
+}
+
+// The longer the cache brings a gain, the fewer calls go past it.
+TEST(Gain, TakesFewerCheapSamplesWhereTheCacheBringsAGain) {
+  Gain gain;
+  int samples = 0;
+  for (int call = 0; call < 100'000; ++call) {
+    if (gain.direct_sample_due(1, 300, true)) {
+      ++samples;
+      gain.direct(900, 300);
+      EXPECT_FALSE(gain.judge({}));
+    } else {
+      gain.cached(100, 300);
+    }
+  }
+  EXPECT_GE(samples, 50);
+  EXPECT_LE(samples, 70);
 }
 
 TEST(Gain, TriesAgainLaterAndLaterEachTime) {

@@ -7,11 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -133,6 +136,26 @@ TEST_F(NodeMemberTest, TheNextJobIsToldWhatBecameOfTheBytesOfOneThatWasKilled) {
   EXPECT_EQ(told[1], std::tuple(replaced, 5, "another file has its name in " + folder_));
   EXPECT_EQ(std::filesystem::file_size(committed), 5u);
   EXPECT_TRUE(told_to("later", options).empty());
+}
+
+TEST_F(NodeMemberTest, SeveralThreadsKeepTheSameRecord) {
+  bool created = false;
+  const std::unique_ptr<NodeMember> node = join(&created);
+  const std::vector<std::byte> record(1000, std::byte{7});
+  constexpr int names = 200;
+  std::atomic<int> failures{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int name = 0; name < names; ++name) {
+        if (!node->keep_record(std::to_string(name), record).ok() ||
+            node->record(std::to_string(name)) != record)
+          ++failures;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
 }
 
 }  // namespace
