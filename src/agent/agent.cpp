@@ -1,17 +1,26 @@
 #include "agent/agent.h"
 
 #include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <exception>
+#include <thread>
+#include <utility>
 
 namespace forebay::agent {
 namespace {
 
 constexpr int64_t most_proving = 256;
 constexpr int pause_ms = 100;  // after a failed accept: the process may have no descriptors left
+// A worker stays with a rank that soon asks again, which spares both the way through epoll.
+constexpr int stay_ms = 20;
+constexpr int64_t most_that_stay = 64;
+constexpr int spare_ms = 2000;  // a worker that waits so long beside others is not needed
 
 // A connection takes a descriptor, and a job may have more ranks than a process has descriptors
 // unless it asks for more.
@@ -22,83 +31,140 @@ void want_descriptors() {
   (void)setrlimit(RLIMIT_NOFILE, &descriptors);
 }
 
+void close_descriptor(int& descriptor) {
+  if (descriptor >= 0) close(std::exchange(descriptor, -1));
+}
+
 }  // namespace
 
 bool Agent::start() {
   want_descriptors();
   socket_ = listen_anywhere(&port_);
-  if (socket_ < 0) return false;
-  try {
-    listener_ = std::thread([this] { listen(); });
-  } catch (const std::exception&) {
-    close(socket_);
-    socket_ = -1;
-    return false;
-  }
-  return true;
+  events_ = epoll_create1(EPOLL_CLOEXEC);
+  stop_ = eventfd(0, EFD_CLOEXEC);
+  epoll_event stop{};
+  stop.events = EPOLLIN;
+  stop.data.ptr = &stop_;
+  return socket_ >= 0 && events_ >= 0 && stop_ >= 0 &&
+         epoll_ctl(events_, EPOLL_CTL_ADD, stop_, &stop) == 0 && watch(socket_, this, true) &&
+         begin_worker();
 }
 
 Agent::~Agent() {
   stopping_.store(true);
-  if (socket_ >= 0) shutdown(socket_, SHUT_RDWR);
-  if (listener_.joinable()) listener_.join();
-  if (socket_ >= 0) close(socket_);
-  for (Caller& caller : callers_) caller.connection.interrupt();
-  for (Caller& caller : callers_) caller.thread.join();
+  const uint64_t one = 1;
+  if (stop_ >= 0) (void)!write(stop_, &one, sizeof one);
+  {
+    std::unique_lock lock(mutex_);
+    for (const Caller& caller : callers_) caller.connection.interrupt();
+    ended_.wait(lock, [this] { return workers_ == 0; });
+  }
+  close_descriptor(socket_);
+  callers_.clear();
+  close_descriptor(events_);
+  close_descriptor(stop_);
 }
 
-void Agent::listen() {
+// One worker is told of the next event on the descriptor, and nobody of a further one.
+bool Agent::watch(int descriptor, void* what, bool anew) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLONESHOT;
+  event.data.ptr = what;
+  return epoll_ctl(events_, anew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event) == 0;
+}
+
+bool Agent::begin_worker() {
+  const std::lock_guard guard(mutex_);
+  try {
+    std::thread([this] { work(); }).detach();  // the destructor waits for workers_
+  } catch (const std::exception&) {
+    return false;  // the others carry out what comes, one after the other
+  }
+  ++workers_;
+  return true;
+}
+
+void Agent::work() {
   while (!stopping_.load()) {
-    const int accepted = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (accepted < 0) {
-      if (!stopping_.load()) poll(nullptr, 0, pause_ms);
-      continue;
+    epoll_event event{};
+    ++idle_;
+    int found = 0;
+    while ((found = epoll_wait(events_, &event, 1, spare_ms)) < 0 && errno == EINTR) {
     }
-    Connection connection(accepted);
-    if (proving_.load() >= most_proving) {
-      ++refused_;
-      continue;
+    const bool last_idle = --idle_ == 0;
+    if (stopping_.load()) break;
+    if (found <= 0) {
+      if (last_idle) continue;
+      break;
     }
-    const std::lock_guard guard(mutex_);
-    forget_ended();
-    Caller* caller = nullptr;
-    const Status had_memory = within_memory([&] { caller = &callers_.emplace_back(); });
-    if (!had_memory.ok()) continue;
-    caller->connection = std::move(connection);
-    ++proving_;
-    try {
-      caller->thread = std::thread([this, caller] { serve(*caller); });
-    } catch (const std::exception&) {
-      callers_.pop_back();  // the rank's call fails
-      --proving_;
-    }
-  }
-}
-
-// Under the mutex.
-void Agent::forget_ended() {
-  for (auto caller = callers_.begin(); caller != callers_.end();) {
-    if (caller->ended.load()) {
-      caller->thread.join();
-      caller = callers_.erase(caller);
+    if (last_idle) (void)begin_worker();
+    if (event.data.ptr == this) {
+      take_call();
     } else {
-      ++caller;
+      Caller& caller = *static_cast<Caller*>(event.data.ptr);
+      bool answered = false;
+      do {
+        answered = caller.server.answer();
+      } while (answered && workers_.load() <= most_that_stay && caller.connection.await(stay_ms));
+      if (answered) {
+        await(caller, false);
+      } else {
+        forget(caller);
+        --served_;
+      }
     }
   }
+  const std::lock_guard guard(mutex_);
+  --workers_;
+  ended_.notify_all();
 }
 
-void Agent::serve(Caller& caller) {
-  const bool proved = caller.connection.prove(state_.key);
+// Accepts a connection, and lets the caller prove that it knows the key.
+void Agent::take_call() {
+  const int accepted = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (accepted < 0) poll(nullptr, 0, pause_ms);
+  watch(socket_, this, false);
+  if (accepted < 0) return;
+  Connection connection(accepted);
+  if (proving_.load() >= most_proving) {
+    ++refused_;
+    return;
+  }
+  Caller* const caller = remember(std::move(connection));
+  if (caller == nullptr) return;
+  ++proving_;
+  const bool proved = caller->connection.prove(state_.key);
   --proving_;
   if (proved) {
     ++served_;
-    FileServer(caller.connection, state_).serve();
-    --served_;
+    await(*caller, true);
   } else {
     ++refused_;
+    forget(*caller);
   }
-  caller.connection.interrupt();  // the descriptor is closed when the caller is forgotten
-  caller.ended.store(true);
+}
+
+// Null: there is no memory, or the agent ends.
+Agent::Caller* Agent::remember(Connection&& accepted) {
+  const std::lock_guard guard(mutex_);
+  if (stopping_.load()) return nullptr;
+  Caller* caller = nullptr;
+  (void)within_memory([&] { caller = &callers_.emplace_back(std::move(accepted), state_); });
+  if (caller != nullptr) caller->self = std::prev(callers_.end());
+  return caller;
+}
+
+// The caller's next question is anybody's.
+void Agent::await(Caller& caller, bool anew) {
+  if (watch(caller.connection.descriptor(), &caller, anew)) return;
+  forget(caller);
+  --served_;
+}
+
+void Agent::forget(Caller& caller) {
+  caller.server.end();
+  const std::lock_guard guard(mutex_);
+  callers_.erase(caller.self);
 }
 
 }  // namespace forebay::agent

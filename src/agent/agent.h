@@ -1,12 +1,17 @@
-// The agent of a node: takes calls of ranks of other nodes, and serves each on a thread of its own.
-// It runs in the committer, so ranks need no thread for it, and it outlives them.
+// The agent of a node: takes calls of ranks of other nodes, and answers what they ask. It runs in
+// the committer, so ranks need no thread for it, and it outlives them.
+//
+// Its threads, the workers, wait together for connections on which something comes. The worker that
+// gets one carries out this question alone, however long storage or the rank lets it wait. So there
+// are as many workers as questions under way, and few to spare, not one for each rank. No bound
+// holds their number: a worker may wait for a rank that waits for another agent.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <mutex>
-#include <thread>
 
 #include "agent/connection.h"
 #include "agent/file_server.h"
@@ -28,24 +33,36 @@ class Agent {
   int64_t served() const { return served_.load(); }
   // Callers that did not know the key, or came while too many others had not proved it yet.
   int64_t refused() const { return refused_.load(); }
+  int64_t workers() const { return workers_.load(); }
   const MessageMemory& memory() const { return state_.memory; }
 
  private:
   struct Caller {
+    Caller(Connection&& accepted, AgentState& state)
+        : connection(std::move(accepted)), server(connection, state) {}
     Connection connection;
-    std::thread thread;
-    std::atomic<bool> ended{false};
+    FileServer server;
+    std::list<Caller>::iterator self;
   };
-  void listen();
-  void serve(Caller& caller);
-  void forget_ended();
+
+  bool watch(int descriptor, void* what, bool anew);
+  bool begin_worker();
+  void work();
+  void take_call();
+  Caller* remember(Connection&& accepted);
+  void await(Caller& caller, bool anew);
+  void forget(Caller& caller);
 
   AgentState state_;
   int64_t port_ = 0;
   int socket_ = -1;
-  std::thread listener_;
+  int events_ = -1;  // epoll: the socket, the connections that wait for a question, and stop_
+  int stop_ = -1;    // an eventfd, which wakes all workers
   std::mutex mutex_;
-  std::list<Caller> callers_;  // (mutex)
+  std::condition_variable ended_;
+  std::list<Caller> callers_;        // (mutex)
+  std::atomic<int64_t> workers_{0};  // changed under the mutex
+  std::atomic<int64_t> idle_{0};     // workers that wait for events
   std::atomic<bool> stopping_{false};
   std::atomic<int64_t> proving_{0};  // callers that have not proved yet to know the key
   std::atomic<int64_t> served_{0};

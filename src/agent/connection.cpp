@@ -144,6 +144,11 @@ void Connection::interrupt() const {
   if (socket_ >= 0) shutdown(socket_, SHUT_RDWR);
 }
 
+bool Connection::await(int milliseconds) const {
+  pollfd waiting{socket_, POLLIN, 0};
+  return poll(&waiting, 1, milliseconds) > 0;
+}
+
 Status Connection::dial(const Address& agent, Connection* connection) {
   int error = EADDRNOTAVAIL;
   for (const Ip& ip : agent.ips) {

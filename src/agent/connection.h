@@ -66,7 +66,10 @@ class Connection {
   bool prove(const Key& key);
 
   bool is_open() const { return socket_ >= 0; }
+  int descriptor() const { return socket_; }
   void close();
+  // Waits at most so long for the other end to send, or to leave. False: it did neither.
+  bool await(int milliseconds) const;
   // Makes calls under way on other threads fail.
   void interrupt() const;
 

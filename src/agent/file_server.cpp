@@ -32,9 +32,10 @@ void FileServer::release_memory() {
   memory_.give_back();
 }
 
-void FileServer::serve() {
+bool FileServer::answer() {
   Frame asked;
-  while (sensible_ && receive(&asked)) {
+  bool sent = false;
+  if (receive(&asked)) {
     answered_ = {};
     value_ = 0;
     kind_ = Ask::answer;
@@ -46,11 +47,16 @@ void FileServer::serve() {
     answer.offset = status.offset;
     answer.value = value_;
     answer.bytes = static_cast<int64_t>(answered_.size());
-    if (!sensible_ || !connection_.send(answer, std::span(&answered_, 1)).ok()) break;
-    release_memory();
+    sent = sensible_ && connection_.send(answer, std::span(&answered_, 1)).ok();
   }
   release_memory();
-  if (file_ != nullptr) (void)file_->close(false);  // a failure shows at the node's own commits
+  return sent;
+}
+
+void FileServer::end() {
+  if (file_ == nullptr) return;
+  (void)file_->close(false);  // a failure shows at the node's own commits
+  file_.reset();
 }
 
 Status FileServer::carry_out(const Frame& asked) {

@@ -27,10 +27,14 @@ class FileServer {
  public:
   FileServer(Connection& connection, AgentState& agent)
       : connection_(connection), agent_(agent), memory_(agent.memory) {}
-  // Answers until the rank has gone, or says what makes no sense. What it wrote stays in the cache
-  // for the node's own ranks to commit; if none of them has the file open any more, it is committed
-  // now.
-  void serve();
+  ~FileServer() { end(); }
+  FileServer(const FileServer&) = delete;
+  FileServer& operator=(const FileServer&) = delete;
+  // Receives a question and answers it. False: the rank has gone, or says what makes no sense.
+  bool answer();
+  // What the rank wrote stays in the cache for the node's own ranks to commit; if none of them has
+  // the file open any more, it is committed now.
+  void end();
 
  private:
   bool receive(Frame* asked);

@@ -249,6 +249,40 @@ TEST_F(AgentTest, OpensAFileForManyCallersAtOnce) {
   }
 }
 
+// Ranks that ask nothing take no thread.
+TEST_F(AgentTest, NeedsAThreadForAQuestionOnly) {
+  std::vector<std::unique_ptr<RemoteFile>> files;
+  for (int rank = 0; rank < 100; ++rank) {
+    files.push_back(std::make_unique<RemoteFile>(address_of(agent_), terms()));
+    ASSERT_TRUE(files.back()->begin(Ask::size).ok());
+    ASSERT_TRUE(files.back()->end().ok());
+  }
+  EXPECT_EQ(agent_.served(), 100);
+  EXPECT_TRUE(soon([&] { return agent_.workers() <= 10; }));
+}
+
+// A rank that reads no answer keeps a thread waiting. The other ranks' questions need others.
+TEST_F(AgentTest, AnswersBesideRanksThatTakeNoAnswer) {
+  const std::string much(16 << 20, 'm');
+  const std::vector<Extent> extents{{0, std::ssize(much)}};
+  std::vector<std::unique_ptr<RemoteFile>> slow;
+  for (int rank = 0; rank < 20; ++rank) {
+    slow.push_back(std::make_unique<RemoteFile>(address_of(agent_), terms()));
+    if (rank == 0) {
+      ASSERT_TRUE(slow[0]->begin_write(extents, bytes_of(much)).ok());
+      ASSERT_TRUE(slow[0]->end().ok());
+    }
+    ASSERT_TRUE(slow[rank]->begin_read(extents).ok());
+  }
+  RemoteFile file = remote();
+  EXPECT_TRUE(file.begin(Ask::size).ok());
+  EXPECT_TRUE(file.end().ok());
+  for (const auto& rank : slow) {
+    ASSERT_TRUE(rank->end().ok());
+    ASSERT_EQ(text_of(rank->answer()), much);
+  }
+}
+
 TEST_F(AgentTest, DropsCallersThatSpeakNoProtocol) {
   for (int attempt = 0; attempt < 10; ++attempt) {
     const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
