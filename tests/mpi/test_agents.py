@@ -67,6 +67,31 @@ def test_without_committers_the_library_serves_the_file(
         assert set(file["passed_through"]) == {"no_owners"}, file
 
 
+@every_wheel
+def test_a_firewall_between_nodes_is_met_once(installation: mpi.Mpi, tmp_path: Path) -> None:
+    firewall = mpi.make(
+        mpi.PROGRAMS / "firewall.so",
+        [PROGRAMS / "firewall.c"],
+        ["cc", "-g", "-O1", "-Wall", "-shared", "-fPIC", str(PROGRAMS / "firewall.c")],
+    )
+    log = tmp_path / "log"
+    program = [str(mpi.compile_program(installation, PROGRAMS / "sync_visibility.c")), "."]
+    settings = OWNERS | {
+        "LD_PRELOAD": f"{firewall}:{forebay.LIBRARIES / 'libforebay_preload.so'}",
+        "FIREWALL_LOG": str(log),
+    }
+    run = forebay.launch(
+        installation, NODES, forebay.on_nodes(program, NODES), tmp_path / "run", settings
+    )
+    assert run.outcome.code == 0, str(run.outcome)
+    assert run.statistics is not None
+    for file in run.statistics["files"].values():
+        assert set(file["passed_through"]) == {"no_owners"}, file
+        assert file["passed_through"]["no_owners"]["opens"] > NODES, file
+    dialled = Counter(log.read_text().splitlines())
+    assert dialled and max(dialled.values()) == 1, dialled
+
+
 @pytest.mark.parametrize("consistency", ["posix", "mpi"])
 def test_stripes_of_a_server_have_one_owner(consistency: str, tmp_path: Path) -> None:
     """Of three servers, one node has two: its stripes leave as 0, 2 and 3, 5 and 6, 8 and 9, 11.

@@ -1,6 +1,7 @@
 #include "mpiio/file/job_owners.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -91,11 +92,15 @@ agent::FileTerms terms_of(const Handle& handle, const std::string& path) {
 }
 
 // Whether this node can reach the next one's agent. Where one node cannot, a firewall is between
-// them, as a rule between all.
+// them, as a rule between all. A firewall that drops what comes costs seconds, so it is met once.
 bool reaches_next(const Owners& owners, uint32_t self) {
+  static std::atomic<bool> cut_off{false};
+  if (cut_off.load()) return false;
   Connection tried;
   const std::size_t next = (self + 1) % owners.agents.size();
-  return Connection::dial(owners.agents[next], &tried).ok();
+  if (Connection::dial(owners.agents[next], &tried).ok()) return true;
+  cut_off.store(true);
+  return false;
 }
 
 // All ranks' facts; empty: a rank has no memory for them.
