@@ -31,8 +31,8 @@ REACTIONS = {
     "abort": False,
     "longjmp": None,  # in order unless an MPI call was interrupted
 }
-# A rank whose call was interrupted exits, while the other one may wait for it. MPICH's launcher does
-# not always see that a rank is gone (without Forebay neither, about once in 70 launches).
+# A rank whose call was interrupted exits, while the other one may wait for it. MPICH's launcher
+# does not always see that a rank is gone (without Forebay neither, about once in 70 launches).
 MAY_WAIT = ("longjmp",)
 TURNS = int(os.environ.get("CRASH_SIGNALS", "3"))
 LAYOUT = history.Layout(ranks=2, records=2000, record_bytes=300)
