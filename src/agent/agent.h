@@ -12,9 +12,10 @@
 #include <cstdint>
 #include <list>
 #include <mutex>
+#include <utility>
 
 #include "agent/connection.h"
-#include "agent/file_server.h"
+#include "agent/rank_server.h"
 
 namespace forebay::agent {
 
@@ -41,7 +42,7 @@ class Agent {
     Caller(Connection&& accepted, AgentState& state)
         : connection(std::move(accepted)), server(connection, state) {}
     Connection connection;
-    FileServer server;
+    RankServer server;
     std::list<Caller>::iterator self;
   };
 

@@ -18,7 +18,7 @@ inline constexpr int64_t most_frame_bytes = 64 << 20;
 // What is asked of a file that lives in another node's cache, and the answers. The numbers are part
 // of the protocol.
 enum class Ask : uint32_t {
-  open,         // bytes: FileTerms. The first question of a connection, which is about one file.
+  open,         // bytes: FileTerms. The first question about a file.
   write,        // value: extents; bytes: the extents, then their data
   read,         // value: extents; bytes: the extents. Answer: data before the end of file, some of
                 // them in frames `more` that come first
@@ -38,6 +38,7 @@ enum class Ask : uint32_t {
 };
 
 struct Frame {
+  uint64_t file = 0;         // question: which file it is about, a number that the rank gave it
   uint32_t kind = 0;         // Ask
   uint32_t code = 0;         // answer: Code
   int64_t system_error = 0;  // answer: errno

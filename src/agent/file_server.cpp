@@ -18,12 +18,6 @@ constexpr int64_t most_piece_bytes = 256 << 10;
 
 }  // namespace
 
-bool FileServer::receive(Frame* asked) {
-  if (!connection_.receive_frame(asked).ok()) return false;
-  memory_.take(asked->bytes);
-  return connection_.receive_bytes(*asked, &asked_).ok();
-}
-
 void FileServer::release_memory() {
   answered_ = {};
   keep_little(asked_);
@@ -32,10 +26,10 @@ void FileServer::release_memory() {
   memory_.give_back();
 }
 
-bool FileServer::answer() {
-  Frame asked;
+bool FileServer::answer(const Frame& asked) {
   bool sent = false;
-  if (receive(&asked)) {
+  memory_.take(asked.bytes);
+  if (connection_.receive_bytes(asked, &asked_).ok()) {
     answered_ = {};
     value_ = 0;
     kind_ = Ask::answer;
@@ -53,10 +47,8 @@ bool FileServer::answer() {
   return sent;
 }
 
-void FileServer::end() {
-  if (file_ == nullptr) return;
-  (void)file_->close(false);  // a failure shows at the node's own commits
-  file_.reset();
+FileServer::~FileServer() {
+  if (file_ != nullptr) (void)file_->close(false);  // a failure shows at the node's own commits
 }
 
 Status FileServer::carry_out(const Frame& asked) {

@@ -1,5 +1,5 @@
-// Serves one rank of another node: carries out, in this node's cache, what the rank asks of a file
-// whose bytes the node owns. A connection is about one file.
+// Carries out, in this node's cache, what a rank of another node asks of one file whose bytes the
+// node owns.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace forebay::agent {
 
-// What the connections of an agent share.
+// What the servers of an agent share.
 struct AgentState {
   explicit AgentState(int64_t message_bytes) : memory(message_bytes) {}
 
@@ -27,17 +27,17 @@ class FileServer {
  public:
   FileServer(Connection& connection, AgentState& agent)
       : connection_(connection), agent_(agent), memory_(agent.memory) {}
-  ~FileServer() { end(); }
-  FileServer(const FileServer&) = delete;
-  FileServer& operator=(const FileServer&) = delete;
-  // Receives a question and answers it. False: the rank has gone, or says what makes no sense.
-  bool answer();
   // What the rank wrote stays in the cache for the node's own ranks to commit; if none of them has
   // the file open any more, it is committed now.
-  void end();
+  ~FileServer();
+  FileServer(const FileServer&) = delete;
+  FileServer& operator=(const FileServer&) = delete;
+  // Answers a question, whose bytes have not been received yet. False: the rank has gone, or says
+  // what makes no sense.
+  bool answer(const Frame& asked);
+  bool is_open() const { return file_ != nullptr; }
 
  private:
-  bool receive(Frame* asked);
   Status carry_out(const Frame& asked);
   void release_memory();
   Status open();

@@ -64,7 +64,7 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
   terms.owners = owners.encoded();
   const auto shared = std::make_shared<const FileTerms>(std::move(terms));
   const auto remote_of = [&](const Address& agent) {
-    return std::make_unique<RemoteFile>(agent, shared);
+    return std::make_unique<RemoteFile>(Lines::of_process().to(agent), shared);
   };
   for (uint32_t owner = 0; owner < owners.agents.size(); ++owner)
     remotes_.push_back(owner == self ? nullptr : remote_of(owners.agents[owner]));
@@ -301,9 +301,19 @@ Status JobFile::follow_pieces() {
   return known_owners_.size() > known ? Status() : Status{Code::network, EPROTO, -1};
 }
 
+// As questions begin: this node, then the other nodes as their lines have to be taken.
+void JobFile::put_in_order(std::vector<uint32_t>& asked) const {
+  std::ranges::sort(asked, [this](uint32_t one, uint32_t other) {
+    if (remotes_[one] == nullptr || remotes_[other] == nullptr)
+      return remotes_[one] == nullptr && remotes_[other] != nullptr;
+    return remotes_[one]->before(*remotes_[other]);
+  });
+}
+
 // Asks all owners of the window, and waits for their answers.
 Status JobFile::move_parts(bool writes, bool collective) {
   Status status;
+  put_in_order(asked_);
   for (const uint32_t owner : asked_) {
     if (owner == self_) continue;
     Part& part = parts_[owner];
@@ -395,13 +405,18 @@ Status JobFile::learn_owners(const Extent& range, bool claim) {
        at = chunk_at(at).end()) {
     const uint32_t asked = whom_to_ask(at);
     if (owner_of(at) || std::ranges::find(asked_, asked) != asked_.end()) continue;
-    // A node that is none of the owners leaves the chunk to its home.
-    const uint32_t claimer = self_ == Owners::none ? domains_.owner_of(at) : self_;
+    asked_.push_back(asked);
+  }
+  put_in_order(asked_);
+  for (const uint32_t asked : asked_) {
+    // A node that is none of the owners leaves a chunk to its home.
+    const uint32_t claimer = self_ == Owners::none ? asked : self_;
     const Status begun = remote(asked)->begin(Ask::owners, range, claim ? 1 + int64_t{claimer} : 0);
+    parts_[asked].begun = begun.ok();
     keep(status, begun);
-    if (begun.ok()) asked_.push_back(asked);
   }
   for (const uint32_t asked : asked_) {
+    if (!std::exchange(parts_[asked].begun, false)) continue;
     keep(status, remote(asked)->end());
     if (status.ok()) status = take_owners(asked, range);
   }
@@ -432,15 +447,18 @@ Status JobFile::take_owners(uint32_t asked, const Extent& range) {
 Status JobFile::ask_others(Ask ask, int64_t value, int64_t* most) {
   Status status;
   if (left_) return status;
-  std::vector<uint32_t> begun;
-  begun.reserve(remotes_.size());
+  asked_.clear();
   for (uint32_t owner = 0; owner < domains_.owners(); ++owner) {
-    if (remote(owner) == nullptr) continue;
-    const Status asked = remote(owner)->begin(ask, value);
-    if (asked.ok()) begun.push_back(owner);
-    keep(status, asked);
+    if (remote(owner) != nullptr) asked_.push_back(owner);
   }
-  for (const uint32_t owner : begun) {
+  put_in_order(asked_);
+  for (const uint32_t owner : asked_) {
+    const Status begun = remote(owner)->begin(ask, value);
+    parts_[owner].begun = begun.ok();
+    keep(status, begun);
+  }
+  for (const uint32_t owner : asked_) {
+    if (!std::exchange(parts_[owner].begun, false)) continue;
     int64_t answer = 0;
     keep(status, remote(owner)->end(&answer));
     if (most != nullptr) *most = std::max(*most, answer);
@@ -459,9 +477,12 @@ Status JobFile::ask_owners(Ask ask, const Extent& range, bool claim) {
     const std::optional<uint32_t> owner = owner_of(at);
     if (!owner || std::ranges::find(asked_, *owner) != asked_.end()) continue;
     asked_.push_back(*owner);
-    if (*owner == self_) continue;
-    const Status begun = remote(*owner)->begin(ask, range);
-    parts_[*owner].begun = begun.ok();
+  }
+  put_in_order(asked_);
+  for (const uint32_t owner : asked_) {
+    if (owner == self_) continue;
+    const Status begun = remote(owner)->begin(ask, range);
+    parts_[owner].begun = begun.ok();
     keep(status, begun);
   }
   for (const uint32_t owner : asked_) {
@@ -504,7 +525,7 @@ Status JobFile::leave(bool discard) {
   if (std::exchange(left_, true)) return {};
   Status status;
   for (const std::unique_ptr<RemoteFile>& remote : remotes_) {
-    if (remote == nullptr || !remote->connected()) continue;
+    if (remote == nullptr || !remote->is_open()) continue;
     Status closed = remote->begin(Ask::close, discard ? 1 : 0);
     if (closed.ok()) closed = remote->end();
     keep(status, closed);

@@ -106,6 +106,7 @@ class JobFile {
   Extent chunk_at(int64_t offset) const;
   Status learn_owners(const Extent& range, bool claim);
   Status take_owners(uint32_t home, const Extent& range);
+  void put_in_order(std::vector<uint32_t>& asked) const;
   RemoteFile* remote(uint32_t asked) { return remotes_[asked].get(); }
   Status ask_others(Ask ask, int64_t value = 0, int64_t* most = nullptr);
   Status ask_owners(Ask ask, const Extent& range, bool claim);

@@ -7,24 +7,43 @@
 
 namespace forebay::agent {
 
-Status RemoteFile::connect() {
-  if (connection_.is_open()) return {};
-  Status status = Connection::dial(agent_, &connection_);
-  if (!status.ok()) return status;
+// The line is taken.
+Status RemoteFile::open() {
+  Status status = line_->connect();
+  if (!status.ok() || (file_ != 0 && number_ == line_->number())) return status;
+  file_ = line_->new_file();
+  number_ = line_->number();
   const std::vector<std::byte> terms = terms_->encoded();
   const std::span<const std::byte> part(terms);
   Frame frame;
   frame.kind = static_cast<uint32_t>(Ask::open);
   frame.bytes = static_cast<int64_t>(part.size());
-  status = connection_.send(frame, std::span(&part, 1));
-  if (status.ok()) status = end();
-  if (!status.ok()) connection_.close();
+  status = send(frame, std::span(&part, 1));
+  if (status.ok()) status = receive_answer(&frame);
+  if (status.ok()) status = frame.status();
+  if (!status.ok()) file_ = 0;
+  return status;
+}
+
+Status RemoteFile::send(Frame frame, std::span<const std::span<const std::byte>> parts) {
+  frame.file = file_;
+  const Status status = line_->connection().send(frame, parts);
+  return status.ok() ? status : lost(status);
+}
+
+// Later questions dial anew, and open the file anew.
+Status RemoteFile::lost(const Status& status) {
+  line_->connection().close();
+  file_ = 0;
   return status;
 }
 
 Status RemoteFile::ask(const Frame& frame, std::span<const std::span<const std::byte>> parts) {
-  const Status status = connect();
-  return status.ok() ? connection_.send(frame, parts) : status;
+  turn_ = line_->take();
+  Status status = open();
+  if (status.ok()) status = send(frame, parts);
+  if (!status.ok()) turn_.unlock();
+  return status;
 }
 
 Status RemoteFile::begin_write(std::span<const Extent> extents, std::span<const std::byte> data) {
@@ -66,9 +85,9 @@ Status RemoteFile::begin(Ask asked, const Extent& range, int64_t value) {
 Status RemoteFile::receive_answer(Frame* frame) {
   answer_.clear();
   do {
-    Status status = connection_.receive_frame(frame);
-    if (status.ok()) status = connection_.receive_bytes(*frame, &answer_, answer_.size());
-    if (!status.ok()) return status;
+    Status status = line_->connection().receive_frame(frame);
+    if (status.ok()) status = line_->connection().receive_bytes(*frame, &answer_, answer_.size());
+    if (!status.ok()) return lost(status);
   } while (frame->kind == static_cast<uint32_t>(Ask::more));
   return {};
 }
@@ -76,17 +95,15 @@ Status RemoteFile::receive_answer(Frame* frame) {
 Status RemoteFile::end(int64_t* value) {
   Frame frame;
   const Status status = receive_answer(&frame);
-  if (!status.ok()) {
-    connection_.close();
-    return status;
-  }
+  turn_.unlock();
+  if (!status.ok()) return status;
   if (value != nullptr) *value = frame.value;
   moved_ = frame.kind == static_cast<uint32_t>(Ask::moved);
   if (closing_ && answer_.size() == sizeof(Statistics)) {
     Statistics counted;
     std::memcpy(&counted, answer_.data(), sizeof counted);
     statistics_.add(counted);
-    connection_.close();
+    file_ = 0;
   }
   return frame.status();
 }

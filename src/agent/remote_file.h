@@ -1,17 +1,23 @@
-// A file in the cache of another node, as one rank uses it through that node's agent. It is
-// connected at the first question.
+// A file in the cache of another node, as one rank uses it through that node's agent. It is opened
+// there at the first question.
 //
-// A question has two halves, so that a rank can ask several nodes at once: begin() sends it, and
-// end() waits for the answer. Thread rule: one thread at a time; questions end in the order in
-// which they began, and there is one at a time.
+// A question has two halves, so that a rank can ask several nodes at once: begin() takes the line
+// to the agent and sends the question, and end() waits for the answer and gives the line back. A
+// question that could not begin has no end. Thread rule: one thread at a time, and one question at
+// a time; of several files they begin in the order that before() tells.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "agent/connection.h"
+#include "agent/line.h"
 #include "agent/message_memory.h"
 #include "engine/statistics.h"
 #include "extent/extent.h"
@@ -22,10 +28,12 @@ struct FileTerms;
 
 class RemoteFile {
  public:
-  RemoteFile(const Address& agent, std::shared_ptr<const FileTerms> terms)
-      : agent_(agent), terms_(std::move(terms)) {}
+  RemoteFile(std::shared_ptr<Line> line, std::shared_ptr<const FileTerms> terms)
+      : line_(std::move(line)), terms_(std::move(terms)) {}
 
-  bool connected() const { return connection_.is_open(); }
+  // The agent's node has it open for this rank.
+  bool is_open() const { return file_ != 0; }
+  bool before(const RemoteFile& other) const { return std::less<>()(line_, other.line_); }
   // `extents` ascend; `data`: their bytes, in order.
   Status begin_write(std::span<const Extent> extents, std::span<const std::byte> data);
   Status begin_read(std::span<const Extent> extents);
@@ -44,13 +52,17 @@ class RemoteFile {
   const Statistics& statistics() const { return statistics_; }
 
  private:
-  Status connect();
+  Status open();
+  Status lost(const Status& status);
+  Status send(Frame frame, std::span<const std::span<const std::byte>> parts);
   Status receive_answer(Frame* frame);
   Status ask(const Frame& frame, std::span<const std::span<const std::byte>> parts);
 
-  Address agent_;
+  std::shared_ptr<Line> line_;
   std::shared_ptr<const FileTerms> terms_;
-  Connection connection_;
+  std::unique_lock<std::mutex> turn_;  // on the line, while a question is under way
+  uint64_t file_ = 0;                  // as the agent knows it
+  uint64_t number_ = 0;                // of the connection over which it was opened
   std::vector<std::byte> answer_;
   Statistics statistics_;
   bool closing_ = false;

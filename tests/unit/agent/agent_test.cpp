@@ -22,6 +22,7 @@
 #include "agent/claims.h"
 #include "agent/file_terms.h"
 #include "agent/job_file.h"
+#include "agent/line.h"
 #include "agent/remote_file.h"
 #include "runtime/cache/cached_file.h"
 #include "unit/temporary_file.h"
@@ -77,7 +78,9 @@ class AgentTest : public ::testing::Test {
     terms->owners = owners().encoded();
     return terms;
   }
-  RemoteFile remote() const { return RemoteFile(address_of(agent_), terms()); }
+  // As that of another process.
+  std::shared_ptr<Line> line() const { return std::make_shared<Line>(address_of(agent_)); }
+  RemoteFile remote() const { return RemoteFile(line(), terms()); }
   std::string stored() const { return disk_.content(); }
 
   test::TemporaryFile disk_;
@@ -175,14 +178,14 @@ TEST_F(AgentTest, LeavesTheCommitToTheNodesOwnHandles) {
 TEST_F(AgentTest, SaysWhyAFileCannotBeOpened) {
   auto wrong = std::make_shared<FileTerms>(*terms());
   wrong->path += "-missing";
-  RemoteFile file(address_of(agent_), wrong);
+  RemoteFile file(line(), wrong);
   EXPECT_EQ(file.begin(Ask::size).code, Code::unsupported);
 }
 
 TEST_F(AgentTest, RefusesCallersWithoutTheKey) {
   Address wrong = address_of(agent_);
   wrong.key[0] ^= 1;
-  RemoteFile file(wrong, terms());
+  RemoteFile file(std::make_shared<Line>(wrong), terms());
   EXPECT_EQ(file.begin(Ask::size).code, Code::network);
   EXPECT_TRUE(soon([&] { return agent_.refused() > 0; }));
   EXPECT_EQ(agent_.served(), 0);
@@ -216,6 +219,7 @@ TEST_F(AgentTest, EndsConnectionsThatMakeNoSense) {
     std::vector<std::byte> garbage(random() % 2 == 0 ? sizeof(Extent) : random() % 64);
     for (std::byte& byte : garbage) byte = static_cast<std::byte>(random());
     Frame frame;
+    frame.file = random() % 2;
     frame.kind = static_cast<uint32_t>(random() % 16);  // all questions, and some that are none
     frame.value = static_cast<int64_t>(random() % 8) - 2;
     frame.bytes = std::ssize(garbage);
@@ -239,7 +243,7 @@ TEST_F(AgentTest, OpensAFileForManyCallersAtOnce) {
     std::vector<std::thread> callers;
     for (int caller = 0; caller < 8; ++caller) {
       callers.emplace_back([&] {
-        RemoteFile file(address_of(agent), terms);
+        RemoteFile file(std::make_shared<Line>(address_of(agent)), terms);
         EXPECT_TRUE(file.begin(Ask::size).ok());
         EXPECT_TRUE(file.end().ok());
       });
@@ -253,12 +257,71 @@ TEST_F(AgentTest, OpensAFileForManyCallersAtOnce) {
 TEST_F(AgentTest, NeedsAThreadForAQuestionOnly) {
   std::vector<std::unique_ptr<RemoteFile>> files;
   for (int rank = 0; rank < 100; ++rank) {
-    files.push_back(std::make_unique<RemoteFile>(address_of(agent_), terms()));
+    files.push_back(std::make_unique<RemoteFile>(line(), terms()));
     ASSERT_TRUE(files.back()->begin(Ask::size).ok());
     ASSERT_TRUE(files.back()->end().ok());
   }
   EXPECT_EQ(agent_.served(), 100);
   EXPECT_TRUE(soon([&] { return agent_.workers() <= 10; }));
+}
+
+// Two files of a rank need one connection. What one of them is refused does not concern the other.
+TEST_F(AgentTest, ServesTheFilesOfARankOverOneLine) {
+  test::TemporaryFile another;
+  auto other_terms = std::make_shared<FileTerms>(*terms());
+  other_terms->path = another.path();
+  auto wrong_terms = std::make_shared<FileTerms>(*terms());
+  wrong_terms->path += "-missing";
+  const std::shared_ptr<Line> shared = line();
+  RemoteFile one(shared, terms()), other(shared, other_terms), wrong(shared, wrong_terms);
+  const std::vector<Extent> extents{{0, 3}};
+  ASSERT_TRUE(one.begin_write(extents, bytes_of("one")).ok());
+  ASSERT_TRUE(one.end().ok());
+  EXPECT_EQ(wrong.begin(Ask::size).code, Code::unsupported);
+  ASSERT_TRUE(other.begin_write(extents, bytes_of("two")).ok());
+  ASSERT_TRUE(other.end().ok());
+  EXPECT_EQ(agent_.served(), 1);
+  ASSERT_TRUE(one.begin(Ask::close).ok());
+  ASSERT_TRUE(one.end().ok());
+  EXPECT_FALSE(one.is_open());
+  EXPECT_EQ(stored(), "one");
+  ASSERT_TRUE(other.begin_read(extents).ok());
+  ASSERT_TRUE(other.end().ok());
+  EXPECT_EQ(text_of(other.answer()), "two");
+  // Opened anew, over the same line, and after the line broke.
+  for (const bool breaks : {false, true}) {
+    if (breaks) {
+      shared->connection().interrupt();
+      EXPECT_FALSE(other.begin(Ask::size).ok() && other.end().ok());
+    }
+    ASSERT_TRUE(one.begin_read(extents).ok());
+    ASSERT_TRUE(one.end().ok());
+    EXPECT_EQ(text_of(one.answer()), "one");
+  }
+  EXPECT_EQ(another.content(), "two");  // the agent has closed what it had open
+}
+
+// Threads that ask several agents at once take their lines in one order.
+TEST_F(AgentTest, LetsThreadsShareLines) {
+  const std::shared_ptr<Line> lines[] = {line(), std::make_shared<Line>(address_of(*own_agent_))};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      RemoteFile files[] = {RemoteFile(lines[thread % 2], terms()),
+                            RemoteFile(lines[1 - thread % 2], terms())};
+      const bool in_order = files[0].before(files[1]);
+      RemoteFile& first = files[in_order ? 0 : 1];
+      RemoteFile& second = files[in_order ? 1 : 0];
+      for (int round = 0; round < 100; ++round) {
+        ASSERT_TRUE(first.begin(Ask::size).ok());
+        ASSERT_TRUE(second.begin(Ask::size).ok());
+        ASSERT_TRUE(first.end().ok());
+        ASSERT_TRUE(second.end().ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(agent_.served(), 1);
 }
 
 // A rank that reads no answer keeps a thread waiting. The other ranks' questions need others.
@@ -267,7 +330,7 @@ TEST_F(AgentTest, AnswersBesideRanksThatTakeNoAnswer) {
   const std::vector<Extent> extents{{0, std::ssize(much)}};
   std::vector<std::unique_ptr<RemoteFile>> slow;
   for (int rank = 0; rank < 20; ++rank) {
-    slow.push_back(std::make_unique<RemoteFile>(address_of(agent_), terms()));
+    slow.push_back(std::make_unique<RemoteFile>(line(), terms()));
     if (rank == 0) {
       ASSERT_TRUE(slow[0]->begin_write(extents, bytes_of(much)).ok());
       ASSERT_TRUE(slow[0]->end().ok());
@@ -352,7 +415,7 @@ TEST(AgentLimitsTest, BoundsTheMemoryOfMessages) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      RemoteFile file(address_of(agent), terms);
+      RemoteFile file(std::make_shared<Line>(address_of(agent)), terms);
       const std::vector<Extent> extents{{rank * part, part}};
       for (int round = 0; round < rounds; ++round) {
         const std::string text(part, static_cast<char>('a' + rank + round));
@@ -368,7 +431,7 @@ TEST(AgentLimitsTest, BoundsTheMemoryOfMessages) {
   EXPECT_GT(agent.memory().highest(), part);
   EXPECT_LE(agent.memory().highest(), most);
   // A message that is larger than all of it.
-  RemoteFile file(address_of(agent), terms);
+  RemoteFile file(std::make_shared<Line>(address_of(agent)), terms);
   const std::string text(2 * most, 'z');
   ASSERT_TRUE(file.begin_write(std::vector<Extent>{{0, 2 * most}}, bytes_of(text)).ok());
   ASSERT_TRUE(file.end().ok());
