@@ -92,6 +92,29 @@ def test_a_firewall_between_nodes_is_met_once(installation: mpi.Mpi, tmp_path: P
     assert dialled and max(dialled.values()) == 1, dialled
 
 
+@pytest.mark.parametrize(
+    ("limit", "ranks", "nodes", "cached"),
+    [
+        ("-n 62", 32, 2, False),  # an agent could have 31 connections
+        ("-Sn 62", 20, 20, True),  # a rank has connections with 15 agents at most
+    ],
+)
+def test_few_descriptors(limit: str, ranks: int, nodes: int, cached: bool, tmp_path: Path) -> None:
+    """Files have owners only if all ranks can call them. If there are too many nodes, some own
+    nothing."""
+    installation = mpi.WHEELS[0]
+    program = [str(mpi.compile_program(installation, PROGRAMS / "sync_visibility.c")), "."]
+    limited = ["sh", "-c", f'ulimit {limit} && exec "$0" "$@"', *program]
+    run = forebay.launch(
+        installation, ranks, forebay.on_nodes(limited, nodes), tmp_path / "run", OWNERS
+    )
+    assert run.outcome.code == 0, str(run.outcome)
+    assert run.statistics is not None
+    for file in run.statistics["files"].values():
+        assert set(file["passed_through"]) == (set() if cached else {"no_owners"}), file
+    assert bool(run.statistics["total"]["cached"]) == cached
+
+
 @pytest.mark.parametrize("consistency", ["posix", "mpi"])
 def test_stripes_of_a_server_have_one_owner(consistency: str, tmp_path: Path) -> None:
     """Of three servers, one node has two: its stripes leave as 0, 2 and 3, 5 and 6, 8 and 9, 11.

@@ -1,5 +1,7 @@
 #include "mpiio/file/job_owners.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -35,6 +37,8 @@ struct NodeFacts {
   int64_t page_size = 0;
   uint64_t inode = 0;
   uint64_t owners = 0;  // that the file has on this node; 0: none
+  int64_t callers = 0;  // ranks that the node's agent can have connections with
+  int64_t lines = 0;    // agents that this rank can have connections with
   Stripes stripes;
   Address agent;
 };
@@ -61,12 +65,36 @@ Address own_agent() {
   return agent;
 }
 
+// Connections are descriptors: a rank takes at most a quarter of those that its program may have
+// open, and an agent, which asks for as many as the system allows, leaves some for files.
+void count_connections(NodeFacts* facts) {
+  rlimit descriptors{};
+  if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return;
+  constexpr rlim_t plenty = 1 << 20;
+  constexpr int64_t other_files = 16;
+  const auto most = static_cast<int64_t>(std::min(descriptors.rlim_max, plenty));
+  facts->callers = std::max<int64_t>(most - most / 4 - other_files, 0);
+  facts->lines = static_cast<int64_t>(std::min(descriptors.rlim_cur, plenty)) / 4;
+}
+
+// The nodes that own bytes: all, or as many as every rank can have connections with, spread over
+// all.
+std::vector<int> owning_nodes(const std::vector<NodeFacts>& ranks) {
+  const std::vector<int> nodes = lowest_of_nodes(ranks, &NodeFacts::node);
+  const auto fewest = std::ranges::min(ranks, {}, &NodeFacts::lines).lines;
+  const auto count = std::clamp<std::size_t>(static_cast<std::size_t>(fewest), 1, nodes.size());
+  std::vector<int> chosen;
+  for (std::size_t owner = 0; owner < count; ++owner)
+    chosen.push_back(nodes[owner * nodes.size() / count]);
+  return chosen;
+}
+
 // The owners of a file that had none, from what the ranks have told.
 Owners new_owners(const std::vector<NodeFacts>& ranks, const Options& options,
                   int64_t end_of_file) {
   Owners owners;
   DomainFacts facts;
-  for (const int lowest : lowest_of_nodes(ranks, &NodeFacts::node)) {
+  for (const int lowest : owning_nodes(ranks)) {
     const NodeFacts& node = ranks[static_cast<std::size_t>(lowest)];
     owners.agents.push_back(node.agent);
     facts.include_page(node.page_size);
@@ -120,6 +148,7 @@ NodeFacts own_facts(const Handle& handle) {
   mine.page_size = handle.cached->options().page_size_bytes;
   mine.owners = handle.cached->owners();
   mine.stripes = stripes_of(handle.file);
+  count_connections(&mine);
   const Status found = within_memory([&] {
     mine.agent = own_agent();
     runtime::FoundFile file;
@@ -182,8 +211,8 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
       std::ranges::find_if(ranks, [](const auto& rank) { return rank.owners != 0; });
   const bool given = teller != ranks.end();
   const bool fits = std::ranges::all_of(ranks, [&](const NodeFacts& rank) {
-    return rank.agent.port > 0 && rank.inode == ranks.front().inode &&
-           (rank.owners == 0 || rank.owners == teller->owners);
+    return rank.agent.port > 0 && rank.callers >= std::ssize(ranks) &&
+           rank.inode == ranks.front().inode && (rank.owners == 0 || rank.owners == teller->owners);
   });
   if (!fits) return false;
   std::optional<Owners> owners;
