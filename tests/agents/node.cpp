@@ -1,0 +1,203 @@
+// A node in a process of its own: two ranks at most, their cache, and the node's agent.
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "agent/agent.h"
+#include "agent/file_terms.h"
+#include "agent/job_file.h"
+#include "agents/wire.h"
+#include "runtime/cache/cached_file.h"
+
+namespace forebay::test {
+
+bool send_value(int socket, const void* value, std::size_t bytes) {
+  const char* at = static_cast<const char*>(value);
+  while (bytes > 0) {
+    const ssize_t sent = ::send(socket, at, bytes, MSG_NOSIGNAL);
+    if (sent <= 0) return false;
+    at += sent;
+    bytes -= static_cast<std::size_t>(sent);
+  }
+  return true;
+}
+
+bool receive_value(int socket, void* value, std::size_t bytes) {
+  char* at = static_cast<char*>(value);
+  while (bytes > 0) {
+    const ssize_t got = recv(socket, at, bytes, 0);
+    if (got <= 0) return false;
+    at += got;
+    bytes -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+namespace {
+
+using agent::FileTerms;
+using agent::JobFile;
+using agent::Owners;
+using runtime::CachedFile;
+using runtime::OpenMode;
+
+struct Rank {
+  std::unique_ptr<CachedFile> here;
+  std::unique_ptr<JobFile> file;
+};
+
+class Node {
+ public:
+  explicit Node(std::string folder) : folder_(std::move(folder)) {}
+  bool start() { return agent_.start(); }
+
+  Status carry_out(const Command& command, const std::string& text, Reply* reply,
+                   std::string* answer) {
+    Rank& rank = ranks_[command.rank];
+    switch (command.order) {
+      case Order::greet:
+        greet(answer);
+        return {};
+      case Order::open:
+        return open(rank, text);
+      case Order::meet:
+        rank.here->drop_clean();
+        return command.count != 0 ? rank.file->meet_owners() : Status();
+      case Order::write:
+        return write(rank, command, text);
+      case Order::read:
+        return read(rank, command, &reply->value, answer);
+      case Order::size:
+        return rank.file->size(&reply->value);
+      case Order::commit:
+        return rank.file->commit_everywhere(command.count != 0);
+      case Order::flush:
+        return rank.file->flush_everywhere();
+      case Order::truncate:
+        rank.file->truncate_everywhere(command.offset);
+        return {};
+      case Order::forget:
+        rank.file->forget_everywhere();
+        return {};
+      case Order::bypass:
+        change_bypass(rank, command.count);
+        return {};
+      case Order::close_commits:
+        return rank.here->commit();
+      case Order::close_leaves:
+        return close(rank);
+    }
+    return {Code::unsupported, 0, -1};
+  }
+
+ private:
+  void greet(std::string* answer) {
+    agent::Address address = agent::own_address();
+    address.port = agent_.port();
+    address.key = agent_.key();
+    answer->assign(reinterpret_cast<const char*>(&address), sizeof address);
+  }
+
+  Options options_of(const Opening& opening) const {
+    Options options;
+    options.scope = Scope::job;
+    options.page_size_bytes = opening.page_bytes;
+    options.cache_size_bytes = opening.cache_bytes;
+    options.bypass_bytes = opening.bypass_bytes;
+    options.read_ahead_bytes = opening.read_ahead_bytes;
+    options.write_behind = opening.write_behind != 0;
+    options.step_aside = StepAside::never;
+    options.committer = false;
+    options.arena_dir = folder_;
+    options.job = "agents";
+    return options;
+  }
+
+  // As mpiio/file/job_owners.cpp: what a rank does alone when its file gets owners.
+  Status open(Rank& rank, const std::string& text) {
+    Opening opening;
+    std::memcpy(&opening, text.data(), sizeof opening);
+    const auto* const record = reinterpret_cast<const std::byte*>(text.data()) + sizeof opening;
+    const std::span<const std::byte> bytes(record, static_cast<std::size_t>(opening.owners));
+    const std::optional<Owners> owners = Owners::decoded(bytes);
+    FileTerms terms;
+    terms.path = text.substr(sizeof opening + bytes.size());
+    terms.mode = OpenMode::read_write;
+    terms.options = options_of(opening);
+    if (!owners) return {Code::unsupported, 0, -1};
+    Status status;
+    rank.here = CachedFile::open(terms.path, terms.mode, terms.options, &status);
+    if (rank.here == nullptr) return status;
+    bool news = false;
+    status = rank.here->join_owners(owners->identity(), bytes, &news);
+    if (!status.ok()) return status;
+    rank.file = std::make_unique<JobFile>(*rank.here, *owners, owners->number_of(agent_.key()),
+                                          std::move(terms));
+    return rank.here->commit();
+  }
+
+  static Status access(Rank& rank, const Command& command, bool writes, std::byte* memory,
+                       int64_t* moved) {
+    if (command.view.run == 0) {
+      if (writes) return rank.file->write(command.offset, memory, command.count);
+      return rank.file->read(command.offset, memory, command.count, moved);
+    }
+    const Tiling view{Layout::block(command.view.run), command.offset, command.view.stride};
+    return rank.file->access(Access{writes, false, &view, 0, command.count}, memory, moved);
+  }
+
+  static Status write(Rank& rank, const Command& command, const std::string& text) {
+    int64_t moved = 0;
+    std::string memory = text;
+    return access(rank, command, true, reinterpret_cast<std::byte*>(memory.data()), &moved);
+  }
+
+  static Status read(Rank& rank, const Command& command, int64_t* moved, std::string* answer) {
+    answer->assign(static_cast<std::size_t>(command.count), '?');
+    const Status status =
+        access(rank, command, false, reinterpret_cast<std::byte*>(answer->data()), moved);
+    return status;
+  }
+
+  static void change_bypass(Rank& rank, int64_t bytes) {
+    Options options = rank.here->options();
+    options.bypass_bytes = bytes;
+    rank.here->change_options(options);
+  }
+
+  static Status close(Rank& rank) {
+    const Status left = rank.file->leave(false);
+    const Status closed = rank.here->close(false);
+    rank = {};
+    return left.ok() ? closed : left;
+  }
+
+  const std::string folder_;
+  agent::Agent agent_;
+  Rank ranks_[2];
+};
+
+}  // namespace
+
+int play_node(int socket, const std::string& folder) {
+  Node node(folder);
+  if (!node.start()) return 2;
+  Command command;
+  std::string text;
+  while (receive_with_text(socket, &command, &text)) {
+    Reply reply;
+    std::string answer;
+    const Status status = node.carry_out(command, text, &reply, &answer);
+    reply.code = status.code;
+    reply.system_error = status.system_error;
+    if (!send_with_text(socket, reply, answer)) break;
+  }
+  runtime::leave_node();
+  return 0;
+}
+
+}  // namespace forebay::test

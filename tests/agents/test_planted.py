@@ -1,0 +1,179 @@
+"""Mistakes planted in the protocol of owners (src/agent), each of which the random programs of
+whole jobs must find."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+AGENT = ROOT / "src" / "agent"
+BUILT = ROOT / "build" / "gcc"
+COMPILER = os.environ.get("CXX", "g++")
+SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Mistake:
+    name: str
+    file: str  # in src/agent
+    right: str  # stands there once
+    wrong: str
+    programs: int = 3000  # within which it must be found
+
+
+MISTAKES = [
+    Mistake(
+        "a long access does not ask the owners to hand over what they hold",
+        "job_file.cpp",
+        "  Status status = ask_owners(writes ? Ask::settle : Ask::commit, extent, writes);\n",
+        "  Status status;\n",
+    ),
+    Mistake(
+        "owners keep what a read beside a long write has fetched",
+        "job_file.cpp",
+        "  if (writes) return ask_owners(Ask::settle, extent, writes);\n",
+        "  if (writes) return status;\n",
+    ),
+    Mistake(
+        "a long write claims no chunk",
+        "job_file.cpp",
+        "Status status = first_touch_ ? learn_owners(range, claim) : Status();",
+        "Status status = first_touch_ ? learn_owners(range, false) : Status();",
+    ),
+    Mistake(
+        "a write claims no chunk",
+        "job_file.cpp",
+        "if (const Status learnt = learn_owners(left, true); !learnt.ok()) return learnt;",
+        "if (const Status learnt = learn_owners(left, false); !learnt.ok()) return learnt;",
+    ),
+    Mistake(
+        "a home serves reads of a chunk that another node has claimed",
+        "file_server.cpp",
+        "      if (owner != Owners::none && owner != self_) return true;\n",
+        "",
+    ),
+    Mistake(
+        "a later claim takes a chunk from its owner",
+        "claims.cpp",
+        "owners_.try_emplace(chunk, node).first->second",
+        "owners_.insert_or_assign(chunk, node).first->second",
+    ),
+    Mistake(
+        "a home's own ranks believe that nobody owns a chunk",
+        "job_file.cpp",
+        "return home == self_ ? domains_.owners() : home;",
+        "return home;",
+    ),
+    Mistake(
+        "a rank takes a chunk that nobody owns for the home's",
+        "job_file.cpp",
+        "    if (owner == Owners::none) continue;\n",
+        "    if (owner == Owners::none) owner = home;\n",
+    ),
+    Mistake(
+        "a truncation concerns this node alone",
+        "job_file.cpp",
+        "  (void)within_memory([&] { return ask_others(Ask::truncate, bytes); });\n",
+        "",
+    ),
+    Mistake(
+        "an owner truncates to another size",
+        "file_server.cpp",
+        "file_->truncate_cache(asked.value);",
+        "file_->truncate_cache(asked.value + 1);",
+    ),
+    Mistake(
+        "a commit concerns this node alone",
+        "job_file.cpp",
+        "ask_others(forget ? Ask::settle : Ask::commit)",
+        "Status()",
+    ),
+    Mistake(
+        "the size is what this node knows",
+        "job_file.cpp",
+        "within_memory([&] { return ask_others(Ask::size, 0, bytes); }) : status",
+        "Status() : status",
+    ),
+    Mistake(
+        "a read ends where an owner knows no more of the file",
+        "job_file.cpp",
+        "    if (below > got) zero(memory + (at + got), below - got);\n    at += below;\n",
+        "    at += got;\n",
+    ),
+    Mistake(
+        "a hole is not filled with zeros",
+        "job_file.cpp",
+        "    if (below > got) zero(memory + (at + got), below - got);\n",
+        "",
+    ),
+    Mistake(
+        "what an owner holds beyond a long read's end is not looked for",
+        "job_file.cpp",
+        "  if (*moved == extent.length) return status;\n",
+        "  return status;\n",
+    ),
+    Mistake(
+        "a read that ends early is not carried out once more",
+        "job_file.cpp",
+        "    const Status status = here_.read(offset, memory, length, moved);\n"
+        "    if (!status.ok() || *moved == length) return status;\n",
+        "    return here_.read(offset, memory, length, moved);\n",
+    ),
+    Mistake(
+        "a chunk's end is not the end of what an owner is asked for",
+        "job_file.cpp",
+        "    piece.length = std::min(piece.length, chunk_at(piece.offset).end() - piece.offset);\n",
+        "",
+    ),
+    Mistake(
+        "bytes between two chunks of an owner are taken for its own",
+        "job_file.cpp",
+        "  return offset_of(access.position + access.bytes - 1) < latest_here_.end();\n",
+        "  return true;\n",
+    ),
+    Mistake(
+        "an agent drops what a rank wrote when the rank closes the file",
+        "file_server.cpp",
+        "  const Status status = file_->close(discard);\n",
+        "  const Status status = file_->close(true);\n",
+    ),
+    Mistake(
+        "a question goes to another file of the rank",
+        "remote_file.cpp",
+        "  frame.file = file_;\n",
+        "  frame.file = 1;\n",
+    ),
+]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name.replace(" ", "-"))
+def test_a_mistake_is_found(mistake: Mistake, tmp_path: Path) -> None:
+    text = (AGENT / mistake.file).read_text()
+    assert text.count(mistake.right) == 1, f"{mistake.file} has changed: {mistake.right}"
+    changed = tmp_path / mistake.file
+    changed.write_text(text.replace(mistake.right, mistake.wrong))
+    sources = (
+        changed if path.name == mistake.file else path for path in sorted(AGENT.glob("*.cpp"))
+    )
+    together = tmp_path / "agent.cpp"
+    together.write_text("".join(f'#include "{path}"\n' for path in sources))
+    program = tmp_path / "agents"
+    # In front of the library, so that the changed agent is linked in the sound one's place.
+    objects = sorted((BUILT / "tests" / "CMakeFiles" / "forebay_agents.dir" / "agents").glob("*.o"))
+    libraries = [BUILT / "src" / f"libforebay_{name}.a" for name in ("runtime", "core")]
+    command = [COMPILER, "-std=c++20", "-O1", f"-I{ROOT / 'src'}", together, *objects, *libraries]
+    subprocess.run([*command, "-lgtest", "-lzstd", "-lpthread", "-o", program], check=True)
+    result = subprocess.run(
+        [program, "--gtest_brief=1"],
+        env=os.environ | {"FOREBAY_SEEDS": str(mistake.programs), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+    )
+    assert result.returncode != 0, mistake.name

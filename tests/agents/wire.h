@@ -1,0 +1,84 @@
+// What the test tells a node's process to do, and what it hears back: over a socket pair, in the
+// byte order of one machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "extent/status.h"
+
+namespace forebay::test {
+
+enum class Order : uint32_t {
+  greet,          // answer's text: the address of the node's agent
+  open,           // text: Opening, the owners, the path
+  meet,           // a later open has found owners
+  write,          // at offset; text: the bytes
+  read,           // `count` bytes at offset
+  size,           // answer's value
+  commit,         // everywhere; count: 1 to forget clean bytes afterwards
+  flush,          // everywhere
+  truncate,       // forget everywhere what lies at and beyond offset
+  forget,         // everywhere, clean bytes
+  bypass,         // runs of at least `count` bytes go past the caches
+  close_commits,  // the first half of a close: what all ranks do before any of them leaves
+  close_leaves,   // the second half
+};
+
+// Bytes of an access with a view: `run` bytes in each `stride`. 0: contiguous.
+struct View {
+  int64_t run = 0;
+  int64_t stride = 0;
+};
+
+struct Command {
+  Order order = Order::greet;
+  uint32_t rank = 0;  // on the node
+  int64_t offset = 0;
+  int64_t count = 0;
+  View view{};
+  int64_t text = 0;  // bytes that follow
+};
+
+struct Reply {
+  Code code = Code::ok;
+  int32_t system_error = 0;
+  int64_t value = 0;
+  int64_t text = 0;  // bytes that follow
+};
+
+// How a rank opens the file; the owners, encoded, and the path follow.
+struct Opening {
+  int64_t page_bytes = 0;
+  int64_t cache_bytes = 0;
+  int64_t bypass_bytes = 0;
+  int64_t read_ahead_bytes = 0;
+  int64_t write_behind = 0;
+  int64_t owners = 0;  // bytes of them
+};
+
+static_assert(std::is_trivially_copyable_v<Command> && std::is_trivially_copyable_v<Reply>);
+
+// False: the other end has gone.
+bool send_value(int socket, const void* value, std::size_t bytes);
+bool receive_value(int socket, void* value, std::size_t bytes);
+
+template <typename Header>
+bool send_with_text(int socket, Header header, const std::string& text) {
+  header.text = static_cast<int64_t>(text.size());
+  return send_value(socket, &header, sizeof header) && send_value(socket, text.data(), text.size());
+}
+
+template <typename Header>
+bool receive_with_text(int socket, Header* header, std::string* text) {
+  if (!receive_value(socket, header, sizeof *header)) return false;
+  text->resize(static_cast<std::size_t>(header->text));
+  return receive_value(socket, text->data(), text->size());
+}
+
+// The node's process: carries out what comes over the socket until its end. `folder`: of its own,
+// for its cache.
+int play_node(int socket, const std::string& folder);
+
+}  // namespace forebay::test
