@@ -101,22 +101,26 @@ void Agent::work() {
     if (event.data.ptr == this) {
       take_call();
     } else {
-      Caller& caller = *static_cast<Caller*>(event.data.ptr);
-      bool answered = false;
-      do {
-        answered = caller.server.answer();
-      } while (answered && workers_.load() <= most_that_stay && caller.connection.await(stay_ms));
-      if (answered) {
-        await(caller, false);
-      } else {
-        forget(caller);
-        --served_;
-      }
+      serve(*static_cast<Caller*>(event.data.ptr));
     }
   }
   const std::lock_guard guard(mutex_);
   --workers_;
   ended_.notify_all();
+}
+
+// Answers the question that has come, and what the rank asks soon afterwards.
+void Agent::serve(Caller& caller) {
+  {
+    const std::lock_guard turn(caller.turn);
+    bool answered = false;
+    do {
+      answered = caller.server.answer();
+    } while (answered && workers_.load() <= most_that_stay && caller.connection.await(stay_ms));
+    if (answered && await(caller, false)) return;
+  }
+  forget(caller);
+  --served_;
 }
 
 // Accepts a connection, and lets the caller prove that it knows the key.
@@ -133,15 +137,16 @@ void Agent::take_call() {
   Caller* const caller = remember(std::move(connection));
   if (caller == nullptr) return;
   ++proving_;
-  const bool proved = caller->connection.prove(state_.key);
-  --proving_;
-  if (proved) {
-    ++served_;
-    await(*caller, true);
-  } else {
-    ++refused_;
-    forget(*caller);
+  {
+    const std::lock_guard turn(caller->turn);
+    const bool proved = caller->connection.prove(state_.key);
+    --proving_;
+    if (proved) ++served_;
+    if (proved && await(*caller, true)) return;
+    if (proved) --served_;
   }
+  ++refused_;
+  forget(*caller);
 }
 
 // Null: there is no memory, or the agent ends.
@@ -154,11 +159,9 @@ Agent::Caller* Agent::remember(Connection&& accepted) {
   return caller;
 }
 
-// The caller's next question is anybody's.
-void Agent::await(Caller& caller, bool anew) {
-  if (watch(caller.connection.descriptor(), &caller, anew)) return;
-  forget(caller);
-  --served_;
+// The caller's next question is any worker's. False: it is none's.
+bool Agent::await(Caller& caller, bool anew) {
+  return watch(caller.connection.descriptor(), &caller, anew);
 }
 
 void Agent::forget(Caller& caller) {

@@ -44,6 +44,8 @@ class Agent {
     Connection connection;
     RankServer server;
     std::list<Caller>::iterator self;
+    // Held by its worker, who watches the connection again just before it gives the lock back.
+    std::mutex turn;
   };
 
   bool watch(int descriptor, void* what, bool anew);
@@ -51,7 +53,8 @@ class Agent {
   void work();
   void take_call();
   Caller* remember(Connection&& accepted);
-  void await(Caller& caller, bool anew);
+  void serve(Caller& caller);
+  bool await(Caller& caller, bool anew);
   void forget(Caller& caller);
 
   AgentState state_;
