@@ -25,7 +25,7 @@ namespace forebay {
 class ListExchange {
  public:
   using Settle = std::function<void(uint32_t node, bool taken)>;
-  using Facts = std::array<int64_t, 5>;
+  using Facts = std::array<int64_t, 6>;
 
   // `channel`: of node `self`, one of `count`. It outlives the exchange.
   ListExchange(Channel& channel, uint32_t self, uint32_t count);

@@ -97,6 +97,8 @@ std::vector<Declaration> declare_options() {
       {"domain_size", bytes, &Options::domain_size_bytes, "", at_open,
        "Size of a chunk of a file, with domain=cyclic or first-touch; rounded up to whole pages.",
        1, TiB},
+      {"cb_nodes", count, &Options::cb_nodes, "", at_open,
+       "How many nodes own bytes of a file, with scope=job; 0: all.", 0, 1 << 20},
       {"page_kind", choice, &Options::page_kind, names(page_kinds(), kind_name), at_open,
        "How a page records which of its bytes were written."},
       {"policy", choice, &Options::policy, names(policies(), spec_name), at_open,

@@ -63,6 +63,7 @@ struct Options {
   Consistency consistency = Consistency::posix;
   std::string domain = "region";        // a name from assignments()
   int64_t domain_size_bytes = 4 << 20;  // of a chunk, for domain "cyclic"
+  int64_t cb_nodes = 0;                 // nodes that own bytes of a file, at most; 0: all
   std::string page_kind = "mask";       // a name from page_kinds()
   std::string policy = "lru";           // a name from policies()
   std::string predictor = "signature";  // a name from predictors()

@@ -136,8 +136,9 @@ struct Settings {
 // A job and its file, and what each of its bytes must be.
 class Job {
  public:
-  Job(uint64_t seed, const std::string& folder)
-      : random_(seed), settings_(random_), folder_(folder), path_(folder + "/file") {}
+  // Loud: it prints each step before it takes it.
+  Job(uint64_t seed, const std::string& folder, bool loud)
+      : random_(seed), settings_(random_), folder_(folder), path_(folder + "/file"), loud_(loud) {}
 
   void run() {
     note(settings_.text());
@@ -171,7 +172,7 @@ class Job {
 
   void note(const std::string& text) {
     steps_.push_back(text);
-    if (std::getenv("FOREBAY_SEED") != nullptr) std::cout << text << std::endl;
+    if (loud_) std::cout << text << std::endl;
   }
 
   void store_before() {
@@ -514,6 +515,7 @@ class Job {
   SeededRandom random_;
   Settings settings_;
   const std::string folder_, path_;
+  const bool loud_;
   std::vector<std::unique_ptr<NodeProcess>> nodes_;
   std::string opening_;
   std::vector<bool> open_;  // by rank
@@ -539,7 +541,7 @@ TEST(Agents, LoseNoByte) {
     std::string folder = testing::TempDir() + "/forebay-agents-XXXXXX";
     ASSERT_NE(mkdtemp(folder.data()), nullptr);
     alarm(seconds_a_program);
-    Job job(static_cast<uint64_t>(seed), folder);
+    Job job(static_cast<uint64_t>(seed), folder, only >= 0);
     job.run();
     alarm(0);
     std::filesystem::remove_all(folder);

@@ -139,6 +139,29 @@ def test_stripes_of_a_server_have_one_owner(consistency: str, tmp_path: Path) ->
     assert run.statistics["total"]["write_requests"] == 5 + 4
 
 
+@pytest.mark.parametrize("consistency", ["posix", "mpi"])
+def test_one_node_may_own_all(consistency: str, tmp_path: Path) -> None:
+    """Two owners of chunks in turn commit each chunk by itself, one owner all of them at once."""
+    installation = mpi.WHEELS[0]
+    program = [str(mpi.compile_program(installation, HANDLES / "striped.c")), "data.bin"]
+    for owners, requests in ((0, 24), (1, 1)):
+        settings = OWNERS | {
+            "FOREBAY_CONSISTENCY": consistency,
+            "FOREBAY_DOMAIN": "cyclic",
+            "FOREBAY_CB_NODES": str(owners),
+        }
+        run = forebay.launch(
+            installation,
+            NODES,
+            forebay.on_nodes(program, NODES),
+            tmp_path / f"run-{owners}",
+            settings,
+        )
+        assert run.outcome.code == 0, str(run.outcome)
+        assert run.statistics is not None
+        assert run.statistics["total"]["write_requests"] == requests
+
+
 def test_owners_fetch_little_of_what_others_own(tmp_path: Path) -> None:
     """All that the ranks read lies in its owner's cache: what is fetched ahead is of no use."""
     installation = mpi.WHEELS[0]

@@ -21,6 +21,7 @@ _GROUPS = (
             "local_bypass",
             "domain",
             "domain_size",
+            "cb_nodes",
         ),
     ),
     ("The cache", ("cache_size", "page_size", "page_kind", "policy", "shards")),

@@ -48,9 +48,9 @@ std::unique_ptr<HandleNodes> HandleNodes::find(MPI_Comm comm, int64_t page_size)
 const FileDomains& HandleNodes::domains(runtime::CachedFile& file, MPI_File opened) {
   if (domains_) return *domains_;
   const Options& options = file.options();
-  // Begin and end of the region that is written, the file's size, and its stripes.
+  // Begin and end of the region that is written, the file's size, its stripes, and the option.
   const Stripes stripes = stripes_of(opened);
-  ListExchange::Facts all{INT64_MAX, 0, 0, stripes.bytes, stripes.servers};
+  ListExchange::Facts all{INT64_MAX, 0, 0, stripes.bytes, stripes.servers, options.cb_nodes};
   const Status known = within_memory([&] {
     const Extent region = file.dirty_region();
     if (!region.empty()) {
@@ -66,6 +66,7 @@ const FileDomains& HandleNodes::domains(runtime::CachedFile& file, MPI_File open
       all[fact] = std::max(all[fact], theirs[fact]);
   });
   facts_.nodes = exchange_->count();
+  if (all[5] > 0) facts_.nodes = static_cast<uint32_t>(std::min<int64_t>(all[5], facts_.nodes));
   facts_.chunk_bytes = options.domain_size_bytes;
   if (all[1] > all[0]) facts_.region = {all[0], all[1] - all[0]};
   facts_.file_bytes = all[2];

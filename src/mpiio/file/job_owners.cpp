@@ -66,8 +66,9 @@ Address own_agent() {
 }
 
 // Connections are descriptors: a rank takes at most a quarter of those that its program may have
-// open, and an agent, which asks for as many as the system allows, leaves some for files.
-void count_connections(NodeFacts* facts) {
+// open, and an agent, which asks for as many as the system allows, leaves some for files. The
+// option cb_nodes may ask for fewer.
+void count_connections(const Options& options, NodeFacts* facts) {
   rlimit descriptors{};
   if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return;
   constexpr rlim_t plenty = 1 << 20;
@@ -75,6 +76,7 @@ void count_connections(NodeFacts* facts) {
   const auto most = static_cast<int64_t>(std::min(descriptors.rlim_max, plenty));
   facts->callers = std::max<int64_t>(most - most / 4 - other_files, 0);
   facts->lines = static_cast<int64_t>(std::min(descriptors.rlim_cur, plenty)) / 4;
+  if (options.cb_nodes > 0) facts->lines = std::min(facts->lines, options.cb_nodes);
 }
 
 // The nodes that own bytes: all, or as many as every rank can have connections with, spread over
@@ -148,7 +150,7 @@ NodeFacts own_facts(const Handle& handle) {
   mine.page_size = handle.cached->options().page_size_bytes;
   mine.owners = handle.cached->owners();
   mine.stripes = stripes_of(handle.file);
-  count_connections(&mine);
+  count_connections(handle.cached->options(), &mine);
   const Status found = within_memory([&] {
     mine.agent = own_agent();
     runtime::FoundFile file;
