@@ -20,6 +20,10 @@ Settings random_settings(SeededRandom& random) {
     s.nodes = 2 + static_cast<uint32_t>(random.below(s.ranks - 1));
   s.domain = &assignments()[static_cast<std::size_t>(random.below(std::ssize(assignments())))];
   s.domain_size_bytes = 1 + random.below(8000);
+  // Drawn from the same number, so that programs found earlier stay what they were.
+  s.owning = s.domain_size_bytes % 4 != 0
+                 ? s.nodes
+                 : 1 + static_cast<uint32_t>(s.domain_size_bytes / 4) % s.nodes;
   if (random.one_in(2)) s.files = 2 + static_cast<uint32_t>(random.below(2));
   s.cache.page_kind = one_of(random, page_kinds());
   s.cache.policy = &policies()[static_cast<std::size_t>(random.below(std::ssize(policies())))];
@@ -196,16 +200,16 @@ std::string describe(const Program& program) {
   constexpr const char* steps_aside[] = {"at times, now ", "never ", "always "};
   const Settings& s = program.settings;
   std::ostringstream out;
-  out << s.ranks << " ranks on " << s.nodes << " nodes, domain " << s.domain->name << " of "
-      << s.domain_size_bytes << " bytes, " << s.cache.page_kind->name() << " pages of "
-      << s.cache.page_size << " bytes, " << s.cache.capacity_bytes << " bytes in " << s.cache.shards
-      << " shards, " << s.cache.write_back_buffer << " of them for pages that leave, policy "
-      << s.cache.policy->name << ", " << s.files << " files of " << s.first_bytes << " to "
-      << s.file_bytes << " bytes, granule " << s.granule << ", bypass " << s.handles.bypass_bytes
-      << ", dirty bound " << s.handles.dirty_bound << ", read ahead " << s.handles.read_ahead_bytes
-      << ", commit size " << s.commit_size_bytes << (s.local ? ", local storage" : ", storage")
-      << " fails one in " << s.fails_one_in << ", steps aside "
-      << steps_aside[static_cast<int>(s.handles.step_aside)] << s.aside
+  out << s.ranks << " ranks on " << s.nodes << " nodes, " << s.owning << " own bytes, domain "
+      << s.domain->name << " of " << s.domain_size_bytes << " bytes, " << s.cache.page_kind->name()
+      << " pages of " << s.cache.page_size << " bytes, " << s.cache.capacity_bytes << " bytes in "
+      << s.cache.shards << " shards, " << s.cache.write_back_buffer
+      << " of them for pages that leave, policy " << s.cache.policy->name << ", " << s.files
+      << " files of " << s.first_bytes << " to " << s.file_bytes << " bytes, granule " << s.granule
+      << ", bypass " << s.handles.bypass_bytes << ", dirty bound " << s.handles.dirty_bound
+      << ", read ahead " << s.handles.read_ahead_bytes << ", commit size " << s.commit_size_bytes
+      << (s.local ? ", local storage" : ", storage") << " fails one in " << s.fails_one_in
+      << ", steps aside " << steps_aside[static_cast<int>(s.handles.step_aside)] << s.aside
       << (s.late_care ? ", the dead are late" : "") << "\n";
   for (const Round& round : program.rounds) {
     for (const Operation& op : round.operations) {

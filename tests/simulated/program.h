@@ -21,6 +21,7 @@ struct Settings {
   uint32_t nodes = 1;  // rank r is on node r modulo nodes
   const AssignmentSpec* domain = nullptr;
   int64_t domain_size_bytes = 0;
+  uint32_t owning = 1;       // nodes that own bytes: the first ones
   uint32_t files = 1;        // that all ranks open
   int64_t file_bytes = 0;    // no access goes beyond
   int64_t first_bytes = 0;   // that a file has to begin with

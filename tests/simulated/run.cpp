@@ -183,7 +183,7 @@ class Run final : public Looks {
       all = {std::min(all[0], theirs[0]), std::max(all[1], theirs[1]), 0, 0, 0};
     });
     DomainFacts facts;
-    facts.nodes = settings_.nodes;
+    facts.nodes = settings_.owning;
     facts.unit_bytes = settings_.cache.page_size;
     facts.chunk_bytes = settings_.domain_size_bytes;
     facts.file_bytes = settings_.first_bytes;
