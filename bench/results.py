@@ -105,6 +105,7 @@ class Case:
     options: dict[str, str]
     baseline: dict[str, str] = field(default_factory=dict)  # instead of the plain library
     count: int = 0  # amount of work, if not the workload's
+    by_hand: bool = False  # instead of the plain library: the program without MPI-IO
 
     @property
     def nodes(self) -> int:
@@ -134,6 +135,7 @@ class Case:
     def key(self) -> str:
         options = "".join(f" {name}={value}" for name, value in self.options.items())
         options += "".join(f" over {name}={value}" for name, value in self.baseline.items())
+        options += " over by-hand" if self.by_hand else ""
         options += f" count={self.count}" if self.count else ""
         return f"{self.place} {self.workload} {self.ranks}{options}"
 
@@ -142,7 +144,8 @@ class Case:
         """The workload with its options and amount of work, for the page."""
         options = "".join(f" `{name}={value}`" for name, value in self.options.items())
         count = f", {self.count:,} records" if self.count else ""
-        return self.workload + options + count
+        by_hand = ", plain by hand" if self.by_hand else ""
+        return self.workload + options + count + by_hand
 
 
 def plan() -> list[Case]:
@@ -204,6 +207,7 @@ def cases_of_several_nodes() -> list[Case]:
         Case("nodes", "tile-io", 4, {"write": 1.5, "read": 10}, job),
         Case("nodes", "tile-io-small", 4, {}, job),
         Case("nodes", "lattice", 4, {"write": 2, "read": 10}, job),
+        Case("nodes", "lattice", 4, {"write": 1}, job, by_hand=True),
         Case("nodes", "btio", 4, {}, job),
         Case("nodes", "sliding-window", 4, {"write": 10, "read": 10}, job),
         Case("nodes", "points", 4, {}, job),
@@ -223,6 +227,7 @@ def measure(case: Case, mpi: Mpi, directory: Path, repeat: int) -> dict[str, Any
         rounds=case.rounds,
         options=case.options,
         baseline=case.baseline,
+        by_hand=case.by_hand,
         count=case.count,
         nodes=case.nodes,
     )

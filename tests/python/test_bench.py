@@ -43,6 +43,7 @@ def report(**changes: object) -> Report:
         "nodes": 1,
         "options": {},
         "baseline": {},
+        "by_hand": False,
         "calls": {"write": 1000, "read": 0},
         "bytes": 300_000,
         "figures": figures,
@@ -105,6 +106,28 @@ def test_a_baseline_is_named() -> None:
     assert "Forebay with recoverable=false" in " ".join(text.split())
     assert "write requests: baseline 1,000, Forebay 4" in text
     assert "plain" not in text
+
+
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_the_plain_side_by_hand(ranks: int, mpi: Mpi, tmp_path: Path) -> None:
+    """Each rank writes and reads its part of the array with one request."""
+    bench = Bench(WORKLOADS["lattice"], mpi, tmp_path, ranks, repeat=1, rounds=1, by_hand=True)
+    found = bench.run()
+    assert found.headings == ("by hand", "Forebay")
+    assert (found.requests["plain"]["write"], found.requests["plain"]["read"]) == (ranks, ranks)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("small", "--by-hand"), "small has no variant by hand"),
+        (("lattice", "--by-hand", "--baseline", "scope=node"), "exclude each other"),
+    ],
+)
+def test_by_hand_is_refused(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, [*arguments, "--dir", str(tmp_path)])
+    assert result.exit_code == 2
+    assert message in result.output
 
 
 def test_a_baseline_runs_through_forebay(mpi: Mpi, tmp_path: Path) -> None:

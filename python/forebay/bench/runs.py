@@ -31,7 +31,8 @@ class Workload:
 
     `figures` maps a name to the phases whose times it adds up. The time to write includes opening
     and closing, since the close commits. `cpu`: compares processor time per call with a warm cache,
-    not elapsed time. `powers_of_four`: it runs on so many ranks only.
+    not elapsed time. `powers_of_four`: it runs on so many ranks only. `by_hand`: the program has a
+    variant without MPI-IO, as users write it by hand.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Workload:
     figures: dict[str, tuple[str, ...]]
     cpu: bool = False
     powers_of_four: bool = False
+    by_hand: bool = False
 
 
 _WHOLE_WRITE = ("open", "write", "close")
@@ -115,6 +117,7 @@ WORKLOADS = {
             "lattice",
             "blocks of a 4-D array, 16^4 sites of 192 bytes, in one collective call each way",
             _WRITE_AND_READ,
+            by_hand=True,
         ),
         Workload(
             "btio",
@@ -204,6 +207,7 @@ class Report:
     nodes: int  # as Forebay takes them for
     options: dict[str, str]
     baseline: dict[str, str]  # options of the plain side, if it runs through Forebay
+    by_hand: bool  # the plain side is the program without MPI-IO
     calls: dict[str, int]  # "write", "read" -> calls of all ranks in one repetition
     bytes: int
     figures: list[Figure]
@@ -216,7 +220,8 @@ class Report:
     @property
     def headings(self) -> tuple[str, str]:
         """The names of the sides."""
-        return ("baseline" if self.baseline else "plain", "Forebay")
+        plain = "baseline" if self.baseline else "by hand" if self.by_hand else "plain"
+        return (plain, "Forebay")
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, with medians and ratios."""
@@ -237,7 +242,8 @@ class Bench:
     `rounds` times on fresh files. The first repetition, in which the cache is made, counts like the
     others, and is also shown by itself.
 
-    With options in `baseline`, the plain side runs through Forebay with these options. With several
+    With options in `baseline`, the plain side runs through Forebay with these options; `by_hand`,
+    it is the program's variant without MPI-IO. With several
     `nodes`, Forebay takes the ranks for ranks of so many nodes.
     """
 
@@ -251,6 +257,7 @@ class Bench:
     nodes: int = 1
     options: dict[str, str] = field(default_factory=dict)
     baseline: dict[str, str] = field(default_factory=dict)
+    by_hand: bool = False
     timeout_seconds: float = 1800
 
     def run(self, progress: Callable[[str], None] = lambda _: None) -> Report:
@@ -272,7 +279,9 @@ class Bench:
         for pair in range(self.repeat):
             for side in SIDES:
                 progress(f"{self.workload.name}: pair {pair + 1} of {self.repeat}, {side}")
-                rows = self._launch(side, [str(program), *self._arguments(files, self.rounds)])
+                rows = self._launch(
+                    side, [str(program), *self._arguments(side, files, self.rounds)]
+                )
                 row = rows[-1]
                 hashes |= {entry["hash"] for entry in rows}
                 for figure in figures:
@@ -288,6 +297,7 @@ class Bench:
             nodes=self.nodes,
             options=self.options,
             baseline=self.baseline,
+            by_hand=self.by_hand,
             calls={"write": row["write_calls"], "read": row["read_calls"]},
             bytes=row["written_bytes"] + row["read_bytes"],
             figures=figures,
@@ -295,8 +305,10 @@ class Bench:
             aside_calls=aside_calls,
         )
 
-    def _arguments(self, files: Path, rounds: int) -> list[str]:
+    def _arguments(self, side: str, files: Path, rounds: int) -> list[str]:
         arguments = ["--dir", str(files), "--repeat", str(rounds)]
+        if self.by_hand and side == "plain":
+            arguments += ["--variant", "by-hand"]
         return arguments + (["--count", str(self.count)] if self.count else [])
 
     def value(self, figure: Figure, rows: list[dict[str, Any]]) -> float:
@@ -334,7 +346,7 @@ class Bench:
             "FOREBAY_COUNT_FILE": str(counts),
         }
         arguments = {
-            side: [str(program), *self._arguments(folder, 1), "--no-file-check", "--keep"]
+            side: [str(program), *self._arguments(side, folder, 1), "--no-file-check", "--keep"]
             for side, folder in folders.items()
         }
         names = ("write", "read", "syscalls")

@@ -84,6 +84,11 @@ _HELP = "Workloads:\n\n\b\n" + "\n".join(
     metavar="NAME=VALUE",
     help="Compare with Forebay under this option instead of with the plain MPI library.",
 )
+@click.option(
+    "--by-hand",
+    is_flag=True,
+    help="Compare with the program as users write it without MPI-IO (lattice), instead of with it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 def bench(
     workload: str,
@@ -97,6 +102,7 @@ def bench(
     count: int,
     options: dict[str, str],
     baseline: dict[str, str],
+    by_hand: bool,
     as_json: bool,
 ) -> None:
     """Run WORKLOAD plain and through Forebay, interleaved, on the same directory.
@@ -105,7 +111,7 @@ def bench(
     data is verified on both sides. The workload `trace` shows the cost of traces instead.
     """
     if workload == _TRACE:
-        if options or baseline or nodes > 1:
+        if options or baseline or by_hand or nodes > 1:
             raise click.UsageError("`trace` takes no options of Forebay, and one node")
         traces = TraceBench(find_mpi(mpi, mpicc), directory, ranks, repeat, count)
         with Console(stderr=True).status("compiling") as status:
@@ -117,6 +123,10 @@ def bench(
         return
     if nodes > ranks:
         raise click.UsageError(f"{nodes} nodes are more than {ranks} ranks")
+    if by_hand and not WORKLOADS[workload].by_hand:
+        raise click.UsageError(f"{workload} has no variant by hand")
+    if by_hand and baseline:
+        raise click.UsageError("--by-hand and --baseline exclude each other")
     if WORKLOADS[workload].powers_of_four and ranks not in (4**power for power in range(16)):
         raise click.UsageError(f"{workload} needs 1, 4, 16, 64, ... ranks")
     comparison = Bench(
@@ -130,6 +140,7 @@ def bench(
         count=count,
         options=options,
         baseline=baseline,
+        by_hand=by_hand,
     )
     with Console(stderr=True).status("compiling") as status:
         report = comparison.run(status.update)
