@@ -71,8 +71,8 @@ def test_without_committers_the_library_serves_the_file(
 def test_a_firewall_between_nodes_is_met_once(installation: mpi.Mpi, tmp_path: Path) -> None:
     firewall = mpi.make(
         mpi.PROGRAMS / "firewall.so",
-        [PROGRAMS / "firewall.c"],
-        ["cc", "-g", "-O1", "-Wall", "-shared", "-fPIC", str(PROGRAMS / "firewall.c")],
+        [HANDLES / "firewall.c"],
+        ["cc", "-g", "-O1", "-Wall", "-shared", "-fPIC", str(HANDLES / "firewall.c")],
     )
     log = tmp_path / "log"
     program = [str(mpi.compile_program(installation, PROGRAMS / "sync_visibility.c")), "."]
