@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "extent/layout.h"
 
@@ -26,15 +27,23 @@ class AccessRuns {
   }
   bool done() const { return left_ == 0; }
   Extent next() {
-    const Extent run = cursor_ ? cursor_->next(left_) : Extent{offset_, left_};
+    const Extent run = !again_.empty() ? std::exchange(again_, {})
+                       : cursor_       ? cursor_->next(left_)
+                                       : Extent{offset_, left_};
     left_ -= run.length;
     return run;
+  }
+  // The run that next() returned last comes again.
+  void put_back(Extent run) {
+    again_ = run;
+    left_ += run.length;
   }
 
  private:
   std::optional<Cursor> cursor_;
   int64_t offset_;
   int64_t left_;
+  Extent again_;
 };
 
 }  // namespace forebay

@@ -25,7 +25,7 @@ enum class SteppingAside : uint8_t { automatic, never, always };
 struct HandleRules {
   int64_t bypass_bytes = 1 << 20;
   int64_t read_ahead_bytes = 4 << 20;
-  int64_t local_bypass_bytes = 8 << 10;
+  int64_t local_bypass_bytes = 4 << 10;
   double dirty_bound = 0.5;
   bool write_behind = true;
   // Nothing happens in the background, and no decision depends on time.
@@ -107,12 +107,16 @@ class CacheHandle {
   void count_call(int64_t Statistics::*calls, bool& counted);
   bool bypasses(int64_t length) const;
   bool continues_page(int64_t offset);
+  bool next_run_is_near(Extent run) const;
+  bool sweeps(Extent extent, int64_t page_before) const;
   void raise_end(int64_t end) { file_.raise_end(end); }
 
   template <typename Source>
   bool write_translated(Extent part, Source source);
   template <typename Target>
   bool read_translated(Extent part, Target target);
+  template <typename Target>
+  int64_t read_next_runs(AccessRuns& runs, Target target);
   template <typename Source>
   Status write_untranslated(Extent extent, Source source, int64_t at);
   template <typename Source>
@@ -176,6 +180,7 @@ class CacheHandle {
   };
   typename Cache<Driver>::Evictions evictions_;
   std::vector<Waiting> waiting_, ready_;
+  AccessRuns* runs_ = nullptr;  // what is left of the access under way; null: nothing is known
   // Of the last access: the policy counts successive accesses to a page once.
   int64_t last_page_ = -1;
   bool bypass_counted_ = false;  // for the call under way
@@ -258,15 +263,20 @@ template <typename Target>
 Status CacheHandle<Driver>::read(const Access& access, Target target, int64_t* moved) {
   begin_call(&Statistics::read_calls);
   *moved = 0;
-  for (AccessRuns runs(access); !runs.done();) {
+  AccessRuns runs(access);
+  runs_ = &runs;
+  Status status;
+  while (!runs.done()) {
     const Extent run = runs.next();
     int64_t got = 0;
-    const Status status = read_run(run, target + *moved, &got);
-    if (!status.ok()) return status;
+    status = read_run(run, target + *moved, &got);
+    if (!status.ok()) break;
     *moved += got;
     if (got < run.length) break;  // the end of file; later bytes of the access lie behind it
+    if (!runs.done()) *moved += read_next_runs(runs, target + *moved);
   }
-  return {};
+  runs_ = nullptr;
+  return status;
 }
 
 template <typename Driver>
@@ -525,6 +535,40 @@ inline bool CacheHandle<Driver>::read_translated(Extent part, Target target) {
   return held;
 }
 
+// Reads runs of an access that lie on the page of the run before, with one use of it, as long as
+// nobody need be told of them. Returns the bytes read.
+template <typename Driver>
+template <typename Target>
+int64_t CacheHandle<Driver>::read_next_runs(AccessRuns& runs, Target target) {
+  constexpr int64_t most_bytes_a_use = 64 << 10;  // whoever closes the frame waits for the use
+  const Translation<Driver>& t = translation_;
+  const int64_t most_runs = std::min<int64_t>(
+      reads_.calls_until_sample, predictor_ ? predictor_->rests() : reads_.calls_until_sample);
+  if (most_runs == 0 || t.length == 0) return 0;
+  int64_t bytes = 0, count = 0;
+  file_.begin_use(t.use);
+  if (t.frame->tag.load(std::memory_order_seq_cst) == t.tag) {
+    while (count < most_runs && bytes < most_bytes_a_use && !runs.done()) {
+      const Extent run = runs.next();
+      const Extent in_page{run.offset - t.page_start, run.length};
+      if (in_page.offset < 0 || in_page.length > t.length - in_page.offset ||
+          !cache_.kind().holds(t.state, t.length, in_page)) {
+        runs.put_back(run);
+        break;
+      }
+      if constexpr (!std::is_same_v<Target, NoBytes>)
+        Driver::copy_out(t.bytes, in_page, target + bytes);
+      bytes += run.length;
+      ++count;
+    }
+  }
+  file_.end_use();
+  reads_.calls_until_sample -= static_cast<uint32_t>(count);
+  if (predictor_) predictor_->rested(count, bytes);
+  statistics().read_bytes += bytes;
+  return bytes;
+}
+
 template <typename Driver>
 template <typename Target>
 inline Status CacheHandle<Driver>::read_run(Extent extent, Target target, int64_t* got) {
@@ -563,6 +607,7 @@ template <typename Target>
 Status CacheHandle<Driver>::read_pages(Extent extent, Target target, int64_t* got) {
   const int64_t page_size = cache_.page_size();
   const bool one_page = extent.offset / page_size == (extent.end() - 1) / page_size;
+  const int64_t page_before = last_page_;
   const bool same_page = continues_page(extent.offset);
   if (one_page && cache_.read_resident(file_, extent, target, !same_page, &translation_)) {
     *got = extent.length;
@@ -570,7 +615,8 @@ Status CacheHandle<Driver>::read_pages(Extent extent, Target target, int64_t* go
   }
   fetched_ahead_ = {};
   // Without a prediction of the next reads, only the wanted bytes are fetched.
-  const bool whole_pages = predictor_ && predictor_->predicts();
+  const bool whole_pages = next_run_is_near(extent) ||
+                           (predictor_ && (predictor_->predicts() || sweeps(extent, page_before)));
   Status status = within_memory(
       [&] { return cache_.read(file_, extent, target, whole_pages, !same_page, got); });
   if (status.code == Code::no_memory) {
@@ -581,9 +627,30 @@ Status CacheHandle<Driver>::read_pages(Extent extent, Target target, int64_t* go
   return status;
 }
 
+// Whether the access under way goes on so near behind this run that one request for both is best.
+template <typename Driver>
+bool CacheHandle<Driver>::next_run_is_near(Extent run) const {
+  constexpr int64_t near_bytes = 4 << 10;
+  if (runs_ == nullptr || runs_->done()) return false;
+  const Extent next = runs_->next();
+  runs_->put_back(next);
+  return next.offset >= run.end() && next.offset - run.end() < near_bytes;
+}
+
+// Whether accesses whose places no rule foretells stay near each other.
+template <typename Driver>
+bool CacheHandle<Driver>::sweeps(Extent extent, int64_t page_before) const {
+  const int64_t page = extent.offset / cache_.page_size();
+  return predictor_->rests() > 0 && (page == page_before || page == page_before + 1);
+}
+
 template <typename Driver>
 Status CacheHandle<Driver>::look_ahead(Extent access) {
   if (!predictor_) return {};
+  if (predictor_->rests() > 0) {
+    predictor_->rested(1, access.length);
+    return {};
+  }
   const std::span<const Extent> fetch = predictor_->access(access);
   if (fetch.empty()) return {};
   // Predictions of small accesses that keep changing mean the same pages again and again.

@@ -44,7 +44,7 @@ class LocalBypass {
  private:
   static constexpr int64_t never = INT64_MAX;
   static constexpr int first_accesses = 4;
-  static constexpr int64_t middling = 8;  // up to so many times least_bytes_
+  static constexpr int64_t middling = 16;  // up to so many times least_bytes_
   static constexpr int64_t slow_call_ns = 50'000;
   static constexpr int64_t slow_ns_a_byte = 1;
   static constexpr int most_slow = 8;  // of the latest sixteen: single calls may lose the processor

@@ -71,7 +71,7 @@ struct Options {
   int64_t page_size_bytes = 64 << 10;
   int64_t cache_size_bytes = 64 << 20;  // per process; the cache of a node has this times its ranks
   int64_t bypass_bytes = 1 << 20;  // contiguous accesses of at least so many bytes bypass the cache
-  int64_t local_bypass_bytes = 8 << 10;  // on a local file system, with StepAside::automatic
+  int64_t local_bypass_bytes = 4 << 10;  // on a local file system, with StepAside::automatic
   int64_t read_ahead_bytes = 4 << 20;    // 0: off
   int64_t commit_size_bytes = 4 << 20;   // largest single request handed to storage
   double dirty_bound = 0.5;              // fraction of the cache; write-behind begins at half of it

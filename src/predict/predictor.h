@@ -25,6 +25,11 @@ class Predictor {
   // Whether the predictor follows a rule at the moment.
   virtual bool predicts() const = 0;
 
+  // How many of the next accesses the predictor need not be told of, because its predictions keep
+  // failing. Whoever leaves accesses out says so by rested().
+  virtual int64_t rests() const { return 0; }
+  virtual void rested(int64_t /*accesses*/, int64_t /*bytes*/) {}
+
  protected:
   Predictor() = default;
 };

@@ -14,6 +14,7 @@
 #include "predict/fetch_list.h"
 #include "predict/predictor.h"
 #include "predict/sequential.h"
+#include "predict/trust.h"
 #include "predict/window.h"
 
 namespace forebay {
@@ -24,9 +25,12 @@ class SignaturePredictor final : public Predictor {
 
   std::span<const Extent> access(Extent access) override;
   bool predicts() const override { return leads_ || sequential_.predicts(); }
+  int64_t rests() const override { return trust_.rests(); }
+  void rested(int64_t accesses, int64_t bytes) override { trust_.rested(accesses, bytes); }
 
  private:
   void begin();
+  void give_up();
   void pass(Extent access);
   std::span<const Extent> look_ahead();
 
@@ -34,11 +38,13 @@ class SignaturePredictor final : public Predictor {
   SequentialPredictor sequential_;
   Extent last_;
   bool leads_ = false;
+  Trust trust_;
 
   // Used while the signature leads.
   pattern::Walk ahead_;          // the next access to fetch
   Extent last_ahead_;            // the access before it
   uint64_t accesses_ahead_ = 0;  // from the last access to it
+  uint64_t foreseen_ = 0;        // accesses since it leads
   Window window_;
   FetchList fetch_;
 };

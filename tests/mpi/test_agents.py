@@ -141,20 +141,25 @@ def test_stripes_of_a_server_have_one_owner(consistency: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("consistency", ["posix", "mpi"])
 def test_one_node_may_own_all(consistency: str, tmp_path: Path) -> None:
-    """Two owners of chunks in turn commit each chunk by itself, one owner all of them at once."""
+    """Two owners of chunks in turn commit each chunk by itself, one owner all of them at once.
+
+    The option goes before the program's own hint, which counts only if it is a number.
+    """
     installation = mpi.WHEELS[0]
     program = [str(mpi.compile_program(installation, HANDLES / "striped.c")), "data.bin"]
-    for owners, requests in ((0, 24), (1, 1)):
+    for number, (option, hint, requests) in enumerate(
+        [(0, [], 24), (1, [], 1), (0, ["1"], 1), (2, ["1"], 24), (0, ["*:1"], 24), (0, ["0"], 24)]
+    ):
         settings = OWNERS | {
             "FOREBAY_CONSISTENCY": consistency,
             "FOREBAY_DOMAIN": "cyclic",
-            "FOREBAY_CB_NODES": str(owners),
+            "FOREBAY_CB_NODES": str(option),
         }
         run = forebay.launch(
             installation,
             NODES,
-            forebay.on_nodes(program, NODES),
-            tmp_path / f"run-{owners}",
+            forebay.on_nodes(program + hint, NODES),
+            tmp_path / f"run-{number}",
             settings,
         )
         assert run.outcome.code == 0, str(run.outcome)

@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include <array>
+#include <charconv>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +35,21 @@ std::vector<Given> given_in(MPI_Info info) {
   return given;
 }
 
+// The value of the standard's own hint for the number of owners; 0: it is not given, or is no such
+// number. Libraries take other values, too, so none is a mistake.
+int64_t reserved_cb_nodes(MPI_Info info) {
+  std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+  int found = 0;
+  if (info == mpi().info_null ||
+      mpi().Info_get(info, "cb_nodes", MPI_MAX_INFO_VAL, value.data(), &found) != MPI_SUCCESS ||
+      !found)
+    return 0;
+  const std::string_view text(value.data());
+  int64_t nodes = 0;
+  const auto [end, error] = std::from_chars(text.begin(), text.end(), nodes);
+  return error == std::errc() && end == text.end() && nodes > 0 ? nodes : 0;
+}
+
 Complain noting(Mistakes& mistakes, const std::string& file) {
   return [&mistakes, &file](const Mistake& mistake) { mistakes.push_back({file, mistake.line()}); };
 }
@@ -45,6 +61,7 @@ Options file_options(MPI_Info info, const std::string& file, Mistakes& mistakes)
   const Complain complain = noting(mistakes, file);
   apply_options(options, given_in(info), Notation::hint, Settable::at_open, complain);
   fit_sizes(options, Notation::hint, complain);
+  if (options.cb_nodes == 0) options.cb_nodes = reserved_cb_nodes(info);
   return options;
 }
 

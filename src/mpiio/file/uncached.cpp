@@ -18,8 +18,8 @@ constexpr UncachedReason uncached_reasons[] = {
     {"several_nodes",
      "ranks of several nodes opened it, and only scope=job or consistency=mpi caches that", false},
     {"no_owners",
-     "its nodes have no agents that reach each other (a firewall, committer=false), or others had "
-     "it open",
+     "its nodes have no agents that reach each other (a firewall, committer=false, too few file "
+     "descriptors), or others had it open",
      false},
     {"several_worlds", "its ranks are of programs that were spawned or connected", false},
     {"several_jobs", "its ranks began as different jobs and had files open already", false},

@@ -15,14 +15,14 @@ TEST(LocalBypass, TakesNothingOfStorageThatIsNotLocal) {
 // A state with local storage, after the first few accesses.
 LocalBypass begun() {
   LocalBypass bypass;
-  bypass.expect(8 * kibibyte);
+  bypass.expect(4 * kibibyte);
   for (int access = 0; access < 5; ++access) bypass.note_read();
   return bypass;
 }
 
 TEST(LocalBypass, TakesTheFirstFewAccessesOfAnySize) {
   LocalBypass bypass;
-  bypass.expect(8 * kibibyte);
+  bypass.expect(4 * kibibyte);
   int taken = 0;
   for (bypass.note_write(300); bypass.takes(300); bypass.note_write(300)) ++taken;
   EXPECT_EQ(taken, 4);
@@ -31,7 +31,7 @@ TEST(LocalBypass, TakesTheFirstFewAccessesOfAnySize) {
 // Otherwise a header would keep the records after it from going past the cache.
 TEST(LocalBypass, DoesNotCountTheFirstAmongSmallWrites) {
   LocalBypass bypass;
-  bypass.expect(8 * kibibyte);
+  bypass.expect(4 * kibibyte);
   for (int access = 0; access < 4; ++access) bypass.note_write(300);
   bypass.note_write(47 * kibibyte);
   EXPECT_TRUE(bypass.takes(47 * kibibyte));
@@ -39,11 +39,11 @@ TEST(LocalBypass, DoesNotCountTheFirstAmongSmallWrites) {
 
 TEST(LocalBypass, TakesMiddlingAccessesFromTheFirstCallOn) {
   LocalBypass bypass;
-  bypass.expect(8 * kibibyte);
-  EXPECT_TRUE(bypass.takes(8 * kibibyte));
+  bypass.expect(4 * kibibyte);
+  EXPECT_TRUE(bypass.takes(4 * kibibyte));
   bypass = begun();
-  EXPECT_FALSE(bypass.takes(8 * kibibyte - 1));
-  EXPECT_TRUE(bypass.takes(8 * kibibyte));
+  EXPECT_FALSE(bypass.takes(4 * kibibyte - 1));
+  EXPECT_TRUE(bypass.takes(4 * kibibyte));
 }
 
 TEST(LocalBypass, KeepsMiddlingWritesAmongSmallOnes) {
@@ -59,7 +59,7 @@ TEST(LocalBypass, KeepsMiddlingWritesAmongSmallOnes) {
 
 TEST(LocalBypass, ForgivesCallsThatLoseTheProcessor) {
   LocalBypass bypass;
-  bypass.expect(8 * kibibyte);
+  bypass.expect(4 * kibibyte);
   for (int call = 0; call < 1000; ++call)
     bypass.took(call % 2 == 0 ? 4'000'000 : 20'000, 47 * kibibyte);
   EXPECT_TRUE(bypass.takes(47 * kibibyte));
@@ -67,7 +67,7 @@ TEST(LocalBypass, ForgivesCallsThatLoseTheProcessor) {
 
 TEST(LocalBypass, EndsWhereCallsTakeAsLongAsADevice) {
   LocalBypass bypass;
-  bypass.expect(8 * kibibyte);
+  bypass.expect(4 * kibibyte);
   int calls = 0;
   for (; bypass.takes(47 * kibibyte) && calls < 1000; ++calls) bypass.took(300'000, 47 * kibibyte);
   EXPECT_LE(calls, 16);
@@ -75,7 +75,7 @@ TEST(LocalBypass, EndsWhereCallsTakeAsLongAsADevice) {
 
 TEST(LocalBypass, GrantsLongCallsTheTimeOfACopy) {
   LocalBypass bypass;
-  bypass.expect(8 * kibibyte);
+  bypass.expect(4 * kibibyte);
   for (int call = 0; call < 1000; ++call) bypass.took(900'000, 1000 * kibibyte);
   EXPECT_TRUE(bypass.takes(1000 * kibibyte));
 }

@@ -13,6 +13,7 @@
 #include "predict/fetch_list.h"
 #include "predict/sequential.h"
 #include "predict/signature.h"
+#include "predict/trust.h"
 
 namespace forebay {
 namespace {
@@ -331,6 +332,72 @@ TEST(SignaturePredictor, LeavesTheFieldWhenTheRuleFails) {
 }
 
 // Contiguous reads of a few sizes in random order contain loops by chance.
+// Scattered points: rules appear by chance and fail. The predictor soon need not be told of most
+// accesses, and makes few predictions meanwhile.
+TEST(SignaturePredictor, RestsWhileItsRulesKeepFailing) {
+  std::mt19937_64 random(1);
+  SignaturePredictor predictor(largest_window, 64 * KiB);
+  constexpr int accesses = 100'000;
+  int told = 0;
+  for (int64_t i = 0; i < accesses; ++i) {
+    if (predictor.rests() > 0) {
+      EXPECT_FALSE(predictor.predicts());
+      predictor.rested(1, 4);
+      continue;
+    }
+    predictor.access({8 * i + static_cast<int64_t>(4 * (random() % 2)), 4});
+    ++told;
+  }
+  EXPECT_LT(told, accesses / 10);
+  EXPECT_GT(told, 0);
+}
+
+// After a rest it learns again: a rule that holds is followed to its end.
+TEST(SignaturePredictor, FollowsARuleThatAppearsLater) {
+  std::mt19937_64 random(1);
+  SignaturePredictor predictor(largest_window, 64 * KiB);
+  for (int64_t i = 0; predictor.rests() == 0; ++i)
+    predictor.access({8 * i + static_cast<int64_t>(4 * (random() % 2)), 4});
+  const int64_t rests = predictor.rests();
+  predictor.rested(rests - 1, 0);
+  EXPECT_EQ(predictor.rests(), 1);
+  predictor.rested(1, 0);
+  int64_t fetched = 0;
+  for (int64_t i = 0; i < 1000; ++i) {
+    ASSERT_EQ(predictor.rests(), 0);
+    const Extent access{i % 2 == 0 ? 50'000 * i : 50'000 * i + 7000, i % 2 == 0 ? 3000 : 500};
+    for (const Extent& extent : predictor.access(access)) fetched += extent.length;
+  }
+  EXPECT_GT(fetched, 1000 * 1000);
+}
+
+// Rests are bounded in bytes, too: telling a predictor of large accesses costs nothing beside them.
+TEST(Trust, RestsForFewLargeAccesses) {
+  Trust trust;
+  int failures = 0;
+  for (; trust.rests() == 0; ++failures) trust.failed();
+  EXPECT_GT(failures, 10);
+  trust.rested(1, 100'000);
+  EXPECT_GT(trust.rests(), 0);
+  trust.rested(1, 2'000'000);
+  EXPECT_EQ(trust.rests(), 0);
+}
+
+TEST(Trust, RestsLongerEachTimeUntilItIsRestored) {
+  Trust trust;
+  const auto rest = [&] {
+    while (trust.rests() == 0) trust.failed();
+    const int64_t accesses = trust.rests();
+    trust.rested(accesses, 0);
+    return accesses;
+  };
+  const int64_t first = rest();
+  EXPECT_EQ(rest(), 2 * first);
+  EXPECT_EQ(rest(), 4 * first);
+  for (int i = 0; i < 1000; ++i) trust.foreseen();
+  EXPECT_EQ(rest(), first);
+}
+
 TEST(SignaturePredictor, DoesNotDisturbARunThatIsContiguous) {
   for (const int sizes : {2, 3}) {
     Play signature(*find_predictor("signature"));

@@ -146,6 +146,16 @@ TEST(BlockTraces, EveryTruncationIsReadWithinBounds) {
   }
 }
 
+// zstd reads this frame's first blocks before it meets the damage, but only if it gets the frame in
+// pieces.
+TEST(BlockTraces, DamageIsMetWhateverThePieces) {
+  constexpr char damaged[] =
+      "\050\265\057\375\001\003\000\000\001\000\000\000\000\000\000\000\000\000\000\000"
+      "\003\000\001\000\000\000\000\000\000\000\057\375\000\162\000\000\000\240\000\000"
+      "\000\000\000\000\000\000\000\000\000\000\376";
+  EXPECT_EQ(broken_block_promise({damaged, sizeof damaged - 1}, 41), "");
+}
+
 TEST(BlockTraces, HostileFilesAreReadWithinBounds) {
   std::mt19937_64 random(1);
   const std::vector<std::string> sound = {sound_text(), sound_oracle_general(),

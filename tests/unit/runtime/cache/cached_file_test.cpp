@@ -588,6 +588,49 @@ TEST(CachedFileLocally, BypassesBesideDirtyBytesOfThePage) {
   leave_node();
 }
 
+// Scattered points, read through one view from a file that nobody has read: no rule foretells them,
+// but they lie near each other.
+TEST(CachedFilePoints, AreFetchedByPages) {
+  constexpr int64_t point = 4, points = 50'000, spacing = 12;
+  constexpr int64_t file_bytes = points * spacing;
+  std::mt19937 random(1);
+  TemporaryFile disk;
+  std::vector<std::byte> content(file_bytes);
+  for (int64_t b = 0; b < file_bytes; ++b) content[static_cast<std::size_t>(b)] = expected_byte(b);
+  const int descriptor = open(disk.path().c_str(), O_WRONLY);
+  ASSERT_EQ(pwrite(descriptor, content.data(), content.size(), 0), file_bytes);
+  close(descriptor);
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < points; ++i)
+    places.push_back(i * spacing / point + static_cast<int64_t>(random() % (spacing / point)));
+  for (int64_t& place : places) place *= point;
+  const Tiling view{
+      Layout::indexed(places, std::vector<int64_t>(places.size(), 1), point, Layout::block(point)),
+      0, file_bytes};
+
+  Options options;
+  options.step_aside = StepAside::never;
+  Status status;
+  auto file = CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
+  ASSERT_NE(file, nullptr);
+  std::vector<std::byte> got(points * point);
+  for (int reads = 0; reads < 3; ++reads) {
+    std::fill(got.begin(), got.end(), std::byte{});
+    int64_t bytes = 0;
+    ASSERT_TRUE(file->access({.view = &view, .bytes = points * point}, got.data(), &bytes).ok());
+    EXPECT_EQ(bytes, points * point);
+    for (int64_t i = 0; i < points; ++i) {
+      for (int64_t b = 0; b < point; ++b)
+        ASSERT_EQ(got[static_cast<std::size_t>(i * point + b)],
+                  expected_byte(places[static_cast<std::size_t>(i)] + b));
+    }
+  }
+  EXPECT_EQ(file->statistics().read_bytes, 3 * points * point);
+  EXPECT_LE(file->statistics().read_requests, file_bytes / options.page_size_bytes + 1);
+  ASSERT_TRUE(file->close(false).ok());
+  leave_node();
+}
+
 TEST(CachedFileLocally, BypassesNothingWhereItMayNotStepAside) {
   TemporaryFile disk;
   Status status;
