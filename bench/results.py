@@ -125,6 +125,8 @@ class Case:
         """
         if self.place == "nodes":
             return 1
+        if self.workload in ("sliding-window", "mpi-io-test"):
+            return 2
         if self.place == "gluster":
             return 1 if self.workload in ("small", "flash") else 2
         if self.workload == "open" and self.ranks > 2:
@@ -168,7 +170,16 @@ def plan() -> list[Case]:
             Case("local", "record-read", ranks, reading, {}),
             Case("local", "stream", ranks, both, {}),
             Case("local", "open", ranks, {"write": opening, "read": opening}, {}),
+            Case("local", "small-parts", ranks, both, {}),
+            Case("local", "ior-easy", ranks, both, {}),
+            Case("local", "mpi-io-test", ranks, both, {}),
+            Case("local", "tile-io", ranks, both, {}),
+            Case("local", "tile-io-small", ranks, both, {}),
+            Case("local", "lattice", ranks, both, {}),
+            Case("local", "points", ranks, both, {}),
+            Case("local", "sliding-window", ranks, both, {}),
         ]
+    cases.append(Case("local", "btio", 4, both, {}))  # the ranks are a square number
     cases.append(Case("local", "open", 1, {"us/open": 30}, {}))
     for scope, limit in (("process", 150), ("node", 250)):
         cases += [
