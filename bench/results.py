@@ -131,7 +131,7 @@ class Case:
             return 1 if self.workload in ("small", "flash") else 2
         if self.workload == "open" and self.ranks > 2:
             return 1
-        return 3 if self.workload in ("strided-read", "record-read", "open") else 6
+        return 3 if self.workload in ("strided-read", "record-read", "open") else 4
 
     @property
     def key(self) -> str:

@@ -16,6 +16,7 @@
 
 #include "activity_binding.h"
 #include "bytes.h"
+#include "cluster_binding.h"
 #include "conflict_binding.h"
 #include "options/nearest.h"
 #include "options/options.h"
@@ -194,6 +195,7 @@ NB_MODULE(_core, module) {
   forebay::bind_conflicts(module);
   forebay::bind_sim(module);
   forebay::bind_replay(module);
+  forebay::bind_cluster(module);
   forebay::bind_touches(module);
   forebay::bind_trace_writing(module);
   forebay::bind_sums(module);

@@ -58,14 +58,14 @@ bool add_accesses(JobLog& job, const Column<uint32_t>& process, const Column<int
                   const Column<int64_t>& offset, const Column<int64_t>& end,
                   const Column<uint8_t>& contiguous, const Column<int32_t>& view,
                   const Column<int64_t>& position, const Column<int64_t>& requested,
-                  const Column<int64_t>& start_ns) {
+                  const Column<int64_t>& start_ns, const Column<int64_t>& end_ns) {
   rows_of(process, file, open, routine, operation, collective, offset, end, contiguous, view,
-          position, requested, start_ns);
-  const sim::JobColumns columns{span_of(process), span_of(file),      span_of(open),
-                                span_of(routine), span_of(operation), span_of(collective),
-                                span_of(offset),  span_of(end),       span_of(contiguous),
-                                span_of(view),    span_of(position),  span_of(requested),
-                                span_of(start_ns)};
+          position, requested, start_ns, end_ns);
+  const sim::JobColumns columns{span_of(process),  span_of(file),      span_of(open),
+                                span_of(routine),  span_of(operation), span_of(collective),
+                                span_of(offset),   span_of(end),       span_of(contiguous),
+                                span_of(view),     span_of(position),  span_of(requested),
+                                span_of(start_ns), span_of(end_ns)};
   const nb::gil_scoped_release release;
   return job.add(columns);
 }
@@ -165,7 +165,7 @@ void bind_touches(nb::module_& module) {
           "`opens`: process, file and number of ranks of each. `accesses`: how many are expected.")
       .def("add", add_accesses, "process"_a, "file"_a, "open"_a, "routine"_a, "operation"_a,
            "collective"_a, "offset"_a, "end"_a, "contiguous"_a, "view"_a, "position"_a,
-           "requested"_a, "start_ns"_a,
+           "requested"_a, "start_ns"_a, "end_ns"_a,
            "Adds the reads and writes. False: they need more memory than allowed.")
       .def(
           "finish", [](JobLog& job) { job.log().sort(); }, nb::call_guard<nb::gil_scoped_release>())

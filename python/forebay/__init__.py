@@ -5,6 +5,7 @@
     analysis = forebay.analyze(trace)           # sums, signatures, findings
     forebay.report(trace).save("run.html")      # all of it as a page
     forebay.simulate_cache("run.trace")         # what caches would have done with it
+    forebay.simulate_cluster("run.trace", "palmetto-gige")  # what it would take on that machine
     forebay.plots.of(trace).bandwidth()         # figures
 
 docs/tracing.md and docs/simulating.md say more.
@@ -20,28 +21,39 @@ from forebay._core import version as __version__
 if TYPE_CHECKING:
     from forebay.analysis import analyze
     from forebay.reports import report
-    from forebay.simulation import CacheResult, RuntimeResult, simulate_cache, simulate_runtime
+    from forebay.simulation import (
+        CacheResult,
+        ClusterResult,
+        RuntimeResult,
+        simulate_cache,
+        simulate_cluster,
+        simulate_runtime,
+    )
     from forebay.trace import open_trace
 
 __all__ = [
     "CacheResult",
+    "ClusterResult",
     "RuntimeResult",
     "__version__",
     "analyze",
     "open_trace",
     "report",
     "simulate_cache",
+    "simulate_cluster",
     "simulate_runtime",
 ]
 
 # Imported on first use: importing NumPy takes longer than `forebay run` takes to start.
 _PACKAGE_OF = {
     "CacheResult": "simulation",
+    "ClusterResult": "simulation",
     "RuntimeResult": "simulation",
     "analyze": "analysis",
     "open_trace": "trace",
     "report": "reports",
     "simulate_cache": "simulation",
+    "simulate_cluster": "simulation",
     "simulate_runtime": "simulation",
 }
 _PACKAGES = ("analysis", "plots", "reports", "signatures", "simulation", "trace")

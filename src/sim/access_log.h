@@ -20,6 +20,7 @@ inline constexpr int32_t no_view = -1;
 
 struct DataAccess {
   int64_t start_ns = 0;
+  int64_t end_ns = 0;    // before start_ns: unknown
   int64_t offset = 0;    // of the first byte
   int64_t end = 0;       // one past the last byte
   int64_t position = 0;  // of the first data byte in the view, if there is a view

@@ -35,6 +35,7 @@ bool JobLog::add(const JobColumns& columns) {
       throw std::out_of_range("an access names what the trace does not have");
     DataAccess access;
     access.start_ns = columns.start_ns[i];
+    access.end_ns = columns.end_ns[i];
     access.offset = columns.offset[i];
     access.end = columns.end[i];
     access.position = columns.position[i];

@@ -23,7 +23,7 @@ struct JobColumns {
   std::span<const int64_t> offset, end;
   std::span<const uint8_t> contiguous;
   std::span<const int32_t> view;
-  std::span<const int64_t> position, requested, start_ns;
+  std::span<const int64_t> position, requested, start_ns, end_ns;
 };
 
 class JobLog {

@@ -354,7 +354,7 @@ def test_touches_of_a_job() -> None:
         opens = data.draw(st.lists(st.tuples(*[numbers(np.uint32)] * 3), max_size=3))
         accesses = data.draw(st.sampled_from((0, 1, 1000, 2**64 - 1)))
         most_bytes = data.draw(st.sampled_from((0, 1, 1000, MEMORY)))
-        table = data.draw(columns("u4 i4 i4 u2 u1 i1 i8 i8 u1 i4 i8 i8 i8"))
+        table = data.draw(columns("u4 i4 i4 u2 u1 i1 i8 i8 u1 i4 i8 i8 i8 i8"))
         job = outcomes.of(
             lambda: _core.JobLog(views(data.draw), opens, accesses, most_bytes), REFUSED
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-_COMMANDS = ("cache", "lu", "runtime")
+_COMMANDS = ("cache", "cluster", "lu", "runtime")
 
 
 class _Group(click.Group):

@@ -1,4 +1,5 @@
-"""Simulates caches on a trace: caches of blocks, or the runtime's own by replay."""
+"""Simulates caches on a trace: of blocks, the runtime's own by replay, or those of a job on a
+cluster."""
 
 from __future__ import annotations
 
@@ -14,19 +15,34 @@ from forebay.simulation.cache import (
     CacheResults,
     simulate_cache,
 )
+from forebay.simulation.cluster import (
+    CLUSTER_SCOPES,
+    ClusterResult,
+    ClusterResults,
+    simulate_cluster,
+)
+from forebay.simulation.machines import Machine, MachineError, machine, machine_names
 from forebay.simulation.runtime import RuntimeResult, RuntimeResults, simulate_runtime
 
 __all__ = [
     "AWARENESS",
     "BYPASS_BYTES",
+    "CLUSTER_SCOPES",
     "MIN",
     "POLICIES",
     "SCOPES",
     "UNION_WINDOW_S",
     "CacheResult",
     "CacheResults",
+    "ClusterResult",
+    "ClusterResults",
+    "Machine",
+    "MachineError",
     "RuntimeResult",
     "RuntimeResults",
+    "machine",
+    "machine_names",
     "simulate_cache",
+    "simulate_cluster",
     "simulate_runtime",
 ]

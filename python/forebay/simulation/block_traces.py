@@ -97,7 +97,7 @@ def _read_trace(trace: Trace, most_bytes: int, progress: Callable[[float], objec
         columns = (
             *("process", "file", "open", "routine", "operation"),
             *("collective", "offset", "end", "contiguous", "view"),
-            *("position", "requested", "start_ns"),
+            *("position", "requested", "start_ns", "end_ns"),
         )
         if not job.add(*(batch[column] for column in columns)):
             raise TraceError(f"{name}: there is no memory for its accesses; raise --memory")

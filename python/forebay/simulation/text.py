@@ -9,6 +9,7 @@ from rich.table import Table
 
 from forebay.notebook import Part, parts_of
 from forebay.simulation.cache import MIN, CacheResult, CacheResults
+from forebay.simulation.cluster import ClusterResult, ClusterResults
 from forebay.simulation.runtime import RuntimeResults
 from forebay.sizes import shown_size
 from forebay.text import one_line
@@ -76,6 +77,79 @@ def _of_replays(results: RuntimeResults) -> Iterator[Part]:
             shown_size(one.bypass_bytes),
         )
     yield table
+
+
+@parts_of.register
+def _of_clusters(results: ClusterResults) -> Iterator[Part]:
+    """A row for each setting, and below it where the time went."""
+    if not results:
+        return
+    first = results[0]
+    yield f"[bold]{escape(one_line(first.trace))}[/]"
+    moved = first.read_bytes + first.written_bytes
+    yield (
+        f"{_counted(first.processes, 'process', 'processes')} make"
+        f" {_counted(first.accesses, 'access', 'accesses')} to {shown_size(moved)}"
+    )
+    named = list(dict.fromkeys(key for one in results for key in one.settings))
+    values = {key: {one.settings.get(key, "-") for one in results} for key in named}
+    keys = [key for key in named if len(values[key]) > 1]
+    said = ("machine.servers", "machine.nodes", *keys)
+    common = [f"{key}={first.settings[key]}" for key in named if key not in said]
+    machines = {(one.machine, one.nodes, one.servers) for one in results}
+    if len(machines) == 1:
+        nodes = _counted(first.nodes, "node", "nodes")
+        yield escape(
+            f"on {first.machine}: {nodes}, {_counted(first.servers, 'server', 'servers')}"
+            + "".join(f", {one_line(each)}" for each in common)
+        )
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for key in keys:
+        table.add_column(escape(key))
+    parts = {
+        "open": [one.opening_s for one in results],
+        "read": [one.reading_s for one in results],
+        "write": [one.writing_s for one in results],
+        "close": [one.closing_s for one in results],
+        "compute": [one.computing_s for one in results],
+    }
+    shown = {heading: times for heading, times in parts.items() if any(times)}
+    for heading in ("time s", "speed-up", "MB/s", *shown, "requests"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for number, one in enumerate(results):
+        table.add_row(
+            *(escape(one_line(one.settings.get(key, "-"))) for key in keys),
+            f"{one.run_s:,.3f}",
+            f"{first.run_s / one.run_s:.2f}" if one.run_s else "-",
+            f"{one.bytes_per_second / 1e6:,.1f}",
+            *(f"{times[number]:,.3f}" for times in shown.values()),
+            f"{one.requests:,}",
+        )
+    yield table
+    for one in results:
+        differing = ", ".join(f"{key}={one.settings.get(key, '-')}" for key in keys)
+        yield _where(one, differing or "it")
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}"
+
+
+def _where(one: ClusterResult, named: str) -> str:
+    """What was busiest, and what was lost."""
+    said = [
+        f"the busiest server works for {one.server_busy:.0%} of the time",
+        f"the busiest disk for {one.disk_busy:.0%}",
+    ]
+    if one.dropped_frames:
+        said.append(
+            f"the switch drops {_counted(one.dropped_frames, 'frame', 'frames')}"
+            f" ({_counted(one.timeouts, 'timeout', 'timeouts')})"
+        )
+    if one.hits + one.misses:
+        rate = one.hits / (one.hits + one.misses)
+        said.append(f"{_counted(one.caches, 'cache', 'caches')} with {rate:.0%} hits")
+    return f"{escape(one_line(named))}: {', '.join(said)}."
 
 
 def conclusion(group: Sequence[CacheResult]) -> str:

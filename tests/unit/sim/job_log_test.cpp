@@ -33,7 +33,7 @@ struct Columns {
 
   JobColumns shown() const {
     return {process, file,       open, routine,  operation, collective, offset,
-            end,     contiguous, view, position, requested, start_ns};
+            end,     contiguous, view, position, requested, start_ns,   start_ns};
   }
 
   std::vector<uint32_t> process;

@@ -1,0 +1,239 @@
+// forebay._core: the cluster simulator. Only a binding; the headers that it includes say what
+// everything means.
+#include "cluster_binding.h"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "columns.h"
+#include "options/options.h"
+#include "runtime/cache/handle_rules.h"
+#include "sim/cluster/cluster.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace forebay {
+
+namespace {
+
+using sim::Caching;
+using sim::ClusterResult;
+using sim::ClusterSettings;
+using sim::DiskProfile;
+using sim::NetworkProfile;
+using sim::Picoseconds;
+using sim::PvfsProfile;
+using sim::ServerProfile;
+
+using Texts = std::map<std::string, std::string>;
+
+Picoseconds picoseconds(double seconds) {
+  return static_cast<Picoseconds>(seconds * static_cast<double>(sim::second) + 0.5);
+}
+double seconds(Picoseconds time) {
+  return static_cast<double>(time) / static_cast<double>(sim::second);
+}
+
+// A member of a profile that is a time, in seconds.
+template <typename Profile, Picoseconds Profile::*member>
+void time(nb::class_<Profile>& bound, const char* name) {
+  bound.def_prop_rw(
+      name, [](const Profile& profile) { return seconds(profile.*member); },
+      [](Profile& profile, double value) { profile.*member = picoseconds(value); });
+}
+
+// Raises ValueError for what no run accepts.
+Options parsed(const Texts& texts) {
+  std::vector<Given> given;
+  for (const auto& [name, value] : texts) given.push_back({name, value});
+  Options options;
+  const auto refuse = [](const Mistake& mistake) {
+    throw std::invalid_argument(mistake.refusal());
+  };
+  apply_options(options, given, Notation::plain, Settable::at_start, refuse);
+  fit_sizes(options, Notation::plain, refuse);
+  return options;
+}
+
+void set_cache(ClusterSettings& settings, const Texts& texts) {
+  const Options options = parsed(texts);
+  settings.cache.shape = {find_page_kind(options.page_kind),
+                          find_policy(options.policy),
+                          options.page_size_bytes,
+                          options.cache_size_bytes,
+                          options.shards,
+                          options.write_back_buffer};
+  settings.cache.handles = runtime::rules_of(options);
+  settings.cache.commit_size_bytes = options.commit_size_bytes;
+}
+
+Caching caching_of(const std::string& scope) {
+  if (scope == "none") return Caching::none;
+  if (scope == "process") return Caching::process;
+  expect(scope == "node", "a scope is none, process or node");
+  return Caching::node;
+}
+
+DiskProfile disk_of(const std::string& model, const std::string& scheduler) {
+  DiskProfile disk;
+  if (model == "wd800jd") {
+    disk = sim::wd800jd();
+  } else {
+    expect(model == "as-configured", "a disk is a wd800jd or as-configured");
+    disk = sim::published_simulator_disk();
+  }
+  if (scheduler == "fcfs") {
+    disk.scheduler = sim::DiskScheduler::fcfs;
+  } else if (scheduler == "sstf") {
+    disk.scheduler = sim::DiskScheduler::sstf;
+  } else {
+    expect(scheduler == "elevator", "a scheduler is fcfs, sstf or elevator");
+    disk.scheduler = sim::DiskScheduler::elevator;
+  }
+  return disk;
+}
+
+ClusterResult simulate(const sim::AccessLog& log, const ClusterSettings& settings,
+                       sim::Progress& progress) {
+  constexpr uint32_t most = 1 << 20;
+  expect(settings.servers >= 1 && settings.servers <= most, "there are 1 to 1,048,576 servers");
+  expect(settings.node_of_process.size() >= log.processes(), "a process has no node");
+  for (const uint32_t node : settings.node_of_process)
+    expect(node < most, "nodes are below 1,048,576");
+  const PvfsProfile& files = settings.file_system;
+  expect(files.strip_bytes > 0 && files.flow_buffer_bytes > 0 && files.flow_buffers > 0,
+         "strips and flow buffers have bytes");
+  const NetworkProfile& network = settings.network;
+  expect(network.bits_per_second > 0 && network.mss > 0 && network.window > 0 && network.mtu > 0,
+         "a network has a rate, and frames with bytes");
+  expect(settings.server.block_bytes >= 512 && settings.copy_bytes_per_second > 0 &&
+             settings.server.copy_bytes_per_second > 0,
+         "blocks have 512 bytes or more, and copies a rate");
+  const nb::gil_scoped_release release;
+  return sim::simulate_cluster(log, settings, progress);
+}
+
+template <typename Each>
+std::vector<double> times_of(const ClusterResult& result, const Each& each) {
+  std::vector<double> times;
+  for (const auto& process : result.processes) times.push_back(seconds(process.*each));
+  return times;
+}
+
+}  // namespace
+
+void bind_cluster(nb::module_& module) {
+  nb::class_<NetworkProfile> network(module, "NetworkProfile", "The network of a cluster.");
+  network.def(nb::init<>())
+      .def_rw("bits_per_second", &NetworkProfile::bits_per_second)
+      .def_rw("mtu", &NetworkProfile::mtu)
+      .def_rw("mss", &NetworkProfile::mss)
+      .def_rw("window", &NetworkProfile::window)
+      .def_rw("buffer_per_port", &NetworkProfile::buffer_per_port)
+      .def_rw("least_buffer", &NetworkProfile::least_buffer)
+      .def_rw("most_buffer", &NetworkProfile::most_buffer)
+      .def_rw("nic_queue_frames", &NetworkProfile::nic_queue_frames)
+      .def_rw("nic_transmit_limit_frames", &NetworkProfile::nic_transmit_limit_frames)
+      .def_rw("serial_hosts", &NetworkProfile::serial_hosts)
+      .def_rw("by_frames", &NetworkProfile::by_frames)
+      .def_rw("copy_bytes_per_second", &NetworkProfile::copy_bytes_per_second);
+  time<NetworkProfile, &NetworkProfile::host_delay>(network, "host_delay_s");
+  time<NetworkProfile, &NetworkProfile::switch_delay>(network, "switch_delay_s");
+
+  nb::class_<PvfsProfile> file_system(module, "PvfsProfile", "A file system like PVFS 2.");
+  file_system.def(nb::init<>())
+      .def_rw("strip_bytes", &PvfsProfile::strip_bytes)
+      .def_rw("flow_buffer_bytes", &PvfsProfile::flow_buffer_bytes)
+      .def_rw("flow_buffers", &PvfsProfile::flow_buffers);
+  time<PvfsProfile, &PvfsProfile::request_time>(file_system, "request_s");
+  time<PvfsProfile, &PvfsProfile::open>(file_system, "open_s");
+  time<PvfsProfile, &PvfsProfile::create_directory_entry>(file_system, "create_directory_entry_s");
+  time<PvfsProfile, &PvfsProfile::create_data_file>(file_system, "create_data_file_s");
+  time<PvfsProfile, &PvfsProfile::create_metadata>(file_system, "create_metadata_s");
+  time<PvfsProfile, &PvfsProfile::get_attributes>(file_system, "get_attributes_s");
+  time<PvfsProfile, &PvfsProfile::lookup>(file_system, "lookup_s");
+
+  nb::class_<ServerProfile> server(module, "ServerProfile", "A server's operating system.");
+  server.def(nb::init<>())
+      .def_rw("block_bytes", &ServerProfile::block_bytes)
+      .def_rw("cache_bytes", &ServerProfile::cache_bytes)
+      .def_rw("dirty_threshold", &ServerProfile::dirty_threshold)
+      .def_rw("copy_bytes_per_second", &ServerProfile::copy_bytes_per_second)
+      .def_rw("read_ahead_bytes", &ServerProfile::read_ahead_bytes);
+  time<ServerProfile, &ServerProfile::system_call>(server, "system_call_s");
+
+  nb::class_<ClusterSettings> settings(module, "ClusterSettings", "A job and its machine.");
+  settings.def(nb::init<>())
+      .def_rw("node_of_process", &ClusterSettings::node_of_process)
+      .def_rw("servers", &ClusterSettings::servers)
+      .def_rw("network", &ClusterSettings::network)
+      .def_rw("file_system", &ClusterSettings::file_system)
+      .def_rw("server", &ClusterSettings::server)
+      .def_rw("copy_bytes_per_second", &ClusterSettings::copy_bytes_per_second)
+      .def_rw("think", &ClusterSettings::think)
+      .def(
+          "set_disk",
+          [](ClusterSettings& of, const std::string& model, const std::string& scheduler) {
+            of.disk = disk_of(model, scheduler);
+          },
+          "model"_a, "scheduler"_a)
+      .def(
+          "set_caching",
+          [](ClusterSettings& of, const std::string& scope, const Texts& options) {
+            of.caching = caching_of(scope);
+            set_cache(of, options);
+          },
+          "scope"_a, "options"_a, "Raises ValueError, one line, for options that no run accepts.");
+  time<ClusterSettings, &ClusterSettings::call_time>(settings, "call_s");
+
+  nb::class_<ClusterResult>(module, "ClusterResult", "What a job on a cluster took.")
+      .def_prop_ro("run_s", [](const ClusterResult& r) { return seconds(r.run_time); })
+      .def_prop_ro("end_s",
+                   [](const ClusterResult& r) { return times_of(r, &sim::ProcessTimes::end); })
+      .def_prop_ro(
+          "computing_s",
+          [](const ClusterResult& r) { return times_of(r, &sim::ProcessTimes::computing); })
+      .def_prop_ro("opening_s",
+                   [](const ClusterResult& r) { return times_of(r, &sim::ProcessTimes::opening); })
+      .def_prop_ro("reading_s",
+                   [](const ClusterResult& r) { return times_of(r, &sim::ProcessTimes::reading); })
+      .def_prop_ro("writing_s",
+                   [](const ClusterResult& r) { return times_of(r, &sim::ProcessTimes::writing); })
+      .def_prop_ro("closing_s",
+                   [](const ClusterResult& r) { return times_of(r, &sim::ProcessTimes::closing); })
+      .def_ro("accesses", &ClusterResult::accesses)
+      .def_ro("read_bytes", &ClusterResult::read_bytes)
+      .def_ro("written_bytes", &ClusterResult::written_bytes)
+      .def_ro("caches", &ClusterResult::cache_count)
+      .def_ro("requests", &ClusterResult::requests)
+      .def_ro("events", &ClusterResult::events)
+      .def_prop_ro("hits", [](const ClusterResult& r) { return r.caches.hits; })
+      .def_prop_ro("misses", [](const ClusterResult& r) { return r.caches.misses; })
+      .def_prop_ro("evictions", [](const ClusterResult& r) { return r.caches.evictions; })
+      .def_prop_ro("bypass_bytes", [](const ClusterResult& r) { return r.caches.bypass_bytes; })
+      .def_prop_ro("fetched_bytes", [](const ClusterResult& r) { return r.caches.fetched_bytes; })
+      .def_prop_ro("frames", [](const ClusterResult& r) { return r.network.frames; })
+      .def_prop_ro("dropped_frames", [](const ClusterResult& r) { return r.network.dropped; })
+      .def_prop_ro("timeouts", [](const ClusterResult& r) { return r.network.timeouts; })
+      .def_prop_ro("server_busy_s",
+                   [](const ClusterResult& r) {
+                     std::vector<double> busy;
+                     for (const auto& counts : r.servers) busy.push_back(seconds(counts.busy));
+                     return busy;
+                   })
+      .def_prop_ro("disk_busy_s", [](const ClusterResult& r) {
+        std::vector<double> busy;
+        for (const auto& counts : r.disks) busy.push_back(seconds(counts.busy));
+        return busy;
+      });
+  module.def("simulate_cluster", &simulate, "log"_a, "settings"_a, "progress"_a);
+}
+
+}  // namespace forebay

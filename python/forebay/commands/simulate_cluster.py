@@ -1,0 +1,150 @@
+"""`forebay simulate cluster`: simulates a job on a cluster."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from forebay.commands.terminal import output, stages
+from forebay.notebook import parts_of, write
+from forebay.simulation import CLUSTER_SCOPES, machine, machine_names, simulate_cluster
+from forebay.sizes import size_option
+from forebay.trace import TraceError
+
+_MOST_RUNS = 4096
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name or not value:
+        raise click.BadParameter(f"'{text}' is not NAME=VALUE")
+    return name, value
+
+
+def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, str]]:
+    """A change for each combination of the compared values."""
+    changes: list[dict[str, str]] = [dict(_named(option) for option in options)]
+    for text in compared:
+        name, values = _named(text)
+        words = [word.strip() for word in values.split(",") if word.strip()]
+        if not words:
+            raise click.BadParameter(f"'{text}' compares nothing")
+        changes = [{**change, name: word} for change in changes for word in words]
+        if len(changes) > _MOST_RUNS:
+            raise click.BadParameter(f"these are more than {_MOST_RUNS:,} simulations")
+    return changes
+
+
+@click.command(
+    short_help="Run time of a job on another machine, or with a cache.",
+    epilog="Machines: " + ", ".join(machine_names()) + ", or the path of a profile.",
+)
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option(
+    "--machine", "on", default="palmetto-gige", show_default=True, metavar="NAME|FILE",
+    help="The machine: one of the list below, or a profile.",
+)  # fmt: skip
+@click.option(
+    "-o",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help=f"scope ({', '.join(CLUSTER_SCOPES)}), an option of the cache (see `forebay hints`), or a"
+    " value of the machine by its dotted name, such as machine.servers=8.",
+)
+@click.option(
+    "--compare",
+    "compared",
+    multiple=True,
+    metavar="NAME=VALUE,...",
+    help="One simulation for each value; several of these: one for each combination."
+    "  [default: scope=none,process,node]",
+)
+@click.option(
+    "--processes-per-node",
+    type=click.IntRange(1, 1 << 16),
+    metavar="N",
+    help="[default: the trace's own nodes, if it names several, else the machine's]",
+)
+@click.option(
+    "--think",
+    type=click.FloatRange(0, 1000),
+    default=0.0,
+    show_default=True,
+    metavar="PART",
+    help="The part of the time between a process's accesses that it computes for.",
+)
+@click.option(
+    "--frames/--messages",
+    "by_frames",
+    default=None,
+    help="Simulate each frame of the network, or messages only (faster; none is lost)."
+    "  [default: frames for up to 64 processes]",
+)
+@click.option(
+    "--memory",
+    type=size_option,
+    metavar="SIZE",
+    help="Memory for the accesses, roughly.  [default: half of the free memory]",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    help="Simulations that run at the same time.  [default: one per core]",
+)
+@click.option("--show-machine", is_flag=True, help="Print the machine's values as JSON, and end.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def cluster(
+    trace: Path,
+    on: str,
+    options: tuple[str, ...],
+    compared: tuple[str, ...],
+    processes_per_node: int | None,
+    think: float,
+    by_frames: bool | None,
+    memory: int | None,
+    jobs: int | None,
+    show_machine: bool,
+    as_json: bool,
+) -> None:
+    """Simulate the job of TRACE on a machine, without Forebay and with its caches.
+
+    TRACE is a trace of `forebay trace` or a Darshan log with DXT. docs/cluster.md says what is
+    simulated.
+    """
+    scopes = any(text.startswith("scope=") for text in (*options, *compared))
+    if not compared and not scopes:
+        compared = ("scope=" + ",".join(CLUSTER_SCOPES),)
+    changes = _changes(options, compared)
+    try:
+        if show_machine:
+            dotted = {name: value for name, value in changes[0].items() if "." in name}
+            json.dump(machine(on).with_changes(dotted).to_json(), sys.stdout, indent=1)
+            click.echo()
+            return
+        with stages() as progress:
+            results = simulate_cluster(
+                trace,
+                on,
+                changes,
+                processes_per_node=processes_per_node,
+                think=think,
+                by_frames=by_frames,
+                memory=memory,
+                jobs=jobs,
+                progress=progress,
+            )
+    except (TraceError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
+    except MemoryError as error:
+        raise click.ClickException("there is not enough memory") from error
+    if as_json:
+        json.dump({"results": results.to_json()}, sys.stdout, indent=1)
+        click.echo()
+        return
+    write(parts_of(results), output())

@@ -1,0 +1,330 @@
+"""Simulates a job on a cluster: what its accesses would take on another machine, or with a cache.
+
+    import forebay
+    for result in forebay.simulate_cluster("run.trace", "palmetto-gige",
+                                           [{"scope": "none"}, {"scope": "node"}]):
+        print(result.settings["scope"], result.run_s)
+
+docs/cluster.md says what is simulated, and what is not.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from forebay import _core
+from forebay.kinds import check_callable, check_number, check_path, check_real
+from forebay.memory import available_bytes
+from forebay.results import Results
+from forebay.simulation.block_traces import Input, read_input
+from forebay.simulation.cache import Progress
+from forebay.simulation.machines import Machine, machine
+from forebay.sizes import shown_size
+from forebay.text import one_line
+from forebay.trace import TraceError
+
+CLUSTER_SCOPES = ("none", "process", "node")
+"""Whose caches are simulated; none: the program runs without Forebay."""
+
+CALL_S = 1e-6
+"""The time of the MPI library and Forebay for a call, besides what the call waits for."""
+
+_POLL_S = 0.1
+_MOST_PROCESSES = 1 << 16
+_MOST_THINK = 1000.0
+_BYTES_PER_SERVER = 24 << 10
+_BYTES_PER_PROCESS = 64 << 10
+"""Memory of the simulation, about; a cache takes some only for the pages that are used."""
+_NETWORK = {
+    "bits_per_second": "network.bits_per_second",
+    "host_delay_s": "network.host_delay_s",
+    "serial_hosts": "network.serial_hosts",
+    "switch_delay_s": "network.switch_delay_s",
+    "mtu": "network.mtu",
+    "mss": "network.mss",
+    "window": "network.window",
+    "buffer_per_port": "network.switch_buffer_per_port",
+    "least_buffer": "network.least_switch_buffer",
+    "most_buffer": "network.most_switch_buffer",
+    "nic_queue_frames": "network.nic_queue_frames",
+    "nic_transmit_limit_frames": "network.nic_transmit_limit_frames",
+    "copy_bytes_per_second": "memory.copy_bytes_per_second",
+}
+_FILE_SYSTEM = {
+    "strip_bytes": "file_system.strip_bytes",
+    "flow_buffer_bytes": "file_system.flow_buffer_bytes",
+    "flow_buffers": "file_system.flow_buffers",
+    "request_s": "file_system.request_s",
+    "open_s": "file_system.client.open_s",
+    "create_directory_entry_s": "file_system.metadata.create_directory_entry_s",
+    "create_data_file_s": "file_system.metadata.create_data_file_s",
+    "create_metadata_s": "file_system.metadata.create_metadata_s",
+    "get_attributes_s": "file_system.metadata.get_attributes_s",
+    "lookup_s": "file_system.metadata.lookup_s",
+}
+_SERVER = {
+    "block_bytes": "server.block_bytes",
+    "cache_bytes": "server.cache_bytes",
+    "dirty_threshold": "server.dirty_threshold",
+    "system_call_s": "server.system_call_s",
+    "read_ahead_bytes": "server.read_ahead_bytes",
+    "copy_bytes_per_second": "memory.copy_bytes_per_second",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterResult:
+    """What a job took on a machine with some settings. Times of processes are means over them."""
+
+    trace: str
+    machine: str
+    settings: dict[str, str]
+    """What was changed: scope, options of Forebay, and values of the machine by dotted name."""
+    processes: int
+    nodes: int
+    servers: int
+    run_s: float
+    """Until the last process has closed its files, in seconds."""
+    computing_s: float
+    opening_s: float
+    reading_s: float
+    writing_s: float
+    closing_s: float
+    waiting_s: float
+    """For the slowest process, at the end."""
+    accesses: int
+    read_bytes: int
+    written_bytes: int
+    requests: int
+    """To the servers, for bytes."""
+    dropped_frames: int
+    timeouts: int
+    """Of the network: after a timeout a sender sends again."""
+    server_busy: float
+    """The part of the time for which the busiest server worked at requests, disks aside."""
+    disk_busy: float
+    """The part of the time for which the busiest disk worked."""
+    caches: int
+    hits: int
+    misses: int
+    evictions: int
+    fetched_bytes: int
+    bypass_bytes: int
+    events: int
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Of the whole job."""
+        return (self.read_bytes + self.written_bytes) / self.run_s if self.run_s else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {**asdict(self), "bytes_per_second": self.bytes_per_second}
+
+
+class ClusterResults(Results[ClusterResult]):
+    """The result of `simulate_cluster`: a list; `to_pandas()` makes a table of it."""
+
+    __slots__ = ()
+
+
+def simulate_cluster(
+    trace: str | os.PathLike[str],
+    on: str | os.PathLike[str] | Machine,
+    changes: Iterable[Mapping[str, str]] = ({},),
+    *,
+    processes_per_node: int | None = None,
+    think: float = 0.0,
+    by_frames: bool | None = None,
+    memory: int | None = None,
+    jobs: int | None = None,
+    progress: Progress = lambda _stage, _part: None,
+) -> ClusterResults:
+    """Simulates the job of a trace on a machine, once for each of `changes`.
+
+    Args:
+        trace: a path for `forebay.open_trace`, or a text trace with processes and offsets.
+        on: a machine's name, the path of a profile, or a Machine.
+        changes: what differs, by name: `scope` (none, process or node; default none), options of
+            the cache as for `forebay run -o`, and values of the machine, whose names have a dot.
+        processes_per_node: default: the trace's own nodes, or the machine's.
+        think: the part of the time between a process's accesses that it computes for; 0: none.
+        by_frames: whether each frame of the network is simulated, else messages only, which is
+            faster and loses no frames. Default: frames for up to 64 processes.
+        memory: rough limit in bytes for the accesses. Default: half of the available memory.
+        jobs: simulations at a time. Default: one per core.
+        progress: called with the current stage and the fraction of it that is done.
+
+    Raises TraceError, one line with the file, if the trace cannot be read or tells no places in
+    files; ValueError (MachineError) for changes and machines that make no sense.
+    """
+    check_path(trace, "simulate_cluster", "trace")
+    check_callable(progress, "simulate_cluster", "progress")
+    for name, number in (
+        ("processes_per_node", processes_per_node),
+        ("memory", memory),
+        ("jobs", jobs),
+    ):
+        if number is not None:
+            check_number(number, "simulate_cluster", name)
+    check_real(think, "simulate_cluster", "think")
+    if not 0 <= think <= _MOST_THINK:
+        raise ValueError(f"forebay.simulate_cluster: think is from 0 to {_MOST_THINK:g}")
+    base = on if isinstance(on, Machine) else machine(on)
+    prepared = [_Settings(base, dict(change)) for change in changes]
+    name = one_line(Path(trace).name)
+    most_bytes = available_bytes() // 2 if memory is None else memory
+    source = read_input(
+        Path(trace),
+        "auto",
+        most_bytes,
+        lambda part: progress(f"reading {name}", part),
+    )
+    log = _log_of(source)
+    runs = [
+        (one, *_placed(source, log, one.machine, processes_per_node, think, by_frames))
+        for one in prepared
+    ]
+    at_once = min(len(runs), jobs or len(os.sched_getaffinity(0)))
+    for one, settings, _nodes in runs:
+        settings.set_caching(one.scope, one.options)
+        needed = _BYTES_PER_SERVER * settings.servers + _BYTES_PER_PROCESS * log.processes
+        if at_once * needed > most_bytes:
+            raise ValueError(
+                f"{at_once:,} simulations at a time of {settings.servers:,} servers and"
+                f" {log.processes:,} processes take {shown_size(at_once * needed)}, more than the"
+                f" {shown_size(most_bytes)} allowed; ask for fewer, or change memory or jobs"
+            )
+    done = _core.Progress()
+    whole = len(log) * len(runs)
+    stage = f"simulating {name}"
+    results = ClusterResults()
+    with ThreadPoolExecutor(max(1, at_once)) as pool:
+        futures = [
+            pool.submit(_core.simulate_cluster, log, settings, done) for _, settings, _ in runs
+        ]
+        try:
+            left = set(futures)
+            while left:
+                progress(stage, min(1.0, done.done / max(1, whole)))
+                _, left = wait(left, _POLL_S)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    progress(stage, 1.0)
+    for (one, _settings, nodes), future in zip(runs, futures, strict=True):
+        results.append(_result(source.path, one, nodes, future.result()))
+    return results
+
+
+class _Settings:
+    """One of the changes, checked."""
+
+    def __init__(self, base: Machine, changes: dict[str, str]) -> None:
+        self.changes = changes
+        self.machine = base.with_changes({key: changes[key] for key in changes if "." in key})
+        options = {key: changes[key] for key in changes if "." not in key}
+        self.scope = options.pop("scope", "none")
+        if self.scope not in CLUSTER_SCOPES:
+            raise ValueError(
+                f"scope is {', '.join(CLUSTER_SCOPES[:-1])} or {CLUSTER_SCOPES[-1]}, not"
+                f" '{one_line(self.scope)}'"
+            )
+        # A page's regions as a tree: a mask of its bytes would take a third of a cache's size.
+        self.options = {"page_kind": "tree"} | options
+        _core.ClusterSettings().set_caching(self.scope, self.options)
+
+
+def _log_of(source: Input) -> _core.AccessLog:
+    name = one_line(Path(source.path).name)
+    log = source.log
+    if log is None:
+        raise TraceError(f"{name}: it names blocks, not places in files; a cluster has files")
+    if len(log) == 0:
+        raise TraceError(f"{name}: no process reads or writes in it")
+    if log.processes > _MOST_PROCESSES:
+        raise TraceError(f"{name}: {log.processes:,} processes; {_MOST_PROCESSES:,} is the most")
+    return log
+
+
+def _placed(
+    source: Input,
+    log: _core.AccessLog,
+    machine: Machine,
+    processes_per_node: int | None,
+    think: float,
+    by_frames: bool | None,
+) -> tuple[_core.ClusterSettings, int]:
+    """The settings for the core, and the number of nodes."""
+    if processes_per_node is None and source.nodes is not None and source.hosts > 1:
+        of_process = list(source.nodes)[: log.processes]
+    else:
+        each = processes_per_node or machine.processes_per_node
+        of_process = [process // each for process in range(log.processes)]
+    nodes = max(of_process) + 1
+    if nodes > machine.nodes:
+        raise ValueError(
+            f"{machine.name} has {machine.nodes:,} nodes (machine.nodes); the job takes {nodes:,}"
+        )
+    values = machine.flat()
+
+    def filled(profile: Any, names: Mapping[str, str]) -> Any:
+        for attribute, key in names.items():
+            setattr(profile, attribute, values[key])
+        return profile
+
+    settings = _core.ClusterSettings()
+    settings.node_of_process = of_process
+    settings.servers = machine.servers
+    network = filled(_core.NetworkProfile(), _NETWORK)
+    network.by_frames = log.processes <= 64 if by_frames is None else by_frames
+    settings.network = network
+    settings.file_system = filled(_core.PvfsProfile(), _FILE_SYSTEM)
+    settings.server = filled(_core.ServerProfile(), _SERVER)
+    settings.set_disk(machine.disk.model, machine.disk.scheduler)
+    settings.copy_bytes_per_second = machine.memory.copy_bytes_per_second
+    settings.call_s = CALL_S
+    settings.think = float(think)
+    return settings, nodes
+
+
+def _result(path: str, one: _Settings, nodes: int, of: _core.ClusterResult) -> ClusterResult:
+    def busiest(times: Sequence[float]) -> float:
+        return max(times, default=0.0) / of.run_s if of.run_s else 0.0
+
+    return ClusterResult(
+        trace=path,
+        machine=one.machine.name,
+        settings=one.changes,
+        processes=len(of.end_s),
+        nodes=nodes,
+        servers=one.machine.servers,
+        run_s=of.run_s,
+        computing_s=fmean(of.computing_s),
+        opening_s=fmean(of.opening_s),
+        reading_s=fmean(of.reading_s),
+        writing_s=fmean(of.writing_s),
+        closing_s=fmean(of.closing_s),
+        waiting_s=of.run_s - fmean(of.end_s),
+        accesses=of.accesses,
+        read_bytes=of.read_bytes,
+        written_bytes=of.written_bytes,
+        requests=of.requests,
+        dropped_frames=of.dropped_frames,
+        timeouts=of.timeouts,
+        server_busy=busiest(of.server_busy_s),
+        disk_busy=busiest(of.disk_busy_s),
+        caches=of.caches,
+        hits=of.hits,
+        misses=of.misses,
+        evictions=of.evictions,
+        fetched_bytes=of.fetched_bytes,
+        bypass_bytes=of.bypass_bytes,
+        events=of.events,
+    )

@@ -1,0 +1,558 @@
+"""The machines that the cluster simulator can imitate: nodes, network, file system, servers and
+disks, read from a profile in TOML.
+
+    from forebay.simulation.machines import machine
+    faster = machine("palmetto-gige").with_changes({"network.bits_per_second": "10e9"})
+
+The profiles in the folder `machines` realise Settlemyer 2009, sections 3.2.1 and 3.3.1. Every value
+is declared once, with its unit and its limits, in the classes below: to add one, add a field there
+and a line to each profile. To add a machine, add a file to the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from operator import attrgetter
+from pathlib import Path
+from stat import S_ISREG
+from typing import Annotated, Any, Protocol, get_type_hints
+
+from forebay import _core
+from forebay.kinds import check_path
+from forebay.text import one_line
+
+_FOLDER = Path(__file__).parent / "machines"
+_ENDING = ".toml"
+_MOST_FILE_BYTES = 1 << 20
+_MOST_SHOWN = 40
+"""Characters of a file's text that a message repeats."""
+_HEADER_BYTES = 40
+"""Of IPv4 and TCP, in each frame beside `mss` (RFC 879)."""
+_ETHERNET_BYTES = 18
+"""Header and checksum of a frame beside `mtu` (IEEE 802.3)."""
+_SECTOR_BYTES = 512
+
+# tomllib takes time that grows with the square of the number of parts of a name.
+_LONG_NAME = re.compile(r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){32}""")
+
+Value = bool | int | float | str
+
+
+class MachineError(ValueError):
+    """A machine that cannot be: one line with file, place, what was expected, what was found."""
+
+
+class Rule(Protocol):
+    """What a value may be."""
+
+    @property
+    def wanted(self) -> str:
+        """As in: `network.mtu` is ..."""
+
+    def value(self, given: object) -> Value | None:
+        """The value, None if it is not allowed."""
+
+    def parsed(self, text: str) -> object:
+        """What the text of an option stands for; the text itself if for nothing."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number."""
+
+    least: int
+    most: int
+
+    @property
+    def wanted(self) -> str:
+        return f"a whole number from {self.least:,} to {self.most:,}"
+
+    def value(self, given: object) -> Value | None:
+        if isinstance(given, bool) or not isinstance(given, int):
+            return None
+        return given if self.least <= given <= self.most else None
+
+    def parsed(self, text: str) -> object:
+        number = _number(text)
+        return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+class Size(Whole):
+    """A whole number of bytes; an option may have a unit."""
+
+    def parsed(self, text: str) -> object:
+        size = _core.parse_bytes(text) if text.isascii() else None
+        return text if size is None else size
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number, above 0 if `positive`."""
+
+    most: float
+    positive: bool = False
+
+    @property
+    def wanted(self) -> str:
+        if self.positive:
+            return f"a number above 0, at most {self.most:g}"
+        return f"a number from 0 to {self.most:g}"
+
+    def value(self, given: object) -> Value | None:
+        if isinstance(given, bool) or not isinstance(given, int | float):
+            return None
+        allowed = 0 <= given <= self.most and not (self.positive and given == 0)
+        return float(given) if allowed else None
+
+    def parsed(self, text: str) -> object:
+        return _number(text)
+
+
+@dataclass(frozen=True)
+class Word:
+    """One of a few words."""
+
+    words: tuple[str, ...]
+
+    @property
+    def wanted(self) -> str:
+        return " or ".join(f"'{word}'" for word in self.words)
+
+    def value(self, given: object) -> Value | None:
+        return given if isinstance(given, str) and given in self.words else None
+
+    def parsed(self, text: str) -> object:
+        return text
+
+
+@dataclass(frozen=True)
+class Truth:
+    """true or false."""
+
+    wanted = "true or false"
+
+    def value(self, given: object) -> Value | None:
+        return given if isinstance(given, bool) else None
+
+    def parsed(self, text: str) -> object:
+        return {"true": True, "false": False}.get(text.lower(), text)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A text that fits on a line of a terminal."""
+
+    most: int
+
+    @property
+    def wanted(self) -> str:
+        return f"a line of 1 to {self.most:,} printable characters"
+
+    def value(self, given: object) -> Value | None:
+        if not isinstance(given, str) or not given.isprintable() or not given.strip():
+            return None
+        return given if len(given) <= self.most else None
+
+    def parsed(self, text: str) -> object:
+        return text
+
+
+YesOrNo = Annotated[bool, Truth()]
+Count = Annotated[int, Whole(1, 1 << 20)]
+Bytes = Annotated[int, Size(1, 1 << 40)]
+BytesOrNone = Annotated[int, Size(0, 1 << 50)]
+BufferBytes = Annotated[int, Whole(0, 1 << 40)]
+Seconds = Annotated[float, Number(1e6)]
+Rate = Annotated[float, Number(1e18, positive=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """One switch, and the way from each node to it. The protocol is TCP."""
+
+    bits_per_second: Rate
+    """Of each link, in each direction."""
+    host_delay_s: Seconds
+    """Processing of a packet by IP, at each end."""
+    serial_hosts: YesOrNo
+    """Whether a host processes one packet at a time."""
+    switch_delay_s: Seconds
+    """Processing of a frame by the switch."""
+    mtu: Annotated[int, Whole(68, 65_535)]
+    """In bytes; the limits are those of IPv4 (RFC 791)."""
+    mss: Annotated[int, Whole(1, 65_495)]
+    """Bytes of data in a frame."""
+    window: Annotated[int, Whole(1, 1 << 30)]
+    """Bytes that the receiver advertises; the limit is that of RFC 7323."""
+    switch_buffer_per_port: BufferBytes
+    """Bytes that each active port adds to the buffer that all ports share."""
+    least_switch_buffer: BufferBytes
+    """In bytes."""
+    most_switch_buffer: BufferBytes
+    """In bytes; 0: no limit."""
+    nic_queue_frames: Count
+    nic_transmit_limit_frames: Count
+
+    def contradictions(self) -> Iterator[str]:
+        if self.mss + _HEADER_BYTES > self.mtu:
+            yield (
+                f"network.mss is at most {self.mtu - _HEADER_BYTES:,}, which is network.mtu less"
+                f" {_HEADER_BYTES} bytes of headers, not {self.mss:,}"
+            )
+        if self.window < self.mss:
+            yield f"network.window is at least network.mss, {self.mss:,}, not {self.window:,}"
+        if 0 < self.most_switch_buffer < self.least_switch_buffer:
+            yield (
+                "network.least_switch_buffer is at most network.most_switch_buffer,"
+                f" {self.most_switch_buffer:,}, not {self.least_switch_buffer:,}"
+            )
+        frame = self.mtu + _ETHERNET_BYTES
+        holding = f"a frame of {frame:,} bytes (network.mtu and Ethernet's {_ETHERNET_BYTES})"
+        if 0 < self.most_switch_buffer < frame:
+            yield f"network.most_switch_buffer holds {holding}, not {self.most_switch_buffer:,}"
+        if max(self.least_switch_buffer, self.switch_buffer_per_port) < frame:
+            yield (
+                f"network.least_switch_buffer or network.switch_buffer_per_port holds {holding},"
+                f" not {self.least_switch_buffer:,} and {self.switch_buffer_per_port:,}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory of a node."""
+
+    copy_bytes_per_second: Rate
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTimes:
+    """Times that calls take in the client, beside those of its messages."""
+
+    open_s: Seconds
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataTimes:
+    """Mean times that a server takes for operations on metadata."""
+
+    create_directory_entry_s: Seconds
+    create_data_file_s: Seconds
+    create_metadata_s: Seconds
+    get_attributes_s: Seconds
+    lookup_s: Seconds
+
+
+@dataclass(frozen=True, slots=True)
+class FileSystem:
+    """The parallel file system."""
+
+    kind: Annotated[str, Word(("pvfs",))]
+    strip_bytes: Bytes
+    flow_buffer_bytes: Bytes
+    flow_buffers: Count
+    """At each end of a transfer."""
+    request_s: Seconds
+    """A server's work for each request for bytes, besides its system calls and copies."""
+    client: ClientTimes
+    metadata: MetadataTimes
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The operating system of a server."""
+
+    block_bytes: Annotated[int, Size(_SECTOR_BYTES, 1 << 30)]
+    cache_bytes: BytesOrNone
+    dirty_threshold: Annotated[float, Number(1, positive=True)]
+    """The fraction of the cache above which dirty blocks are written."""
+    system_call_s: Seconds
+    read_ahead_bytes: BytesOrNone
+
+    def contradictions(self) -> Iterator[str]:
+        if self.block_bytes % _SECTOR_BYTES:
+            yield (
+                f"server.block_bytes is a multiple of a disk's sector, {_SECTOR_BYTES} bytes, not"
+                f" {self.block_bytes:,}"
+            )
+        if 0 < self.cache_bytes < self.block_bytes:
+            yield (
+                f"server.cache_bytes is 0 or at least server.block_bytes, {self.block_bytes:,}, not"
+                f" {self.cache_bytes:,}"
+            )
+        if self.read_ahead_bytes > self.cache_bytes:
+            yield (
+                f"server.read_ahead_bytes is at most server.cache_bytes, {self.cache_bytes:,}, not"
+                f" {self.read_ahead_bytes:,}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """The disk of a server."""
+
+    kind: Annotated[str, Word(("rotating",))]
+    model: Annotated[str, Word(("wd800jd", "as-configured"))]
+    """as-configured: the small disk that Settlemyer's simulator had."""
+    scheduler: Annotated[str, Word(("fcfs", "sstf", "elevator"))]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A cluster with its file system. One that exists is within all limits and free of
+    contradictions; otherwise MachineError is raised.
+
+    Its own values are those of section `machine`.
+    """
+
+    name: Annotated[str, Line(64)]
+    description: Annotated[str, Line(1000)]
+    nodes: Count
+    processes_per_node: Count
+    servers: Count
+    """I/O servers, each on a node of its own."""
+    network: Network
+    memory: Memory
+    file_system: FileSystem
+    server: Server
+    disk: Disk
+
+    def __post_init__(self) -> None:
+        _checked(self.flat())
+        for contradiction in self._contradictions():
+            raise MachineError(contradiction)
+
+    def _contradictions(self) -> Iterator[str]:
+        yield from self.network.contradictions()
+        yield from self.server.contradictions()
+
+    def flat(self) -> dict[str, Value]:
+        """Every value by its dotted name, such as `network.mtu` or `machine.nodes`."""
+        return {key: attrgetter(key.removeprefix("machine."))(self) for key in _RULES}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, by sections as in a profile."""
+        tables: dict[str, Any] = {}
+        for key, value in self.flat().items():
+            *sections, name = key.split(".")
+            table = tables
+            for section in sections:
+                table = table.setdefault(section, {})
+            table[name] = value
+        return tables
+
+    def with_changes(self, changes: Mapping[str, str]) -> Machine:
+        """This machine with other values.
+
+        Args:
+            changes: texts by dotted names. Sizes, whose names end in `bytes`, may have a unit, as
+                64KiB; other numbers are plain, as 10e9.
+
+        Raises MachineError, one line with the name, for what a profile may not say either.
+        """
+        values: dict[str, object] = dict(self.flat())
+        try:
+            for key, text in changes.items():
+                if key not in _RULES:
+                    raise MachineError(_unknown(key))
+                if not isinstance(text, str):
+                    raise MachineError(f"{key} is changed by a text, not {_shown(text)}")
+                values[key] = _RULES[key].parsed(text)
+                if _RULES[key].value(values[key]) is None:
+                    raise MachineError(_refusal(key, text))
+            return _made(values)
+        except MachineError as error:
+            raise MachineError(f"{self.name} with changes: {error}") from None
+
+
+def machine_names() -> tuple[str, ...]:
+    """The machines whose profiles are part of the package."""
+    return tuple(sorted(path.stem for path in _FOLDER.glob(f"*{_ENDING}")))
+
+
+def machine(name_or_path: str | os.PathLike[str]) -> Machine:
+    """The machine of a profile.
+
+    Args:
+        name_or_path: one of `machine_names()`, or the path of a file. A name comes first; write
+            ./NAME for a file that has one.
+
+    Raises MachineError, one line with file and place, for a file that is no complete profile.
+    """
+    check_path(name_or_path, "machine", "name_or_path")
+    given = os.fsdecode(name_or_path)
+    path = _FOLDER / f"{given}{_ENDING}" if given in machine_names() else _user_path(given)
+    try:
+        return _made(_flat(_tables(path), ""))
+    except MachineError as error:
+        raise MachineError(f"{_short(str(path), 1000)}: {error}") from None
+
+
+def _user_path(given: str) -> Path:
+    """The path that is given; MachineError if it rather is a name with a mistake."""
+    path = Path(given)
+    looks_like_path = os.sep in given or given.endswith(_ENDING)
+    with suppress(OSError, ValueError):
+        if looks_like_path or (given and path.exists()):
+            return path
+    near = get_close_matches(given[:_MOST_SHOWN], machine_names(), 1)
+    advice = f"; the nearest is {near[0]}" if near else ""
+    raise MachineError(
+        f"there is no machine {_shown(given)}{advice}; give {', '.join(machine_names())} or the"
+        " path of a profile"
+    )
+
+
+def _tables(path: Path) -> dict[str, Any]:
+    try:
+        if not S_ISREG(path.stat().st_mode):
+            raise MachineError("a profile is a file, this is a folder or a device")
+        with path.open("rb") as file:
+            content = file.read(_MOST_FILE_BYTES + 1)
+    except OSError as error:
+        raise MachineError(f"cannot be read: {error.strerror or type(error).__name__}") from None
+    except MachineError:
+        raise
+    except ValueError as error:  # a path that the system does not allow
+        raise MachineError(f"cannot be read: {_short(str(error), 200)}") from None
+    if len(content) > _MOST_FILE_BYTES:
+        raise MachineError(f"a profile has at most {_MOST_FILE_BYTES:,} bytes, this file has more")
+    return _parsed(content)
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
+    try:
+        text = content.decode()
+        if long := _LONG_NAME.search(text):
+            line = text.count("\n", 0, long.start()) + 1
+            raise MachineError(
+                f"line {line:,} has a name of over 32 parts, where a profile's have 3"
+            )
+        return tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise MachineError(f"is no text in UTF-8 (line {line:,})") from None
+    except RecursionError:
+        raise MachineError("is no profile: arrays or tables within too many others") from None
+    except MachineError:
+        raise
+    except ValueError as error:  # tomllib's own, and int's of a number with too many digits
+        raise MachineError(f"is no TOML: {_short(str(error), 200)}") from None
+
+
+def _flat(tables: dict[str, Any], place: str) -> dict[str, object]:
+    """Every value of the tables by its dotted name."""
+    values: dict[str, object] = {}
+    for name, value in tables.items():
+        key = f"{place}{name}"
+        if key in _SECTIONS:
+            if not isinstance(value, dict):
+                raise MachineError(f"{key} is a section, not {_shown(value)}")
+            values |= _flat(value, f"{key}.")
+        elif "." in name or key not in _RULES:
+            raise MachineError(_unknown(key, isinstance(value, dict)))
+        else:
+            values[key] = value
+    return values
+
+
+def _made(values: Mapping[str, object]) -> Machine:
+    """A machine of values by their dotted names."""
+    made: Machine = _filled(Machine, _checked(values), "machine.", "")
+    return made
+
+
+def _checked(values: Mapping[str, object]) -> dict[str, Value]:
+    """The values as their rules want them; MachineError unless all are there and allowed."""
+    checked: dict[str, Value] = {}
+    for key, rule in _RULES.items():
+        if key not in values:
+            raise MachineError(f"{key} is missing; it is {rule.wanted}")
+        value = rule.value(values[key])
+        if value is None:
+            raise MachineError(_refusal(key, values[key]))
+        checked[key] = value
+    return checked
+
+
+def _filled(section: type, values: Mapping[str, Value], own: str, below: str) -> Any:
+    """A section made of its values, which begin with `own`, and sections, with `below`."""
+    fields: dict[str, Any] = {}
+    for name, hint in _hints(section):
+        if isinstance(hint, type):
+            inner = f"{below}{name}."
+            fields[name] = _filled(hint, values, inner, inner)
+        else:
+            fields[name] = values[own + name]
+    return section(**fields)
+
+
+def _rules(section: type, own: str, below: str) -> Iterator[tuple[str, Rule]]:
+    for name, hint in _hints(section):
+        if isinstance(hint, type):
+            inner = f"{below}{name}."
+            yield from _rules(hint, inner, inner)
+        else:
+            yield own + name, hint.__metadata__[0]
+
+
+def _hints(section: type) -> Iterable[tuple[str, Any]]:
+    """The fields of a section: sections, which are classes, and values with their rules."""
+    return get_type_hints(section, include_extras=True).items()
+
+
+_RULES = dict(_rules(Machine, "machine.", ""))
+_SECTIONS = tuple(
+    dict.fromkeys(
+        key.rsplit(".", depth)[0] for key in _RULES for depth in range(1, key.count(".") + 1)
+    )
+)
+
+
+def _unknown(key: str, is_section: bool = False) -> str:
+    """That there is no such key, and which may be meant."""
+    cut = key[: 2 * _MOST_SHOWN]
+    known = _SECTIONS if is_section else tuple(_RULES)
+    name = cut.rpartition(".")[2]
+    misplaced = [one for one in known if one.rpartition(".")[2] == name]
+    near = get_close_matches(cut, misplaced or known, 1, 0)[0]
+    if is_section:
+        return f"there is no section [{_short(key)}]; the nearest is [{near}]"
+    return f"there is no {_short(key)}; the nearest is {near}"
+
+
+def _refusal(key: str, found: object) -> str:
+    return f"{key} is {_RULES[key].wanted}, not {_shown(found)}"
+
+
+def _number(text: str) -> object:
+    """The number that is written; the text itself if it is none."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            if text.isascii():
+                return kind(text)
+    return text
+
+
+def _shown(found: object) -> str:
+    """A value on a line."""
+    if isinstance(found, str):
+        return f"'{_short(found)}'"
+    if isinstance(found, bool):
+        return str(found).lower()
+    if isinstance(found, int) and found.bit_length() > 64:
+        return f"a number of {found.bit_length():,} bits"
+    if isinstance(found, int | float):
+        return str(found)
+    names = {dict: "a section", list: "an array", type(None): "None"}
+    return names.get(type(found), f"a {type(found).__name__}")
+
+
+def _short(text: str, most: int = _MOST_SHOWN) -> str:
+    """The beginning of a text, on a line."""
+    return one_line(text[:most]) + ("..." if len(text) > most else "")

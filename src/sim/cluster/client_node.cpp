@@ -1,0 +1,235 @@
+#include "sim/cluster/client_node.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace forebay::sim {
+namespace {
+
+constexpr Extent whole_file{0, INT64_MAX};
+
+CacheArena& created(CacheArena& arena, const LazyMemory& memory) {
+  arena.create(memory.base());
+  return arena;
+}
+
+}  // namespace
+
+// The file and the driver ------------------------------------------------------------------------
+
+ClientFileState& ClientFile::entry() const { return node_->file(slot_); }
+
+Status ClientFile::storage_size(int64_t* bytes) const {
+  *bytes = node_->pvfs().size(entry().number);
+  return {};
+}
+
+Status ClientFile::write_past(Extent extent, NoBytes, bool, int64_t* storage_ns) const {
+  const int64_t before = ClientDriver::now_ns();
+  Completion done;
+  node_->pvfs().access(node_->host(), entry().number, true, {&extent, 1}, done.then());
+  done.wait();
+  if (storage_ns != nullptr) *storage_ns = ClientDriver::now_ns() - before;
+  ++statistics_->write_requests;
+  return {};
+}
+
+Status ClientFile::read_past(Extent extent, NoBytes, int64_t* got, int64_t* storage_ns) const {
+  const int64_t before = ClientDriver::now_ns();
+  const int64_t size = node_->pvfs().size(entry().number);
+  *got = std::clamp<int64_t>(size - extent.offset, 0, extent.length);
+  const Extent there{extent.offset, *got};
+  if (!there.empty()) {
+    Completion done;
+    node_->pvfs().access(node_->host(), entry().number, false, {&there, 1}, done.then());
+    done.wait();
+  }
+  if (storage_ns != nullptr) *storage_ns = ClientDriver::now_ns() - before;
+  ++statistics_->read_requests;
+  return {};
+}
+
+void ClientFile::commit_in_background(uint32_t target) const {
+  node_->submit({ClientNode::Job::commit, this, target, {}});
+}
+
+void ClientFile::fetch_in_background(std::span<const Extent> extents) const {
+  node_->submit({ClientNode::Job::fetch, this, 0, {extents.begin(), extents.end()}});
+}
+
+bool ClientFile::write_back_in_background() const {
+  node_->submit({ClientNode::Job::write_back, this, 0, {}});
+  return true;
+}
+
+bool ClientDriver::wait(uint32_t number, uint32_t seen) {
+  Shard& shard = shards_[number];
+  while (shard.events == seen) shard.waiting.wait();
+  return true;
+}
+
+void ClientDriver::signal(uint32_t number) {
+  ++shards_[number].events;
+  shards_[number].waiting.wake_all();
+}
+
+ClientDriver::Target ClientDriver::target(const ClientFile&, uint32_t slot, uint64_t id) const {
+  return const_cast<ClientFileState*>(node_.file_with(slot, id));
+}
+
+void ClientDriver::begin(const ClientFileState& file, bool writes, const IoPlan& plan,
+                         Transfer& transfer) const {
+  transfer.writes_ = writes;
+  transfer.under_way_ = true;
+  transfer.began_ns_ = now_ns();
+  std::vector<Extent> extents;
+  extents.reserve(plan.runs().size());
+  const int64_t size = node_.pvfs().size(file.number);
+  for (const IoPlan::Run& run : plan.runs()) {
+    const int64_t there = writes
+                              ? run.extent.length
+                              : std::clamp<int64_t>(size - run.extent.offset, 0, run.extent.length);
+    transfer.transferred_.push_back(there);
+    if (there > 0) extents.push_back({run.extent.offset, there});
+  }
+  node_.pvfs().access(node_.host(), file.number, writes, extents, transfer.done_.then());
+}
+
+void ClientDriver::begin_write(Target file, const IoPlan& plan, Transfer& transfer) const {
+  begin(*file, true, plan, transfer);
+}
+
+void ClientDriver::begin_read(const ClientFile& file, const IoPlan& plan, const Staging&,
+                              Transfer& transfer) const {
+  begin(file.entry(), false, plan, transfer);
+}
+
+Status ClientDriver::complete(Transfer& transfer, Statistics& statistics) {
+  transfer.done_.wait();
+  transfer.under_way_ = false;
+  const int64_t requests = std::ssize(transfer.transferred_);
+  if (transfer.writes_) {
+    statistics.write_requests += requests;
+    statistics.commit_ns += now_ns() - transfer.began_ns_;
+  } else {
+    statistics.read_requests += requests;
+  }
+  return {};
+}
+
+// The node ---------------------------------------------------------------------------------------
+
+ClientNode::ClientNode(Kernel& kernel, Pvfs& pvfs, uint32_t host,
+                       const ClientCacheSettings& settings)
+    : kernel_(kernel),
+      pvfs_(pvfs),
+      host_(host),
+      settings_(settings),
+      arena_(settings.shape, 0),
+      memory_(arena_.layout().data),
+      driver_(*this, arena_.shards()),
+      cache_(created(arena_, memory_), driver_),
+      background_(kernel, [this] { work(); }) {}
+
+uint32_t ClientNode::slot_of(uint64_t number) {
+  const auto known = std::ranges::find_if(files_, [number](const ClientFileState& file) {
+    return file.handles > 0 && file.number == number;
+  });
+  if (known != files_.end()) return static_cast<uint32_t>(known - files_.begin());
+  auto free = std::ranges::find_if(files_, [](const auto& file) { return file.handles == 0; });
+  if (free == files_.end()) {
+    files_.emplace_back();
+    free = files_.end() - 1;
+  }
+  const auto slot = static_cast<uint32_t>(free - files_.begin());
+  free->number = number;
+  free->id = generation_++ * files_at_once + slot;
+  free->unknown_end = 0;
+  free->unstored_end = 0;
+  free->aside = 0;
+  return slot;
+}
+
+ClientNode::Handle::Handle(ClientNode& node, uint64_t file, uint32_t number)
+    : node_(node),
+      file_(node, node.slot_of(file), number, statistics_, node.settings_.commit_size_bytes),
+      cached_(node.cache_, file_, node.settings_.handles, true, false) {
+  if (++file_.state().handles > 1) node_.cache_.drop(file_, whole_file, false);
+}
+
+int64_t ClientNode::Handle::access(const Access& access) {
+  int64_t moved = 0;
+  static_cast<void>(access.writes ? cached_.write(access, NoBytes{}, &moved)
+                                  : cached_.read(access, NoBytes{}, &moved));
+  return moved;
+}
+
+void ClientNode::Handle::sync() { static_cast<void>(cached_.commit()); }
+
+void ClientNode::Handle::close() {
+  node_.drain_background(file_);
+  static_cast<void>(cached_.commit_own());
+  node_.drain_background(file_);
+  FileState& state = file_.state();
+  if (state.handles == 1) {
+    while (node_.cache_.lacks_commits(file_)) static_cast<void>(cached_.commit());
+    node_.cache_.drop(file_, whole_file, true);
+  }
+  --state.handles;
+  node_.statistics_.add(statistics_);
+}
+
+void ClientNode::submit(Job job) {
+  if (job.kind != Job::fetch) {
+    const bool known = std::ranges::any_of(jobs_, [&job](const Job& other) {
+      return other.kind == job.kind && other.file == job.file;
+    });
+    if (known) return;
+  }
+  jobs_.push_back(std::move(job));
+  has_jobs_.wake_one();
+}
+
+void ClientNode::end_background() {
+  ends_ = true;
+  has_jobs_.wake_one();
+}
+
+void ClientNode::work() {
+  for (;;) {
+    while (jobs_.empty() && !ends_) has_jobs_.wait();
+    if (jobs_.empty()) return;
+    Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    working_for_ = job.file;
+    carry_out(job);
+    working_for_ = nullptr;
+    job_done_.wake_all();
+  }
+}
+
+void ClientNode::carry_out(Job& job) {
+  ClientFile file = job.file->counted_in(statistics_);
+  switch (job.kind) {
+    case Job::commit:
+      static_cast<void>(cache_.commit_some(file, job.target));
+      break;
+    case Job::write_back:
+      static_cast<void>(cache_.write_back(file));
+      break;
+    case Job::fetch: {
+      PageCursor pages(job.extents, cache_.page_size());
+      while (cache_.prefetch(file, pages)) {
+      }
+      break;
+    }
+  }
+}
+
+void ClientNode::drain_background(const ClientFile& file) {
+  // What it would fetch is of no use any more; what it would write the handle writes itself.
+  std::erase_if(jobs_, [&file](const Job& job) { return job.file == &file; });
+  while (working_for_ == &file) job_done_.wait();
+}
+
+}  // namespace forebay::sim

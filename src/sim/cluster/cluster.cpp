@@ -1,0 +1,247 @@
+#include "sim/cluster/cluster.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace forebay::sim {
+namespace {
+
+uint32_t nodes_of(const ClusterSettings& settings) {
+  uint32_t nodes = 1;
+  for (const uint32_t node : settings.node_of_process) nodes = std::max(nodes, node + 1);
+  return nodes;
+}
+
+class Cluster {
+ public:
+  Cluster(const AccessLog& log, const ClusterSettings& settings, Progress& progress)
+      : log_(log),
+        settings_(settings),
+        progress_(progress),
+        nodes_(nodes_of(settings)),
+        network_(kernel_, settings.network, nodes_ + settings.servers),
+        servers_(kernel_, settings),
+        pvfs_(kernel_, network_, settings.file_system, nodes_, servers_.storages()) {
+    sort_by_process();
+    find_files();
+    if (settings.caching != Caching::none) make_caches();
+  }
+
+  ClusterResult run();
+
+ private:
+  struct Servers {
+    Servers(Kernel& kernel, const ClusterSettings& settings) {
+      for (uint32_t s = 0; s < settings.servers; ++s) {
+        disks_.push_back(std::make_unique<Disk>(kernel, settings.disk));
+        storages_.push_back(
+            std::make_unique<ServerStorage>(kernel, *disks_.back(), settings.server));
+        pointers_.push_back(storages_.back().get());
+      }
+    }
+    std::span<ServerStorage* const> storages() const { return pointers_; }
+    std::vector<std::unique_ptr<Disk>> disks_;
+    std::vector<std::unique_ptr<ServerStorage>> storages_;
+    std::vector<ServerStorage*> pointers_;
+  };
+
+  struct File {
+    bool known = false;
+    bool exists = false;  // before the job: its first access reads it
+    int64_t read_end = 0;
+    bool created = false;
+  };
+
+  // One process of the job, while it runs.
+  struct Job {
+    uint32_t process = 0;
+    uint32_t node = 0;
+    ClientNode* cache = nullptr;
+    // By the log's number of the handle: what a cached file is open as; null without a cache.
+    std::map<uint32_t, std::unique_ptr<ClientNode::Handle>> open;
+    ProcessTimes times;
+  };
+
+  void sort_by_process();
+  void find_files();
+  void make_caches();
+  void live(Job& job);
+  void think(Job& job, const DataAccess* before, const DataAccess& access);
+  ClientNode::Handle* opened(Job& job, const DataAccess& access);
+  void straight(const Job& job, const DataAccess& access);
+  forebay::Access access_of(const DataAccess& access) const;
+
+  const AccessLog& log_;
+  const ClusterSettings& settings_;
+  Progress& progress_;
+  uint32_t nodes_;
+  Kernel kernel_;
+  Network network_;
+  Servers servers_;
+  Pvfs pvfs_;
+  std::vector<std::vector<uint32_t>> accesses_;  // by process: the numbers of its accesses
+  std::vector<File> files_;
+  std::vector<std::unique_ptr<ClientNode>> caches_;
+  std::vector<uint32_t> users_;  // of each cache, that have not ended
+};
+
+void Cluster::sort_by_process() {
+  accesses_.resize(log_.processes());
+  const std::span<const DataAccess> accesses = log_.accesses();
+  for (std::size_t a = 0; a < accesses.size(); ++a)
+    accesses_[accesses[a].process].push_back(static_cast<uint32_t>(a));
+}
+
+// A file whose first access reads it was there before, with all bytes that are read.
+void Cluster::find_files() {
+  for (const DataAccess& access : log_.accesses()) {
+    if (access.file >= files_.size()) files_.resize(access.file + 1);
+    File& file = files_[access.file];
+    if (!std::exchange(file.known, true)) file.exists = !access.writes;
+    if (!access.writes) file.read_end = std::max(file.read_end, access.end);
+  }
+  for (std::size_t f = 0; f < files_.size(); ++f) {
+    if (files_[f].exists) pvfs_.place(f, files_[f].read_end);
+    files_[f].created = files_[f].exists;
+  }
+}
+
+void Cluster::make_caches() {
+  const bool shared = settings_.caching == Caching::node;
+  std::vector<uint32_t> ranks(nodes_, 0);
+  for (const uint32_t node : settings_.node_of_process) ++ranks[node];
+  const auto add = [this](uint32_t node, uint32_t processes) {
+    ClientCacheSettings cache = settings_.cache;
+    cache.shape.capacity_bytes *= std::max<uint32_t>(processes, 1);
+    caches_.push_back(std::make_unique<ClientNode>(kernel_, pvfs_, node, cache));
+    users_.push_back(processes);
+  };
+  if (shared) {
+    for (uint32_t node = 0; node < nodes_; ++node) add(node, ranks[node]);
+  } else {
+    for (uint32_t process = 0; process < log_.processes(); ++process)
+      add(settings_.node_of_process[process], 1);
+  }
+}
+
+ClusterResult Cluster::run() {
+  std::vector<Job> jobs(log_.processes());
+  std::vector<std::unique_ptr<Process>> processes;
+  for (uint32_t p = 0; p < log_.processes(); ++p) {
+    Job& job = jobs[p];
+    job.process = p;
+    job.node = settings_.node_of_process[p];
+    const uint32_t cache = settings_.caching == Caching::node ? job.node : p;
+    if (!caches_.empty()) job.cache = caches_[cache].get();
+    processes.push_back(std::make_unique<Process>(kernel_, [this, &job, cache] {
+      live(job);
+      if (job.cache != nullptr && --users_[cache] == 0) job.cache->end_background();
+    }));
+  }
+  kernel_.run();
+  for (const auto& process : processes) {
+    if (process->failure() != nullptr) std::rethrow_exception(process->failure());
+  }
+
+  ClusterResult result;
+  for (const Job& job : jobs) {
+    result.processes.push_back(job.times);
+    result.run_time = std::max(result.run_time, job.times.end);
+  }
+  for (const DataAccess& access : log_.accesses())
+    (access.writes ? result.written_bytes : result.read_bytes) += access.bytes;
+  result.accesses = std::ssize(log_.accesses());
+  for (const auto& cache : caches_) result.caches.add(cache->statistics());
+  result.cache_count = static_cast<uint32_t>(caches_.size());
+  result.requests = pvfs_.requests();
+  result.network = network_.counts();
+  for (uint32_t s = 0; s < settings_.servers; ++s) {
+    result.servers.push_back(pvfs_.counts(s));
+    result.disks.push_back(servers_.disks_[s]->counts());
+  }
+  result.events = kernel_.happened();
+  return result;
+}
+
+// The life of a process: its accesses in order, then it closes what it has opened.
+void Cluster::live(Job& job) {
+  const DataAccess* before = nullptr;
+  for (const uint32_t number : accesses_[job.process]) {
+    const DataAccess& access = log_.accesses()[number];
+    think(job, std::exchange(before, &access), access);
+    ClientNode::Handle* const handle = opened(job, access);
+    const Picoseconds began = kernel_.now();
+    Picoseconds local = settings_.call_time;
+    if (handle != nullptr) {
+      local += time_of(access.bytes, settings_.copy_bytes_per_second);
+      handle->access(access_of(access));
+    } else {
+      straight(job, access);
+    }
+    Process::current()->sleep(local);
+    (access.writes ? job.times.writing : job.times.reading) += kernel_.now() - began;
+    progress_.add(1);
+  }
+  const Picoseconds began = kernel_.now();
+  for (auto& [number, handle] : job.open) {
+    if (handle != nullptr) handle->close();
+  }
+  job.times.closing = kernel_.now() - began;
+  job.times.end = kernel_.now();
+}
+
+void Cluster::think(Job& job, const DataAccess* before, const DataAccess& access) {
+  if (settings_.think <= 0) return;
+  const bool known = before == nullptr || before->end_ns >= before->start_ns;
+  const int64_t from = before == nullptr ? log_.accesses().front().start_ns : before->end_ns;
+  if (!known || access.start_ns <= from) return;
+  const auto time = static_cast<Picoseconds>(static_cast<double>(access.start_ns - from) *
+                                             static_cast<double>(nanosecond) * settings_.think);
+  Process::current()->sleep(time);
+  job.times.computing += time;
+}
+
+// Opens the file with the process's first access to it. The first process that opens a file of the
+// job's own creates it; the others find it.
+ClientNode::Handle* Cluster::opened(Job& job, const DataAccess& access) {
+  const auto known = job.open.find(access.handle);
+  if (known != job.open.end()) return known->second.get();
+  const Picoseconds began = kernel_.now();
+  File& file = files_[access.file];
+  if (!std::exchange(file.created, true)) pvfs_.create(job.node, access.file);
+  pvfs_.open(job.node, access.file);
+  auto& handle = job.open[access.handle];
+  if (job.cache != nullptr)
+    handle = std::make_unique<ClientNode::Handle>(*job.cache, access.file, job.process);
+  job.times.opening += kernel_.now() - began;
+  return handle.get();
+}
+
+forebay::Access Cluster::access_of(const DataAccess& access) const {
+  forebay::Access made;
+  made.writes = access.writes;
+  made.bytes = access.bytes;
+  made.position = access.view == no_view ? access.offset : access.position;
+  if (access.view != no_view) made.view = &log_.view(access.view);
+  return made;
+}
+
+void Cluster::straight(const Job& job, const DataAccess& access) {
+  std::vector<Extent> extents;
+  const forebay::Access made = access_of(access);
+  for (AccessRuns runs(made); !runs.done();) extents.push_back(runs.next());
+  Completion done;
+  pvfs_.access(job.node, access.file, access.writes, extents, done.then());
+  done.wait();
+}
+
+}  // namespace
+
+ClusterResult simulate_cluster(const AccessLog& log, const ClusterSettings& settings,
+                               Progress& progress) {
+  return Cluster(log, settings, progress).run();
+}
+
+}  // namespace forebay::sim

@@ -1,0 +1,60 @@
+// A job on a simulated cluster: its processes make the accesses of a log, each one after the other,
+// through a cache of the engine or straight to the file system.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/access_log.h"
+#include "sim/cluster/client_node.h"
+#include "sim/cluster/disk.h"
+#include "sim/cluster/network.h"
+#include "sim/cluster/pvfs.h"
+#include "sim/cluster/server_storage.h"
+#include "sim/progress.h"
+
+namespace forebay::sim {
+
+// Whose cache it is. The caches of several nodes, or processes, hold what their own processes wrote
+// until a close, as with consistency=mpi.
+enum class Caching : uint8_t { none, process, node };
+
+struct ClusterSettings {
+  std::vector<uint32_t> node_of_process;  // by process of the log
+  uint32_t servers = 1;
+  NetworkProfile network;
+  PvfsProfile file_system;
+  ServerProfile server;
+  DiskProfile disk;
+  Caching caching = Caching::none;
+  ClientCacheSettings cache;           // the capacity is one process's share
+  Picoseconds call_time = 0;           // of the library, for each access
+  double copy_bytes_per_second = 4e9;  // between a program's memory and a cache
+  double think = 0;  // the part of the time between accesses that the processes compute
+};
+
+// Where a process's time went.
+struct ProcessTimes {
+  Picoseconds end = 0;
+  Picoseconds computing = 0, opening = 0, reading = 0, writing = 0, closing = 0;
+};
+
+struct ClusterResult {
+  Picoseconds run_time = 0;  // until the last process has closed its files
+  std::vector<ProcessTimes> processes;
+  int64_t accesses = 0, read_bytes = 0, written_bytes = 0;
+  Statistics caches;  // sums
+  uint32_t cache_count = 0;
+  int64_t requests = 0;  // to servers, for bytes
+  Network::Counts network;
+  std::vector<PvfsServerCounts> servers;
+  std::vector<DeviceCounts> disks;
+  uint64_t events = 0;
+};
+
+// `progress` counts the accesses that have ended.
+ClusterResult simulate_cluster(const AccessLog& log, const ClusterSettings& settings,
+                               Progress& progress);
+
+}  // namespace forebay::sim

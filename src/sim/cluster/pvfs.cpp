@@ -1,0 +1,334 @@
+#include "sim/cluster/pvfs.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace forebay::sim {
+namespace {
+
+// Bytes of messages (the source system's configuration).
+constexpr int64_t create_response_bytes = 4;
+constexpr int64_t lookup_response_bytes = 4 + 8;
+constexpr int64_t metadata_attributes_bytes = 12;
+constexpr int64_t write_response_bytes = 8, completion_bytes = 8, read_response_bytes = 4;
+
+}  // namespace
+
+// A user's access: it ends with the last of its requests.
+class Pvfs::Access final : public Event {
+ public:
+  explicit Access(Pvfs& pvfs) : pvfs_(pvfs) {}
+  void begin(int64_t requests, Then done) {
+    left_ = requests;
+    done_ = done;
+  }
+  void happen(uint64_t) override {
+    if (--left_ > 0) return;
+    const Then done = done_;
+    pvfs_.free_accesses_.push_back(this);
+    done.happen();
+  }
+
+ private:
+  Pvfs& pvfs_;
+  int64_t left_ = 0;
+  Then done_;
+};
+
+// A request to one server, and the bytes that belong to it.
+class Pvfs::Flow final : public Event {
+ public:
+  explicit Flow(Pvfs& pvfs) : pvfs_(pvfs) {}
+
+  std::vector<Extent>& extents() { return extents_; }  // of the server's object
+
+  void begin(uint32_t client, uint32_t server, uint64_t object, bool writes, Then done) {
+    client_ = client;
+    server_ = server;
+    object_ = object;
+    writes_ = writes;
+    done_ = done;
+    bytes_ = 0;
+    for (const Extent& extent : extents_) bytes_ += extent.length;
+    next_ = 0;
+    in_next_ = 0;
+    sent_ = moved_ = 0;
+    under_way_ = 0;
+    responded_ = false;
+    carried_ = writes && bytes_ <= pvfs_.profile_.carried_bytes;
+    const auto count = std::ssize(extents_);
+    ++pvfs_.requests_;
+    pvfs_.network_.send(client_, pvfs_.host_of(server_),
+                        pvfs_.profile_.request_bytes + count * pvfs_.profile_.extent_bytes +
+                            (carried_ ? bytes_ : 0),
+                        {this, arrived});
+  }
+
+  void happen(uint64_t word) override {
+    const auto number = static_cast<int64_t>(word >> 8);  // of bytes, or of a buffer
+    switch (static_cast<Step>(word & 0xff)) {
+      case arrived:
+        return pvfs_.work(server_, pvfs_.profile_.request_time, {this, accepted});
+      case accepted: {
+        PvfsServerCounts& counts = pvfs_.servers_[server_].counts;
+        ++counts.requests;
+        (writes_ ? counts.written_bytes : counts.read_bytes) += bytes_;
+        if (carried_) return store(bytes_);
+        if (writes_) return to_client(write_response_bytes, granted);
+        return serve();
+      }
+      case granted:
+        return serve();
+      case received:
+        return store(number);
+      case part_done:
+        return part_ends(buffers_[static_cast<std::size_t>(number)]);
+      case delivered:
+        moved_ += number;
+        --under_way_;
+        if (moved_ == bytes_) return end();
+        return serve();
+      case completed:
+        return end();
+    }
+  }
+
+ private:
+  enum Step : uint8_t {
+    arrived,    // the request, at the server
+    accepted,   // the server has begun to serve it
+    granted,    // the client may send the bytes
+    received,   // a buffer's bytes, at the server
+    part_done,  // storage has moved a part of a buffer
+    delivered,  // a buffer's bytes, at the client
+    completed,  // the client knows that all is written
+  };
+  struct Buffer {
+    int64_t parts = 0;  // that storage moves; 0: the buffer is free
+    int64_t bytes = 0;
+  };
+  Then step(Step step, int64_t number = 0) {
+    return {this, static_cast<uint64_t>(number) << 8 | step};
+  }
+  void to_client(int64_t bytes, Step then, int64_t of_flow = 0) {
+    pvfs_.network_.send(pvfs_.host_of(server_), client_, bytes, step(then, of_flow));
+  }
+  void end() {
+    const Then done = done_;
+    extents_.clear();
+    pvfs_.free_flows_.push_back(this);
+    done.happen();
+  }
+
+  // Sends, or lets storage read, the next buffers, as many as there are.
+  void serve() {
+    while (sent_ < bytes_ && under_way_ < pvfs_.profile_.flow_buffers) {
+      const int64_t bytes = std::min(bytes_ - sent_, pvfs_.profile_.flow_buffer_bytes);
+      sent_ += bytes;
+      ++under_way_;
+      if (writes_)
+        pvfs_.network_.send(client_, pvfs_.host_of(server_), bytes, step(received, bytes));
+      else
+        store(bytes);
+    }
+  }
+
+  // Moves the next `bytes` bytes of the extents between a buffer and storage.
+  void store(int64_t bytes) {
+    ServerStorage& storage = *pvfs_.servers_[server_].storage;
+    const auto free = std::ranges::find(buffers_, 0, &Buffer::parts);
+    const auto number = free - buffers_.begin();
+    if (free == buffers_.end()) buffers_.emplace_back();
+    const auto buffer = static_cast<std::size_t>(number);
+    // One part more, so that the buffer does not end before the last part has begun.
+    buffers_[buffer] = {1, bytes};
+    for (int64_t left = bytes; left > 0;) {
+      const Extent& extent = extents_[next_];
+      const Extent part{extent.offset + in_next_, std::min(left, extent.length - in_next_)};
+      in_next_ += part.length;
+      left -= part.length;
+      if (in_next_ == extent.length) {
+        ++next_;
+        in_next_ = 0;
+      }
+      ++buffers_[buffer].parts;
+      const Then then = step(part_done, number);
+      if (writes_)
+        storage.write(object_, part, then);
+      else
+        storage.read(object_, part, then);
+    }
+    part_ends(buffers_[buffer]);
+  }
+  void part_ends(Buffer& buffer) {
+    if (--buffer.parts > 0) return;
+    if (!writes_) {
+      const bool first = !std::exchange(responded_, true);
+      return to_client(buffer.bytes + (first ? read_response_bytes : 0), delivered, buffer.bytes);
+    }
+    moved_ += buffer.bytes;
+    if (!carried_) --under_way_;
+    if (moved_ == bytes_)
+      return to_client(carried_ ? write_response_bytes : completion_bytes, completed);
+    serve();
+  }
+
+  Pvfs& pvfs_;
+  std::vector<Extent> extents_;
+  uint32_t client_ = 0, server_ = 0;
+  uint64_t object_ = 0;
+  bool writes_ = false, carried_ = false;
+  Then done_;
+  int64_t bytes_ = 0;
+  std::size_t next_ = 0;  // the extent whose bytes move next
+  int64_t in_next_ = 0;   // bytes of it that have begun to move
+  int64_t sent_ = 0, moved_ = 0;
+  int64_t under_way_ = 0;  // buffers
+  bool responded_ = false;
+  std::vector<Buffer> buffers_;
+};
+
+// A request for metadata, and its response.
+class Pvfs::Call final : public Event {
+ public:
+  Call(Pvfs& pvfs, uint32_t client, uint32_t server, Picoseconds time, int64_t response)
+      : pvfs_(pvfs), client_(client), server_(server), time_(time), response_(response) {}
+  // Called by a process, which waits.
+  void make(int64_t request) {
+    pvfs_.network_.send(client_, pvfs_.host_of(server_), request, {this, arrived});
+    answered_.wait();
+  }
+  void happen(uint64_t word) override {
+    if (word == arrived) return pvfs_.work(server_, time_, {this, served});
+    ++pvfs_.servers_[server_].counts.requests;
+    pvfs_.network_.send(pvfs_.host_of(server_), client_, response_, answered_.then());
+  }
+
+ private:
+  enum : uint64_t { arrived, served };
+  Pvfs& pvfs_;
+  uint32_t client_, server_;
+  Picoseconds time_;
+  int64_t response_;
+  Completion answered_;
+};
+
+Pvfs::Pvfs(Kernel& kernel, Network& network, const PvfsProfile& profile, uint32_t first_server,
+           std::span<ServerStorage* const> servers)
+    : kernel_(kernel), network_(network), profile_(profile), first_server_(first_server) {
+  for (ServerStorage* const storage : servers) servers_.push_back({storage, 0, {}});
+}
+Pvfs::~Pvfs() = default;
+
+Pvfs::Access& Pvfs::take_access(int64_t requests, Then done) {
+  if (free_accesses_.empty()) {
+    accesses_.push_back(std::make_unique<Access>(*this));
+    free_accesses_.push_back(accesses_.back().get());
+  }
+  Access& access = *free_accesses_.back();
+  free_accesses_.pop_back();
+  access.begin(requests, done);
+  return access;
+}
+
+Pvfs::Flow& Pvfs::take_flow() {
+  if (free_flows_.empty()) {
+    flows_.push_back(std::make_unique<Flow>(*this));
+    free_flows_.push_back(flows_.back().get());
+  }
+  Flow& flow = *free_flows_.back();
+  free_flows_.pop_back();
+  return flow;
+}
+
+void Pvfs::work(uint32_t server, Picoseconds time, Then then) {
+  Server& working = servers_[server];
+  working.free_at = std::max(working.free_at, kernel_.now()) + time;
+  working.counts.busy += time;
+  kernel_.at(working.free_at, then);
+}
+
+void Pvfs::call(uint32_t client, uint32_t server, int64_t request, Picoseconds time,
+                int64_t response) {
+  Call(*this, client, server, time, response).make(request);
+}
+
+void Pvfs::create(uint32_t client, uint64_t file) {
+  const int64_t request = profile_.request_bytes;
+  const uint32_t metadata = metadata_server(file);
+  call(client, metadata, request, profile_.create_metadata, create_response_bytes);
+  for (uint32_t server = 0; server < servers(); ++server)
+    call(client, server, request, profile_.create_data_file, create_response_bytes);
+  call(client, 0, request, profile_.create_directory_entry, create_response_bytes);
+  set_size(file, 0);
+}
+
+void Pvfs::open(uint32_t client, uint64_t file) {
+  Process::current()->sleep(profile_.open);
+  const int64_t request = profile_.request_bytes;
+  call(client, 0, request, profile_.lookup, lookup_response_bytes);
+  call(client, metadata_server(file), request, profile_.get_attributes, metadata_attributes_bytes);
+}
+
+void Pvfs::place(uint64_t file, int64_t bytes) {
+  set_size(file, bytes);
+  const int64_t strip = profile_.strip_bytes, row = strip * servers();
+  for (uint32_t s = 0; s < servers(); ++s) {
+    const int64_t in_last_row = std::clamp<int64_t>(bytes % row - strip * s, 0, strip);
+    servers_[s].storage->lay_out(file, bytes / row * strip + in_last_row);
+  }
+}
+
+int64_t Pvfs::size(uint64_t file) const {
+  return file < sizes_.size() ? sizes_[static_cast<std::size_t>(file)] : 0;
+}
+
+void Pvfs::set_size(uint64_t file, int64_t bytes) {
+  if (file >= sizes_.size()) sizes_.resize(static_cast<std::size_t>(file) + 1);
+  sizes_[static_cast<std::size_t>(file)] = bytes;
+}
+
+void Pvfs::flush(uint64_t file, Then done) {
+  Access& all = take_access(servers(), done);
+  for (Server& server : servers_) server.storage->flush(file, {&all, 0});
+}
+
+void Pvfs::access(uint32_t client, uint64_t file, bool writes, std::span<const Extent> extents,
+                  Then done) {
+  // The requests, one or more for each server; those to one server follow each other.
+  std::vector<Flow*> requests;
+  std::vector<Flow*> open(servers(), nullptr);
+  std::vector<uint32_t> server_of;
+  const int64_t strip = profile_.strip_bytes;
+  int64_t end = 0;
+  for (const Extent& extent : extents) {
+    for (int64_t at = extent.offset; at < extent.end();) {
+      const int64_t number = at / strip;
+      const auto server = static_cast<uint32_t>(number % servers());
+      const int64_t length = std::min(extent.end(), (number + 1) * strip) - at;
+      const Extent part{number / servers() * strip + at % strip, length};
+      Flow*& flow = open[server];
+      const bool joins = flow != nullptr && flow->extents().back().end() == part.offset;
+      if (!joins && flow != nullptr && std::ssize(flow->extents()) == profile_.extents_a_request)
+        flow = nullptr;
+      if (flow == nullptr) {
+        flow = &take_flow();
+        requests.push_back(flow);
+        server_of.push_back(server);
+      }
+      if (joins)
+        flow->extents().back().length += part.length;
+      else
+        flow->extents().push_back(part);
+      at += length;
+    }
+    end = std::max(end, extent.end());
+  }
+  if (requests.empty()) return kernel_.after(0, done);
+  if (writes && end > size(file)) set_size(file, end);
+  Access& access = take_access(std::ssize(requests), done);
+  for (std::size_t r = 0; r < requests.size(); ++r)
+    requests[r]->begin(client, server_of[r], file, writes, {&access, 0});
+}
+
+}  // namespace forebay::sim

@@ -1,0 +1,202 @@
+"""`forebay simulate cluster`: answers on made and real traces, and bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import forebay as package
+from command import forebay
+from forebay.simulation import (
+    CLUSTER_SCOPES,
+    ClusterResult,
+    machine,
+    simulate_cluster,
+    workload_traces,
+)
+from forebay.trace import TraceError
+from traces import LOGS
+
+SCOPES = [{"scope": scope} for scope in CLUSTER_SCOPES]
+
+
+@pytest.fixture(scope="module")
+def pieces(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """8 processes, each with two transfers of 256 KiB in interleaved pieces of 1 KiB."""
+    folder = tmp_path_factory.mktemp("traces") / "pieces"
+    workload_traces.ior(folder, 8, transfer=256 << 10, piece=1 << 10, segments=2)
+    return folder
+
+
+def simulated(trace: Path, *words: str) -> list[dict[str, Any]]:
+    run = forebay("simulate", "cluster", str(trace), "--json", *words)
+    assert run.returncode == 0, run.stderr
+    results: list[dict[str, Any]] = json.loads(run.stdout)["results"]
+    return results
+
+
+def test_a_cache_of_the_node_makes_few_requests_of_pieces(pieces: Path) -> None:
+    none, process, node = simulate_cluster(
+        pieces, "palmetto-gige", [one | {"machine.servers": "4"} for one in SCOPES]
+    )
+    moved = 8 * 2 * (256 << 10)
+    assert (none.written_bytes, none.read_bytes) == (moved, moved)
+    assert none.requests >= 2 * moved // (64 * 1024)
+    assert (none.caches, process.caches, node.caches) == (0, 8, 1)
+    assert node.requests < none.requests / 4
+    assert node.run_s < none.run_s
+    assert (none.hits, none.misses) == (0, 0)
+    assert node.hits > 0
+
+
+def test_a_result_adds_up(pieces: Path) -> None:
+    (one,) = simulate_cluster(pieces, "palmetto-gige", [{"scope": "node"}], processes_per_node=2)
+    parts = one.opening_s + one.reading_s + one.writing_s + one.closing_s + one.computing_s
+    assert parts + one.waiting_s == pytest.approx(one.run_s)
+    assert (one.processes, one.nodes, one.servers) == (8, 4, 90)
+    assert one.bytes_per_second == pytest.approx((one.read_bytes + one.written_bytes) / one.run_s)
+    assert one.to_json()["settings"] == {"scope": "node"}
+
+
+def test_the_same_answer_twice(pieces: Path) -> None:
+    runs = [simulate_cluster(pieces, "palmetto-gige", SCOPES, jobs=jobs) for jobs in (1, 3)]
+    assert runs[0] == runs[1]
+
+
+def test_machines_differ(pieces: Path) -> None:
+    times = {
+        name: simulate_cluster(pieces, name, [{"machine.servers": "4"}])[0].run_s
+        for name in ("palmetto-myri10g", "palmetto-gige", "jazz-fast-ethernet")
+    }
+    assert times["palmetto-myri10g"] < times["palmetto-gige"] < times["jazz-fast-ethernet"]
+
+
+def test_a_faster_link_takes_less_time(pieces: Path) -> None:
+    slow, fast = simulate_cluster(
+        pieces, "palmetto-gige", [{}, {"network.bits_per_second": "10e9"}], by_frames=False
+    )
+    assert fast.run_s < slow.run_s
+
+
+def test_frames_and_messages_agree_without_losses(pieces: Path) -> None:
+    roomy = machine("palmetto-gige").with_changes(
+        {
+            "network.least_switch_buffer": "100000000",
+            "network.nic_queue_frames": "1000000",
+            "network.serial_hosts": "false",
+        }
+    )
+    frames, messages = (
+        simulate_cluster(pieces, roomy, SCOPES[:1], by_frames=by_frames)[0]
+        for by_frames in (True, False)
+    )
+    assert frames.dropped_frames == messages.dropped_frames == 0
+    assert frames.run_s == pytest.approx(messages.run_s, rel=0.1)
+
+
+def test_processes_think(pieces: Path) -> None:
+    at_once, thinking = (
+        simulate_cluster(pieces, "palmetto-gige", [{}], think=think, by_frames=False)[0]
+        for think in (0, 2)
+    )
+    assert at_once.computing_s == 0
+    # Four calls, one a millisecond, each of half of it.
+    assert thinking.computing_s == pytest.approx(2 * 3 * 0.5e-3, rel=0.7)
+    assert thinking.run_s > at_once.run_s
+
+
+def test_values_are_compared_in_combination(pieces: Path) -> None:
+    results = simulated(
+        pieces, "--compare", "scope=none,node", "--compare", "machine.servers=2,4", "-o",
+        "cache_size=4MiB",
+    )  # fmt: skip
+    assert [(one["settings"]["scope"], one["servers"]) for one in results] == [
+        *(("none", 2), ("none", 4), ("node", 2), ("node", 4)),
+    ]
+    assert {one["settings"]["cache_size"] for one in results} == {"4MiB"}
+
+
+def test_the_table_names_what_differs(pieces: Path) -> None:
+    run = forebay("simulate", "cluster", str(pieces), "-o", "machine.servers=4")
+    assert run.returncode == 0, run.stderr
+    lines = run.stdout.splitlines()
+    assert "8 processes make 32 accesses to 8 MiB" in lines[1]
+    assert lines[2] == "on palmetto-gige: 1 node, 4 servers"
+    assert lines[3].split()[:2] == ["scope", "time"]
+    assert [line.split()[0] for line in lines[4:7]] == list(CLUSTER_SCOPES)
+    assert "scope=node: the busiest server works for" in run.stdout
+
+
+def test_a_machine_is_shown() -> None:
+    run = forebay(*("simulate", "cluster", "no-trace", "--show-machine"), "-o", "machine.servers=8")
+    assert run.returncode == 0, run.stderr
+    shown = json.loads(run.stdout)
+    assert shown["machine"]["servers"] == 8 and shown["network"]["mtu"] == 1500
+
+
+@pytest.mark.skipif(not LOGS.is_dir(), reason="there are no Darshan logs")
+@pytest.mark.parametrize(
+    "log", ("benchmark_write_parallel_384ranks", "ior_hdf5_4ranks", "mpi-io-test_32ranks")
+)
+def test_real_logs(log: str) -> None:
+    """By messages: minutes of machine time take seconds."""
+    none, node = simulate_cluster(
+        LOGS / f"{log}.darshan", "palmetto-myri10g", [SCOPES[0], SCOPES[2]], by_frames=False
+    )
+    assert none.accesses > 0 and none.read_bytes + none.written_bytes > 0
+    assert 0 < none.run_s < 1e4 and 0 < node.run_s < 1e4
+    assert isinstance(none, ClusterResult)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--machine", "palmeto-gige"], "there is no machine 'palmeto-gige'; the nearest is"),
+        (["-o", "machine.server=4"], "there is no machine.server; the nearest is machine.servers"),
+        (["-o", "machine.servers=0"], "machine.servers is a whole number from 1 to"),
+        (["-o", "scope=job"], "scope is none, process or node, not 'job'"),
+        (["-o", "scpe=node"], "scpe"),
+        (["-o", "polcy=lru"], "polcy"),
+        (["-o", "policy=arcc"], "arcc"),
+        (["-o", "page_size=3000"], "page_size"),
+        (["-o", "scope"], "'scope' is not NAME=VALUE"),
+        (["--compare", "scope=,"], "compares nothing"),
+        (["--compare", "machine.servers=" + ",".join(map(str, range(1, 5000)))], "4,096"),
+        (["-o", "machine.nodes=2", "--processes-per-node", "1"], "has 2 nodes (machine.nodes)"),
+        (["-o", "machine.servers=1000000", "--memory", "1GiB"], "more than the 1 GiB allowed"),
+        (["--think", "-1"], "--think"),
+        (["--jobs", "0"], "--jobs"),
+    ],
+)
+def test_mistakes_get_one_line(pieces: Path, words: list[str], said: str) -> None:
+    run = forebay("simulate", "cluster", str(pieces), *words)
+    assert run.returncode != 0
+    assert run.stdout == ""
+    assert said in run.stderr
+    assert "Traceback" not in run.stderr
+    assert len(run.stderr.strip().splitlines()) <= 4  # click adds its usage
+
+
+def test_traces_without_places_are_refused(tmp_path: Path) -> None:
+    ids = tmp_path / "ids.csv"
+    ids.write_text("1\n2\n3\n")
+    run = forebay("simulate", "cluster", str(ids))
+    assert run.returncode != 0
+    assert (
+        run.stderr
+        == "forebay: ids.csv: it names blocks, not places in files; a cluster has files\n"
+    )
+    with pytest.raises(TraceError, match="no-trace"):
+        simulate_cluster(tmp_path / "no-trace", "palmetto-gige")
+
+
+def test_arguments_of_other_kinds_are_refused(pieces: Path) -> None:
+    with pytest.raises(TypeError, match="processes_per_node"):
+        simulate_cluster(pieces, "palmetto-gige", processes_per_node="2")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="jobs is at least 1"):
+        simulate_cluster(pieces, "palmetto-gige", jobs=0)
+    with pytest.raises(ValueError, match="think is from 0"):
+        package.simulate_cluster(pieces, "palmetto-gige", think=float("nan"))

@@ -1,0 +1,226 @@
+// Jobs on simulated clusters: every byte arrives, with every kind of cache; the caches are those of
+// the engine.
+#include "sim/cluster/cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "page/page_kind.h"
+#include "policy/policy.h"
+#include "predict/predictor.h"
+#include "sim/instant_cache.h"
+
+namespace forebay::sim {
+namespace {
+
+ClusterSettings settings_for(uint32_t nodes, uint32_t processes_per_node, Caching caching) {
+  ClusterSettings settings;
+  for (uint32_t p = 0; p < nodes * processes_per_node; ++p)
+    settings.node_of_process.push_back(p / processes_per_node);
+  settings.servers = 4;
+  settings.server.cache_bytes = 256 << 20;
+  settings.disk = wd800jd();
+  settings.caching = caching;
+  settings.cache.shape = {find_page_kind("tree"), find_policy("lru"), 64 << 10, 4 << 20, 1, 0};
+  settings.cache.handles.predictor = find_predictor("signature");
+  settings.call_time = 1 * microsecond;
+  return settings;
+}
+
+DataAccess access_to(uint32_t process, int64_t offset, int64_t bytes, bool writes,
+                     uint32_t file = 0) {
+  static int64_t time = 0;
+  DataAccess access;
+  access.start_ns = access.end_ns = ++time;
+  access.process = process;
+  access.handle = process * 16 + file;
+  access.file = file;
+  access.offset = offset;
+  access.end = offset + bytes;
+  access.bytes = bytes;
+  access.writes = writes;
+  return access;
+}
+
+ClusterResult simulated(const AccessLog& log, const ClusterSettings& settings) {
+  Progress progress;
+  const ClusterResult result = simulate_cluster(log, settings, progress);
+  EXPECT_EQ(progress.done.load(), log.accesses().size());
+  EXPECT_EQ(result.processes.size(), log.processes());
+  for (const ProcessTimes& times : result.processes) {
+    EXPECT_GT(times.end, 0);
+    EXPECT_EQ(times.end,
+              times.computing + times.opening + times.reading + times.writing + times.closing);
+  }
+  return result;
+}
+
+int64_t arrived(const ClusterResult& result) {
+  int64_t bytes = 0;
+  for (const PvfsServerCounts& server : result.servers) bytes += server.written_bytes;
+  return bytes;
+}
+
+// Records of 300 bytes, the processes' one after the other.
+AccessLog interleaved_records(uint32_t processes, int records) {
+  AccessLog log(1 << 20);
+  for (int r = 0; r < records; ++r) {
+    for (uint32_t p = 0; p < processes; ++p)
+      log.add(access_to(p, (int64_t{r} * processes + p) * 300, 300, true));
+  }
+  return log;
+}
+
+TEST(Cluster, SmallWritesBecomeFewRequests) {
+  const AccessLog log = interleaved_records(8, 500);
+  const ClusterResult none = simulated(log, settings_for(2, 4, Caching::none));
+  const ClusterResult node = simulated(log, settings_for(1, 8, Caching::node));
+  EXPECT_GE(none.requests, 4000);
+  EXPECT_LT(node.requests, 100);
+  EXPECT_EQ(arrived(none), 8 * 500 * 300);
+  EXPECT_EQ(arrived(node), 8 * 500 * 300);
+  EXPECT_LT(node.run_time, none.run_time / 4);
+}
+
+TEST(Cluster, ACacheOfEachNodeLeavesHolesToTheOthers) {
+  const AccessLog log = interleaved_records(8, 500);
+  for (const Caching caching : {Caching::process, Caching::node}) {
+    const ClusterResult result = simulated(log, settings_for(2, 4, caching));
+    EXPECT_EQ(arrived(result), 8 * 500 * 300);
+    EXPECT_EQ(result.cache_count, caching == Caching::node ? 2u : 8u);
+  }
+}
+
+TEST(Cluster, ReadsFindWhatIsThere) {
+  AccessLog log(1 << 20);
+  for (int64_t r = 0; r < 1000; ++r) {
+    for (uint32_t p = 0; p < 4; ++p) log.add(access_to(p, (r * 4 + p) * 4096, 4096, false));
+  }
+  for (const Caching caching : {Caching::none, Caching::process, Caching::node}) {
+    const ClusterResult result = simulated(log, settings_for(1, 4, caching));
+    EXPECT_EQ(result.read_bytes, 4 * 1000 * 4096);
+    int64_t read = 0;
+    for (const DeviceCounts& disk : result.disks) read += disk.read_bytes;
+    EXPECT_GE(read, 4 * 1000 * 4096);
+    if (caching == Caching::node) {
+      EXPECT_LE(result.caches.fetched_bytes, 4 * 1100 * 4096);
+    }
+  }
+}
+
+TEST(Cluster, TheSameRunTwice) {
+  const AccessLog log = interleaved_records(8, 100);
+  for (const Caching caching : {Caching::none, Caching::process, Caching::node}) {
+    const ClusterSettings settings = settings_for(4, 2, caching);
+    const ClusterResult one = simulated(log, settings), other = simulated(log, settings);
+    EXPECT_EQ(one.run_time, other.run_time);
+    EXPECT_EQ(one.events, other.events);
+    EXPECT_EQ(one.caches, other.caches);
+  }
+}
+
+TEST(Cluster, ProcessesComputeBetweenAccesses) {
+  AccessLog log(1 << 10);
+  for (int64_t r = 0; r < 10; ++r) {
+    DataAccess access = access_to(0, r * 100, 100, true);
+    access.start_ns = r * 1'000'000;
+    access.end_ns = access.start_ns + 400'000;
+    log.add(access);
+  }
+  ClusterSettings settings = settings_for(1, 1, Caching::none);
+  EXPECT_EQ(simulated(log, settings).processes[0].computing, 0);
+  settings.think = 2;
+  EXPECT_EQ(simulated(log, settings).processes[0].computing, 2 * 9 * 600 * microsecond);
+}
+
+// One process, and no decision that depends on time: what the cache counts is what the instant
+// cache counts, since both are the engine.
+TEST(Cluster, CachesCountWhatTheEngineCounts) {
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
+    std::mt19937 random(seed);
+    ClusterSettings settings = settings_for(1, 1, Caching::process);
+    settings.cache.handles.deterministic = true;
+    settings.cache.handles.step_aside = SteppingAside::never;
+    settings.cache.handles.bypass_bytes = 100'000;
+    settings.cache.shape.page_size = 4096 << (seed % 4);
+    settings.cache.shape.capacity_bytes = settings.cache.shape.page_size * (2 + seed * 3);
+    settings.cache.shape.policy = find_policy(seed % 2 == 0 ? "lru" : "arc");
+    AccessLog log(1 << 12);
+    CacheSettings instant;
+    instant.shape = settings.cache.shape;
+    instant.handles = settings.cache.handles;
+    InstantCache expected(instant);
+    const InstantCache::HandleIndex handle = expected.open(0, true, 0);
+    for (int a = 0; a < 1000; ++a) {
+      const bool writes = a == 0 || random() % 2 == 0;
+      const int64_t offset = static_cast<int64_t>(random() % 1'000'000);
+      const int64_t bytes =
+          1 + static_cast<int64_t>(random() % (random() % 10 == 0 ? 200'000 : 3000));
+      log.add(access_to(0, offset, bytes, writes));
+      Access access;
+      access.writes = writes;
+      access.position = offset;
+      access.bytes = bytes;
+      expected.access(handle, access);
+    }
+    expected.close(handle, false);
+    const Statistics counted = simulated(log, settings).caches;
+    EXPECT_EQ(counted.hits, expected.statistics().hits) << seed;
+    EXPECT_EQ(counted.misses, expected.statistics().misses) << seed;
+    EXPECT_EQ(counted.evictions, expected.statistics().evictions) << seed;
+    EXPECT_EQ(counted.committed_bytes, expected.statistics().committed_bytes) << seed;
+    EXPECT_EQ(counted.fetched_bytes, expected.statistics().fetched_bytes) << seed;
+    EXPECT_EQ(counted.bypass_bytes, expected.statistics().bypass_bytes) << seed;
+    EXPECT_EQ(counted.write_requests, expected.statistics().write_requests) << seed;
+    EXPECT_EQ(counted.read_requests, expected.statistics().read_requests) << seed;
+  }
+}
+
+// Random jobs on random machines come to their end, and every byte that was written has arrived.
+TEST(Cluster, RandomJobsEnd) {
+  for (uint32_t seed = 1; seed <= 60; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&random](uint32_t n) { return static_cast<uint32_t>(random() % n); };
+    const uint32_t nodes = 1 + below(3), each = 1 + below(3);
+    const auto caching = static_cast<Caching>(seed % 3);
+    ClusterSettings settings = settings_for(nodes, each, caching);
+    settings.servers = 1 + below(5);
+    settings.network.by_frames = below(2) == 0;
+    settings.network.buffer_per_port = 20'000;
+    settings.cache.shape.page_kind = find_page_kind(below(2) == 0 ? "tree" : "mask");
+    settings.cache.shape.page_size = 512 << below(8);
+    settings.cache.shape.capacity_bytes = settings.cache.shape.page_size * (1 + below(40));
+    settings.cache.shape.shards = 0;
+    settings.cache.shape.write_back_buffer = below(3) == 0 ? 0.4 : 0;
+    settings.cache.handles.read_ahead_bytes = below(2) == 0 ? 0 : 256 << 10;
+    settings.cache.handles.bypass_bytes = 1 + below(100'000);
+    settings.cache.handles.dirty_bound = below(2) == 0 ? 0.1 : 0.9;
+    settings.cache.commit_size_bytes = 4096 << below(8);
+    settings.file_system.strip_bytes = 1000 + below(100'000);
+    AccessLog log(1 << 12);
+    std::set<std::pair<uint32_t, int64_t>> written;  // file and byte / 10
+    int64_t run_at = 0;
+    for (int a = 0; a < 300; ++a) {
+      const uint32_t file = below(2);
+      const bool writes = below(2) == 0;
+      int64_t offset = 10 * below(20'000);
+      if (below(2) == 0) offset = run_at += 500;
+      const int64_t bytes = 10 * (1 + below(below(5) == 0 ? 8000 : 50));
+      for (int64_t at = offset; writes && at < offset + bytes; at += 10)
+        written.insert({file, at / 10});
+      log.add(access_to(below(nodes * each), offset, bytes, writes, file));
+    }
+    const ClusterResult result = simulated(log, settings);
+    EXPECT_GE(arrived(result), 10 * std::ssize(written)) << seed;
+    if (caching == Caching::none) {
+      EXPECT_EQ(arrived(result), result.written_bytes) << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace forebay::sim
