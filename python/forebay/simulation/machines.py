@@ -280,9 +280,9 @@ class Server:
                 f"server.block_bytes is a multiple of a disk's sector, {_SECTOR_BYTES} bytes, not"
                 f" {self.block_bytes:,}"
             )
-        if 0 < self.cache_bytes < self.block_bytes:
+        if self.cache_bytes < self.block_bytes:
             yield (
-                f"server.cache_bytes is 0 or at least server.block_bytes, {self.block_bytes:,}, not"
+                f"server.cache_bytes is at least server.block_bytes, {self.block_bytes:,}, not"
                 f" {self.cache_bytes:,}"
             )
         if self.read_ahead_bytes > self.cache_bytes:

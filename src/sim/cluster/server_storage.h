@@ -11,11 +11,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <unordered_map>
 #include <vector>
 
+#include "sim/cluster/block_cache.h"
 #include "sim/cluster/block_device.h"
+#include "sim/cluster/free_space.h"
 
 namespace forebay::sim {
 
@@ -49,88 +50,6 @@ struct BlockRun {
   int64_t length = 0;
   int64_t device = 0;  // where the first one is
   int64_t end() const { return first + length; }
-};
-
-// The free blocks of a device.
-class FreeSpace {
- public:
-  // `largest_part`: of the parts of the device in which objects begin, in blocks.
-  FreeSpace(int64_t blocks, int64_t largest_part);
-
-  // Takes up to `wanted` blocks that follow each other: at `goal`, if that is free, or else in a
-  // part of the device of which nothing is taken, or else wherever some are free. Throws
-  // std::length_error if the device is full.
-  Extent take(int64_t goal, int64_t wanted);
-  void give_back(Extent blocks);
-  // Where a new object is to begin.
-  int64_t fresh_goal();
-
- private:
-  using Runs = std::map<int64_t, int64_t>;  // begin, end
-
-  Runs::iterator run_with(int64_t block);
-  Extent take_from(Runs::iterator run, int64_t begin, int64_t wanted);
-
-  Runs runs_;
-  int64_t blocks_;
-  int64_t part_blocks_;
-  int64_t next_part_ = 0;
-};
-
-// Blocks in memory, found by object and block. 36 bytes each beside their content, which is not
-// kept.
-class BlockCache {
- public:
-  static constexpr uint32_t none = UINT32_MAX;
-  enum class State : uint8_t {
-    clean,    // in the list of clean frames, the least recently used one first
-    dirty,    // in its object's list, in the order of becoming dirty
-    writing,  // being written back by a request
-    written,  // the same, and written by a call since
-    filling,  // being read by a request
-  };
-  struct Frame {
-    uint32_t object, block;
-    uint32_t previous, next;  // in a list
-    State state;
-    uint32_t request() const { return previous; }  // if it is in no list
-  };
-  struct List {
-    uint32_t first = none, last = none;
-  };
-
-  explicit BlockCache(int64_t capacity) : capacity_(static_cast<uint32_t>(capacity)) {}
-
-  uint32_t find(uint32_t object, int64_t block) const;
-  // A frame for a block that is not cached, in state `filling`. None if no frame is free or clean.
-  uint32_t insert(uint32_t object, int64_t block);
-  // Of a frame that is in no list.
-  void erase(uint32_t frame);
-  void append(List& list, uint32_t frame);
-  void unlink(List& list, uint32_t frame);
-
-  Frame& operator[](uint32_t frame) { return frames_[frame]; }
-  uint32_t capacity() const { return capacity_; }
-  uint32_t used() const { return static_cast<uint32_t>(frames_.size()); }  // at some time
-  bool holds(uint32_t frame) const { return frames_[frame].object != none; }
-  List clean;
-
- private:
-  // An open hash table. Sixteen neighbouring blocks of an object have neighbouring home slots.
-  struct Slot {
-    uint32_t hash = 0;
-    uint32_t frame = none;
-  };
-  static uint32_t hash_of(uint32_t object, uint32_t block);
-  std::size_t slot_of(uint32_t frame) const;
-  void grow();
-
-  uint32_t capacity_;
-  std::vector<Frame> frames_;
-  uint32_t free_ = none;
-  std::vector<Slot> slots_ = std::vector<Slot>(64);
-  std::size_t mask_ = 63;
-  std::size_t count_ = 0;
 };
 
 class ServerStorage final : private Event {
