@@ -62,6 +62,10 @@ def run(
     may_wait = any(one in arguments for one in MAY_WAIT)
     seconds = 20 if may_wait else 60
     outcome = mpi.run(command, installation.environment, timeout_seconds=seconds)
+    if outcome.code is None:  # the launcher was killed; ranks that outlive it still use the cache
+        for pid in jobs.processes(folder / "history", LAYOUT):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
     jobs.await_recovery(job)
     broken = history.violations(folder / "file", folder / "history", LAYOUT)
     assert broken == [], f"{settings} {outcome}"
