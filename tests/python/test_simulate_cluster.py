@@ -128,6 +128,10 @@ def test_the_table_names_what_differs(pieces: Path) -> None:
     assert lines[3].split()[:2] == ["scope", "time"]
     assert [line.split()[0] for line in lines[4:7]] == list(CLUSTER_SCOPES)
     assert "scope=node: the busiest server works for" in run.stdout
+    assert run.stderr == (
+        "forebay: pieces: its collective calls are simulated as independent ones; with scope=none a"
+        " library that unites them is faster than shown\n"
+    )
 
 
 def test_a_machine_is_shown() -> None:

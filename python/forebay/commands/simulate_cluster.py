@@ -138,6 +138,7 @@ def cluster(
                 memory=memory,
                 jobs=jobs,
                 progress=progress,
+                warn=lambda line: click.echo(f"forebay: {line}", err=True),
             )
     except (TraceError, ValueError) as error:
         raise click.ClickException(str(error)) from error

@@ -11,7 +11,7 @@ docs/cluster.md says what is simulated, and what is not.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -145,6 +145,7 @@ def simulate_cluster(
     memory: int | None = None,
     jobs: int | None = None,
     progress: Progress = lambda _stage, _part: None,
+    warn: Callable[[str], object] = lambda _: None,
 ) -> ClusterResults:
     """Simulates the job of a trace on a machine, once for each of `changes`.
 
@@ -160,12 +161,15 @@ def simulate_cluster(
         memory: rough limit in bytes for the accesses. Default: half of the available memory.
         jobs: simulations at a time. Default: one per core.
         progress: called with the current stage and the fraction of it that is done.
+        warn: called with a line for each thing that is missing from the trace or simulated
+            otherwise than it was.
 
     Raises TraceError, one line with the file, if the trace cannot be read or tells no places in
     files; ValueError (MachineError) for changes and machines that make no sense.
     """
     check_path(trace, "simulate_cluster", "trace")
     check_callable(progress, "simulate_cluster", "progress")
+    check_callable(warn, "simulate_cluster", "warn")
     for name, number in (
         ("processes_per_node", processes_per_node),
         ("memory", memory),
@@ -187,6 +191,13 @@ def simulate_cluster(
         lambda part: progress(f"reading {name}", part),
     )
     log = _log_of(source)
+    for problem in source.problems:
+        warn(problem)
+    if log.has_collective or source.counted_collective:
+        warn(
+            f"{name}: its collective calls are simulated as independent ones{source.collective};"
+            " with scope=none a library that unites them is faster than shown"
+        )
     runs = [
         (one, *_placed(source, log, one.machine, processes_per_node, think, by_frames))
         for one in prepared
