@@ -7,7 +7,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -50,26 +49,9 @@ void time(nb::class_<Profile>& bound, const char* name) {
 }
 
 // Raises ValueError for what no run accepts.
-Options parsed(const Texts& texts) {
-  std::vector<Given> given;
-  for (const auto& [name, value] : texts) given.push_back({name, value});
-  Options options;
-  const auto refuse = [](const Mistake& mistake) {
-    throw std::invalid_argument(mistake.refusal());
-  };
-  apply_options(options, given, Notation::plain, Settable::at_start, refuse);
-  fit_sizes(options, Notation::plain, refuse);
-  return options;
-}
-
 void set_cache(ClusterSettings& settings, const Texts& texts) {
-  const Options options = parsed(texts);
-  settings.cache.shape = {find_page_kind(options.page_kind),
-                          find_policy(options.policy),
-                          options.page_size_bytes,
-                          options.cache_size_bytes,
-                          options.shards,
-                          options.write_back_buffer};
+  const Options options = options_of(texts);
+  settings.cache.shape = runtime::shape_of(options);
   settings.cache.handles = runtime::rules_of(options);
   settings.cache.commit_size_bytes = options.commit_size_bytes;
 }

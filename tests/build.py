@@ -1,15 +1,19 @@
 """Configures and builds one variant of the project in build/<variant>.
 
 gcc builds everything as the Python package does, tests included, and installs the package. wheel
-leaves the package in build/wheel. clang builds the libraries and the tests a second time. asan and
-tsan build the MPI-free libraries with sanitizers, asan also the Python package. fuzz builds the
-fuzzers of parsers.
+leaves the package in build/wheel. clang lets that compiler check each source of src by itself, so
+that a missing #include is found, but builds nothing. asan (with clang) and tsan (with gcc) build
+the MPI-free libraries and their tests with sanitizers; asan also the Python package and the
+fuzzers, tsan the unit tests alone.
 """
 
+import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,16 +30,21 @@ PACKAGES = {
     "wheel": ("wheel", "--wheel-dir", str(ROOT / "build" / "wheel")),
 }
 VARIANTS = {
-    "clang": (*INTERPOSERS, *CLANG, "-DCMAKE_BUILD_TYPE=Debug"),
     "asan": (
+        *CLANG,
         "-DCMAKE_BUILD_TYPE=Debug",
         "-DCMAKE_CXX_FLAGS=-O1",
         "-DFOREBAY_SANITIZE=address,undefined",
+        "-DFOREBAY_UNITY=ON",
+        "-DFOREBAY_FUZZ=ON",
         "-DFOREBAY_PYTHON=ON",
         f"-DPython_EXECUTABLE={BIN / 'python'}",
     ),
-    "fuzz": (*CLANG, "-DFOREBAY_FUZZ=ON", "-DFOREBAY_SANITIZE=address,undefined"),
-    "tsan": ("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DFOREBAY_SANITIZE=thread"),
+    "tsan": (
+        "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+        "-DFOREBAY_SANITIZE=thread",
+        "-DFOREBAY_UNITY=ON",
+    ),
 }
 
 
@@ -51,12 +60,33 @@ def build_package(command: tuple[str, ...]) -> None:
     subprocess.run([*pip, *settings, str(ROOT)], env=environment, check=True)
 
 
-def build_tree(folder: Path, definitions: tuple[str, ...]) -> None:
-    """Configures and builds libraries and tests in `folder`."""
+def configure_tree(folder: Path, definitions: tuple[str, ...]) -> None:
+    """Configures libraries and tests in `folder`."""
     configure = [str(BIN / "cmake"), "-S", str(ROOT), "-B", str(folder), "-G", "Ninja"]
     configure += [f"-DCMAKE_MAKE_PROGRAM={BIN / 'ninja'}", "-DFOREBAY_TESTS=ON", *definitions]
     subprocess.run(configure, check=True)
-    subprocess.run([str(BIN / "cmake"), "--build", str(folder), "--parallel", "2"], check=True)
+
+
+def build_tree(folder: Path, definitions: tuple[str, ...], target: str) -> None:
+    """Configures and builds libraries and tests in `folder`."""
+    configure_tree(folder, definitions)
+    build = [str(BIN / "cmake"), "--build", str(folder), "--parallel", "2", "--target", target]
+    subprocess.run(build, check=True)
+
+
+def check_sources(folder: Path) -> int:
+    """Lets the compiler of the tree in `folder` check each source of src, for one ABI, without
+    making code. Returns how many sources it refuses or warns of."""
+    compiled = json.loads((folder / "compile_commands.json").read_text())
+    source = ROOT / "src"
+    units = {one["file"]: one for one in compiled if Path(one["file"]).is_relative_to(source)}
+
+    def check(unit: dict[str, str]) -> int:
+        command = [*shlex.split(unit["command"]), "-fsyntax-only"]
+        return subprocess.run(command, cwd=unit["directory"]).returncode
+
+    with ThreadPoolExecutor(2) as pool:
+        return sum(code != 0 for code in pool.map(check, units.values()))
 
 
 def lay_out_package(folder: Path) -> None:
@@ -67,21 +97,27 @@ def lay_out_package(folder: Path) -> None:
     (package / "forebay").mkdir(parents=True)
     for source in (*(ROOT / "python" / "forebay").iterdir(), *folder.glob("lib/_core.*")):
         (package / "forebay" / source.name).symlink_to(source)
-    for library in ("libasan.so", "libstdc++.so"):
-        command = ["gcc", f"-print-file-name={library}"]
+    preloaded = {"libasan.so": "libclang_rt.asan-x86_64.so", "libstdc++.so": "libstdc++.so"}
+    for name, library in preloaded.items():
+        command = ["clang", f"-print-file-name={library}"]
         found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-        (package / library).symlink_to(Path(found).resolve())
+        (package / name).symlink_to(Path(found).resolve())
 
 
 def main() -> None:
-    if len(sys.argv) != 2 or sys.argv[1] not in (*PACKAGES, *VARIANTS):
-        sys.exit(f"usage: build.py {'|'.join((*PACKAGES, *VARIANTS))}")
+    known = (*PACKAGES, "clang", *VARIANTS)
+    if len(sys.argv) != 2 or sys.argv[1] not in known:
+        sys.exit(f"usage: build.py {'|'.join(known)}")
     variant = sys.argv[1]
     folder = ROOT / "build" / variant
     if variant in PACKAGES:
         build_package(PACKAGES[variant])
+    elif variant == "clang":
+        configure_tree(folder, (*INTERPOSERS, *CLANG))
+        if refused := check_sources(folder):
+            sys.exit(f"clang refuses {refused} sources: see above")
     else:
-        build_tree(folder, VARIANTS[variant])
+        build_tree(folder, VARIANTS[variant], "forebay_unit" if variant == "tsan" else "all")
     if variant == "asan":
         lay_out_package(folder)
 

@@ -535,8 +535,8 @@ inline bool CacheHandle<Driver>::read_translated(Extent part, Target target) {
   return held;
 }
 
-// Reads runs of an access that lie on the page of the run before, with one use of it, as long as
-// nobody need be told of them. Returns the bytes read.
+// Reads runs of an access that lie on the page of the run before, with one use of it. Stops before
+// a run whose read the measurement or the predictor must see. Returns the bytes read.
 template <typename Driver>
 template <typename Target>
 int64_t CacheHandle<Driver>::read_next_runs(AccessRuns& runs, Target target) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <deque>
 #include <limits>
+#include <stdexcept>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -513,6 +514,18 @@ void fit_sizes(Options& options, Notation notation, const Complain& complain) {
        "pages of " + bytes_text(fits) + " are used",
        "give a larger " + written(cache, notation) + " or a smaller " + written(page, notation)});
   options.page_size_bytes = fits;
+}
+
+Options options_of(const std::map<std::string, std::string>& texts) {
+  std::vector<Given> given;
+  for (const auto& [name, value] : texts) given.push_back({name, value});
+  Options options;
+  const auto refuse = [](const Mistake& mistake) {
+    throw std::invalid_argument(mistake.refusal());
+  };
+  apply_options(options, given, Notation::plain, Settable::at_start, refuse);
+  fit_sizes(options, Notation::plain, refuse);
+  return options;
 }
 
 void take_changeable(Options& options, const Options& changed) {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -129,6 +130,10 @@ void apply_options(Options& options, std::span<const Given> given, Notation nota
 
 // Makes sizes consistent: a page larger than the cache becomes as large as the cache allows.
 void fit_sizes(Options& options, Notation notation, const Complain& complain);
+
+// The options that a run has with these settings, by their plain names. Throws
+// std::invalid_argument for what no run accepts.
+Options options_of(const std::map<std::string, std::string>& texts);
 
 // Copies the options that may change on an open file from `changed` to `options`.
 void take_changeable(Options& options, const Options& changed);

@@ -18,14 +18,14 @@ constexpr std::array<uint32_t, 256> make_table() {
   return table;
 }
 
-constexpr std::array<uint32_t, 256> table = make_table();
+constexpr std::array<uint32_t, 256> crc_of_byte = make_table();
 
 }  // namespace
 
 uint32_t crc32c(ByteView bytes, uint32_t before) {
   uint32_t crc = ~before;
   for (const std::byte byte : bytes)
-    crc = (crc >> 8) ^ table[(crc ^ static_cast<uint32_t>(byte)) & 0xff];
+    crc = (crc >> 8) ^ crc_of_byte[(crc ^ static_cast<uint32_t>(byte)) & 0xff];
   return ~crc;
 }
 

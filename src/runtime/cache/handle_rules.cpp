@@ -17,4 +17,13 @@ HandleRules rules_of(const Options& options) {
   return rules;
 }
 
+CacheShape shape_of(const Options& options) {
+  return {find_page_kind(options.page_kind),
+          find_policy(options.policy),
+          options.page_size_bytes,
+          options.cache_size_bytes,
+          options.shards,
+          options.write_back_buffer};
+}
+
 }  // namespace forebay::runtime

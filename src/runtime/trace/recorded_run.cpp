@@ -11,22 +11,9 @@
 namespace forebay::runtime {
 namespace {
 
-Options parse_options(const std::map<std::string, std::string>& texts) {
-  std::vector<Given> given;
-  for (const auto& [name, value] : texts) given.push_back({name, value});
-  Options options;
-  const auto refuse = [](const Mistake& mistake) {
-    throw std::invalid_argument(mistake.refusal());
-  };
-  apply_options(options, given, Notation::plain, Settable::at_start, refuse);
-  fit_sizes(options, Notation::plain, refuse);
-  return options;
-}
-
 sim::CacheSettings settings_of(const Options& options) {
   sim::CacheSettings settings;
-  settings.shape = {find_page_kind(options.page_kind), find_policy(options.policy),
-                    options.page_size_bytes, options.cache_size_bytes, options.shards};
+  settings.shape = shape_of(options);
   settings.handles = rules_of(options);
   settings.commit_size_bytes = options.commit_size_bytes;
   settings.commit_at_last_close = options.commit_at_close == CommitAtClose::last;
@@ -60,7 +47,7 @@ std::map<std::string, std::string> RecordedRun::options() const {
 
 std::vector<sim::ReplayedCache> RecordedRun::replay(
     const std::map<std::string, std::string>& options) const {
-  const Options parsed = parse_options(options);
+  const Options parsed = options_of(options);
   const auto sharing = parsed.scope == Scope::process ? sim::Sharing::process : sim::Sharing::node;
   sim::Replayed replayed = sim::replay(reader_->job(), table_, settings_of(parsed), sharing);
   if (!replayed.problem.empty()) throw std::invalid_argument(replayed.problem);

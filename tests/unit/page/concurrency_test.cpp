@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "page/page_kind.h"
+#include "unit/page/model.h"
 
 namespace forebay {
 namespace {
 
 // Small, so that threads often share words.
-constexpr int64_t page_size = 512;
+constexpr int64_t shared_page_size = 512;
 constexpr int episodes = 4000;
 constexpr int writes_an_episode = 30;
 constexpr int rounds = 10000;
@@ -28,37 +29,37 @@ using Bytes = std::vector<std::atomic<uint8_t>>;
 class Shared {
  public:
   explicit Shared(const PageKind& kind)
-      : kind_(kind), state_(kind.state_bytes(page_size) / sizeof(uint64_t)) {
-    kind_.reset(state_.data(), page_size);
+      : kind_(kind), state_(kind.state_bytes(shared_page_size) / sizeof(uint64_t)) {
+    kind_.reset(state_.data(), shared_page_size);
   }
 
   void write(Extent region, uint8_t value) {
     for (int64_t i = region.offset; i < region.end(); ++i) {
       page_[std::size_t(i)].store(value, std::memory_order_relaxed);
     }
-    EXPECT_TRUE(kind_.publish(state_.data(), page_size, region));
+    EXPECT_TRUE(kind_.publish(state_.data(), shared_page_size, region));
   }
   // Commits what is dirty, like the holder of the shard's lock.
   void commit() {
     Regions taken;
     if (++commits_ % 3 == 0) {  // one in three fails
-      kind_.take_dirty(state_.data(), page_size, taken);
-      kind_.settle(state_.data(), page_size, false);
+      kind_.take_dirty(state_.data(), shared_page_size, taken);
+      kind_.settle(state_.data(), shared_page_size, false);
       taken.clear();
     }
-    kind_.take_dirty(state_.data(), page_size, taken);
+    kind_.take_dirty(state_.data(), shared_page_size, taken);
     for (const Extent region : taken) {
       for (int64_t i = region.offset; i < region.end(); ++i) {
         storage_[std::size_t(i)] = page_[std::size_t(i)].load(std::memory_order_relaxed);
       }
     }
-    kind_.settle(state_.data(), page_size, true);
+    kind_.settle(state_.data(), shared_page_size, true);
   }
-  bool holds(Extent region) const { return kind_.holds(state_.data(), page_size, region); }
-  void fill(Extent region) { kind_.fill(state_.data(), page_size, region); }
-  bool any_dirty() const { return kind_.any_dirty(state_.data(), page_size); }
+  bool holds(Extent region) const { return kind_.holds(state_.data(), shared_page_size, region); }
+  void fill(Extent region) { kind_.fill(state_.data(), shared_page_size, region); }
+  bool any_dirty() const { return kind_.any_dirty(state_.data(), shared_page_size); }
 
-  int64_t bytes_that_differ(Extent region = {0, page_size}) const {
+  int64_t bytes_that_differ(Extent region = {0, shared_page_size}) const {
     int64_t count = 0;
     for (int64_t i = region.offset; i < region.end(); ++i) {
       count += page_[std::size_t(i)].load() != storage_[std::size_t(i)];
@@ -70,21 +71,13 @@ class Shared {
   const PageKind& kind_;
   std::vector<uint64_t> state_;
   int64_t commits_ = 0;
-  Bytes page_ = Bytes(page_size);
-  std::vector<uint8_t> storage_ = std::vector<uint8_t>(page_size);
+  Bytes page_ = Bytes(shared_page_size);
+  std::vector<uint8_t> storage_ = std::vector<uint8_t>(shared_page_size);
 };
 
 class PageConcurrency : public testing::TestWithParam<const PageKind*> {};
 
-std::vector<const PageKind*> lock_free_kinds() {
-  std::vector<const PageKind*> out;
-  for (const PageKind* kind : page_kinds()) {
-    if (kind->lock_free()) out.push_back(kind);
-  }
-  return out;
-}
-
-INSTANTIATE_TEST_SUITE_P(Kinds, PageConcurrency, testing::ValuesIn(lock_free_kinds()),
+INSTANTIATE_TEST_SUITE_P(Kinds, PageConcurrency, testing::ValuesIn(test::lock_free_kinds()),
                          [](const auto& param) { return std::string(param.param->name()); });
 
 // In each episode publishers write a few regions, given by `choose`, while this thread commits.
@@ -123,9 +116,9 @@ void publish_and_commit(Shared& page, const std::function<Extent(int, std::mt199
 }
 
 Extent anywhere(std::mt19937_64& random, int64_t longest) {
-  const auto offset = static_cast<int64_t>(random() % page_size);
+  const auto offset = static_cast<int64_t>(random() % shared_page_size);
   const auto length = static_cast<int64_t>(1 + random() % uint64_t(longest));
-  return {offset, std::min(length, page_size - offset)};
+  return {offset, std::min(length, shared_page_size - offset)};
 }
 
 TEST_P(PageConcurrency, OverlappingRegionsAreAllCommitted) {
@@ -137,7 +130,7 @@ TEST_P(PageConcurrency, OverlappingRegionsAreAllCommitted) {
 TEST_P(PageConcurrency, InterleavedRecordsAreAllCommitted) {
   Shared page(*GetParam());
   publish_and_commit(page, [](int who, std::mt19937_64& random) {
-    const auto record = static_cast<int64_t>(random() % (page_size / 50 / publishers));
+    const auto record = static_cast<int64_t>(random() % (shared_page_size / 50 / publishers));
     return Extent{(record * publishers + who) * 50, 50};
   });
 }
@@ -180,12 +173,12 @@ TEST_P(PageConcurrency, BytesRewrittenWhileTakenAreCommitted) {
 
 TEST_P(PageConcurrency, WhatWasPublishedIsAlwaysHeld) {
   Shared page(*GetParam());
-  page.write({0, page_size}, 1);
+  page.write({0, shared_page_size}, 1);
   std::atomic<bool> stop{false};
   std::thread reader([&] {
     std::mt19937_64 random(5);
     while (!stop) {
-      const Extent region = anywhere(random, page_size);
+      const Extent region = anywhere(random, shared_page_size);
       EXPECT_TRUE(page.holds(region));
     }
   });

@@ -29,7 +29,6 @@ using test::Pair;
 using test::RegionSource;
 using test::text;
 
-constexpr int64_t page_size = smallest_page_size;
 constexpr std::size_t most_state_bytes = 1024;
 constexpr std::size_t most_states = 2000;  // passed through by one member
 constexpr int64_t most_steps = 25000;      // of all instructions, because traps are slow
@@ -49,14 +48,14 @@ std::vector<Operation> operations(Extent region, int64_t length) {
   const auto publish = [](Extent bytes) {
     return Operation{"publish " + text({bytes}),
                      [bytes](const PageKind& kind, void* state, Regions&) {
-                       return kind.publish(state, page_size, bytes);
+                       return kind.publish(state, smallest_page_size, bytes);
                      },
                      [bytes](Model& model) { model.publish(bytes); }};
   };
   const auto settle = [](bool stored) {
     return Operation{stored ? "settle, stored" : "settle, not stored",
                      [stored](const PageKind& kind, void* state, Regions&) {
-                       kind.settle(state, page_size, stored);
+                       kind.settle(state, smallest_page_size, stored);
                        return true;
                      },
                      [stored](Model& model) { model.settle(stored); }};
@@ -68,12 +67,12 @@ std::vector<Operation> operations(Extent region, int64_t length) {
       publish({410, 40}),  // cuts bytes in flight and clean ones
       {"fill " + text({region}),
        [region](const PageKind& kind, void* state, Regions&) {
-         return kind.fill(state, page_size, region);
+         return kind.fill(state, smallest_page_size, region);
        },
        [region](Model& model) { model.fill(region); }},
       {"take_dirty",
        [](const PageKind& kind, void* state, Regions& out) {
-         kind.take_dirty(state, page_size, out);
+         kind.take_dirty(state, smallest_page_size, out);
          return true;
        },
        [](Model& model) { model.take_dirty(); }},
@@ -81,25 +80,25 @@ std::vector<Operation> operations(Extent region, int64_t length) {
       settle(false),
       {"drop_clean",
        [](const PageKind& kind, void* state, Regions&) {
-         kind.drop_clean(state, page_size);
+         kind.drop_clean(state, smallest_page_size);
          return true;
        },
        [](Model& model) { model.drop_clean(); }},
       {"truncate to " + std::to_string(length),
        [length](const PageKind& kind, void* state, Regions&) {
-         kind.truncate(state, page_size, length);
+         kind.truncate(state, smallest_page_size, length);
          return true;
        },
        [length](Model& model) { model.truncate(length); }},
       {"reset",
        [](const PageKind& kind, void* state, Regions&) {
-         kind.reset(state, page_size);
+         kind.reset(state, smallest_page_size);
          return true;
        },
        [](Model& model) { model.reset(); }},
       {"repair",
        [](const PageKind& kind, void* state, Regions&) {
-         kind.repair(state, page_size);
+         kind.repair(state, smallest_page_size);
          return true;
        },
        [](Model& model) { model.repair(); }},
@@ -108,26 +107,26 @@ std::vector<Operation> operations(Extent region, int64_t length) {
 
 class PageDeath : public testing::TestWithParam<const PageKind*> {
  protected:
-  PageDeath() { EXPECT_LE(kind_.state_bytes(page_size), sizeof(State)); }
+  PageDeath() { EXPECT_LE(kind_.state_bytes(smallest_page_size), sizeof(State)); }
 
   Pair first_page() const {
-    Pair pair(kind_, page_size);
+    Pair pair(kind_, smallest_page_size);
     pair.publish({20, 400});
     pair.take_dirty();
     pair.publish({100, 10});
-    pair.fill({0, page_size});
+    pair.fill({0, smallest_page_size});
     return pair;
   }
 
   // A page with regions of every state, often more than a bounded kind can remember.
   Pair random_page(std::mt19937_64& random) const {
-    RegionSource source(random, page_size);
-    Pair pair(kind_, page_size);
+    RegionSource source(random, smallest_page_size);
+    Pair pair(kind_, smallest_page_size);
     const int64_t count = 2 + source.below(12);
     const int64_t longest = source.below(2) == 0 ? 200 : 20;
     const auto next = [&] {
-      const int64_t offset = source.below(page_size);
-      return Extent{offset, std::min(1 + source.below(longest), page_size - offset)};
+      const int64_t offset = source.below(smallest_page_size);
+      return Extent{offset, std::min(1 + source.below(longest), smallest_page_size - offset)};
     };
     const bool take = source.below(4) != 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -145,27 +144,27 @@ class PageDeath : public testing::TestWithParam<const PageKind*> {
   // that storage lacks neither before nor after is unsaved at no moment.
   void check(const State& torn, const Model& before, const Model& after, uint64_t seed) const {
     Regions unsaved;
-    kind_.unsaved(torn.bytes, page_size, unsaved);
-    Model found(page_size);
+    kind_.unsaved(torn.bytes, smallest_page_size, unsaved);
+    Model found(smallest_page_size);
     for (const Extent region : unsaved) found.publish(region);
     ASSERT_EQ(text(found.unsaved()), text(unsaved)) << "not merged or not ascending";
-    for (int64_t i = 0; i < page_size; ++i) {
+    for (int64_t i = 0; i < smallest_page_size; ++i) {
       if (before.unsaved(i) == after.unsaved(i)) {
         ASSERT_EQ(found.unsaved(i), before.unsaved(i)) << "byte " << i;
       }
     }
     State repaired = torn;
-    kind_.repair(repaired.bytes, page_size);
+    kind_.repair(repaired.bytes, smallest_page_size);
     Pair pair(kind_, found, repaired.bytes);
     std::mt19937_64 random(seed);
-    RegionSource source(random, page_size);
+    RegionSource source(random, smallest_page_size);
     for (int i = 0; i < 12 && !HasFailure(); ++i) test::random_operation(pair, source);
   }
 
   // The model after the operation; nullopt: the operation is refused.
   std::optional<Model> expected(const Operation& operation, const Pair& pair) const {
     State state;
-    std::memcpy(state.bytes, pair.state(), kind_.state_bytes(page_size));
+    std::memcpy(state.bytes, pair.state(), kind_.state_bytes(smallest_page_size));
     Regions out;
     if (!operation.run(kind_, state.bytes, out)) return std::nullopt;
     Model model = pair.model();
@@ -181,8 +180,8 @@ class PageDeath : public testing::TestWithParam<const PageKind*> {
     for (uint64_t seed = 1; steps < most_steps; ++seed) {
       std::mt19937_64 random(seed);
       const Pair page = seed == 1 ? first_page() : random_page(random);
-      RegionSource source(random, page_size);
-      const int64_t length = source.below(page_size);
+      RegionSource source(random, smallest_page_size);
+      const int64_t length = source.below(smallest_page_size);
       for (const Operation& operation : operations(source.next(), length)) {
         SCOPED_TRACE(operation.name + " on page " + std::to_string(seed));
         Pair pair = page;
@@ -200,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, PageDeath, testing::ValuesIn(test::page_kinds_an
                          [](const auto& param) { return std::string(param.param->name()); });
 
 TEST_P(PageDeath, EveryStateOfAMemberIsRecoverable) {
-  const std::size_t bytes = kind_.state_bytes(page_size);
+  const std::size_t bytes = kind_.state_bytes(smallest_page_size);
   std::vector<State> passed(most_states);  // states that differ from the one before
   each_operation([&](const Operation& operation, const Pair& pair, const Model& after) {
     State state;
@@ -209,7 +208,7 @@ TEST_P(PageDeath, EveryStateOfAMemberIsRecoverable) {
     std::size_t count = 1;
     int64_t steps = 0;
     Regions out;
-    out.reserve(page_size);
+    out.reserve(smallest_page_size);
     const auto keep = [&] {
       ++steps;
       if (std::memcmp(passed[count - 1].bytes, state.bytes, bytes) == 0) return true;
@@ -251,7 +250,7 @@ TEST_P(PageDeath, WhatAKilledProcessLeavesIsRecoverable) {
   int64_t first = 0;  // differs for each member and page
   each_operation([&](const Operation& operation, const Pair& pair, const Model& after) {
     Regions out;
-    out.reserve(page_size);
+    out.reserve(smallest_page_size);
     const auto work = [&] { operation.run(kind_, shared->bytes, out); };
     int64_t all_steps = 0;
     bool died = true;
@@ -259,7 +258,7 @@ TEST_P(PageDeath, WhatAKilledProcessLeavesIsRecoverable) {
     for (int64_t steps = first++ * 31 % stride; died && all_steps < most && !HasFailure();
          steps += stride) {
       SCOPED_TRACE("killed after " + std::to_string(steps) + " instructions");
-      std::memcpy(shared->bytes, pair.state(), kind_.state_bytes(page_size));
+      std::memcpy(shared->bytes, pair.state(), kind_.state_bytes(smallest_page_size));
       died = die_within(work, steps);
       check(*shared, pair.model(), after, static_cast<uint64_t>(steps));
       all_steps += steps;

@@ -9,56 +9,57 @@
 #include <vector>
 
 #include "page/page_kind.h"
+#include "unit/page/model.h"
 #include "unit/page/single_step.h"
 
 namespace forebay {
 namespace {
 
-constexpr int64_t page_size = 192;  // smaller than any real page: few instructions to stop at
-constexpr int64_t most_steps = 5000;
+constexpr int64_t tiny_page_size = 192;  // smaller than any real page: few instructions to stop at
+constexpr int64_t most_stops = 5000;
 
 struct Memory {
-  alignas(64) std::byte state[4 * page_size];
-  std::byte page[page_size];
-  std::byte storage[page_size];
+  alignas(64) std::byte state[4 * tiny_page_size];
+  std::byte page[tiny_page_size];
+  std::byte storage[tiny_page_size];
   bool held;
 };
 
 class Page {
  public:
   explicit Page(const PageKind& kind) : kind_(kind) {
-    EXPECT_LE(kind.state_bytes(page_size), sizeof(Memory::state));
-    taken_.reserve(page_size);
+    EXPECT_LE(kind.state_bytes(tiny_page_size), sizeof(Memory::state));
+    taken_.reserve(tiny_page_size);
   }
 
   void reset() {
     memory_ = {};
-    kind_.reset(memory_.state, page_size);
+    kind_.reset(memory_.state, tiny_page_size);
   }
   void write(Extent region, int value) {
     std::memset(memory_.page + region.offset, value, static_cast<std::size_t>(region.length));
-    kind_.publish(memory_.state, page_size, region);
+    kind_.publish(memory_.state, tiny_page_size, region);
   }
   void commit() {
     taken_.clear();
-    kind_.take_dirty(memory_.state, page_size, taken_);
+    kind_.take_dirty(memory_.state, tiny_page_size, taken_);
     for (const Extent region : taken_) {
       std::memcpy(memory_.storage + region.offset, memory_.page + region.offset,
                   static_cast<std::size_t>(region.length));
     }
-    kind_.settle(memory_.state, page_size, true);
+    kind_.settle(memory_.state, tiny_page_size, true);
   }
   void commit_in_vain() {
     taken_.clear();
-    kind_.take_dirty(memory_.state, page_size, taken_);
-    kind_.settle(memory_.state, page_size, false);
+    kind_.take_dirty(memory_.state, tiny_page_size, taken_);
+    kind_.settle(memory_.state, tiny_page_size, false);
   }
-  void look(Extent region) { memory_.held = kind_.holds(memory_.state, page_size, region); }
+  void look(Extent region) { memory_.held = kind_.holds(memory_.state, tiny_page_size, region); }
   bool held() const { return memory_.held; }
   // After a last commit.
   bool equals_storage() {
     commit();
-    return std::memcmp(memory_.page, memory_.storage, page_size) == 0;
+    return std::memcmp(memory_.page, memory_.storage, tiny_page_size) == 0;
   }
 
  private:
@@ -91,7 +92,7 @@ class PageInterleaving : public testing::TestWithParam<const PageKind*> {
                  [[maybe_unused]] const std::function<bool()>& right) {
 #ifdef FOREBAY_SINGLE_STEP
     static int64_t calls = 0;
-    for (int64_t steps = calls++ % 3; steps < most_steps; steps += 3) {
+    for (int64_t steps = calls++ % 3; steps < most_stops; steps += 3) {
       page.reset();
       prepare();
       if (!interleave(stepped, steps, between)) return;
@@ -104,20 +105,12 @@ class PageInterleaving : public testing::TestWithParam<const PageKind*> {
   }
 };
 
-std::vector<const PageKind*> lock_free_kinds() {
-  std::vector<const PageKind*> out;
-  for (const PageKind* kind : page_kinds()) {
-    if (kind->lock_free()) out.push_back(kind);
-  }
-  return out;
-}
-
-INSTANTIATE_TEST_SUITE_P(Kinds, PageInterleaving, testing::ValuesIn(lock_free_kinds()),
+INSTANTIATE_TEST_SUITE_P(Kinds, PageInterleaving, testing::ValuesIn(test::lock_free_kinds()),
                          [](const auto& param) { return std::string(param.param->name()); });
 
 // Relative to the bytes [64, 164), which are dirty before: within a full word; across words; new
 // bits in a partly dirty word, by single bits and by whole bytes of the mask.
-const Extent regions[] = {{67, 9}, {60, 100}, {150, 30}, {168, 16}};
+const Extent near_dirty[] = {{67, 9}, {60, 100}, {150, 30}, {168, 16}};
 
 constexpr Extent dirty_before{64, 100};
 constexpr Extent neighbour{66, 95};
@@ -126,7 +119,7 @@ TEST_P(PageInterleaving, AWriteDuringACommitIsCommitted) {
   Page page(*GetParam());
   const Work prepare = [&] { page.write(dirty_before, 1); };
   const Work commit = [&] { page.commit(); };
-  for (const Extent region : regions) {
+  for (const Extent region : near_dirty) {
     const Work write = [&] { page.write(region, 2); };
     all_along(page, prepare, commit, write, [&] { return page.equals_storage(); });
   }
@@ -136,7 +129,7 @@ TEST_P(PageInterleaving, ACommitDuringAWriteLosesNothing) {
   Page page(*GetParam());
   const Work prepare = [&] { page.write(dirty_before, 1); };
   const Work commit = [&] { page.commit(); };
-  for (const Extent region : regions) {
+  for (const Extent region : near_dirty) {
     const Work write = [&] { page.write(region, 2); };
     all_along(page, prepare, write, commit, [&] { return page.equals_storage(); });
   }
@@ -146,7 +139,7 @@ TEST_P(PageInterleaving, ACommitThatFailsLosesNothing) {
   Page page(*GetParam());
   const Work prepare = [&] { page.write(dirty_before, 1); };
   const Work commit = [&] { page.commit_in_vain(); };
-  for (const Extent region : {regions[1], regions[2]}) {
+  for (const Extent region : {near_dirty[1], near_dirty[2]}) {
     const Work write = [&] { page.write(region, 2); };
     all_along(page, prepare, commit, write, [&] { return page.equals_storage(); });
     all_along(page, prepare, write, commit, [&] { return page.equals_storage(); });
@@ -157,7 +150,7 @@ TEST_P(PageInterleaving, TwoWritesBothCount) {
   Page page(*GetParam());
   const Work nothing = [] {};
   const Work other = [&] { page.write(neighbour, 2); };
-  for (const Extent region : regions) {
+  for (const Extent region : near_dirty) {
     const Work write = [&] { page.write(region, 1); };
     all_along(page, nothing, write, other, [&] { return page.equals_storage(); });
   }

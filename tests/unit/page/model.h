@@ -15,6 +15,14 @@
 
 namespace forebay::test {
 
+inline std::vector<const PageKind*> lock_free_kinds() {
+  std::vector<const PageKind*> out;
+  for (const PageKind* kind : page_kinds()) {
+    if (kind->lock_free()) out.push_back(kind);
+  }
+  return out;
+}
+
 class Model {
  public:
   explicit Model(int64_t page_size) : bytes_(static_cast<std::size_t>(page_size)) {}

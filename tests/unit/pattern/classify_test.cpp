@@ -16,9 +16,9 @@ namespace {
 using test::AccessList;
 using test::fold;
 using test::nest;
+using test::operations;
 
 constexpr int64_t page = 4096;
-const std::array<Operation, 2> operations{{{"READ", false}, {"WRITE", true}}};
 
 Classes classes_of(const AccessList& accesses) {
   return classify(fold(accesses), operations, page);

@@ -22,8 +22,8 @@ namespace {
 
 using test::AccessList;
 using test::nest;
+using test::operations;
 
-const std::array<Operation, 2> operations{{{"READ", false}, {"WRITE", true}}};
 constexpr int64_t block = 4096;
 
 // Merges the signatures of `accesses(rank)` for these ranks.

@@ -1,18 +1,22 @@
 // Programs of nested loops and their accesses, for tests of folding.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <random>
 #include <utility>
 #include <vector>
 
+#include "pattern/classify.h"
 #include "pattern/folder.h"
 #include "pattern/signature.h"
 
 namespace forebay::pattern::test {
 
 using AccessList = std::vector<Access>;
+
+inline const std::array<Operation, 2> operations{{{"READ", false}, {"WRITE", true}}};
 
 inline Signature fold(const AccessList& accesses, Limits limits = {}) {
   Folder folder(limits);

@@ -13,8 +13,8 @@
 namespace forebay::sim {
 namespace {
 
-constexpr uint64_t plenty = 1 << 20;
-constexpr int64_t page = 10;
+constexpr uint64_t most_touches = 1 << 20;
+constexpr int64_t ten_bytes = 10;
 
 using Pages = std::vector<std::pair<uint64_t, int64_t>>;  // file, counted from 0, and page
 
@@ -24,21 +24,21 @@ Pages pages_of(const std::vector<PageKey>& keys) {
   return pages;
 }
 
-Pages original(AccessLog& log, int64_t page_bytes = page) {
+Pages original(AccessLog& log, int64_t page_bytes = ten_bytes) {
   Shown shown;
   Progress progress;
   log.sort();
-  EXPECT_TRUE(original_touches(log, page_bytes, {}, plenty, shown, progress));
+  EXPECT_TRUE(original_touches(log, page_bytes, {}, most_touches, shown, progress));
   EXPECT_EQ(progress.done, 2 * log.accesses().size());
   return pages_of(shown.keys);
 }
 
-Pages aggregated(AccessLog& log, const Aggregation& aggregation, int64_t page_bytes = page) {
+Pages aggregated(AccessLog& log, const Aggregation& aggregation, int64_t page_bytes = ten_bytes) {
   Shown shown;
   Progress progress;
   log.sort();
-  EXPECT_TRUE(
-      aggregated_touches(log, page_bytes, Caches::never, aggregation, plenty, shown, progress));
+  EXPECT_TRUE(aggregated_touches(log, page_bytes, Caches::never, aggregation, most_touches, shown,
+                                 progress));
   EXPECT_EQ(progress.done, 2 * log.accesses().size());
   return pages_of(shown.keys);
 }
@@ -73,7 +73,7 @@ DataAccess collective(DataAccess access, uint32_t group = 0) {
 }
 
 TEST(SimTouches, AccessesTouchTheirPagesInTheOrderOfTheirStarts) {
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.add(contiguous(0, 5, 25, 20));
   log.add(contiguous(1, 90, 100, 10));
   log.add(contiguous(1, 5, 6, 30, 1));
@@ -81,7 +81,7 @@ TEST(SimTouches, AccessesTouchTheirPagesInTheOrderOfTheirStarts) {
 }
 
 TEST(SimTouches, ConsecutiveAccessesOfAHandleToAPageCountOnce) {
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.add(contiguous(0, 0, 5, 0));
   log.add(contiguous(0, 5, 12, 1));   // continues on page 0
   log.add(contiguous(1, 15, 16, 2));  // another process
@@ -93,7 +93,7 @@ TEST(SimTouches, ConsecutiveAccessesOfAHandleToAPageCountOnce) {
 TEST(SimTouches, NothingBetweenTheExtentsOfAnAccessIsTouched) {
   // 2 bytes of every 5, three times in 30 bytes: pages 0, 1, then 3.
   const Tiling tiling{Layout::repeat(3, 5, Layout::block(2)), 3, 30};
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.set_views({tiling});
   log.add(in_view(tiling, 0, 0, 8));  // 3 4 8 9 13 14, then 33 34
   EXPECT_EQ(original(log), (Pages{{0, 0}, {0, 1}, {0, 3}}));
@@ -101,7 +101,7 @@ TEST(SimTouches, NothingBetweenTheExtentsOfAnAccessIsTouched) {
 
 TEST(SimTouches, ManyExtentsOnAPageAreSkippedWithoutLosingOne) {
   const Tiling tiling{Layout::block(1), 0, 3};  // every third byte
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.set_views({tiling});
   log.add(in_view(tiling, 0, 1, 1000));  // from byte 3 to byte 3000
   Pages all;
@@ -110,60 +110,60 @@ TEST(SimTouches, ManyExtentsOnAPageAreSkippedWithoutLosingOne) {
 }
 
 TEST(SimTouches, LongPiecesGoPastTheCache) {
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.add(contiguous(0, 0, 30, 1));    // 3 pages
   log.add(contiguous(0, 30, 61, 2));   // past the cache; page 2 stays the last one
   log.add(contiguous(0, 20, 30, 3));   // page 2 again
   log.add(contiguous(0, 95, 100, 4));  // page 9
   Shown shown;
   Progress progress;
-  ASSERT_TRUE(original_touches(log, page, {{}, {31}}, plenty, shown, progress));
+  ASSERT_TRUE(original_touches(log, ten_bytes, {{}, {31}}, most_touches, shown, progress));
   EXPECT_EQ(pages_of(shown.keys), (Pages{{0, 0}, {0, 1}, {0, 2}, {0, 9}}));
   EXPECT_EQ(shown.past_accesses, 1U);
   EXPECT_EQ(shown.past_bytes, 31U);
   EXPECT_EQ(shown.accesses, (std::vector<uint64_t>{4}));
   // A piece on the page of the touch before is served there.
-  ASSERT_TRUE(original_touches(log, 1000, {{}, {30}}, plenty, shown, progress));
+  ASSERT_TRUE(original_touches(log, 1000, {{}, {30}}, most_touches, shown, progress));
   EXPECT_EQ(pages_of(shown.keys), (Pages{{0, 0}}));
   EXPECT_EQ(shown.past_bytes, 61U);
 }
 
 TEST(SimTouches, PiecesOfAViewGoPastTheCacheOneByOne) {
   const Tiling tiling{Layout::block(8), 0, 20};
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.set_views({tiling});
   log.add(in_view(tiling, 0, 4, 8 * 40));  // 4 bytes, 39 times 8, and 4
   Shown shown;
   Progress progress;
-  ASSERT_TRUE(original_touches(log, 1000, {{}, {8}}, plenty, shown, progress));
+  ASSERT_TRUE(original_touches(log, 1000, {{}, {8}}, most_touches, shown, progress));
   // Only the first piece is short; the following ones stay on its page.
   EXPECT_EQ(pages_of(shown.keys), (Pages{{0, 0}}));
   EXPECT_EQ(shown.past_bytes, 0U);
-  ASSERT_TRUE(original_touches(log, page, {{}, {8}}, plenty, shown, progress));
+  ASSERT_TRUE(original_touches(log, ten_bytes, {{}, {8}}, most_touches, shown, progress));
   EXPECT_EQ(pages_of(shown.keys), (Pages{{0, 0}, {0, 80}}));
   EXPECT_EQ(shown.past_bytes, 39U * 8);
   EXPECT_EQ(shown.past_accesses, 1U);
-  ASSERT_TRUE(original_touches(log, page, {{}, {9}}, plenty, shown, progress));
+  ASSERT_TRUE(original_touches(log, ten_bytes, {{}, {9}}, most_touches, shown, progress));
   EXPECT_EQ(shown.keys.size(), 41U);
   EXPECT_EQ(shown.past_bytes, 0U);
 }
 
 TEST(SimTouches, RoundsOfAggregatorsGoPastTheCache) {
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.set_group_ranks({2});
   log.add(collective(contiguous(0, 0, 50)));
   log.add(collective(contiguous(1, 50, 95)));
   log.sort();
   Shown shown;
   Progress progress;
-  ASSERT_TRUE(aggregated_touches(log, page, 30, {1, 40, 0}, plenty, shown, progress));
+  ASSERT_TRUE(aggregated_touches(log, ten_bytes, 30, {1, 40, 0}, most_touches, shown, progress));
   EXPECT_EQ(pages_of(shown.keys), (Pages{{0, 8}, {0, 9}}));  // the third round
   EXPECT_EQ(shown.past_accesses, 2U);
   EXPECT_EQ(shown.past_bytes, 80U);
 }
 
 TEST(SimTouches, EachCacheIsShownItsProcesses) {
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.add(contiguous(0, 0, 10, 1));
   log.add(contiguous(2, 10, 20, 2));
   log.add(contiguous(1, 20, 40, 3));
@@ -171,7 +171,7 @@ TEST(SimTouches, EachCacheIsShownItsProcesses) {
   Shown shown;
   Progress progress;
   const Caches caches{{1, 1, 0}, {Caches::never, 20, Caches::never}};
-  ASSERT_TRUE(original_touches(log, page, caches, plenty, shown, progress));
+  ASSERT_TRUE(original_touches(log, ten_bytes, caches, most_touches, shown, progress));
   EXPECT_EQ(pages_of(shown.keys), (Pages{{0, 1}, {0, 0}, {0, 5}}));
   EXPECT_EQ(shown.ends, (std::vector<std::size_t>{1, 3, 3}));
   EXPECT_EQ(shown.accesses, (std::vector<uint64_t>{1, 3, 0}));
@@ -179,7 +179,7 @@ TEST(SimTouches, EachCacheIsShownItsProcesses) {
 }
 
 TEST(SimTouches, MoreTouchesThanAllowedAreRefusedBeforeTheyAreMade) {
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.add(contiguous(0, 0, int64_t{1} << 62));
   Shown shown;
   Progress progress;
@@ -195,7 +195,7 @@ TEST(SimTouches, MoreTouchesThanAllowedAreRefusedBeforeTheyAreMade) {
 
 TEST(SimTouches, ViewsThatGoBackwardsAreLeftOutAndCounted) {
   const Tiling tiling{Layout::block(4), 0, 2};
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.set_views({tiling});
   log.add(in_view(tiling, 0, 0, 8));
   EXPECT_EQ(log.backward(), 1U);
@@ -203,7 +203,7 @@ TEST(SimTouches, ViewsThatGoBackwardsAreLeftOutAndCounted) {
 }
 
 TEST(SimAggregation, ACollectiveCallIsUnitedAndDividedEvenly) {
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.set_group_ranks({2});
   log.add(collective(contiguous(0, 0, 30, 0)));
   log.add(collective(contiguous(1, 20, 60, 5)));
@@ -214,7 +214,7 @@ TEST(SimAggregation, ACollectiveCallIsUnitedAndDividedEvenly) {
 }
 
 TEST(SimAggregation, HolesWithinARoundAreTouchedAndEmptyRoundsAreNot) {
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.set_group_ranks({2});
   log.add(collective(contiguous(0, 5, 10, 0)));
   log.add(collective(contiguous(1, 35, 40, 0)));
@@ -227,7 +227,7 @@ TEST(SimAggregation, HolesWithinARoundAreTouchedAndEmptyRoundsAreNot) {
 }
 
 TEST(SimAggregation, ARoundBeginsWithWhatWasAskedForInTheDomain) {
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.set_group_ranks({2});
   log.add(collective(contiguous(0, 0, 10, 0)));
   log.add(collective(contiguous(1, 70, 100, 0)));
@@ -236,14 +236,14 @@ TEST(SimAggregation, ARoundBeginsWithWhatWasAskedForInTheDomain) {
 }
 
 TEST(SimAggregation, RoundsThatMeetOnAPageCountItOnce) {
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.set_group_ranks({1});
   log.add(collective(contiguous(0, 0, 30, 0)));
   EXPECT_EQ(aggregated(log, {1, 15}), (Pages{{0, 0}, {0, 1}, {0, 2}}));
 }
 
 TEST(SimAggregation, CallsAreMatchedByTheirNumberAndRoutine) {
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.set_group_ranks({2});
   // The second call of process 0 begins before the first of process 1.
   log.add(collective(contiguous(0, 0, 10, 0)));
@@ -256,7 +256,7 @@ TEST(SimAggregation, CallsAreMatchedByTheirNumberAndRoutine) {
   EXPECT_EQ(requests.list[0].time_ns, 2);  // when its last process began
   EXPECT_EQ(requests.list[1].time_ns, 3);
 
-  AccessLog other(plenty);
+  AccessLog other(most_touches);
   other.set_group_ranks({2});
   other.add(collective(contiguous(0, 0, 10, 0)));
   DataAccess of_other_routine = collective(contiguous(1, 10, 20, 1));
@@ -266,7 +266,7 @@ TEST(SimAggregation, CallsAreMatchedByTheirNumberAndRoutine) {
 }
 
 TEST(SimAggregation, IndependentAccessesGoDownAsTheyAre) {
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.set_group_ranks({2});
   log.add(collective(contiguous(0, 0, 10, 0)));
   log.add(contiguous(0, 50, 60, 1));
@@ -276,7 +276,7 @@ TEST(SimAggregation, IndependentAccessesGoDownAsTheyAre) {
 }
 
 TEST(SimAggregation, FilesAndCommunicatorsStayApart) {
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.set_group_ranks({1, 1});
   log.add(collective(contiguous(0, 0, 10, 0), 0));
   log.add(collective(contiguous(1, 0, 10, 0, 1), 1));
@@ -284,7 +284,7 @@ TEST(SimAggregation, FilesAndCommunicatorsStayApart) {
 }
 
 TEST(SimAggregation, WithoutMarksAWindowUnitesEachProcessOnce) {
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.add(contiguous(0, 0, 10, 0));
   log.add(contiguous(1, 30, 40, 4));
   log.add(contiguous(0, 10, 20, 5));   // process 0 again: a new call
@@ -296,7 +296,7 @@ TEST(SimAggregation, WithoutMarksAWindowUnitesEachProcessOnce) {
 }
 
 TEST(SimAggregation, OneProcessInTwoFilesAtATimeIsTakenOnceInEach) {
-  AccessLog log(plenty);
+  AccessLog log(most_touches);
   log.add(contiguous(0, 0, 10, 0, 0));
   log.add(contiguous(0, 0, 10, 1, 1));
   log.add(contiguous(0, 10, 20, 2, 0));
@@ -344,7 +344,7 @@ Pages byte_by_byte(const std::vector<std::set<int64_t>>& calls, const Aggregatio
     }
     for (const auto& [place, bytes] : rounds) {
       int64_t& last = last_page.try_emplace(place.second, -1).first->second;
-      for (int64_t i = *bytes.begin() / page; i <= *bytes.rbegin() / page; ++i) {
+      for (int64_t i = *bytes.begin() / ten_bytes; i <= *bytes.rbegin() / ten_bytes; ++i) {
         if (i != last) pages.emplace_back(0, i);
         last = i;
       }
@@ -366,7 +366,7 @@ TEST(SimAggregation, RandomCallsAreAsAByteByByteAccountSays) {
       views.push_back({Layout::repeat(count, stride, Layout::block(block)), number(40),
                        stride * count + number(20)});
     }
-    AccessLog log(plenty);
+    AccessLog log(most_touches);
     log.set_views(views);
     log.set_group_ranks({ranks});
     std::vector<std::set<int64_t>> calls(3);

@@ -19,11 +19,11 @@ constexpr uint64_t plenty = 1 << 20;
 
 // Describes a job, each thread's actions in their order. Each process has its own open of the file,
 // with its own number.
-struct Job {
+struct Actions {
   Order order;
   ConflictFinder finder{plenty};
 
-  explicit Job(uint64_t most = plenty) : finder(most) {}
+  explicit Actions(uint64_t most = plenty) : finder(most) {}
 
   FileAccess access_of(uint32_t process, bool writes, int64_t offset, int64_t end, int64_t at,
                        uint32_t thread = 0) {
@@ -72,7 +72,7 @@ uint64_t bytes(const Conflicts& conflicts, Separation separation) {
 }
 
 TEST(TraceConflicts, DisjointAccessesAndReadsHaveNone) {
-  Job job;
+  Actions job;
   job.write(0, 0, 10, 0);
   job.write(1, 10, 20, 0);
   job.read(2, 20, 30, 0);
@@ -85,7 +85,7 @@ TEST(TraceConflicts, DisjointAccessesAndReadsHaveNone) {
 // processes do between these.
 template <typename Between>
 Separation separation(Between between) {
-  Job job;
+  Actions job;
   job.write(0, 0, 100, 0);
   between(job);
   job.read(1, 90, 120, 1000);
@@ -99,36 +99,36 @@ Separation separation(Between between) {
 }
 
 TEST(TraceConflicts, TimesOrderNothing) {
-  EXPECT_EQ(separation([](Job&) {}), Separation::chance);
-  EXPECT_EQ(separation([](Job& j) { j.sync(0, 10), j.sync(1, 500); }), Separation::chance);
-  EXPECT_EQ(separation([](Job& j) { j.close(0, 10), j.open(1, 500); }), Separation::chance);
+  EXPECT_EQ(separation([](Actions&) {}), Separation::chance);
+  EXPECT_EQ(separation([](Actions& j) { j.sync(0, 10), j.sync(1, 500); }), Separation::chance);
+  EXPECT_EQ(separation([](Actions& j) { j.close(0, 10), j.open(1, 500); }), Separation::chance);
   // Different collectives, and a collective that only one of them takes part in.
-  EXPECT_EQ(separation([](Job& j) { j.exchange(0, 7, 10), j.exchange(1, 8, 500); }),
+  EXPECT_EQ(separation([](Actions& j) { j.exchange(0, 7, 10), j.exchange(1, 8, 500); }),
             Separation::chance);
-  EXPECT_EQ(separation([](Job& j) { j.exchange(0, 7, 10), j.exchange(2, 7, 10); }),
+  EXPECT_EQ(separation([](Actions& j) { j.exchange(0, 7, 10), j.exchange(2, 7, 10); }),
             Separation::chance);
   // Both acquire, both release, or the wrong one releases.
-  EXPECT_EQ(separation([](Job& j) { j.acquire(0, 7, 10), j.acquire(1, 7, 10); }),
+  EXPECT_EQ(separation([](Actions& j) { j.acquire(0, 7, 10), j.acquire(1, 7, 10); }),
             Separation::chance);
-  EXPECT_EQ(separation([](Job& j) { j.release(0, 7, 10), j.release(1, 7, 10); }),
+  EXPECT_EQ(separation([](Actions& j) { j.release(0, 7, 10), j.release(1, 7, 10); }),
             Separation::chance);
-  EXPECT_EQ(separation([](Job& j) { j.acquire(0, 7, 10), j.release(1, 7, 10); }),
+  EXPECT_EQ(separation([](Actions& j) { j.acquire(0, 7, 10), j.release(1, 7, 10); }),
             Separation::chance);
 }
 
 TEST(TraceConflicts, CollectivesOrder) {
-  EXPECT_EQ(separation([](Job& j) { j.exchange(0, 7, 10), j.exchange(1, 7, 10); }),
+  EXPECT_EQ(separation([](Actions& j) { j.exchange(0, 7, 10), j.exchange(1, 7, 10); }),
             Separation::order);
-  EXPECT_EQ(separation([](Job& j) { j.release(0, 7, 10), j.acquire(1, 7, 10); }),
+  EXPECT_EQ(separation([](Actions& j) { j.release(0, 7, 10), j.acquire(1, 7, 10); }),
             Separation::order);
   // Through a third process: first one pair meets, then the other.
-  EXPECT_EQ(separation([](Job& j) {
+  EXPECT_EQ(separation([](Actions& j) {
               j.exchange(0, 7, 10), j.exchange(2, 7, 10), j.exchange(2, 8, 20),
                   j.exchange(1, 8, 20);
             }),
             Separation::order);
   // In the opposite order, nothing leads from the first process to the last.
-  EXPECT_EQ(separation([](Job& j) {
+  EXPECT_EQ(separation([](Actions& j) {
               j.exchange(2, 8, 10), j.exchange(2, 7, 20), j.exchange(1, 8, 10),
                   j.exchange(0, 7, 20);
             }),
@@ -136,28 +136,30 @@ TEST(TraceConflicts, CollectivesOrder) {
 }
 
 TEST(TraceConflicts, SyncsHandOverInTheOrderThatCollectivesMake) {
-  const auto barrier = [](Job& j, uint64_t key) { j.exchange(0, key, 20), j.exchange(1, key, 20); };
-  EXPECT_EQ(separation([&](Job& j) { j.sync(0, 10), barrier(j, 1), j.sync(1, 30); }),
+  const auto barrier = [](Actions& j, uint64_t key) {
+    j.exchange(0, key, 20), j.exchange(1, key, 20);
+  };
+  EXPECT_EQ(separation([&](Actions& j) { j.sync(0, 10), barrier(j, 1), j.sync(1, 30); }),
             Separation::synced);
-  EXPECT_EQ(separation([&](Job& j) {
+  EXPECT_EQ(separation([&](Actions& j) {
               j.sync(0, 10), j.sync(1, 10), barrier(j, 1), j.sync(0, 30), j.sync(1, 30);
             }),
             Separation::synced);
   // Only one sync each, both on the same side of the barrier.
-  EXPECT_EQ(separation([&](Job& j) { j.sync(0, 10), j.sync(1, 10), barrier(j, 1); }),
+  EXPECT_EQ(separation([&](Actions& j) { j.sync(0, 10), j.sync(1, 10), barrier(j, 1); }),
             Separation::order);
-  EXPECT_EQ(separation([&](Job& j) { barrier(j, 1), j.sync(0, 30), j.sync(1, 30); }),
+  EXPECT_EQ(separation([&](Actions& j) { barrier(j, 1), j.sync(0, 30), j.sync(1, 30); }),
             Separation::order);
-  EXPECT_EQ(separation([&](Job& j) { j.close(0, 10), barrier(j, 1), j.sync(1, 30); }),
+  EXPECT_EQ(separation([&](Actions& j) { j.close(0, 10), barrier(j, 1), j.sync(1, 30); }),
             Separation::synced);
-  EXPECT_EQ(separation([&](Job& j) { j.sync(0, 10), barrier(j, 1), j.open(1, 30); }),
+  EXPECT_EQ(separation([&](Actions& j) { j.sync(0, 10), barrier(j, 1), j.open(1, 30); }),
             Separation::synced);
-  EXPECT_EQ(separation([&](Job& j) { j.close(0, 10), barrier(j, 1), j.open(1, 30); }),
+  EXPECT_EQ(separation([&](Actions& j) { j.close(0, 10), barrier(j, 1), j.open(1, 30); }),
             Separation::reopened);
-  EXPECT_EQ(separation([&](Job& j) { j.open(1, 10), barrier(j, 1), j.close(0, 30); }),
+  EXPECT_EQ(separation([&](Actions& j) { j.open(1, 10), barrier(j, 1), j.close(0, 30); }),
             Separation::order);
   // A sync of another open of the file does not hand over writes of this one.
-  EXPECT_EQ(separation([&](Job& j) {
+  EXPECT_EQ(separation([&](Actions& j) {
               FileMoment other = j.moment(0, 10);
               other.open = 7;
               j.finder.sync(other), barrier(j, 1), j.sync(1, 30);
@@ -166,7 +168,7 @@ TEST(TraceConflicts, SyncsHandOverInTheOrderThatCollectivesMake) {
 }
 
 TEST(TraceConflicts, OrderHoldsWhateverTheClocksSay) {
-  Job job;
+  Actions job;
   job.write(0, 0, 100, 5000);  // the clock of its process is ahead
   job.exchange(0, 7, 5010);
   job.exchange(1, 7, 20);
@@ -177,7 +179,7 @@ TEST(TraceConflicts, OrderHoldsWhateverTheClocksSay) {
 }
 
 TEST(TraceConflicts, ThreadsOfAProcessAreNotOrdered) {
-  Job job;
+  Actions job;
   job.write(0, 0, 100, 0, /*thread=*/1);
   job.exchange(0, 7, 20, /*thread=*/0);
   job.exchange(1, 7, 20);
@@ -188,7 +190,7 @@ TEST(TraceConflicts, ThreadsOfAProcessAreNotOrdered) {
 // Another thread of the process has overwritten the bytes, and that write is ordered; the first
 // write is not.
 TEST(TraceConflicts, AWriteIsNotForgottenForThatOfAnotherThread) {
-  Job job;
+  Actions job;
   job.write(0, 0, 100, 0, /*thread=*/1);
   job.write(0, 0, 100, 10, /*thread=*/0);
   job.exchange(0, 7, 20, /*thread=*/0);
@@ -201,7 +203,7 @@ TEST(TraceConflicts, AWriteIsNotForgottenForThatOfAnotherThread) {
 
 TEST(TraceConflicts, AnAccessLastsUntilItsRequestIsComplete) {
   const auto separation = [](Ending ending, int64_t completed) {
-    Job job;
+    Actions job;
     FileAccess write = job.access_of(0, true, 0, 100, 0);
     write.ending = ending;
     write.end_ns = completed;
@@ -224,7 +226,7 @@ TEST(TraceConflicts, AnAccessLastsUntilItsRequestIsComplete) {
 }
 
 TEST(TraceConflicts, AReadBeforeAWriteMustBeOrdered) {
-  Job job;
+  Actions job;
   job.read(0, 0, 10, 0);
   job.exchange(0, 7, 10);
   job.exchange(1, 7, 10);
@@ -232,7 +234,7 @@ TEST(TraceConflicts, AReadBeforeAWriteMustBeOrdered) {
   EXPECT_EQ(job.finish().counts, (std::array<uint64_t, separations>{}));
 
   // All readers except one are ordered before the write.
-  Job other;
+  Actions other;
   for (uint32_t process = 1; process < 5; ++process) other.read(process, 0, 10, process);
   for (const uint32_t process : {0, 1, 2, 4}) other.exchange(process, 7, 50);
   other.write(0, 0, 10, 100);
@@ -244,7 +246,7 @@ TEST(TraceConflicts, AReadBeforeAWriteMustBeOrdered) {
 
 // For processes whose traces contradict each other less order is known, but the search ends.
 TEST(TraceConflicts, ThreadsThatWaitForEachOtherEnd) {
-  Job job;
+  Actions job;
   job.write(0, 0, 100, 0);
   job.exchange(0, 7, 10), job.exchange(0, 8, 20);
   job.exchange(1, 8, 10), job.exchange(1, 7, 20);
@@ -254,7 +256,7 @@ TEST(TraceConflicts, ThreadsThatWaitForEachOtherEnd) {
 }
 
 TEST(TraceConflicts, AccessesThatOverlapInTimeAreNotApart) {
-  Job job;
+  Actions job;
   job.read(1, 0, 10, 0);
   job.write(0, 5, 20, 3);
   job.write(2, 15, 30, 8);  // begins when the one before ends
@@ -265,7 +267,7 @@ TEST(TraceConflicts, AccessesThatOverlapInTimeAreNotApart) {
 }
 
 TEST(TraceConflicts, OnlyTheLastWriteOfAByteCounts) {
-  Job job;
+  Actions job;
   job.write(0, 0, 10, 0);
   job.write(1, 0, 10, 10);
   job.read(1, 0, 10, 20);  // reads its own bytes
@@ -273,7 +275,7 @@ TEST(TraceConflicts, OnlyTheLastWriteOfAByteCounts) {
 }
 
 TEST(TraceConflicts, APairCountsOnceHoweverManyStretchesItMeetsIn) {
-  Job job;
+  Actions job;
   for (int64_t i = 0; i < 10; ++i) job.read(0, 20 * i, 20 * i + 10, i);
   job.exchange(0, 7, 40), job.exchange(3, 7, 40);
   job.write(3, 0, 200, 50);
@@ -286,7 +288,7 @@ TEST(TraceConflicts, APairCountsOnceHoweverManyStretchesItMeetsIn) {
 }
 
 TEST(TraceConflicts, WithoutRoomAccessesAreLeftOutAndCounted) {
-  Job job(2);
+  Actions job(2);
   for (uint32_t process = 0; process < 5; ++process) job.write(process, 0, 10, 10 * process);
   const Conflicts found = job.finish();
   EXPECT_EQ(found.accesses_left_out, 3u);
@@ -299,10 +301,10 @@ TEST(TraceConflicts, PartsPutTogetherAreTheWhole) {
   uint64_t ordered = 0;
   for (int job = 0; job < 300; ++job) {
     const auto most = static_cast<uint64_t>(1 + below(40));
-    Job whole(most), together(most);
+    Actions whole(most), together(most);
     for (uint32_t process = 0; process < 4; ++process) {
-      Job part(most);
-      for (Job* one : {&part, &whole}) {
+      Actions part(most);
+      for (Actions* one : {&part, &whole}) {
         one->open(process, process);
         one->exchange(process, 1 + process / 2, process);
       }
@@ -317,7 +319,7 @@ TEST(TraceConflicts, PartsPutTogetherAreTheWhole) {
           in_whole = in_whole && whole.finder.access(of_whole);
           of_part.continued = of_whole.continued = true;
         }
-        for (Job* one : {&part, &whole}) {
+        for (Actions* one : {&part, &whole}) {
           one->sync(process, 10 * i);
           one->exchange(process, static_cast<uint64_t>(10 + i), 10 * i);
         }
@@ -327,7 +329,7 @@ TEST(TraceConflicts, PartsPutTogetherAreTheWhole) {
       part.order.write(order_writer);
       part.finder.write(finder_writer);
       ByteReader order_reader(of_order), finder_reader(of_finder);
-      Job carried(most);
+      Actions carried(most);
       ASSERT_TRUE(carried.order.read(order_reader) && order_reader.at_end());
       ASSERT_TRUE(carried.finder.read(finder_reader) && finder_reader.at_end());
       together.order.merge(std::move(carried.order));
@@ -345,7 +347,7 @@ TEST(TraceConflicts, PartsPutTogetherAreTheWhole) {
 
 // A random program: threads of processes that access a file, sync, close, open and meet in
 // collectives. The times of its execution, by the processes' clocks, may be anything. It is added
-// to a Job, and judged by all paths from one action to another.
+// to a Actions, and judged by all paths from one action to another.
 class Program {
  public:
   explicit Program(uint32_t seed) : draw_(seed) {
@@ -520,7 +522,7 @@ class Program {
   std::vector<std::vector<bool>> paths_;
   std::vector<Judged> accesses_;
   std::vector<Passing> passings_;
-  Job job_;
+  Actions job_;
   Conflicts found_;
   bool racy_ = false;
 };
@@ -547,7 +549,7 @@ TEST(TraceConflicts, RandomJobsAgainstEveryByte) {
   std::mt19937 draw(7);
   const auto below = [&](int64_t limit) { return static_cast<int64_t>(draw() % limit); };
   for (int number = 0; number < 300; ++number) {
-    Job job;
+    Actions job;
     std::vector<FileAccess> accesses;
     for (int i = 0; i < 40; ++i) {
       const int64_t offset = below(60);

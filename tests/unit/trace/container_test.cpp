@@ -20,8 +20,8 @@ std::vector<Access> some_accesses(uint32_t count, int64_t start) {
   return accesses;
 }
 
-const ProcessInfo process{{"rank", "3"}, {"host", "a node"}, {"empty", ""}};
-const FileInfo file{1, 9, 4, true, "/a path/of a file"};
+const ProcessInfo odd_process{{"rank", "3"}, {"host", "a node"}, {"empty", ""}};
+const FileInfo odd_file{1, 9, 4, true, "/a path/of a file"};
 
 const std::vector<Completion> completions{
     {7, 1'000'000, 0}, {8, 999'000, 12}, {3, 5, -1}, {0xffffffff, unknown_time, INT64_MAX}};
@@ -30,8 +30,8 @@ Bytes sample(bool ended) {
   Bytes bytes;
   Container container;
   Container::begin(bytes);
-  container.process(process, bytes);
-  container.file(file, bytes);
+  container.process(odd_process, bytes);
+  container.file(odd_file, bytes);
   container.view({1, {Layout::repeat(10, 64, Layout::block(16)), 128, 640}}, bytes);
   EXPECT_TRUE(container.accesses(some_accesses(100, 0), 0, Times::exact, bytes));
   EXPECT_TRUE(container.accesses(some_accesses(50, 1'000'000), 1, Times::histogram, bytes));
@@ -45,8 +45,8 @@ TEST(TraceContainer, WhatIsWrittenIsRead) {
   Content content;
   ASSERT_TRUE(read(bytes, content));
   EXPECT_TRUE(content.problems.empty()) << content.problems[0];
-  EXPECT_EQ(content.process, process);
-  EXPECT_EQ(content.files, std::vector<FileInfo>{file});
+  EXPECT_EQ(content.process, odd_process);
+  EXPECT_EQ(content.files, std::vector<FileInfo>{odd_file});
   ASSERT_EQ(content.views.size(), 1u);
   EXPECT_EQ(content.views[0].tiling.offset_of(16), 128 + 64);
   EXPECT_EQ(content.views[0].tiling.offset_of(160), 128 + 640);
@@ -102,7 +102,7 @@ TEST(TraceContainer, OneDamagedBlockCostsOneBlock) {
   Bytes first;
   Container container;
   Container::begin(first);
-  container.process(process, first);
+  container.process(odd_process, first);
   bytes[first.size() + 40] ^= std::byte{1};  // within the block of the file record
   Content content;
   ASSERT_TRUE(read(bytes, content));

@@ -13,7 +13,7 @@
 namespace forebay::trace {
 namespace {
 
-constexpr uint64_t plenty = 1 << 20;
+constexpr uint64_t most_findings = 1 << 20;
 
 // 3 blocks of 4 bytes at steps of 10, of every 30 bytes.
 const Views views{{{Layout::block(1), 0, 1}, {Layout::repeat(3, 10, Layout::block(4)), 0, 30}}};
@@ -52,7 +52,7 @@ struct Rows {
 using Found = std::vector<std::pair<int32_t, Conflicts>>;
 
 Found found_in(const Rows& rows, const Views* known = &views) {
-  JobConflicts job(plenty);
+  JobConflicts job(most_findings);
   job.add(rows.columns(), known);
   return job.finish();
 }
@@ -116,7 +116,7 @@ TEST(TraceJobConflicts, CollectivesAndSyncsSeparate) {
 TEST(TraceJobConflicts, PartsCarriedAsBytesAreTheWhole) {
   Rows all = meeting(true);
   all.add(Operation::write, 0, 2, 5, 5, 50).add(Operation::write, 1, 2, 5, 5, 60);
-  JobConflicts whole(plenty);
+  JobConflicts whole(most_findings);
   for (const uint32_t process : {0u, 1u}) {
     Rows rows;
     for (std::size_t i = 0; i < all.file.size(); ++i) {
@@ -124,7 +124,7 @@ TEST(TraceJobConflicts, PartsCarriedAsBytesAreTheWhole) {
         rows.add(static_cast<Operation>(all.operation[i]), process, all.file[i], all.offset[i],
                  all.transferred[i], all.start_ns[i]);
     }
-    JobConflicts part(plenty);
+    JobConflicts part(most_findings);
     part.add(rows.columns(), &views);
     Bytes bytes;
     ByteWriter writer(bytes);

@@ -11,21 +11,21 @@ namespace forebay::trace {
 namespace {
 
 // 3 blocks of 4 bytes at steps of 10, from byte 100 on, of every 50 bytes.
-const Views views{{{Layout::block(1), 0, 1}, {Layout::repeat(3, 10, Layout::block(4)), 100, 50}}};
+const Views shifted{{{Layout::block(1), 0, 1}, {Layout::repeat(3, 10, Layout::block(4)), 100, 50}}};
 
 std::vector<Extent> runs_of(int64_t view, int64_t position, int64_t bytes) {
   std::vector<Extent> all;
-  Runs runs(*views.find(view), position, bytes);
+  Runs runs(*shifted.find(view), position, bytes);
   EXPECT_TRUE(runs.exist());
   for (Extent run; runs.next(run);) all.push_back(run);
   return all;
 }
 
 TEST(TraceViews, OthersThanThoseInTheListAreNone) {
-  EXPECT_EQ(views.find(-1), nullptr);
-  EXPECT_EQ(views.find(1), &views.tilings[1]);
-  EXPECT_EQ(views.find(2), nullptr);
-  EXPECT_EQ(views.find(std::numeric_limits<int64_t>::max()), nullptr);
+  EXPECT_EQ(shifted.find(-1), nullptr);
+  EXPECT_EQ(shifted.find(1), &shifted.tilings[1]);
+  EXPECT_EQ(shifted.find(2), nullptr);
+  EXPECT_EQ(shifted.find(std::numeric_limits<int64_t>::max()), nullptr);
 }
 
 TEST(TraceViews, RunsOfAnAccessAreThoseOfItsBytes) {
@@ -35,14 +35,14 @@ TEST(TraceViews, RunsOfAnAccessAreThoseOfItsBytes) {
 }
 
 TEST(TraceViews, BytesBeyondEveryFileHaveNoRuns) {
-  Runs runs(views.tilings[1], std::numeric_limits<int64_t>::max() - 5, 5);
+  Runs runs(shifted.tilings[1], std::numeric_limits<int64_t>::max() - 5, 5);
   EXPECT_FALSE(runs.exist());
   Extent run;
   EXPECT_FALSE(runs.next(run));
 }
 
 TEST(TraceViews, RunsOutliveTheirView) {
-  auto tiling = std::make_unique<Tiling>(views.tilings[1]);
+  auto tiling = std::make_unique<Tiling>(shifted.tilings[1]);
   Runs runs(*tiling, 0, 6);
   tiling.reset();
   Extent run;

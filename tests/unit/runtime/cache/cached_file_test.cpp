@@ -592,13 +592,14 @@ TEST(CachedFileLocally, BypassesBesideDirtyBytesOfThePage) {
 // but they lie near each other.
 TEST(CachedFilePoints, AreFetchedByPages) {
   constexpr int64_t point = 4, points = 50'000, spacing = 12;
-  constexpr int64_t file_bytes = points * spacing;
+  constexpr int64_t spread_bytes = points * spacing;
   std::mt19937 random(1);
   TemporaryFile disk;
-  std::vector<std::byte> content(file_bytes);
-  for (int64_t b = 0; b < file_bytes; ++b) content[static_cast<std::size_t>(b)] = expected_byte(b);
+  std::vector<std::byte> content(spread_bytes);
+  for (int64_t b = 0; b < spread_bytes; ++b)
+    content[static_cast<std::size_t>(b)] = expected_byte(b);
   const int descriptor = open(disk.path().c_str(), O_WRONLY);
-  ASSERT_EQ(pwrite(descriptor, content.data(), content.size(), 0), file_bytes);
+  ASSERT_EQ(pwrite(descriptor, content.data(), content.size(), 0), spread_bytes);
   close(descriptor);
   std::vector<int64_t> places;
   for (int64_t i = 0; i < points; ++i)
@@ -606,7 +607,7 @@ TEST(CachedFilePoints, AreFetchedByPages) {
   for (int64_t& place : places) place *= point;
   const Tiling view{
       Layout::indexed(places, std::vector<int64_t>(places.size(), 1), point, Layout::block(point)),
-      0, file_bytes};
+      0, spread_bytes};
 
   Options options;
   options.step_aside = StepAside::never;
@@ -626,7 +627,7 @@ TEST(CachedFilePoints, AreFetchedByPages) {
     }
   }
   EXPECT_EQ(file->statistics().read_bytes, 3 * points * point);
-  EXPECT_LE(file->statistics().read_requests, file_bytes / options.page_size_bytes + 1);
+  EXPECT_LE(file->statistics().read_requests, spread_bytes / options.page_size_bytes + 1);
   ASSERT_TRUE(file->close(false).ok());
   leave_node();
 }
