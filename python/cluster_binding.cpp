@@ -90,9 +90,12 @@ ClusterResult simulate(const sim::AccessLog& log, const ClusterSettings& setting
   for (const uint32_t node : settings.node_of_process)
     expect(node < most, "nodes are below 1,048,576");
   const PvfsProfile& files = settings.file_system;
-  expect(files.strip_bytes > 0 && files.flow_buffer_bytes > 0 && files.flow_buffers > 0,
-         "strips and flow buffers have bytes");
+  expect(files.strip_bytes > 0 && files.flow_buffer_bytes > 0 && files.flow_buffers > 0 &&
+             files.extents_a_request > 0,
+         "strips and flow buffers have bytes, and requests extents");
   const NetworkProfile& network = settings.network;
+  expect(network.segments_an_acknowledgement == 1 || network.segments_an_acknowledgement == 2,
+         "a receiver acknowledges each segment or every second one");
   expect(network.bits_per_second > 0 && network.mss > 0 && network.window > 0 && network.mtu > 0,
          "a network has a rate, and frames with bytes");
   expect(settings.server.block_bytes >= 512 && settings.copy_bytes_per_second > 0 &&
@@ -118,6 +121,7 @@ void bind_cluster(nb::module_& module) {
       .def_rw("mtu", &NetworkProfile::mtu)
       .def_rw("mss", &NetworkProfile::mss)
       .def_rw("window", &NetworkProfile::window)
+      .def_rw("segments_an_acknowledgement", &NetworkProfile::segments_an_acknowledgement)
       .def_rw("buffer_per_port", &NetworkProfile::buffer_per_port)
       .def_rw("least_buffer", &NetworkProfile::least_buffer)
       .def_rw("most_buffer", &NetworkProfile::most_buffer)
@@ -133,7 +137,8 @@ void bind_cluster(nb::module_& module) {
   file_system.def(nb::init<>())
       .def_rw("strip_bytes", &PvfsProfile::strip_bytes)
       .def_rw("flow_buffer_bytes", &PvfsProfile::flow_buffer_bytes)
-      .def_rw("flow_buffers", &PvfsProfile::flow_buffers);
+      .def_rw("flow_buffers", &PvfsProfile::flow_buffers)
+      .def_rw("extents_a_request", &PvfsProfile::extents_a_request);
   time<PvfsProfile, &PvfsProfile::request_time>(file_system, "request_s");
   time<PvfsProfile, &PvfsProfile::open>(file_system, "open_s");
   time<PvfsProfile, &PvfsProfile::create_directory_entry>(file_system, "create_directory_entry_s");
@@ -173,6 +178,14 @@ void bind_cluster(nb::module_& module) {
             set_cache(of, options);
           },
           "scope"_a, "options"_a, "Raises ValueError, one line, for options that no run accepts.");
+  settings.def(
+      "set_two_phase",
+      [](ClusterSettings& of, uint32_t aggregators, int64_t buffer_bytes, double message) {
+        expect(buffer_bytes > 0, "an aggregator's buffer has bytes");
+        of.two_phase = {true, aggregators, buffer_bytes, picoseconds(message)};
+      },
+      "aggregators"_a, "buffer_bytes"_a, "message_s"_a,
+      "Collective calls without a cache are made in two phases.");
   time<ClusterSettings, &ClusterSettings::call_time>(settings, "call_s");
 
   nb::class_<ClusterResult>(module, "ClusterResult", "What a job on a cluster took.")
@@ -196,6 +209,11 @@ void bind_cluster(nb::module_& module) {
       .def_ro("caches", &ClusterResult::cache_count)
       .def_ro("requests", &ClusterResult::requests)
       .def_ro("events", &ClusterResult::events)
+      .def_prop_ro("collective_calls", [](const ClusterResult& r) { return r.two_phase.calls; })
+      .def_prop_ro("incomplete_calls",
+                   [](const ClusterResult& r) { return r.two_phase.without_some; })
+      .def_prop_ro("exchanged_bytes",
+                   [](const ClusterResult& r) { return r.two_phase.exchanged_bytes; })
       .def_prop_ro("hits", [](const ClusterResult& r) { return r.caches.hits; })
       .def_prop_ro("misses", [](const ClusterResult& r) { return r.caches.misses; })
       .def_prop_ro("evictions", [](const ClusterResult& r) { return r.caches.evictions; })

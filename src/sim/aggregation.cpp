@@ -17,24 +17,14 @@ struct Range {
   int64_t end = 0;
 
   bool empty() const { return begin >= end; }
+  void include(const Asked& asked) {
+    if (asked.bytes > 0) include(Range{asked.begin, asked.end});
+  }
   void include(Range other) {
     begin = std::min(begin, other.begin);
     end = std::max(end, other.end);
   }
 };
-
-// The bytes from the first to the last that `access` requests within [begin, end).
-Range asked_within(const AccessLog& log, const DataAccess& access, int64_t begin, int64_t end) {
-  begin = std::max(begin, access.offset);
-  end = std::min(end, access.end);
-  if (begin >= end) return {};
-  if (access.view == no_view) return {begin, end};
-  const Tiling& tiling = log.view(access.view);
-  const int64_t first = std::max(access.position, tiling.data_below(begin));
-  const int64_t last = std::min(access.position + access.bytes, tiling.data_below(end)) - 1;
-  if (first > last) return {};
-  return {tiling.offset_of(first), tiling.offset_of(last) + 1};
-}
 
 // How many parts of size `part` hold `whole`.
 int64_t parts_of(int64_t whole, int64_t part) { return whole / part + (whole % part != 0 ? 1 : 0); }
@@ -51,15 +41,15 @@ class Domain {
 
   // Records which bytes of which rounds the access requests. False: more than `most` rounds.
   bool add_rounds(const AccessLog& log, const DataAccess& access, int64_t buffer, uint64_t most) {
-    Range asked = asked_within(log, access, begin_, end_);
-    while (!asked.empty()) {
+    Asked asked = asked_within(log, access, begin_, end_);
+    while (asked.bytes > 0) {
       const int64_t round = (asked.begin - asked_.begin) / buffer;
       const int64_t round_begin = asked_.begin + round * buffer;
       const int64_t round_end =
           asked_.end - round_begin > buffer ? round_begin + buffer : asked_.end;
-      const Range part = asked_within(log, access, asked.begin, round_end);
+      const Asked part = asked_within(log, access, asked.begin, round_end);
       if (rounds_.size() >= most) return false;
-      rounds_.push_back({round, part});
+      rounds_.push_back({round, {part.begin, part.end}});
       if (round_end >= asked.end) break;
       asked = asked_within(log, access, round_end, asked.end);
     }
@@ -100,7 +90,7 @@ class Aggregator {
     Range region;
     for (const uint32_t index : members) {
       const DataAccess& access = log_.accesses()[index];
-      region.include({access.offset, access.end});
+      region.include(Range{access.offset, access.end});
     }
     if (!make_domains(members, ranks, region)) return false;
     const uint32_t file = log_.accesses()[members.front()].file;
@@ -249,6 +239,18 @@ Requests united_requests(const AccessLog& log, int64_t window_ns) {
 }
 
 }  // namespace
+
+Asked asked_within(const AccessLog& log, const DataAccess& access, int64_t begin, int64_t end) {
+  begin = std::max(begin, access.offset);
+  end = std::min(end, access.end);
+  if (begin >= end) return {};
+  if (access.view == no_view) return {begin, end, end - begin};
+  const Tiling& tiling = log.view(access.view);
+  const int64_t first = std::max(access.position, tiling.data_below(begin));
+  const int64_t last = std::min(access.position + access.bytes, tiling.data_below(end)) - 1;
+  if (first > last) return {};
+  return {tiling.offset_of(first), tiling.offset_of(last) + 1, last + 1 - first};
+}
 
 Requests requests_of(const AccessLog& log, int64_t window_ns) {
   return log.has_collective() || window_ns < 0 ? marked_requests(log)

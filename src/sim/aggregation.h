@@ -49,6 +49,13 @@ struct Requests {
 // The requests of a sorted log.
 Requests requests_of(const AccessLog& log, int64_t window_ns);
 
+// What an access requests within a range: from the first to the last byte, and how many of these.
+struct Asked {
+  int64_t begin = 0, end = 0;
+  int64_t bytes = 0;
+};
+Asked asked_within(const AccessLog& log, const DataAccess& access, int64_t begin, int64_t end);
+
 // The touches of one cache for all processes. Pieces of at least `least_past` bytes go past the
 // cache. False: there are more touches than `most`, or one call has more rounds than that.
 // `progress` counts each access twice.

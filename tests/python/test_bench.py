@@ -12,15 +12,19 @@ from pathlib import Path
 from types import ModuleType
 
 import click
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from command import forebay
 from forebay.bench.mpi import Mpi, find_mpi
 from forebay.bench.runs import WORKLOADS, Bench, Figure, Report, median_interval, run_command
 from forebay.bench.table import report_table, times_computation
 from forebay.bench.trace import TraceBench, trace_table
 from forebay.commands.bench import bench as command
+from forebay.simulation import workload_traces
+from forebay.trace import Operation, Trace, open_trace
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -223,6 +227,31 @@ def test_workloads_verify_their_own_data(name: str, mpi: Mpi, tmp_path: Path) ->
     for phases in WORKLOADS[name].figures.values():
         assert set(phases) <= set(rows[0]["seconds"])
     assert list(files.iterdir()) == []
+
+
+def test_the_generated_flash_is_what_the_workload_writes(mpi: Mpi, tmp_path: Path) -> None:
+    program = str(mpi.compile("flash", tmp_path))
+    files = tmp_path / "files"
+    files.mkdir()
+    arguments = [program, "--dir", str(files), "--count", "20", "--no-file-check"]
+    launch = mpi.command(3, arguments)
+    run = forebay("trace", "-d", tmp_path / "run", "--", *launch, **mpi.environment(3))
+    assert run.returncode == 0, run.stderr
+    workload_traces.flash(tmp_path / "made", 3, sets=20)
+
+    def writes(trace: Trace, rank: int) -> list[tuple[int, int, int]]:
+        accesses = trace.accesses
+        rows = np.flatnonzero(
+            (accesses["operation"] == Operation.WRITE) & (accesses["rank"] == rank)
+        )
+        in_order = rows[np.argsort(accesses["start_ns"][rows], kind="stable")]
+        columns = (accesses[name][in_order].tolist() for name in ("file", "offset", "end"))
+        return list(zip(*columns, strict=True))
+
+    recorded, made = open_trace(tmp_path / "run"), open_trace(tmp_path / "made")
+    for rank in range(3):
+        assert writes(recorded, rank) == writes(made, rank)
+    assert len(writes(made, 0)) == 3 * (2 + 2 * 20)
 
 
 def test_the_counter_counts_one_request_a_plain_call(mpi: Mpi, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from dataclasses import replace
@@ -630,8 +631,34 @@ def test_generated_ior_interleaves_pieces(tmp_path: Path) -> None:
     ]
 
 
+def test_generated_flash_fills_three_files(tmp_path: Path) -> None:
+    """Independent writes without a hole or an overlap, but for the superblock, written twice."""
+    workload_traces.flash(tmp_path / "f", 4, sets=20)
+    trace = open_trace(tmp_path / "f")
+    assert not trace.problems
+    assert [Path(path).name for path in trace.files] == [
+        *("flash_checkpoint", "flash_plot_centered", "flash_plot_corner"),
+    ]
+    accesses = trace.accesses
+    for file in range(3):
+        rows = np.flatnonzero(
+            (accesses["operation"] == Operation.WRITE) & (accesses["file"] == file)
+        )
+        places = sorted(
+            zip(accesses["offset"][rows].tolist(), accesses["end"][rows].tolist(), strict=True)
+        )
+        assert len(places) == 2 + 20 * (1 + 4)
+        assert places.pop(0) == places[0] == (0, 96)
+        assert all(before[1] == after[0] for before, after in itertools.pairwise(places))
+        own = rows[accesses["rank"][rows] == 3]
+        sizes = accesses["end"][own] - accesses["offset"][own]
+        assert len(sizes) == 20 and all(sizes % 2 == 1)
+        assert sizes.min() >= 1000 and sizes.max() <= 50_000
+    assert not any(one.collective for one in trace.routines if one.name == "MPI_File_write_at")
+
+
 def test_generate_by_command(tmp_path: Path) -> None:
-    for name in ("tile-io", "ior", "mpi-io-test"):
+    for name in ("tile-io", "ior", "mpi-io-test", "flash"):
         assert forebay("generate", name, "-n", 2, "-o", tmp_path / name).returncode == 0
         assert len(open_trace(tmp_path / name).processes) == 2
         again = forebay("generate", name, "-n", 2, "-o", tmp_path / name)

@@ -40,7 +40,9 @@ def simulated(trace: Path, *words: str) -> list[dict[str, Any]]:
 
 def test_a_cache_of_the_node_makes_few_requests_of_pieces(pieces: Path) -> None:
     none, process, node = simulate_cluster(
-        pieces, "palmetto-gige", [one | {"machine.servers": "4"} for one in SCOPES]
+        pieces,
+        "palmetto-gige",
+        [one | {"machine.servers": "4", "collective": "independent"} for one in SCOPES],
     )
     moved = 8 * 2 * (256 << 10)
     assert (none.written_bytes, none.read_bytes) == (moved, moved)
@@ -129,9 +131,40 @@ def test_the_table_names_what_differs(pieces: Path) -> None:
     assert [line.split()[0] for line in lines[4:7]] == list(CLUSTER_SCOPES)
     assert "scope=node: the busiest server works for" in run.stdout
     assert run.stderr == (
-        "forebay: pieces: its collective calls are simulated as independent ones; with scope=none a"
-        " library that unites them is faster than shown\n"
+        "forebay: pieces: with a cache, its collective calls are simulated as independent ones; no"
+        " process waits for another\n"
     )
+
+
+def test_collective_calls_are_made_in_two_phases(pieces: Path) -> None:
+    """Without a cache: 4 calls of 8 processes, who exchange what they write and read."""
+    said: list[str] = []
+    united, one_aggregator, small_buffers, alone = simulate_cluster(
+        pieces,
+        "palmetto-gige",
+        [
+            {"machine.servers": "4"} | way
+            for way in (
+                *({}, {"cb_nodes": "1"}, {"cb_buffer_size": "64KiB"}),
+                {"collective": "independent"},
+            )
+        ],
+        processes_per_node=2,
+        warn=said.append,
+    )
+    assert not said
+    assert united.collective_calls == one_aggregator.collective_calls == 4
+    assert united.exchanged_bytes == united.read_bytes + united.written_bytes
+    assert (united.incomplete_calls, alone.collective_calls, alone.exchanged_bytes) == (0, 0, 0)
+    assert one_aggregator.requests < united.requests < small_buffers.requests
+    assert united.requests < alone.requests
+    assert len({one.run_s for one in (united, one_aggregator, small_buffers, alone)}) == 4
+
+
+def test_the_table_tells_of_collective_calls(pieces: Path) -> None:
+    run = forebay("simulate", "cluster", str(pieces), "--compare", "scope=none,node")
+    assert run.returncode == 0, run.stderr
+    assert "4 collective calls exchange 8 MiB." in " ".join(run.stdout.split())
 
 
 def test_a_machine_is_shown() -> None:
@@ -167,6 +200,9 @@ def test_real_logs(log: str) -> None:
         (["-o", "machine.servers=0"], "machine.servers is a whole number from 1 to"),
         (["-o", "scope=job"], "scope is none, process or node, not 'job'"),
         (["-o", "scpe=node"], "scpe"),
+        (["-o", "collective=two"], "collective is two-phase or independent, not 'two'"),
+        (["-o", "cb_buffer_size=0"], "cb_buffer_size: '0' is no size"),
+        (["-o", "cb_nodes=-1"], "cb_nodes"),
         (["-o", "polcy=lru"], "polcy"),
         (["-o", "policy=arcc"], "arcc"),
         (["-o", "page_size=3000"], "page_size"),

@@ -123,6 +123,15 @@ def mpi_io_test(processes: int, output: Path, **parameters: Any) -> None:
     _make(workload_traces.mpi_io_test, output, processes, parameters)
 
 
+@generate.command("flash")
+@_PROCESSES
+@_OUTPUT
+@click.option("--sets", type=_COUNT, default=250, show_default=True, help="Data sets of a file.")
+def flash(processes: int, output: Path, **parameters: Any) -> None:
+    """FLASH I/O: write three files of data sets in small, unaligned, independent pieces."""
+    _make(workload_traces.flash, output, processes, parameters)
+
+
 def _make(
     make: Callable[..., None], output: Path, processes: int, parameters: dict[str, Any]
 ) -> None:

@@ -23,14 +23,18 @@ from forebay.kinds import check_callable, check_number, check_path, check_real
 from forebay.memory import available_bytes
 from forebay.results import Results
 from forebay.simulation.block_traces import Input, read_input
-from forebay.simulation.cache import Progress
+from forebay.simulation.cache import COLLECTIVE_BUFFER_BYTES, Progress
 from forebay.simulation.machines import Machine, machine
-from forebay.sizes import shown_size
+from forebay.sizes import parse_size, shown_size
 from forebay.text import one_line
 from forebay.trace import TraceError
 
 CLUSTER_SCOPES = ("none", "process", "node")
 """Whose caches are simulated; none: the program runs without Forebay."""
+
+COLLECTIVE = ("two-phase", "independent")
+"""How the library makes collective calls where Forebay does not: in two phases, as ROMIO and OMPIO
+do, or as independent calls."""
 
 CALL_S = 1e-6
 """The time of the MPI library and Forebay for a call, besides what the call waits for."""
@@ -49,6 +53,7 @@ _NETWORK = {
     "mtu": "network.mtu",
     "mss": "network.mss",
     "window": "network.window",
+    "segments_an_acknowledgement": "network.segments_an_acknowledgement",
     "buffer_per_port": "network.switch_buffer_per_port",
     "least_buffer": "network.least_switch_buffer",
     "most_buffer": "network.most_switch_buffer",
@@ -60,6 +65,7 @@ _FILE_SYSTEM = {
     "strip_bytes": "file_system.strip_bytes",
     "flow_buffer_bytes": "file_system.flow_buffer_bytes",
     "flow_buffers": "file_system.flow_buffers",
+    "extents_a_request": "file_system.extents_a_request",
     "request_s": "file_system.request_s",
     "open_s": "file_system.client.open_s",
     "create_directory_entry_s": "file_system.metadata.create_directory_entry_s",
@@ -116,6 +122,12 @@ class ClusterResult:
     evictions: int
     fetched_bytes: int
     bypass_bytes: int
+    collective_calls: int
+    """That processes made together in two phases; 0 with a cache."""
+    incomplete_calls: int
+    """Of these, the calls that some processes made at other times than the rest could wait for."""
+    exchanged_bytes: int
+    """Between processes and aggregators in these calls."""
     events: int
 
     @property
@@ -154,6 +166,9 @@ def simulate_cluster(
         on: a machine's name, the path of a profile, or a Machine.
         changes: what differs, by name: `scope` (none, process or node; default none), options of
             the cache as for `forebay run -o`, and values of the machine, whose names have a dot.
+            For scope none, the library's ways: `collective` (two-phase or independent),
+            `cb_nodes` (most aggregators of a call; default one a node) and `cb_buffer_size`
+            (default 16 MiB).
         processes_per_node: default: the trace's own nodes, or the machine's.
         think: the part of the time between a process's accesses that it computes for; 0: none.
         by_frames: whether each frame of the network is simulated, else messages only, which is
@@ -193,7 +208,12 @@ def simulate_cluster(
     log = _log_of(source)
     for problem in source.problems:
         warn(problem)
-    if log.has_collective or source.counted_collective:
+    if log.has_collective and any(one.scope != "none" for one in prepared):
+        warn(
+            f"{name}: with a cache, its collective calls are simulated as independent ones; no"
+            " process waits for another"
+        )
+    elif not log.has_collective and source.counted_collective:
         warn(
             f"{name}: its collective calls are simulated as independent ones{source.collective};"
             " with scope=none a library that unites them is faster than shown"
@@ -205,6 +225,9 @@ def simulate_cluster(
     at_once = min(len(runs), jobs or len(os.sched_getaffinity(0)))
     for one, settings, _nodes in runs:
         settings.set_caching(one.scope, one.options)
+        if one.collective == COLLECTIVE[0]:
+            message_s = _short_message_s(one.machine)
+            settings.set_two_phase(one.aggregators, one.buffer_bytes, message_s)
         needed = _BYTES_PER_SERVER * settings.servers + _BYTES_PER_PROCESS * log.processes
         if at_once * needed > most_bytes:
             raise ValueError(
@@ -247,9 +270,29 @@ class _Settings:
                 f"scope is {', '.join(CLUSTER_SCOPES[:-1])} or {CLUSTER_SCOPES[-1]}, not"
                 f" '{one_line(self.scope)}'"
             )
+        self.collective = options.pop("collective", COLLECTIVE[0])
+        if self.collective not in COLLECTIVE:
+            raise ValueError(
+                f"collective is {' or '.join(COLLECTIVE)}, not '{one_line(self.collective)}'"
+            )
+        self.buffer_bytes = _buffer_bytes(options.pop("cb_buffer_size", None))
         # A page's regions as a tree: a mask of its bytes would take a third of a cache's size.
         self.options = {"page_kind": "tree"} | options
         _core.ClusterSettings().set_caching(self.scope, self.options)
+
+    @property
+    def aggregators(self) -> int:
+        """The most of a call; 0: one on each node."""
+        return int(self.options.get("cb_nodes", 0))
+
+
+def _buffer_bytes(text: str | None) -> int:
+    if text is None:
+        return COLLECTIVE_BUFFER_BYTES
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise ValueError(f"cb_buffer_size: {error}") from error
 
 
 def _log_of(source: Input) -> _core.AccessLog:
@@ -305,6 +348,16 @@ def _placed(
     return settings, nodes
 
 
+_SHORT_MESSAGE_BYTES = 128
+
+
+def _short_message_s(machine: Machine) -> float:
+    """The time from one process to another: in both hosts, on both links, in the switch."""
+    network = machine.network
+    on_links = 2 * 8 * _SHORT_MESSAGE_BYTES / network.bits_per_second
+    return 2 * network.host_delay_s + on_links + network.switch_delay_s
+
+
 def _result(path: str, one: _Settings, nodes: int, of: _core.ClusterResult) -> ClusterResult:
     def busiest(times: Sequence[float]) -> float:
         return max(times, default=0.0) / of.run_s if of.run_s else 0.0
@@ -337,5 +390,8 @@ def _result(path: str, one: _Settings, nodes: int, of: _core.ClusterResult) -> C
         evictions=of.evictions,
         fetched_bytes=of.fetched_bytes,
         bypass_bytes=of.bypass_bytes,
+        collective_calls=of.collective_calls,
+        incomplete_calls=of.incomplete_calls,
+        exchanged_bytes=of.exchanged_bytes,
         events=of.events,
     )

@@ -190,6 +190,8 @@ class Network:
     """Bytes of data in a frame."""
     window: Annotated[int, Whole(1, 1 << 30)]
     """Bytes that the receiver advertises; the limit is that of RFC 7323."""
+    segments_an_acknowledgement: Annotated[int, Whole(1, 2)]
+    """2: a receiver acknowledges every second one, as TCP usually does."""
     switch_buffer_per_port: BufferBytes
     """Bytes that each active port adds to the buffer that all ports share."""
     least_switch_buffer: BufferBytes
@@ -257,6 +259,8 @@ class FileSystem:
     flow_buffer_bytes: Bytes
     flow_buffers: Count
     """At each end of a transfer."""
+    extents_a_request: Count
+    """The most extents that a request names: list I/O; 1: a request for each extent."""
     request_s: Seconds
     """A server's work for each request for bytes, besides its system calls and copies."""
     client: ClientTimes

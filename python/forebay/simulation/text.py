@@ -149,6 +149,13 @@ def _where(one: ClusterResult, named: str) -> str:
     if one.hits + one.misses:
         rate = one.hits / (one.hits + one.misses)
         said.append(f"{_counted(one.caches, 'cache', 'caches')} with {rate:.0%} hits")
+    if one.collective_calls:
+        said.append(
+            f"{_counted(one.collective_calls, 'collective call', 'collective calls')} exchange"
+            f" {shown_size(one.exchanged_bytes)}"
+        )
+    if one.incomplete_calls:
+        said.append(f"{one.incomplete_calls:,} of them without all processes")
     return f"{escape(one_line(named))}: {', '.join(said)}."
 
 

@@ -1,8 +1,8 @@
 """Traces of well-known workloads, generated call by call as `forebay trace` would have recorded
 them. This needs no MPI, no storage and no time.
 
-Lu 4.2 to 4.4 measures these three workloads. Ranks begin a collective call one microsecond after
-each other.
+Lu 4.2 to 4.4 measures `tile_io`, `ior` and `mpi_io_test`, Settlemyer 4.2 and 5.3 `flash`. Ranks
+begin a call one microsecond after each other.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from forebay import _core
 
-__all__ = ["ior", "mpi_io_test", "tile_io"]
+__all__ = ["flash", "ior", "mpi_io_test", "tile_io"]
 
 _ROUTINES = (
     *("MPI_File_open", "MPI_File_set_view", "MPI_File_close"),
-    *("MPI_File_write_all", "MPI_File_read_all"),
+    *("MPI_File_write_all", "MPI_File_read_all", "MPI_File_write_at"),
 )
-_OPEN, _SET_VIEW, _CLOSE, _WRITE, _READ = range(len(_ROUTINES))
+_OPEN, _SET_VIEW, _CLOSE, _WRITE_ALL, _READ_ALL, _WRITE_AT = range(len(_ROUTINES))
 _MOST_BYTES = (1 << 63) - 1
 """The largest size of a file."""
 _MOST_CALLS = 1 << 22
@@ -45,11 +46,20 @@ class _View:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A collective access: `size` data bytes from `position` on in the rank's view."""
+    """An access: `size` data bytes from `position` on in the rank's view."""
 
-    writes: bool
+    routine: int
     position: int
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """What a process does with a file: it opens it, sets a view, accesses it and closes it."""
+
+    name: str
+    view: _View | None
+    calls: list[_Call]
 
 
 def tile_io(
@@ -90,8 +100,8 @@ def tile_io(
         origin = y * step_y * row + x * step_x * element
         return _View(origin, array, height, row, width * element)
 
-    calls = [_Call(True, 0, size), *[_Call(False, 0, size)] * repetitions]
-    _write(Path(directory), "tile-io.dat", processes, view, lambda _: calls)
+    calls = [_Call(_WRITE_ALL, 0, size), *[_Call(_READ_ALL, 0, size)] * repetitions]
+    _write(Path(directory), processes, lambda rank: [_Use("tile-io.dat", view(rank), calls)])
 
 
 def ior(
@@ -119,9 +129,10 @@ def ior(
     def view(rank: int) -> _View:
         return _View(rank * piece, processes * piece, 1, processes * piece, piece)
 
-    writes = [_Call(True, segment * transfer, transfer) for segment in range(segments)]
-    reads = [_Call(False, call.position, call.size) for call in writes]
-    _write(Path(directory), "ior.dat", processes, view, lambda _: writes + reads * repetitions)
+    writes = [_Call(_WRITE_ALL, segment * transfer, transfer) for segment in range(segments)]
+    reads = [_Call(_READ_ALL, call.position, call.size) for call in writes]
+    calls = writes + reads * repetitions
+    _write(Path(directory), processes, lambda rank: [_Use("ior.dat", view(rank), calls)])
 
 
 def mpi_io_test(
@@ -141,9 +152,62 @@ def mpi_io_test(
 
     def calls(rank: int) -> list[_Call]:
         places = [(i * processes + rank) * size for i in range(iterations)]
-        return [_Call(writes, place, size) for writes in (True, False) for place in places]
+        return [_Call(what, place, size) for what in (_WRITE_ALL, _READ_ALL) for place in places]
 
-    _write(Path(directory), "test.out", processes, lambda _: None, calls)
+    _write(Path(directory), processes, lambda rank: [_Use("test.out", None, calls(rank))])
+
+
+def flash(directory: str | os.PathLike[str], processes: int, *, sets: int = 250) -> None:
+    """FLASH I/O: three files, one after the other, each of `sets` data sets, to which each process
+    contributes one unaligned independent write.
+
+    A write has 1 to 50 KB, mostly little; the three files have 7 MB a process. Before each data set
+    process 0 writes a small header, and the superblock twice, as HDF5 does. The accesses are those
+    of `forebay bench flash`. Raises ValueError and OSError.
+    """
+    _check(min(processes, sets) > 0, "sizes are positive")
+    _check_extent(processes * sets * 50_000, 6 * sets)
+    names = ("flash_checkpoint", "flash_plot_centered", "flash_plot_corner")
+    files = [(name, *_flash_file(index, sets, processes)) for index, name in enumerate(names)]
+
+    def use(rank: int, name: str, headers: _Integers, places: _Integers, sizes: _Integers) -> _Use:
+        own = zip(places[:, rank].tolist(), sizes[:, rank].tolist(), strict=True)
+        calls = [_Call(_WRITE_AT, *one) for one in own]
+        if rank == 0:
+            starts = (places[:, 0] - headers).tolist()
+            before = zip(starts, headers.tolist(), strict=True)
+            pairs = zip((_Call(_WRITE_AT, *one) for one in before), calls, strict=True)
+            superblock = _Call(_WRITE_AT, 0, _SUPERBLOCK_BYTES)
+            calls = [superblock, *(call for pair in pairs for call in pair), superblock]
+        return _Use(name, None, calls)
+
+    _write(Path(directory), processes, lambda rank: [use(rank, *one) for one in files])
+
+
+_Integers = npt.NDArray[np.int64]
+_SUPERBLOCK_BYTES = 96
+
+
+def _flash_file(file: int, sets: int, ranks: int) -> tuple[_Integers, _Integers, _Integers]:
+    """The bytes of each data set's header; place and bytes of each rank's part of each data set."""
+    set_numbers = np.arange(sets, dtype=np.uint64)
+    seeds = (np.uint64(file) << np.uint64(48)) + (set_numbers << np.uint64(24))
+    mixed = _mixed(seeds[:, None] + np.arange(ranks, dtype=np.uint64))
+    u = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    sizes = 1 | (1000 + 49000 * (u * u * u * u) * np.where(u > 0.5, u, 0.5 * u)).astype(np.int64)
+    of_file = _mixed((np.uint64(file) << np.uint64(32)) + set_numbers)
+    headers = 96 + (of_file % np.uint64(449)).astype(np.int64)
+    ends = _SUPERBLOCK_BYTES + np.cumsum(headers + sizes.sum(axis=1))
+    places = ends[:, None] - np.cumsum(sizes[:, ::-1], axis=1)[:, ::-1]
+    return headers, places, sizes
+
+
+def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Random numbers from numbers that need not be (the finaliser of splitmix64)."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
 
 
 def _check(holds: bool, otherwise: str) -> None:
@@ -164,42 +228,38 @@ def _squarest(processes: int) -> tuple[int, int]:
     return processes // down, down
 
 
-def _write(
-    directory: Path,
-    name: str,
-    processes: int,
-    view_of: Callable[[int], _View | None],
-    calls_of: Callable[[int], list[_Call]],
-) -> None:
+def _write(directory: Path, processes: int, uses_of: Callable[[int], list[_Use]]) -> None:
     """Writes a folder with a trace file per process."""
     directory.mkdir(parents=True)
     for rank in range(processes):
-        data = _process(rank, processes, name, view_of(rank), calls_of(rank))
+        data = _process(rank, processes, uses_of(rank))
         (directory / f"{rank}-{rank + 1}.trace").write_bytes(data)
 
 
-def _process(rank: int, processes: int, name: str, view: _View | None, calls: list[_Call]) -> bytes:
+def _process(rank: int, processes: int, uses: list[_Use]) -> bytes:
     facts = {"rank": rank, "ranks": processes, "host": "made-up", "pid": rank + 1}
     described = {key: str(value) for key, value in facts.items()}
     writer = _core.TraceWriter({**described, "routines": " ".join(_ROUTINES)})
-    writer.file(0, processes, 0, name)
-    routines = [_OPEN]
-    if view is not None:
-        writer.view(1, view.origin, view.extent, view.count, view.stride, view.block)
-        routines.append(_SET_VIEW)
-    before = len(routines)
-    routines += [_WRITE if call.writes else _READ for call in calls] + [_CLOSE]
-    count = len(routines)
-    positions, sizes = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    positions[before:-1] = [call.position for call in calls]
-    sizes[before:-1] = [call.size for call in calls]
-    start = np.arange(count, dtype=np.int64) * _CALL_NS + rank * _RANK_NS
+    rows: list[tuple[int, int, int, int, int]] = []
+    for number, use in enumerate(uses):
+        writer.file(number, processes, 0, use.name)
+        rows.append((_OPEN, number, 0, 0, 0))
+        view = 0
+        if use.view is not None:
+            view = number + 1
+            shape = use.view
+            writer.view(view, shape.origin, shape.extent, shape.count, shape.stride, shape.block)
+            rows.append((_SET_VIEW, number, view, 0, 0))
+        rows += [(call.routine, number, view, call.position, call.size) for call in use.calls]
+        rows.append((_CLOSE, number, view, 0, 0))
+    routines, files, views, positions, sizes = np.array(rows, np.int64).T
+    start = np.arange(len(rows), dtype=np.int64) * _CALL_NS + rank * _RANK_NS
     writer.accesses(
-        np.array(routines, np.uint8),
-        np.zeros(count, np.uint32),
-        np.full(count, 0 if view is None else 1, np.uint32),
-        positions,
-        sizes,
+        routines.astype(np.uint8),
+        files.astype(np.uint32),
+        views.astype(np.uint32),
+        np.ascontiguousarray(positions),
+        np.ascontiguousarray(sizes),
         start,
         start + _CALL_NS // 2,
     )

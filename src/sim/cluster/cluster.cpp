@@ -23,7 +23,8 @@ class Cluster {
         nodes_(nodes_of(settings)),
         network_(kernel_, settings.network, nodes_ + settings.servers),
         servers_(kernel_, settings),
-        pvfs_(kernel_, network_, settings.file_system, nodes_, servers_.storages()) {
+        pvfs_(kernel_, network_, settings.file_system, nodes_, servers_.storages()),
+        two_phase_(network_, pvfs_, log, settings.two_phase, settings.node_of_process) {
     sort_by_process();
     find_files();
     if (settings.caching != Caching::none) make_caches();
@@ -81,6 +82,7 @@ class Cluster {
   Network network_;
   Servers servers_;
   Pvfs pvfs_;
+  TwoPhase two_phase_;
   std::vector<std::vector<uint32_t>> accesses_;  // by process: the numbers of its accesses
   std::vector<File> files_;
   std::vector<std::unique_ptr<ClientNode>> caches_;
@@ -140,7 +142,9 @@ ClusterResult Cluster::run() {
       if (job.cache != nullptr && --users_[cache] == 0) job.cache->end_background();
     }));
   }
-  kernel_.run();
+  do {
+    kernel_.run();
+  } while (two_phase_.go_without());
   for (const auto& process : processes) {
     if (process->failure() != nullptr) std::rethrow_exception(process->failure());
   }
@@ -156,6 +160,7 @@ ClusterResult Cluster::run() {
   for (const auto& cache : caches_) result.caches.add(cache->statistics());
   result.cache_count = static_cast<uint32_t>(caches_.size());
   result.requests = pvfs_.requests();
+  result.two_phase = two_phase_.counts();
   result.network = network_.counts();
   for (uint32_t s = 0; s < settings_.servers; ++s) {
     result.servers.push_back(pvfs_.counts(s));
@@ -177,7 +182,7 @@ void Cluster::live(Job& job) {
     if (handle != nullptr) {
       local += time_of(access.bytes, settings_.copy_bytes_per_second);
       handle->access(access_of(access));
-    } else {
+    } else if (!two_phase_.unites(number) || !two_phase_.take_part(number)) {
       straight(job, access);
     }
     Process::current()->sleep(local);

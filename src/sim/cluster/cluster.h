@@ -12,6 +12,7 @@
 #include "sim/cluster/network.h"
 #include "sim/cluster/pvfs.h"
 #include "sim/cluster/server_storage.h"
+#include "sim/cluster/two_phase.h"
 #include "sim/progress.h"
 
 namespace forebay::sim {
@@ -28,6 +29,7 @@ struct ClusterSettings {
   ServerProfile server;
   DiskProfile disk;
   Caching caching = Caching::none;
+  TwoPhaseSettings two_phase;          // of collective calls without a cache
   ClientCacheSettings cache;           // the capacity is one process's share
   Picoseconds call_time = 0;           // of the library, for each access
   double copy_bytes_per_second = 4e9;  // between a program's memory and a cache
@@ -47,6 +49,7 @@ struct ClusterResult {
   Statistics caches;  // sums
   uint32_t cache_count = 0;
   int64_t requests = 0;  // to servers, for bytes
+  TwoPhase::Counts two_phase;
   Network::Counts network;
   std::vector<PvfsServerCounts> servers;
   std::vector<DeviceCounts> disks;

@@ -33,16 +33,19 @@ Network::Network(Kernel& kernel, const NetworkProfile& profile, uint32_t hosts)
       profile_(profile),
       tcp_(tcp_profile_of(profile)),
       byte_time_(8.0 / profile.bits_per_second * static_cast<double>(second)),
-      full_time_(std::max(link_time(tcp_.segment + around_segment),
-                          profile.serial_hosts ? profile.host_delay * 3 / 2 : 0)),
+      full_time_(std::max(
+          link_time(tcp_.segment + around_segment),
+          profile.serial_hosts
+              ? profile.host_delay + profile.host_delay / profile.segments_an_acknowledgement
+              : 0)),
       window_segments_(std::max(tcp_.window / tcp_.segment, int64_t{1})),
       hosts_(hosts),
       queue_limit_(
           static_cast<std::size_t>(profile.nic_queue_frames + profile.nic_transmit_limit_frames)),
       queue_starts_(queue_limit_ * hosts) {
-  // A receiver acknowledges two segments at a time. There: both on the first link, the second one
-  // on the other link. Back: the acknowledgement on both links.
-  const int64_t on_links = std::min(window_segments_, int64_t{2}) + 1;
+  // There: the segments of one acknowledgement on the first link, the last of them on the other
+  // link. Back: the acknowledgement on both links.
+  const int64_t on_links = std::min(window_segments_, profile.segments_an_acknowledgement) + 1;
   window_cycle_ = on_links * full_time_ + 2 * link_time(around_segment) + 2 * profile.switch_delay +
                   4 * profile.host_delay;
 }
@@ -238,8 +241,8 @@ void Network::send_what_may(uint32_t stream) {
     if (segment.bytes == 0) return;
     if (segment.again) ++counts_.retransmitted;
     const auto bytes = static_cast<uint32_t>(segment.bytes + around_segment);
-    transmit(frames_.take(
-        {segment.begin, stream, of.from, of.to, bytes, none, Kind::data, segment.asks}));
+    transmit(frames_.take({segment.begin, stream, of.from, of.to, bytes, none, Kind::data,
+                           segment.asks || profile_.segments_an_acknowledgement == 1}));
   }
 }
 

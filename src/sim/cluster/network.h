@@ -30,6 +30,8 @@ struct NetworkProfile {
   int64_t mtu = 1500;                           // most bytes of an IP packet
   int64_t mss = 1460;                           // most bytes of a stream in a packet
   int64_t window = 65'536;                      // most bytes of a stream on the way
+  // A receiver acknowledges every second segment (delayed acknowledgements), or with 1 each.
+  int64_t segments_an_acknowledgement = 2;
   // The switch has one buffer for all frames that wait for an output port: `buffer_per_port` bytes
   // for each port in use, but at least and at most so many bytes. A port is in use while a frame
   // waits for it or is being sent by it. The frame that a port is sending takes no room.

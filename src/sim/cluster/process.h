@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "sim/cluster/kernel.h"
@@ -69,6 +70,24 @@ class Completion final : public Event {
 
  private:
   bool happened_ = false;
+  Process* waiting_ = nullptr;
+};
+
+// Several things that happen, for all of which one process may wait.
+class Countdown final : public Event {
+ public:
+  void expect(int64_t more) { left_ += more; }
+  void happen(uint64_t) override {
+    if (--left_ == 0 && waiting_ != nullptr) std::exchange(waiting_, nullptr)->wake();
+  }
+  void wait() {
+    if (left_ == 0) return;
+    waiting_ = Process::current();
+    waiting_->wait();
+  }
+
+ private:
+  int64_t left_ = 0;
   Process* waiting_ = nullptr;
 };
 

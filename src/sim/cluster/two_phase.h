@@ -1,0 +1,94 @@
+// Collective calls as MPI libraries make them without a cache: two-phase I/O. aggregation.h says
+// which accesses are one call and who reads and writes which bytes of it; here all of it takes its
+// time.
+//
+// A process that comes to a collective call waits for the others. If their regions, in the order of
+// the processes, do not overlap, each makes its access by itself (ROMIO: romio_cb_write=automatic).
+// Otherwise there is an aggregator on each
+// node of these processes. All begin each round together: they agree on its sizes, with messages to
+// and from as many processes, one after the other, as the number of processes has binary digits. In
+// a round of a write each process sends its bytes to the aggregators. An aggregator that has all of
+// them writes from the first to the last; if bytes between these are missing, it reads them before
+// (data sieving). In a round of a read it reads from the first to the last byte, and then sends
+// each process its own. All processes leave the call together. Which bytes of a buffer are whose is
+// not sent.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/access_log.h"
+#include "sim/aggregation.h"
+#include "sim/cluster/kernel.h"
+#include "sim/cluster/network.h"
+#include "sim/cluster/process.h"
+#include "sim/cluster/pvfs.h"
+
+namespace forebay::sim {
+
+struct TwoPhaseSettings {
+  bool used = false;                // otherwise collective calls are independent ones
+  uint32_t aggregators = 0;         // cb_nodes: the most of a call; 0: one on each node
+  int64_t buffer_bytes = 16 << 20;  // cb_buffer_size: of an aggregator
+  Picoseconds message = 0;          // the time of a short message
+};
+
+class TwoPhase {
+ public:
+  struct Counts {
+    int64_t calls = 0;            // in two phases
+    int64_t without_some = 0;     // that took place though a process never came
+    int64_t exchanged_bytes = 0;  // between processes and aggregators, also on one node
+  };
+
+  // What the references name outlives this.
+  TwoPhase(Network& network, Pvfs& pvfs, const AccessLog& log, const TwoPhaseSettings& settings,
+           std::span<const uint32_t> node_of_process);
+
+  // Whether the access with this number in the log is made together with others.
+  bool unites(uint32_t access) const;
+  // Called by the process whose access it is; returns when the call has ended. False: the process
+  // is to make the access by itself.
+  bool take_part(uint32_t access);
+  // To be called when nothing happens any more: the earliest call for which processes wait takes
+  // place without the others. False: no process waits.
+  bool go_without();
+
+  const Counts& counts() const { return counts_; }
+
+ private:
+  class Window;
+  struct Call {
+    std::vector<uint32_t> came;  // the numbers of their accesses
+    Queue waiting;
+    bool closed = false;  // it takes place; who comes now makes an independent access
+    bool ended = false;
+    bool united = false;
+  };
+  bool interleaved(std::vector<uint32_t> accesses) const;
+  Picoseconds agreement(std::size_t processes) const;
+  // The part of a call's region that one aggregator reads and writes.
+  struct Domain {
+    uint32_t node;
+    int64_t begin, end;
+    int64_t next;  // the first requested byte that has not been exchanged, at the earliest
+  };
+  std::vector<Domain> domains_of(std::span<const uint32_t> accesses) const;
+  int64_t next_asked(const Domain& domain, std::span<const uint32_t> accesses, int64_t from) const;
+  void exchange(std::span<const uint32_t> accesses);
+
+  Network& network_;
+  Pvfs& pvfs_;
+  const AccessLog& log_;
+  TwoPhaseSettings settings_;
+  std::span<const uint32_t> node_of_process_;
+  Requests requests_;
+  std::vector<uint32_t> request_of_;                           // by access; empty: none is united
+  std::unordered_map<uint32_t, std::shared_ptr<Call>> calls_;  // by request
+  Counts counts_;
+};
+
+}  // namespace forebay::sim
