@@ -10,6 +10,7 @@ import pytest
 
 import forebay as package
 from command import forebay
+from forebay.plots import run_times
 from forebay.simulation import (
     CLUSTER_SCOPES,
     ClusterResult,
@@ -165,6 +166,41 @@ def test_the_table_tells_of_collective_calls(pieces: Path) -> None:
     run = forebay("simulate", "cluster", str(pieces), "--compare", "scope=none,node")
     assert run.returncode == 0, run.stderr
     assert "4 collective calls exchange 8 MiB." in " ".join(run.stdout.split())
+
+
+def test_figures(pieces: Path, tmp_path: Path) -> None:
+    """Bars of one comparison, a heat map of two, a map for each value of a third one."""
+    bars, heat, maps = (tmp_path / f"{name}.svg" for name in ("bars", "heat", "maps"))
+    words = ("simulate", "cluster", str(pieces), "--messages")
+    assert forebay(*words, "--plot", bars).returncode == 0
+    text = bars.read_text()
+    assert all(said in text for said in ("scope=none", "scope=node", "seconds", "wait for the"))
+    pages = ("--compare", "page_size=16KiB,64KiB,256KiB", "--compare", "cache_size=1MiB,2MiB")
+    done = forebay(*words, "-o", "scope=node", *pages, "--plot", heat)
+    assert done.returncode == 0, done.stderr
+    text = heat.read_text()
+    assert all(said in text for said in ("page_size", "cache_size", "256KiB", "2MiB"))
+    assert text.count(" s<") == 6
+    results = simulate_cluster(
+        pieces,
+        "palmetto-gige",
+        [
+            {"scope": scope, "page_size": page, "cache_size": cache}
+            for scope in ("process", "node")
+            for page in ("16KiB", "64KiB")
+            for cache in ("1MiB", "2MiB", "4MiB")
+        ],
+        by_frames=False,
+    )
+    assert len(run_times(results).axes) == 2
+    assert forebay(*words, "--plot", maps, "--compare", "machine.servers=2").returncode == 0
+    again = forebay(*words, "--plot", maps)
+    assert again.returncode == 2 and "--force replaces it" in again.stderr
+    assert forebay(*words, "--plot", maps, "--force").returncode == 0
+    wrong = forebay(*words, "--plot", tmp_path / "figure.doc")
+    assert wrong.returncode == 2 and "end it in .svg" in wrong.stderr
+    with pytest.raises(ValueError, match="no results"):
+        run_times([])
 
 
 def test_a_machine_is_shown() -> None:

@@ -9,13 +9,20 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from forebay import _core
+from forebay.commands.figures import (
+    check_plot,
+    force_option,
+    plot_option,
+    write_output,
+    write_plot,
+)
 from forebay.commands.terminal import output, stages
-from forebay.new_file import check_output, new_file
+from forebay.new_file import check_output
 from forebay.notebook import parts_of, write
 from forebay.simulation import (
     AWARENESS,
@@ -30,8 +37,10 @@ from forebay.simulation import (
 )
 from forebay.simulation.block_traces import FORMATS
 from forebay.sizes import parse_size, size_option
-from forebay.text import one_line
 from forebay.trace import TraceError
+
+if TYPE_CHECKING:
+    from forebay.plots.style import Plot
 
 _STANDARD_OUTPUT = Path("-")
 _COLUMNS = (
@@ -200,14 +209,8 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
     metavar="FILE",
     help="Write a Parquet table.",
 )
-@click.option(
-    "--plot",
-    "plot_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Draw a figure: .svg, .png or .pdf.",
-)
-@click.option("--force", is_flag=True, help="Replace files that exist.")
+@plot_option
+@force_option
 def cache(
     traces: tuple[Path, ...],
     as_json: bool,
@@ -228,8 +231,7 @@ def cache(
         if file != _STANDARD_OUTPUT:
             for trace in traces:
                 check_output(file, trace, force)
-    if plot_file is not None and plot_file.suffix not in (".svg", ".png", ".pdf"):
-        raise click.UsageError(f"--plot {one_line(str(plot_file))}: end it in .svg, .png or .pdf")
+    check_plot(plot_file)
     results = run(traces, **settings)
     write_files(results, csv_file, parquet_file, plot_file, force)
     if as_json:
@@ -269,29 +271,11 @@ def write_files(
     if csv_file == _STANDARD_OUTPUT:
         click.echo(_as_csv(results), nl=False)
     elif csv_file is not None:
-        _write(csv_file, force, lambda file: file.write(_as_csv(results).encode()))
+        write_output(csv_file, force, lambda file: file.write(_as_csv(results).encode()))
     if parquet_file is not None:
-        _write(parquet_file, force, lambda file: _write_parquet(results, file))
+        write_output(parquet_file, force, lambda file: _write_parquet(results, file))
     if plot_file is not None:
-        ending = plot_file.suffix.removeprefix(".")
-        _write(plot_file, force, lambda file: _draw(results, file, ending))
-
-
-def _write(path: Path, force: bool, write: Callable[[IO[bytes]], object]) -> None:
-    try:
-        with new_file(path, force) as file:
-            write(file)
-    except ImportError as error:
-        _missing(error)
-    except OSError as error:
-        raise click.ClickException(f"{one_line(str(path))}: {error.strerror or error}") from error
-
-
-def _missing(error: ImportError) -> NoReturn:
-    advice = "install Forebay again"
-    if (error.name or "").startswith("pyarrow"):
-        advice = "pip install 'forebay[arrow]'"
-    raise click.ClickException(f"{error.name} is missing: {advice}") from error
+        write_plot(plot_file, force, lambda: _drawn(results))
 
 
 def _as_csv(results: Sequence[CacheResult]) -> str:
@@ -308,8 +292,7 @@ def _write_parquet(results: CacheResults, file: IO[bytes]) -> None:
     pq.write_table(results.to_arrow(), file)
 
 
-def _draw(results: CacheResults, file: IO[bytes], ending: str) -> None:
+def _drawn(results: CacheResults) -> Plot:
     from forebay.plots.hit_rates import draw
 
-    metadata = {"Date": None} if ending == "svg" else None
-    draw(results).savefig(file, format=ending, dpi=150, metadata=metadata)
+    return draw(results)

@@ -6,14 +6,26 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from forebay.commands.figures import check_plot, force_option, plot_option, write_plot
 from forebay.commands.terminal import output, stages
+from forebay.new_file import check_output
 from forebay.notebook import parts_of, write
-from forebay.simulation import CLUSTER_SCOPES, machine, machine_names, simulate_cluster
+from forebay.simulation import (
+    CLUSTER_SCOPES,
+    ClusterResults,
+    machine,
+    machine_names,
+    simulate_cluster,
+)
 from forebay.sizes import size_option
 from forebay.trace import TraceError
+
+if TYPE_CHECKING:
+    from forebay.plots.style import Plot
 
 _MOST_RUNS = 4096
 
@@ -53,8 +65,9 @@ def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, 
     "options",
     multiple=True,
     metavar="NAME=VALUE",
-    help=f"scope ({', '.join(CLUSTER_SCOPES)}), an option of the cache (see `forebay hints`), or a"
-    " value of the machine by its dotted name, such as machine.servers=8.",
+    help=f"scope ({', '.join(CLUSTER_SCOPES)}), an option of the cache (see `forebay hints`), a"
+    " value of the machine by its dotted name, such as machine.servers=8, or with scope=none"
+    " collective, cb_nodes or cb_buffer_size.",
 )
 @click.option(
     "--compare",
@@ -99,6 +112,8 @@ def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, 
 )
 @click.option("--show-machine", is_flag=True, help="Print the machine's values as JSON, and end.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@plot_option
+@force_option
 def cluster(
     trace: Path,
     on: str,
@@ -111,6 +126,8 @@ def cluster(
     jobs: int | None,
     show_machine: bool,
     as_json: bool,
+    plot_file: Path | None,
+    force: bool,
 ) -> None:
     """Simulate the job of TRACE on a machine, without Forebay and with its caches.
 
@@ -121,6 +138,9 @@ def cluster(
     if not compared and not scopes:
         compared = ("scope=" + ",".join(CLUSTER_SCOPES),)
     changes = _changes(options, compared)
+    check_plot(plot_file)
+    if plot_file is not None:
+        check_output(plot_file, trace, force)
     try:
         if show_machine:
             dotted = {name: value for name, value in changes[0].items() if "." in name}
@@ -144,8 +164,16 @@ def cluster(
         raise click.ClickException(str(error)) from error
     except MemoryError as error:
         raise click.ClickException("there is not enough memory") from error
+    if plot_file is not None:
+        write_plot(plot_file, force, lambda: _drawn(results))
     if as_json:
         json.dump({"results": results.to_json()}, sys.stdout, indent=1)
         click.echo()
         return
     write(parts_of(results), output())
+
+
+def _drawn(results: ClusterResults) -> Plot:
+    from forebay.plots.run_times import draw
+
+    return draw(results)

@@ -5,6 +5,7 @@
     of_job.bandwidth()                                            # notebooks show it
     of_job.places("output.nc").savefig("places.pdf")
     forebay.plots.hit_rates(forebay.simulate_cache("run.trace"))
+    forebay.plots.run_times(forebay.simulate_cluster("run.trace", "palmetto-gige", changes))
 
 Each is a Matplotlib figure. Needs Matplotlib.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from forebay.plots.hit_rates import draw as hit_rates
 from forebay.plots.job import JobPlots, of
+from forebay.plots.run_times import draw as run_times
 from forebay.plots.style import Plot
 
-__all__ = ["JobPlots", "Plot", "hit_rates", "of"]
+__all__ = ["JobPlots", "Plot", "hit_rates", "of", "run_times"]
