@@ -208,12 +208,7 @@ def simulate_cluster(
     log = _log_of(source)
     for problem in source.problems:
         warn(problem)
-    if log.has_collective and any(one.scope != "none" for one in prepared):
-        warn(
-            f"{name}: with a cache, its collective calls are simulated as independent ones; no"
-            " process waits for another"
-        )
-    elif not log.has_collective and source.counted_collective:
+    if not log.has_collective and source.counted_collective:
         warn(
             f"{name}: its collective calls are simulated as independent ones{source.collective};"
             " with scope=none a library that unites them is faster than shown"
