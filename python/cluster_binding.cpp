@@ -180,11 +180,13 @@ void bind_cluster(nb::module_& module) {
           "scope"_a, "options"_a, "Raises ValueError, one line, for options that no run accepts.");
   settings.def(
       "set_two_phase",
-      [](ClusterSettings& of, uint32_t aggregators, int64_t buffer_bytes, double message) {
+      [](ClusterSettings& of, uint32_t aggregators, int64_t buffer_bytes, double message,
+         double window) {
         expect(buffer_bytes > 0, "an aggregator's buffer has bytes");
-        of.two_phase = {true, aggregators, buffer_bytes, picoseconds(message)};
+        const int64_t window_ns = window < 0 ? -1 : picoseconds(window) / sim::nanosecond;
+        of.two_phase = {true, aggregators, buffer_bytes, window_ns, picoseconds(message)};
       },
-      "aggregators"_a, "buffer_bytes"_a, "message_s"_a,
+      "aggregators"_a, "buffer_bytes"_a, "message_s"_a, "window_s"_a,
       "Collective calls without a cache are made in two phases.");
   time<ClusterSettings, &ClusterSettings::call_time>(settings, "call_s");
 

@@ -67,7 +67,7 @@ def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, 
     metavar="NAME=VALUE",
     help=f"scope ({', '.join(CLUSTER_SCOPES)}), an option of the cache (see `forebay hints`), a"
     " value of the machine by its dotted name, such as machine.servers=8, or with scope=none"
-    " collective, cb_nodes or cb_buffer_size.",
+    " collective, cb_nodes, cb_buffer_size or union_window.",
 )
 @click.option(
     "--compare",

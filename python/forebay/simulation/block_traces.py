@@ -46,6 +46,8 @@ class Input:
     """The object that holds the memory of `log`."""
     counted_collective: int = 0
     """Collective calls that are counted but not marked."""
+    counted_calls: int = 0
+    """All calls that these were counted among."""
 
 
 def read_input(
@@ -106,7 +108,7 @@ def _read_trace(trace: Trace, most_bytes: int, progress: Callable[[float], objec
         read += len(batch)
         progress(read / max(1, len(trace)))
     job.finish()
-    collective, said = _counted_collective(trace)
+    collective, made = _counted_collective(trace)
     hosts: dict[str, int] = {}
     nodes = tuple(hosts.setdefault(process.host, len(hosts)) for process in trace.processes)
     return Input(
@@ -117,21 +119,19 @@ def _read_trace(trace: Trace, most_bytes: int, progress: Callable[[float], objec
         nodes=nodes if hosts and all(hosts) else None,
         problems=(*trace.problems, *_left_out(name, job, trace)),
         marked=all(routine.collective is not None for routine in trace.routines),
-        collective=said,
+        collective=f" (its counters: {collective:,} of {made:,} were collective)" if made else "",
         owner=job,
         counted_collective=collective,
+        counted_calls=made,
     )
 
 
-def _counted_collective(trace: Trace) -> tuple[int, str]:
-    """The number of collective calls in a Darshan log, and a sentence's end that says it. Its
-    counters do not tell which they were."""
+def _counted_collective(trace: Trace) -> tuple[int, int]:
+    """The numbers of collective calls and of all in the counters of a Darshan log, which do not
+    tell which they were."""
     counted = [file.mpiio for file in trace.counters.files] if trace.counters is not None else []
     calls = [of for file in counted if file is not None for of in (file.read, file.write)]
-    if not calls:
-        return 0, ""
-    collective, made = sum(of.in_collective for of in calls), sum(of.calls for of in calls)
-    return collective, f" (its counters: {collective:,} of {made:,} were collective)"
+    return sum(of.in_collective for of in calls), sum(of.calls for of in calls)
 
 
 def _left_out(name: str, job: _core.JobLog, trace: Trace) -> list[str]:

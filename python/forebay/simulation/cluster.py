@@ -23,7 +23,7 @@ from forebay.kinds import check_callable, check_number, check_path, check_real
 from forebay.memory import available_bytes
 from forebay.results import Results
 from forebay.simulation.block_traces import Input, read_input
-from forebay.simulation.cache import COLLECTIVE_BUFFER_BYTES, Progress
+from forebay.simulation.cache import COLLECTIVE_BUFFER_BYTES, UNION_WINDOW_S, Progress
 from forebay.simulation.machines import Machine, machine
 from forebay.sizes import parse_size, shown_size
 from forebay.text import one_line
@@ -42,6 +42,7 @@ CALL_S = 1e-6
 _POLL_S = 0.1
 _MOST_PROCESSES = 1 << 16
 _MOST_THINK = 1000.0
+_MOST_WINDOW_S = 1_000_000
 _BYTES_PER_SERVER = 24 << 10
 _BYTES_PER_PROCESS = 64 << 10
 """Memory of the simulation, about; a cache takes some only for the pages that are used."""
@@ -167,8 +168,10 @@ def simulate_cluster(
         changes: what differs, by name: `scope` (none, process or node; default none), options of
             the cache as for `forebay run -o`, and values of the machine, whose names have a dot.
             For scope none, the library's ways: `collective` (two-phase or independent),
-            `cb_nodes` (most aggregators of a call; default one a node) and `cb_buffer_size`
-            (default 16 MiB).
+            `cb_nodes` (most aggregators of a call; default one a node), `cb_buffer_size`
+            (default 16 MiB), and `union_window`: seconds within which accesses of different
+            processes to a file are taken for one collective call, if the trace marks none
+            (default 0.1 if its counters say that most calls were collective, otherwise 0: none).
         processes_per_node: default: the trace's own nodes, or the machine's.
         think: the part of the time between a process's accesses that it computes for; 0: none.
         by_frames: whether each frame of the network is simulated, else messages only, which is
@@ -208,11 +211,20 @@ def simulate_cluster(
     log = _log_of(source)
     for problem in source.problems:
         warn(problem)
+    window_s = 0.0
     if not log.has_collective and source.counted_collective:
-        warn(
-            f"{name}: its collective calls are simulated as independent ones{source.collective};"
-            " with scope=none a library that unites them is faster than shown"
-        )
+        if 2 * source.counted_collective > source.counted_calls:
+            window_s = UNION_WINDOW_S
+            warn(
+                f"{name}: it does not tell which calls were collective{source.collective}; with"
+                f" scope=none, accesses within {UNION_WINDOW_S:g} s are taken for one call"
+                " (union_window)"
+            )
+        else:
+            warn(
+                f"{name}: its collective calls are simulated as independent ones"
+                f"{source.collective}; union_window unites them, and other accesses"
+            )
     runs = [
         (one, *_placed(source, log, one.machine, processes_per_node, think, by_frames))
         for one in prepared
@@ -222,7 +234,10 @@ def simulate_cluster(
         settings.set_caching(one.scope, one.options)
         if one.collective == COLLECTIVE[0]:
             message_s = _short_message_s(one.machine)
-            settings.set_two_phase(one.aggregators, one.buffer_bytes, message_s)
+            united_s = window_s if one.union_window_s is None else one.union_window_s
+            settings.set_two_phase(
+                one.aggregators, one.buffer_bytes, message_s, united_s if united_s > 0 else -1.0
+            )
         needed = _BYTES_PER_SERVER * settings.servers + _BYTES_PER_PROCESS * log.processes
         if at_once * needed > most_bytes:
             raise ValueError(
@@ -271,6 +286,7 @@ class _Settings:
                 f"collective is {' or '.join(COLLECTIVE)}, not '{one_line(self.collective)}'"
             )
         self.buffer_bytes = _buffer_bytes(options.pop("cb_buffer_size", None))
+        self.union_window_s = _window_s(options.pop("union_window", None))
         # A page's regions as a tree: a mask of its bytes would take a third of a cache's size.
         self.options = {"page_kind": "tree"} | options
         _core.ClusterSettings().set_caching(self.scope, self.options)
@@ -279,6 +295,21 @@ class _Settings:
     def aggregators(self) -> int:
         """The most of a call; 0: one on each node."""
         return int(self.options.get("cb_nodes", 0))
+
+
+def _window_s(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= _MOST_WINDOW_S:
+        raise ValueError(
+            f"union_window is a number of seconds from 0 to {_MOST_WINDOW_S:,}, not"
+            f" '{one_line(text)}'"
+        )
+    return seconds
 
 
 def _buffer_bytes(text: str | None) -> int:

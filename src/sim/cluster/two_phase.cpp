@@ -89,8 +89,8 @@ TwoPhase::TwoPhase(Network& network, Pvfs& pvfs, const AccessLog& log,
       log_(log),
       settings_(settings),
       node_of_process_(node_of_process) {
-  if (!settings.used || !log.has_collective()) return;
-  requests_ = requests_of(log, -1);
+  if (!settings.used || (!log.has_collective() && settings.window_ns < 0)) return;
+  requests_ = requests_of(log, settings.window_ns);
   request_of_.resize(log.accesses().size());
   for (uint32_t r = 0; r < requests_.list.size(); ++r) {
     for (const uint32_t access : requests_.of(requests_.list[r])) request_of_[access] = r;

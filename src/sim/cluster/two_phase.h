@@ -33,7 +33,10 @@ struct TwoPhaseSettings {
   bool used = false;                // otherwise collective calls are independent ones
   uint32_t aggregators = 0;         // cb_nodes: the most of a call; 0: one on each node
   int64_t buffer_bytes = 16 << 20;  // cb_buffer_size: of an aggregator
-  Picoseconds message = 0;          // the time of a short message
+  // For logs that mark no collective calls: the longest time between the starts of accesses that
+  // are taken for one. Negative: none are.
+  int64_t window_ns = -1;
+  Picoseconds message = 0;  // the time of a short message
 };
 
 class TwoPhase {

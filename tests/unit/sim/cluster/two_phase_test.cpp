@@ -24,7 +24,7 @@ ClusterSettings two_phase_on(uint32_t nodes, uint32_t processes_per_node, bool u
     settings.node_of_process.push_back(p / processes_per_node);
   settings.servers = 4;
   settings.disk = wd800jd();
-  settings.two_phase = {used, 0, 1 * mib, 60 * microsecond};
+  settings.two_phase = {used, 0, 1 * mib, -1, 60 * microsecond};
   return settings;
 }
 
@@ -178,6 +178,16 @@ TEST(TwoPhase, CallsInContraryOrdersDoNotWaitForEachOther) {
   EXPECT_EQ(written(result), 4 * kib);
   EXPECT_GE(result.two_phase.without_some, 1);
   for (const ProcessTimes& times : result.processes) EXPECT_GT(times.end, 0);
+}
+
+TEST(TwoPhase, AccessesOfAWindowAreOneCallWhereNoneIsMarked) {
+  ClusterSettings settings = two_phase_on(2, 4);
+  const Calls calls = interleaved(8, 10, true, independent);
+  EXPECT_EQ(calls.simulated(settings).two_phase.calls, 0);
+  settings.two_phase.window_ns = 1000;  // the calls are 1 ns apart
+  const ClusterResult result = calls.simulated(settings);
+  EXPECT_EQ(result.two_phase.calls, 10);  // a process takes part in a call once
+  EXPECT_EQ(written(result), 80 * kib);
 }
 
 TEST(TwoPhase, CachesTakeNoPart) {
