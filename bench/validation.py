@@ -17,11 +17,13 @@ from statistics import median
 
 import click
 
+from forebay.plots import run_times
 from forebay.simulation import simulate_cluster, workload_traces
 from forebay.sizes import parse_size
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "validation.md"
+FIGURES = ROOT / "docs" / "figures"
 SERVERS = {"machine.servers": "4"}
 # His cache writes what is evicted or closed, at once, and reads nothing ahead.
 HIS_WAY = {"step_aside": "never", "read_ahead": "0", "write_behind": "false", "dirty_bound": "1"}
@@ -71,20 +73,18 @@ class Table:
 
     def changes(self) -> Iterator[dict[str, str]]:
         """The settings of each row."""
-        kind = "tree" if self.cache == "progressive" else "delta"
         for page, size, _, _ in self.rows:
             # Here a cache's size is a process's share.
             share = parse_size(size) // (8 if self.scope == "node" else 1)
-            lists = {"file_system.extents_a_request": "1"} if self.cache == "fixed" else {}
-            yield {
-                **SERVERS,
-                **HIS_WAY,
-                **lists,
-                "scope": self.scope,
-                "page_kind": kind,
-                "page_size": page,
-                "cache_size": str(share),
-            }
+            yield cached(self.cache, self.scope, page, str(share))
+
+
+def cached(cache: str, scope: str, page: str, size: str) -> dict[str, str]:
+    """The settings of one of his caches."""
+    lists = {"file_system.extents_a_request": "1"} if cache == "fixed" else {}
+    kind = "tree" if cache == "progressive" else "delta"
+    sizes = {"page_size": page, "cache_size": size}
+    return {**SERVERS, **HIS_WAY, **lists, "scope": scope, "page_kind": kind, **sizes}
 
 
 def _rows(text: str) -> tuple[tuple[str, str, float, float], ...]:
@@ -131,6 +131,46 @@ TABLES = (
     Table("5.8", "progressive", _MYRINET, 8, "node", 1.535,
           _rows("256 64 0.1786 8.61; 256 32 0.1865 8.24; 256 16 0.2011 7.64; 256 4 0.2012 7.64")),
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Map:
+    """One of his figures: run times by page size and cache size."""
+
+    number: str
+    cache: str
+    network: str
+    processes_per_node: int
+    scope: str = "process"
+
+    @property
+    def name(self) -> str:
+        """Of the file."""
+        return f"validation-{self.number.replace('.', '-')}.svg"
+
+
+MAPS = (
+    Map("4.2", "fixed", _MYRINET, 1),
+    Map("4.5", "block-indexed", _MYRINET, 1),
+    Map("5.5", "progressive", _MYRINET, 1),
+    Map("5.6", "progressive", _GIGE, 8),
+)
+PAGES = tuple(f"{kib}KiB" for kib in (1, 4, 16, 64, 256))
+CACHES = ("64KiB", "256KiB", "1MiB", "4MiB", "16MiB", "64MiB")
+
+
+def drawn(trace: Path, of: Map) -> None:
+    """Draws a figure; pages larger than the cache have no cell."""
+    sizes = [
+        (page, size) for page in PAGES for size in CACHES if parse_size(page) <= parse_size(size)
+    ]
+    results = simulate_cluster(
+        trace,
+        of.network,
+        [cached(of.cache, of.scope, page, size) for page, size in sizes],
+        processes_per_node=of.processes_per_node,
+    )
+    run_times(results).savefig(FIGURES / of.name, metadata={"Date": None})
 
 
 @dataclass(frozen=True)
@@ -202,7 +242,11 @@ def page(baselines: dict[tuple[str, int], float], rows: list[Row]) -> str:
         )
     remarks = [f"Table {table.number}: {table.remark}" for table in TABLES if table.remark]
     lines += ["", *remarks, "", CONCLUSION, "## The order of the caches", "", *_orders(rows)]
-    return "\n".join(lines) + "\n"
+    lines += ["", "## By page size and cache size", ""]
+    lines += ["Run times as in his figures of the same numbers; dark is slow.", ""]
+    for one in MAPS:
+        lines += [f"{one.number}: {one.cache} pages.", "", f"![Run times](figures/{one.name})", ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _summary(rows: list[Row]) -> str:
@@ -246,6 +290,9 @@ def main(as_json: bool) -> None:
         trace = Path(folder) / "flash"
         workload_traces.flash(trace, 8)
         baselines, rows = simulated(trace)
+        for one in () if as_json else MAPS:
+            click.echo(f"figure {one.number}", err=True)
+            drawn(trace, one)
     if as_json:
         plain = [
             {"table": row.table.number, "published": row.published, "simulated": row.speed_up}

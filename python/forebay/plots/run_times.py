@@ -3,6 +3,7 @@ where two values are compared (Settlemyer, figures 4.1 to 5.9)."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ _PARTS = (
     ("waiting_s", "wait for the slowest", "#cccccc"),
 )
 _WIDTH = 7.8
+_TITLE_LETTERS = 100
 _BAR_HEIGHT = 0.32
 _CELL_HEIGHT = 0.42
 """In inches."""
@@ -60,9 +62,8 @@ def _heading(results: Sequence[ClusterResult]) -> str:
         for name, value in first.settings.items()
         if all(one.settings.get(name) == value for one in results)
     ]
-    return ", ".join(
-        [f"{one_line(Path(first.trace).name)} on {'/'.join(machines)}", *map(one_line, shared)]
-    )
+    words = [f"{one_line(Path(first.trace).name)} on {'/'.join(machines)}", *map(one_line, shared)]
+    return textwrap.fill(", ".join(words), _TITLE_LETTERS)
 
 
 def _bars(results: Sequence[ClusterResult], differing: Sequence[str]) -> Plot:
