@@ -8,6 +8,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "columns.h"
@@ -105,6 +106,30 @@ ClusterResult simulate(const sim::AccessLog& log, const ClusterSettings& setting
   return sim::simulate_cluster(log, settings, progress);
 }
 
+// The columns of a timeline: process, what it does (by number of Doing), file (or -1), bytes, and
+// start and end in nanoseconds.
+nb::dict timeline_of(const ClusterResult& result) {
+  std::vector<uint32_t> process;
+  std::vector<uint8_t> doing;
+  std::vector<int64_t> file, bytes, start, end;
+  for (const sim::Span& span : result.timeline) {
+    process.push_back(span.process);
+    doing.push_back(static_cast<uint8_t>(span.doing));
+    file.push_back(span.file == sim::Span::no_file ? -1 : int64_t{span.file});
+    bytes.push_back(span.bytes);
+    start.push_back(span.start / sim::nanosecond);
+    end.push_back(span.end / sim::nanosecond);
+  }
+  nb::dict columns;
+  columns["process"] = array_of(std::move(process));
+  columns["doing"] = array_of(std::move(doing));
+  columns["file"] = array_of(std::move(file));
+  columns["bytes"] = array_of(std::move(bytes));
+  columns["start_ns"] = array_of(std::move(start));
+  columns["end_ns"] = array_of(std::move(end));
+  return columns;
+}
+
 template <typename Each>
 std::vector<double> times_of(const ClusterResult& result, const Each& each) {
   std::vector<double> times;
@@ -165,6 +190,7 @@ void bind_cluster(nb::module_& module) {
       .def_rw("server", &ClusterSettings::server)
       .def_rw("copy_bytes_per_second", &ClusterSettings::copy_bytes_per_second)
       .def_rw("think", &ClusterSettings::think)
+      .def_rw("timeline", &ClusterSettings::timeline)
       .def(
           "set_disk",
           [](ClusterSettings& of, const std::string& model, const std::string& scheduler) {
@@ -211,6 +237,7 @@ void bind_cluster(nb::module_& module) {
       .def_ro("caches", &ClusterResult::cache_count)
       .def_ro("requests", &ClusterResult::requests)
       .def_ro("events", &ClusterResult::events)
+      .def("timeline", &timeline_of, "What each process did when, as columns.")
       .def_prop_ro("collective_calls", [](const ClusterResult& r) { return r.two_phase.calls; })
       .def_prop_ro("incomplete_calls",
                    [](const ClusterResult& r) { return r.two_phase.without_some; })

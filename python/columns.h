@@ -1,4 +1,4 @@
-// Arguments from Python: columns of a table of accesses, used without a copy, and checks.
+// Columns of tables: arguments from Python, used without a copy, and checked; and results.
 #pragma once
 
 #include <nanobind/ndarray.h>
@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace forebay {
 
@@ -24,6 +26,18 @@ std::span<const Value> span_of(const Column<Value>& column) {
 template <typename Value>
 std::span<Value> span_of(const Sums<Value>& sums) {
   return {sums.data(), sums.size()};
+}
+
+// A result as a NumPy array, which owns the values.
+template <typename Value>
+using Array = nanobind::ndarray<nanobind::numpy, Value, nanobind::ndim<1>, nanobind::c_contig>;
+
+template <typename Value>
+Array<Value> array_of(std::vector<Value>&& values) {
+  auto* kept = new std::vector<Value>(std::move(values));
+  const nanobind::capsule owner(
+      kept, [](void* p) noexcept { delete static_cast<std::vector<Value>*>(p); });
+  return Array<Value>(kept->data(), {kept->size()}, owner);
 }
 
 // Raises ValueError with the text `otherwise` unless `holds`.

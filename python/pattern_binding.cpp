@@ -56,17 +56,6 @@ std::vector<pattern::Operation> operations_of(
   return operations;
 }
 
-template <typename Value>
-using Array = nb::ndarray<nb::numpy, Value, nb::ndim<1>, nb::c_contig>;
-
-template <typename Value>
-Array<Value> array_of(std::vector<Value>&& values) {
-  auto* kept = new std::vector<Value>(std::move(values));
-  const nb::capsule owner(kept,
-                          [](void* p) noexcept { delete static_cast<std::vector<Value>*>(p); });
-  return Array<Value>(kept->data(), {kept->size()}, owner);
-}
-
 std::tuple<Array<uint8_t>, Array<int64_t>, Array<int64_t>> expanded(const Signature& signature) {
   pattern::AccessColumns columns = pattern::expand(signature);
   return {array_of(std::move(columns.operation)), array_of(std::move(columns.offset)),

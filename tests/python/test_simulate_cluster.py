@@ -200,6 +200,37 @@ def test_figures(pieces: Path, tmp_path: Path) -> None:
         run_times([])
 
 
+def test_a_timeline(pieces: Path, tmp_path: Path) -> None:
+    """Each process's track is full from the start to its end."""
+    file = tmp_path / "timeline.json"
+    words = ("simulate", "cluster", str(pieces), "-o", "scope=none", "--processes-per-node", "4")
+    done = forebay(*words, "--json", "--timeline", file)
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads(done.stdout)["results"]
+    events = json.loads(file.read_text())["traceEvents"]
+    names = [event["args"]["name"] for event in events if event["ph"] == "M"]
+    assert names == ["node 0", "node 1", *(f"process {process}" for process in range(8))]
+    spans = [event for event in events if event["ph"] == "X"]
+    assert {event["name"] for event in spans} == {"open", "read", "write"}
+    assert {event["args"]["file"] for event in spans} == {"ior.dat"}
+    moved = sum(event["args"].get("bytes", 0) for event in spans)
+    assert moved == result["read_bytes"] + result["written_bytes"]
+    for process in range(8):
+        own = [event for event in spans if event["tid"] == process]
+        assert {event["pid"] for event in own} == {process // 4}
+        end = 0.0
+        for event in own:
+            assert event["ts"] == pytest.approx(end, abs=0.01)
+            end = event["ts"] + event["dur"]
+    assert max(event["ts"] + event["dur"] for event in spans) / 1e6 == pytest.approx(
+        result["run_s"], abs=1e-8
+    )
+    several = forebay("simulate", "cluster", str(pieces), "--timeline", tmp_path / "several")
+    assert several.returncode == 1
+    assert "a timeline is of one simulation; these are 3" in several.stderr
+    assert not (tmp_path / "several").exists()
+
+
 def test_a_machine_is_shown() -> None:
     run = forebay(*("simulate", "cluster", "no-trace", "--show-machine"), "-o", "machine.servers=8")
     assert run.returncode == 0, run.stderr

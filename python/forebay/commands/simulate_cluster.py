@@ -6,11 +6,17 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
-from forebay.commands.figures import check_plot, force_option, plot_option, write_plot
+from forebay.commands.figures import (
+    check_plot,
+    force_option,
+    plot_option,
+    write_output,
+    write_plot,
+)
 from forebay.commands.terminal import output, stages
 from forebay.new_file import check_output
 from forebay.notebook import parts_of, write
@@ -113,6 +119,13 @@ def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, 
 @click.option("--show-machine", is_flag=True, help="Print the machine's values as JSON, and end.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @plot_option
+@click.option(
+    "--timeline",
+    "timeline_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write what each process does when, as JSON for ui.perfetto.dev; of one simulation.",
+)
 @force_option
 def cluster(
     trace: Path,
@@ -127,6 +140,7 @@ def cluster(
     show_machine: bool,
     as_json: bool,
     plot_file: Path | None,
+    timeline_file: Path | None,
     force: bool,
 ) -> None:
     """Simulate the job of TRACE on a machine, without Forebay and with its caches.
@@ -139,27 +153,39 @@ def cluster(
         compared = ("scope=" + ",".join(CLUSTER_SCOPES),)
     changes = _changes(options, compared)
     check_plot(plot_file)
-    if plot_file is not None:
-        check_output(plot_file, trace, force)
+    for file in (plot_file, timeline_file):
+        if file is not None:
+            check_output(file, trace, force)
+    results = ClusterResults()
     try:
         if show_machine:
             dotted = {name: value for name, value in changes[0].items() if "." in name}
             json.dump(machine(on).with_changes(dotted).to_json(), sys.stdout, indent=1)
             click.echo()
             return
-        with stages() as progress:
-            results = simulate_cluster(
-                trace,
-                on,
-                changes,
-                processes_per_node=processes_per_node,
-                think=think,
-                by_frames=by_frames,
-                memory=memory,
-                jobs=jobs,
-                progress=progress,
-                warn=lambda line: click.echo(f"forebay: {line}", err=True),
-            )
+
+        def run(timeline: IO[bytes] | None = None) -> None:
+            with stages() as progress:
+                results.extend(
+                    simulate_cluster(
+                        trace,
+                        on,
+                        changes,
+                        processes_per_node=processes_per_node,
+                        think=think,
+                        by_frames=by_frames,
+                        memory=memory,
+                        jobs=jobs,
+                        timeline=timeline,
+                        progress=progress,
+                        warn=lambda line: click.echo(f"forebay: {line}", err=True),
+                    )
+                )
+
+        if timeline_file is None:
+            run()
+        else:
+            write_output(timeline_file, force, run)
     except (TraceError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     except MemoryError as error:

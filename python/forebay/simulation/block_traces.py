@@ -44,6 +44,8 @@ class Input:
     """The end of a sentence about collective calls that are counted but not marked, or ""."""
     owner: object
     """The object that holds the memory of `log`."""
+    files: tuple[str, ...] = ()
+    """The names of the files by the log's numbers, as far as known."""
     counted_collective: int = 0
     """Collective calls that are counted but not marked."""
     counted_calls: int = 0
@@ -121,6 +123,7 @@ def _read_trace(trace: Trace, most_bytes: int, progress: Callable[[float], objec
         marked=all(routine.collective is not None for routine in trace.routines),
         collective=f" (its counters: {collective:,} of {made:,} were collective)" if made else "",
         owner=job,
+        files=tuple(trace.files),
         counted_collective=collective,
         counted_calls=made,
     )

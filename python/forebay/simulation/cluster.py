@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import IO, Any
 
 from forebay import _core
 from forebay.kinds import check_callable, check_number, check_path, check_real
@@ -25,6 +25,7 @@ from forebay.results import Results
 from forebay.simulation.block_traces import Input, read_input
 from forebay.simulation.cache import COLLECTIVE_BUFFER_BYTES, UNION_WINDOW_S, Progress
 from forebay.simulation.machines import Machine, machine
+from forebay.simulation.timeline import write_timeline
 from forebay.sizes import parse_size, shown_size
 from forebay.text import one_line
 from forebay.trace import TraceError
@@ -157,6 +158,7 @@ def simulate_cluster(
     by_frames: bool | None = None,
     memory: int | None = None,
     jobs: int | None = None,
+    timeline: IO[bytes] | None = None,
     progress: Progress = lambda _stage, _part: None,
     warn: Callable[[str], object] = lambda _: None,
 ) -> ClusterResults:
@@ -178,6 +180,8 @@ def simulate_cluster(
             faster and loses no frames. Default: frames for up to 64 processes.
         memory: rough limit in bytes for the accesses. Default: half of the available memory.
         jobs: simulations at a time. Default: one per core.
+        timeline: a file to which is written what each process did when, for ui.perfetto.dev; then
+            there is one of `changes`.
         progress: called with the current stage and the fraction of it that is done.
         warn: called with a line for each thing that is missing from the trace or simulated
             otherwise than it was.
@@ -200,6 +204,8 @@ def simulate_cluster(
         raise ValueError(f"forebay.simulate_cluster: think is from 0 to {_MOST_THINK:g}")
     base = on if isinstance(on, Machine) else machine(on)
     prepared = [_Settings(base, dict(change)) for change in changes]
+    if timeline is not None and len(prepared) != 1:
+        raise ValueError(f"a timeline is of one simulation; these are {len(prepared):,}")
     name = one_line(Path(trace).name)
     most_bytes = available_bytes() // 2 if memory is None else memory
     source = read_input(
@@ -232,6 +238,7 @@ def simulate_cluster(
     at_once = min(len(runs), jobs or len(os.sched_getaffinity(0)))
     for one, settings, _nodes in runs:
         settings.set_caching(one.scope, one.options)
+        settings.timeline = timeline is not None
         if one.collective == COLLECTIVE[0]:
             message_s = _short_message_s(one.machine)
             united_s = window_s if one.union_window_s is None else one.union_window_s
@@ -262,8 +269,10 @@ def simulate_cluster(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     progress(stage, 1.0)
-    for (one, _settings, nodes), future in zip(runs, futures, strict=True):
+    for (one, settings, nodes), future in zip(runs, futures, strict=True):
         results.append(_result(source.path, one, nodes, future.result()))
+        if timeline is not None:
+            write_timeline(timeline, future.result(), settings.node_of_process, source.files)
     return results
 
 

@@ -69,6 +69,8 @@ class Cluster {
   void find_files();
   void make_caches();
   void live(Job& job);
+  // The process has done something since `began`; `access`: of what it did, or null.
+  void spend(Job& job, Doing doing, Picoseconds began, const DataAccess* access);
   void think(Job& job, const DataAccess* before, const DataAccess& access);
   ClientNode::Handle* opened(Job& job, const DataAccess& access);
   void straight(const Job& job, const DataAccess& access);
@@ -86,6 +88,7 @@ class Cluster {
   std::vector<std::vector<uint32_t>> accesses_;  // by process: the numbers of its accesses
   std::vector<File> files_;
   std::vector<std::unique_ptr<ClientNode>> caches_;
+  std::vector<Span> timeline_;
   std::vector<uint32_t> users_;  // of each cache, that have not ended
 };
 
@@ -156,6 +159,7 @@ ClusterResult Cluster::run() {
   }
   for (const DataAccess& access : log_.accesses())
     (access.writes ? result.written_bytes : result.read_bytes) += access.bytes;
+  result.timeline = std::move(timeline_);
   result.accesses = std::ssize(log_.accesses());
   for (const auto& cache : caches_) result.caches.add(cache->statistics());
   result.cache_count = static_cast<uint32_t>(caches_.size());
@@ -186,15 +190,27 @@ void Cluster::live(Job& job) {
       straight(job, access);
     }
     Process::current()->sleep(local);
-    (access.writes ? job.times.writing : job.times.reading) += kernel_.now() - began;
+    spend(job, access.writes ? Doing::writing : Doing::reading, began, &access);
     progress_.add(1);
   }
   const Picoseconds began = kernel_.now();
   for (auto& [number, handle] : job.open) {
     if (handle != nullptr) handle->close();
   }
-  job.times.closing = kernel_.now() - began;
+  spend(job, Doing::closing, began, nullptr);
   job.times.end = kernel_.now();
+}
+
+void Cluster::spend(Job& job, Doing doing, Picoseconds began, const DataAccess* access) {
+  constexpr Picoseconds ProcessTimes::*parts[] = {&ProcessTimes::computing, &ProcessTimes::opening,
+                                                  &ProcessTimes::reading, &ProcessTimes::writing,
+                                                  &ProcessTimes::closing};
+  const Picoseconds now = kernel_.now();
+  job.times.*parts[static_cast<std::size_t>(doing)] += now - began;
+  if (!settings_.timeline || now == began) return;
+  const bool moves = doing == Doing::reading || doing == Doing::writing;
+  timeline_.push_back({began, now, moves ? access->bytes : 0, job.process,
+                       access == nullptr ? Span::no_file : access->file, doing});
 }
 
 void Cluster::think(Job& job, const DataAccess* before, const DataAccess& access) {
@@ -204,8 +220,9 @@ void Cluster::think(Job& job, const DataAccess* before, const DataAccess& access
   if (!known || access.start_ns <= from) return;
   const auto time = static_cast<Picoseconds>(static_cast<double>(access.start_ns - from) *
                                              static_cast<double>(nanosecond) * settings_.think);
+  const Picoseconds began = kernel_.now();
   Process::current()->sleep(time);
-  job.times.computing += time;
+  spend(job, Doing::computing, began, nullptr);
 }
 
 // Opens the file with the process's first access to it. The first process that opens a file of the
@@ -220,7 +237,7 @@ ClientNode::Handle* Cluster::opened(Job& job, const DataAccess& access) {
   auto& handle = job.open[access.handle];
   if (job.cache != nullptr)
     handle = std::make_unique<ClientNode::Handle>(*job.cache, access.file, job.process);
-  job.times.opening += kernel_.now() - began;
+  spend(job, Doing::opening, began, &access);
   return handle.get();
 }
 

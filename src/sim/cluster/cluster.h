@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct ClusterSettings {
   ClientCacheSettings cache;           // the capacity is one process's share
   Picoseconds call_time = 0;           // of the library, for each access
   double copy_bytes_per_second = 4e9;  // between a program's memory and a cache
+  bool timeline = false;               // keep what each process does when
   double think = 0;  // the part of the time between accesses that the processes compute
 };
 
@@ -42,9 +44,21 @@ struct ProcessTimes {
   Picoseconds computing = 0, opening = 0, reading = 0, writing = 0, closing = 0;
 };
 
+// What a process does for some time.
+enum class Doing : uint8_t { computing, opening, reading, writing, closing };
+struct Span {
+  static constexpr uint32_t no_file = std::numeric_limits<uint32_t>::max();
+  Picoseconds start, end;
+  int64_t bytes;
+  uint32_t process;
+  uint32_t file;  // by number of the log, or no_file
+  Doing doing;
+};
+
 struct ClusterResult {
   Picoseconds run_time = 0;  // until the last process has closed its files
   std::vector<ProcessTimes> processes;
+  std::vector<Span> timeline;  // in the order of the ends
   int64_t accesses = 0, read_bytes = 0, written_bytes = 0;
   Statistics caches;  // sums
   uint32_t cache_count = 0;

@@ -222,5 +222,26 @@ TEST(Cluster, RandomJobsEnd) {
   }
 }
 
+TEST(Cluster, ATimelineHoldsAllThatProcessesDo) {
+  const AccessLog log = interleaved_records(4, 20);
+  for (const Caching caching : {Caching::none, Caching::process, Caching::node}) {
+    ClusterSettings settings = settings_for(2, 2, caching);
+    EXPECT_TRUE(simulated(log, settings).timeline.empty());
+    settings.timeline = true;
+    const ClusterResult result = simulated(log, settings);
+    std::vector<Picoseconds> until(4, 0), done(4, 0);
+    int64_t bytes = 0;
+    for (const Span& span : result.timeline) {
+      EXPECT_EQ(span.start, until[span.process]);  // one thing follows the other
+      until[span.process] = span.end;
+      done[span.process] += span.end - span.start;
+      bytes += span.bytes;
+      EXPECT_EQ(span.file == Span::no_file, span.doing == Doing::closing);
+    }
+    for (std::size_t p = 0; p < 4; ++p) EXPECT_EQ(done[p], result.processes[p].end);
+    EXPECT_EQ(bytes, 4 * 20 * 300);
+  }
+}
+
 }  // namespace
 }  // namespace forebay::sim
