@@ -237,7 +237,8 @@ void bind_cluster(nb::module_& module) {
       .def_ro("caches", &ClusterResult::cache_count)
       .def_ro("requests", &ClusterResult::requests)
       .def_ro("events", &ClusterResult::events)
-      .def("timeline", &timeline_of, "What each process did when, as columns.")
+      .def("timeline", &timeline_of, nb::sig("def timeline(self) -> dict[str, typing.Any]"),
+           "What each process did when, as columns.")
       .def_prop_ro("collective_calls", [](const ClusterResult& r) { return r.two_phase.calls; })
       .def_prop_ro("incomplete_calls",
                    [](const ClusterResult& r) { return r.two_phase.without_some; })

@@ -192,7 +192,7 @@ def _flash_file(file: int, sets: int, ranks: int) -> tuple[_Integers, _Integers,
     """The bytes of each data set's header; place and bytes of each rank's part of each data set."""
     set_numbers = np.arange(sets, dtype=np.uint64)
     seeds = (np.uint64(file) << np.uint64(48)) + (set_numbers << np.uint64(24))
-    mixed = _mixed(seeds[:, None] + np.arange(ranks, dtype=np.uint64))
+    mixed = _mixed(np.add.outer(seeds, np.arange(ranks, dtype=np.uint64)))
     u = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
     sizes = 1 | (1000 + 49000 * (u * u * u * u) * np.where(u > 0.5, u, 0.5 * u)).astype(np.int64)
     of_file = _mixed((np.uint64(file) << np.uint64(32)) + set_numbers)
