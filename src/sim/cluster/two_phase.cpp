@@ -163,7 +163,7 @@ std::vector<TwoPhase::Domain> TwoPhase::domains_of(std::span<const uint32_t> acc
     nodes.push_back(node_of_process_[access.process]);
   }
   std::ranges::sort(nodes);
-  nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   if (settings_.aggregators != 0 && settings_.aggregators < nodes.size())
     nodes.resize(settings_.aggregators);
   const int64_t bytes = (end - begin - 1) / std::ssize(nodes) + 1;
