@@ -256,6 +256,20 @@ def test_real_logs(log: str) -> None:
     assert isinstance(none, ClusterResult)
 
 
+@pytest.mark.skipif(not LOGS.is_dir(), reason="there are no Darshan logs")
+def test_the_example_of_the_documentation() -> None:
+    """docs/cluster.md shows what the command prints."""
+    text = (Path(__file__).resolve().parents[2] / "docs" / "cluster.md").read_text()
+    block = text[text.index("    $ forebay simulate cluster") :].split("\n\n", 1)[0]
+    command, _, shown = block.replace("\\\n", " ").partition("\n")
+    words = command.split()[2:]
+    words[2] = str(LOGS / words[2])
+    done = forebay(*words)
+    assert done.returncode == 0, done.stderr
+    printed = [line.rstrip() for line in done.stdout.splitlines()[1:]]
+    assert printed == [line[4:] for line in shown.splitlines()]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

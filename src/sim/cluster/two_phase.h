@@ -4,14 +4,13 @@
 //
 // A process that comes to a collective call waits for the others. If their regions, in the order of
 // the processes, do not overlap, each makes its access by itself (ROMIO: romio_cb_write=automatic).
-// Otherwise there is an aggregator on each
-// node of these processes. All begin each round together: they agree on its sizes, with messages to
-// and from as many processes, one after the other, as the number of processes has binary digits. In
-// a round of a write each process sends its bytes to the aggregators. An aggregator that has all of
-// them writes from the first to the last; if bytes between these are missing, it reads them before
-// (data sieving). In a round of a read it reads from the first to the last byte, and then sends
-// each process its own. All processes leave the call together. Which bytes of a buffer are whose is
-// not sent.
+// Otherwise there is an aggregator on each node of these processes. All begin each round together:
+// they agree on its sizes, with messages to and from as many processes, one after the other, as the
+// number of processes has binary digits. In a round of a write each process sends its bytes to the
+// aggregators. An aggregator that has all of them writes from the first to the last; if bytes
+// between these are missing, it reads them before (data sieving). In a round of a read it reads
+// from the first to the last byte, and then sends each process its own. All processes leave the
+// call together. Which bytes of a buffer are whose is not sent.
 #pragma once
 
 #include <cstdint>
@@ -71,14 +70,15 @@ class TwoPhase {
     bool ended = false;
     bool united = false;
   };
-  bool interleaved(std::vector<uint32_t> accesses) const;
-  Picoseconds agreement(std::size_t processes) const;
   // The part of a call's region that one aggregator reads and writes.
   struct Domain {
     uint32_t node;
     int64_t begin, end;
     int64_t next;  // the first requested byte that has not been exchanged, at the earliest
   };
+
+  bool interleaved(std::vector<uint32_t> accesses) const;
+  Picoseconds agreement(std::size_t processes) const;
   std::vector<Domain> domains_of(std::span<const uint32_t> accesses) const;
   int64_t next_asked(const Domain& domain, std::span<const uint32_t> accesses, int64_t from) const;
   void exchange(std::span<const uint32_t> accesses);
