@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import forebay as package
@@ -198,6 +200,23 @@ def test_figures(pieces: Path, tmp_path: Path) -> None:
     assert wrong.returncode == 2 and "end it in .svg" in wrong.stderr
     with pytest.raises(ValueError, match="no results"):
         run_times([])
+
+
+def test_little_differences_look_little(pieces: Path) -> None:
+    """Half of the colours of a heat map are for runs of more than 1.4 times the shortest."""
+    changes = [
+        {"scope": "node", "page_size": page, "cache_size": cache}
+        for page in ("16KiB", "64KiB")
+        for cache in ("8MiB", "16MiB")
+    ]
+    one, *_ = simulate_cluster(pieces, "palmetto-gige", changes[:1], by_frames=False)
+    results = [
+        replace(one, settings=change, run_s=seconds)
+        for change, seconds in zip(changes, (1.0, 1.02, 1.05, 1.4), strict=True)
+    ]
+    (image,) = run_times(results).axes[0].images
+    colours = np.asarray(image.get_array()).ravel().tolist()
+    assert colours[0] == 0 and colours[2] < 0.1 and colours[3] < 0.5
 
 
 def test_a_timeline(pieces: Path, tmp_path: Path) -> None:

@@ -125,9 +125,10 @@ def _heat_map(
         y = rows[1].index(one.settings.get(rows[0], "-"))
         x = columns[1].index(one.settings.get(columns[0], "-"))
         cells[y, x] = one.run_s
-    # Logarithmic: the slowest runs may take hundreds of times as long as the fastest.
+    # Logarithmic: the slowest runs may take hundreds of times as long as the fastest. All colours
+    # are twice the time at least, so that little differences look little.
     low, high = np.log(max(span[0], 1e-12)), np.log(max(span[1], 1e-12))
-    parts = (np.log(np.maximum(cells, 1e-12)) - low) / max(high - low, 1e-9)
+    parts = (np.log(np.maximum(cells, 1e-12)) - low) / max(high - low, np.log(2))
     axes.imshow(parts, cmap="YlOrRd", vmin=0, vmax=1, aspect="auto")
     for (y, x), seconds in np.ndenumerate(cells):
         if not np.isnan(seconds):
