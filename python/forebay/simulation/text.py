@@ -141,6 +141,11 @@ def _where(one: ClusterResult, named: str) -> str:
         f"the busiest server works for {one.server_busy:.0%} of the time",
         f"the busiest disk for {one.disk_busy:.0%}",
     ]
+    if one.lock_requests:
+        said.append(
+            f"{_counted(one.lock_requests, 'lock is', 'locks are')} asked for and"
+            f" {one.locks_called_back:,} called back"
+        )
     if one.dropped_frames:
         said.append(
             f"the switch drops {_counted(one.dropped_frames, 'frame', 'frames')}"

@@ -23,7 +23,8 @@ struct ClientCacheSettings {
 class ClientNode {
  public:
   // `host`: the node's number in the network.
-  ClientNode(Kernel& kernel, Pvfs& pvfs, uint32_t host, const ClientCacheSettings& settings);
+  ClientNode(Kernel& kernel, FileSystem& file_system, uint32_t host,
+             const ClientCacheSettings& settings);
 
   // What a process has open.
   class Handle {
@@ -51,7 +52,7 @@ class ClientNode {
   void end_background();
 
   Kernel& kernel() const { return kernel_; }
-  Pvfs& pvfs() const { return pvfs_; }
+  FileSystem& file_system() const { return file_system_; }
   uint32_t host() const { return host_; }
   Cache<ClientDriver>& cache() { return cache_; }
   ClientFileState& file(uint32_t slot) { return files_[slot]; }
@@ -77,7 +78,7 @@ class ClientNode {
   uint32_t slot_of(uint64_t number);
 
   Kernel& kernel_;
-  Pvfs& pvfs_;
+  FileSystem& file_system_;
   uint32_t host_;
   ClientCacheSettings settings_;
   CacheArena arena_;

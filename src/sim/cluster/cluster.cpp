@@ -14,6 +14,12 @@ uint32_t nodes_of(const ClusterSettings& settings) {
   return nodes;
 }
 
+std::unique_ptr<BlockDevice> made_device(Kernel& kernel, const ClusterSettings& settings) {
+  if (const auto* const disk = std::get_if<DiskProfile>(&settings.device))
+    return std::make_unique<Disk>(kernel, *disk);
+  return std::make_unique<Flash>(kernel, std::get<FlashProfile>(settings.device));
+}
+
 class Cluster {
  public:
   Cluster(const AccessLog& log, const ClusterSettings& settings, Progress& progress)
@@ -21,10 +27,11 @@ class Cluster {
         settings_(settings),
         progress_(progress),
         nodes_(nodes_of(settings)),
-        network_(kernel_, settings.network, nodes_ + settings.servers),
+        // One host more for metadata.
+        network_(kernel_, settings.network, nodes_ + settings.servers + 1),
         servers_(kernel_, settings),
-        pvfs_(kernel_, network_, settings.file_system, nodes_, servers_.storages()),
-        two_phase_(network_, pvfs_, log, settings.two_phase, settings.node_of_process) {
+        file_system_(made_file_system()),
+        two_phase_(network_, *file_system_, log, settings.two_phase, settings.node_of_process) {
     sort_by_process();
     find_files();
     if (settings.caching != Caching::none) make_caches();
@@ -36,14 +43,14 @@ class Cluster {
   struct Servers {
     Servers(Kernel& kernel, const ClusterSettings& settings) {
       for (uint32_t s = 0; s < settings.servers; ++s) {
-        disks_.push_back(std::make_unique<Disk>(kernel, settings.disk));
+        devices_.push_back(made_device(kernel, settings));
         storages_.push_back(
-            std::make_unique<ServerStorage>(kernel, *disks_.back(), settings.server));
+            std::make_unique<ServerStorage>(kernel, *devices_.back(), settings.server));
         pointers_.push_back(storages_.back().get());
       }
     }
     std::span<ServerStorage* const> storages() const { return pointers_; }
-    std::vector<std::unique_ptr<Disk>> disks_;
+    std::vector<std::unique_ptr<BlockDevice>> devices_;
     std::vector<std::unique_ptr<ServerStorage>> storages_;
     std::vector<ServerStorage*> pointers_;
   };
@@ -55,16 +62,21 @@ class Cluster {
     bool created = false;
   };
 
+  struct OpenFile {
+    uint32_t file = 0;
+    std::unique_ptr<ClientNode::Handle> cached;  // null without a cache
+  };
+
   // One process of the job, while it runs.
   struct Job {
     uint32_t process = 0;
     uint32_t node = 0;
     ClientNode* cache = nullptr;
-    // By the log's number of the handle: what a cached file is open as; null without a cache.
-    std::map<uint32_t, std::unique_ptr<ClientNode::Handle>> open;
+    std::map<uint32_t, OpenFile> open;  // by the log's number of the handle
     ProcessTimes times;
   };
 
+  std::unique_ptr<FileSystem> made_file_system();
   void sort_by_process();
   void find_files();
   void make_caches();
@@ -83,7 +95,7 @@ class Cluster {
   Kernel kernel_;
   Network network_;
   Servers servers_;
-  Pvfs pvfs_;
+  std::unique_ptr<FileSystem> file_system_;
   TwoPhase two_phase_;
   std::vector<std::vector<uint32_t>> accesses_;  // by process: the numbers of its accesses
   std::vector<File> files_;
@@ -91,6 +103,15 @@ class Cluster {
   std::vector<Span> timeline_;
   std::vector<uint32_t> users_;  // of each cache, that have not ended
 };
+
+std::unique_ptr<FileSystem> Cluster::made_file_system() {
+  const auto made = [this]<typename System>(const auto& profile) {
+    return std::make_unique<System>(kernel_, network_, profile, nodes_, servers_.storages());
+  };
+  if (const auto* const pvfs = std::get_if<PvfsProfile>(&settings_.file_system))
+    return made.operator()<Pvfs>(*pvfs);
+  return made.operator()<PagedFileSystem>(std::get<PagedProfile>(settings_.file_system));
+}
 
 void Cluster::sort_by_process() {
   accesses_.resize(log_.processes());
@@ -108,7 +129,7 @@ void Cluster::find_files() {
     if (!access.writes) file.read_end = std::max(file.read_end, access.end);
   }
   for (std::size_t f = 0; f < files_.size(); ++f) {
-    if (files_[f].exists) pvfs_.place(f, files_[f].read_end);
+    if (files_[f].exists) file_system_->place(f, files_[f].read_end);
     files_[f].created = files_[f].exists;
   }
 }
@@ -120,7 +141,7 @@ void Cluster::make_caches() {
   const auto add = [this](uint32_t node, uint32_t processes) {
     ClientCacheSettings cache = settings_.cache;
     cache.shape.capacity_bytes *= std::max<uint32_t>(processes, 1);
-    caches_.push_back(std::make_unique<ClientNode>(kernel_, pvfs_, node, cache));
+    caches_.push_back(std::make_unique<ClientNode>(kernel_, *file_system_, node, cache));
     users_.push_back(processes);
   };
   if (shared) {
@@ -163,12 +184,13 @@ ClusterResult Cluster::run() {
   result.accesses = std::ssize(log_.accesses());
   for (const auto& cache : caches_) result.caches.add(cache->statistics());
   result.cache_count = static_cast<uint32_t>(caches_.size());
-  result.requests = pvfs_.requests();
+  result.requests = file_system_->requests();
+  result.locks = file_system_->locks();
   result.two_phase = two_phase_.counts();
   result.network = network_.counts();
   for (uint32_t s = 0; s < settings_.servers; ++s) {
-    result.servers.push_back(pvfs_.counts(s));
-    result.disks.push_back(servers_.disks_[s]->counts());
+    result.servers.push_back(file_system_->counts(s));
+    result.devices.push_back(servers_.devices_[s]->counts());
   }
   result.events = kernel_.happened();
   return result;
@@ -194,8 +216,9 @@ void Cluster::live(Job& job) {
     progress_.add(1);
   }
   const Picoseconds began = kernel_.now();
-  for (auto& [number, handle] : job.open) {
-    if (handle != nullptr) handle->close();
+  for (auto& [number, open] : job.open) {
+    if (open.cached != nullptr) open.cached->close();
+    file_system_->close(job.node, open.file);
   }
   spend(job, Doing::closing, began, nullptr);
   job.times.end = kernel_.now();
@@ -229,16 +252,17 @@ void Cluster::think(Job& job, const DataAccess* before, const DataAccess& access
 // job's own creates it; the others find it.
 ClientNode::Handle* Cluster::opened(Job& job, const DataAccess& access) {
   const auto known = job.open.find(access.handle);
-  if (known != job.open.end()) return known->second.get();
+  if (known != job.open.end()) return known->second.cached.get();
   const Picoseconds began = kernel_.now();
   File& file = files_[access.file];
-  if (!std::exchange(file.created, true)) pvfs_.create(job.node, access.file);
-  pvfs_.open(job.node, access.file);
-  auto& handle = job.open[access.handle];
+  if (!std::exchange(file.created, true)) file_system_->create(job.node, access.file);
+  file_system_->open(job.node, access.file);
+  OpenFile& open = job.open[access.handle];
+  open.file = access.file;
   if (job.cache != nullptr)
-    handle = std::make_unique<ClientNode::Handle>(*job.cache, access.file, job.process);
+    open.cached = std::make_unique<ClientNode::Handle>(*job.cache, access.file, job.process);
   spend(job, Doing::opening, began, &access);
-  return handle.get();
+  return open.cached.get();
 }
 
 forebay::Access Cluster::access_of(const DataAccess& access) const {
@@ -255,7 +279,7 @@ void Cluster::straight(const Job& job, const DataAccess& access) {
   const forebay::Access made = access_of(access);
   for (AccessRuns runs(made); !runs.done();) extents.push_back(runs.next());
   Completion done;
-  pvfs_.access(job.node, access.file, access.writes, extents, done.then());
+  file_system_->access(job.node, access.file, access.writes, extents, done.then());
   done.wait();
 }
 

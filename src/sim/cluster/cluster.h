@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "sim/access_log.h"
 #include "sim/cluster/client_node.h"
 #include "sim/cluster/disk.h"
+#include "sim/cluster/flash.h"
 #include "sim/cluster/network.h"
+#include "sim/cluster/paged_file_system.h"
 #include "sim/cluster/pvfs.h"
 #include "sim/cluster/server_storage.h"
 #include "sim/cluster/two_phase.h"
@@ -26,9 +29,9 @@ struct ClusterSettings {
   std::vector<uint32_t> node_of_process;  // by process of the log
   uint32_t servers = 1;
   NetworkProfile network;
-  PvfsProfile file_system;
+  std::variant<PvfsProfile, PagedProfile> file_system;
   ServerProfile server;
-  DiskProfile disk;
+  std::variant<DiskProfile, FlashProfile> device;  // of each server
   Caching caching = Caching::none;
   TwoPhaseSettings two_phase;          // of collective calls without a cache
   ClientCacheSettings cache;           // the capacity is one process's share
@@ -63,10 +66,11 @@ struct ClusterResult {
   Statistics caches;  // sums
   uint32_t cache_count = 0;
   int64_t requests = 0;  // to servers, for bytes
+  LockCounts locks;
   TwoPhase::Counts two_phase;
   Network::Counts network;
-  std::vector<PvfsServerCounts> servers;
-  std::vector<DeviceCounts> disks;
+  std::vector<FileServerCounts> servers;
+  std::vector<DeviceCounts> devices;
   uint64_t events = 0;
 };
 

@@ -1,0 +1,65 @@
+// Sets of extents, against a set of single bytes.
+#include "sim/cluster/extent_set.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "extent/seeded_random.h"
+
+namespace forebay::sim {
+namespace {
+
+using Bytes = std::set<int64_t>;
+
+int64_t bytes_of(const Bytes& all, Extent place) {
+  return std::distance(all.lower_bound(place.offset), all.lower_bound(place.end()));
+}
+
+// The first bytes of the place that are there, or are not.
+Extent first_part(const Bytes& all, Extent place, bool there) {
+  int64_t begin = place.offset;
+  while (begin < place.end() && all.contains(begin) != there) ++begin;
+  int64_t end = begin;
+  while (end < place.end() && all.contains(end) == there) ++end;
+  return {begin, end - begin};
+}
+
+TEST(ExtentSet, HoldsWhatASetOfBytesHolds) {
+  SeededRandom random(1);
+  for (int program = 0; program < 50; ++program) {
+    ExtentSet set;
+    Bytes bytes;
+    const int64_t range = 10 + random.below(200);
+    for (int step = 0; step < 200; ++step) {
+      const int64_t begin = random.below(range);
+      const Extent place{begin, random.below(1 + range / 4)};
+      const int64_t before = std::ssize(bytes);
+      if (random.one_in(2)) {
+        for (int64_t at = begin; at < place.end(); ++at) bytes.insert(at);
+        ASSERT_EQ(set.insert(place), std::ssize(bytes) - before);
+      } else {
+        for (int64_t at = begin; at < place.end(); ++at) bytes.erase(at);
+        ASSERT_EQ(set.erase(place), before - std::ssize(bytes));
+      }
+      const int64_t from = random.below(range);
+      const Extent asked{from, random.below(range)};
+      ASSERT_EQ(set.bytes(), std::ssize(bytes));
+      ASSERT_EQ(set.empty(), bytes.empty());
+      ASSERT_EQ(set.bytes_within(asked), bytes_of(bytes, asked));
+      ASSERT_EQ(set.covers(asked), bytes_of(bytes, asked) == asked.length);
+      const Extent there = first_part(bytes, asked, true), gap = first_part(bytes, asked, false);
+      ASSERT_EQ(set.next(asked).length, there.length);
+      ASSERT_EQ(set.next_gap(asked).length, gap.length);
+      if (!there.empty()) {
+        ASSERT_EQ(set.next(asked).offset, there.offset);
+      }
+      if (!gap.empty()) {
+        ASSERT_EQ(set.next_gap(asked).offset, gap.offset);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace forebay::sim
