@@ -17,6 +17,7 @@ from forebay.simulation import (
     CLUSTER_SCOPES,
     ClusterResult,
     machine,
+    machine_names,
     simulate_cluster,
     workload_traces,
 )
@@ -134,6 +135,93 @@ def test_the_table_names_what_differs(pieces: Path) -> None:
     assert [line.split()[0] for line in lines[4:7]] == list(CLUSTER_SCOPES)
     assert "scope=node: the busiest server works for" in run.stdout
     assert not run.stderr
+
+
+def test_nodes_take_each_others_locks_on_lustre(pieces: Path) -> None:
+    """Pieces of 1 KiB in turn: on one node a lock for each stripe, on eight one for each piece."""
+    together, apart = (
+        simulate_cluster(
+            pieces,
+            "perlmutter",
+            [{"collective": "independent"}],
+            processes_per_node=each,
+        )[0]
+        for each in (8, 1)
+    )
+    assert together.locks_called_back == 0 and 1 <= together.lock_requests <= 16
+    assert apart.lock_requests > apart.locks_called_back > 1000
+    assert apart.run_s > 10 * together.run_s
+    assert together.requests < 20 < apart.requests
+
+
+def test_the_documented_records_share_stripes(tmp_path: Path) -> None:
+    """docs/cluster.md says what records in turn take on Lustre, and how many locks."""
+    text = (Path(__file__).resolve().parents[2] / "docs" / "cluster.md").read_text()
+    folder = tmp_path / "records"
+    workload_traces.ior(folder, 16, transfer=47_008, piece=47_008, segments=200)
+    none, node = simulate_cluster(
+        folder,
+        "perlmutter",
+        [{"scope": scope, "collective": "independent"} for scope in ("none", "node")],
+        processes_per_node=4,
+        by_frames=False,
+    )
+    said = f"this takes {1e3 * none.run_s:.0f} ms, with a cache of each node {1e3 * node.run_s:.0f}"
+    assert f"Without Forebay {said} ms" in text
+    assert f"{none.lock_requests:,} locks are asked for" in text
+    assert f"{none.locks_called_back:,} are called back" in text
+    (together,) = simulate_cluster(
+        folder, "perlmutter", [{"collective": "independent"}], processes_per_node=16
+    )
+    assert together.locks_called_back == 0
+
+
+def test_stripes_spread_a_file_on_lustre(tmp_path: Path) -> None:
+    """Blocks of 64 MiB each: one server is the slowest link, many are not."""
+    folder = tmp_path / "blocks"
+    workload_traces.ior(folder, 16, transfer=8 << 20, piece=8 << 20, segments=8)
+    one, many = simulate_cluster(
+        folder,
+        "perlmutter",
+        [{"file_system.stripe_count": count} for count in ("1", "16")],
+        processes_per_node=1,
+    )
+    assert one.server_busy > 0 and many.run_s < one.run_s / 2
+
+
+def test_a_close_on_nfs_waits_for_the_server(pieces: Path) -> None:
+    waits, returns = simulate_cluster(
+        pieces,
+        "nfs-25gbe",
+        [{"file_system.client.commits_at_close": word} for word in ("true", "false")],
+    )
+    assert waits.closing_s > returns.closing_s
+    assert (waits.lock_requests, waits.locks_called_back) == (0, 0)
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_every_machine_answers_for_a_real_log(name: str) -> None:
+    """With and without caches, by messages and by frames."""
+    for by_frames in (False, True):
+        results = simulate_cluster(
+            LOGS / "ior_hdf5_4ranks.darshan",
+            name,
+            [one | {"machine.servers": "1"} for one in SCOPES],
+            by_frames=by_frames,
+        )
+        for one in results:
+            assert one.machine == name
+            assert 0 < one.run_s < 60
+            assert one.requests > 0
+        assert results[0].run_s != results[2].run_s
+
+
+def test_the_table_tells_of_locks(pieces: Path) -> None:
+    words = ("--machine", "perlmutter", "--processes-per-node", "1", "-o", "scope=none")
+    run = forebay("simulate", "cluster", str(pieces), *words, "-o", "collective=independent")
+    assert run.returncode == 0, run.stderr
+    assert "locks are asked for and" in " ".join(run.stdout.split())
+    assert "time ms" in run.stdout
 
 
 def test_collective_calls_are_made_in_two_phases(pieces: Path) -> None:

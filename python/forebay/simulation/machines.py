@@ -468,15 +468,13 @@ class Machine:
         """
         values: dict[str, object] = dict(self.flat())
         try:
-            for key, text in changes.items():
-                if not isinstance(text, str):
-                    raise MachineError(f"{key} is changed by a text, not {_shown(text)}")
-                if key in _KINDS:
-                    values[key] = text
+            values |= {key: changes[key] for key in _KINDS if key in changes}
             rules = _rules_with(values)
             for key, text in changes.items():
                 if key not in rules:
                     raise MachineError(_unknown(key, values))
+                if not isinstance(text, str):
+                    raise MachineError(f"{key} is changed by a text, not {_shown(text)}")
                 values[key] = rules[key].parsed(text)
                 if rules[key].value(values[key]) is None:
                     raise MachineError(_refusal(rules[key], key, text))

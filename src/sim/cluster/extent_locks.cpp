@@ -1,14 +1,16 @@
 #include "sim/cluster/extent_locks.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <limits>
+#include <utility>
+
+#include "sim/cluster/extent_set.h"
 
 namespace forebay::sim {
 
 bool ExtentLocks::conflict(const Lock& one, const Lock& other) {
   return one.client != other.client && (one.writes || other.writes) &&
-         one.extent.offset < other.extent.end() && other.extent.offset < one.extent.end();
+         meet(one.extent, other.extent);
 }
 
 void ExtentLocks::ask(const Lock& lock, Outcome& outcome) {
@@ -17,9 +19,14 @@ void ExtentLocks::ask(const Lock& lock, Outcome& outcome) {
 }
 
 void ExtentLocks::give_back(Number number, Outcome& outcome) {
-  std::erase_if(held_, [number](const Held& held) { return held.lock.number == number; });
+  const auto known = extents_.find(number);
+  const Extent freed = known->second;
+  extents_.erase(known);
+  count(held_.take(freed, [number](const Held& held) { return held.lock.number == number; })
+            .value.lock,
+        -1);
   for (std::size_t request = 0; request < waiting_.size();) {
-    if (settle(request, outcome))
+    if (meet(waiting_[request].extent, freed) && settle(request, outcome))
       waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(request));
     else
       ++request;
@@ -28,37 +35,56 @@ void ExtentLocks::give_back(Number number, Outcome& outcome) {
 
 bool ExtentLocks::settle(std::size_t request, Outcome& outcome) {
   const Lock& asked = waiting_[request];
-  for (std::size_t earlier = 0; earlier < request; ++earlier) {
-    if (conflict(waiting_[earlier], asked)) return false;
-  }
   bool free = true;
-  for (Held& held : held_) {
-    if (!conflict(held.lock, asked)) continue;
+  held_.each_meeting(asked.extent, [&](auto& entry) {
+    if (!conflict(entry.value.lock, asked)) return;
     free = false;
-    if (held.called_back) continue;
-    held.called_back = true;
-    outcome.called_back.push_back(held.lock);
-  }
+    call_back(entry.value, outcome);
+  });
+  for (std::size_t earlier = 0; free && earlier < request; ++earlier)
+    free = !conflict(waiting_[earlier], asked);
   if (!free) return false;
-  Lock granted = asked;
-  granted.extent = grown(asked);
-  held_.push_back({granted});
-  outcome.granted.push_back(granted);
+  Held granted{asked};
+  granted.lock.extent = grown(asked);
+  outcome.granted.push_back(granted.lock);
+  // Those that waited behind this request wait for its lock now.
+  if (std::ranges::any_of(waiting_,
+                          [&](const Lock& other) { return conflict(granted.lock, other); }))
+    call_back(granted, outcome);
+  count(granted.lock, 1);
+  extents_.emplace(granted.lock.number, granted.lock.extent);
+  held_.insert(granted.lock.extent, granted);
   return true;
 }
 
+void ExtentLocks::call_back(Held& held, Outcome& outcome) {
+  if (!std::exchange(held.called_back, true)) outcome.called_back.push_back(held.lock);
+}
+
+void ExtentLocks::count(const Lock& lock, int64_t more) {
+  (lock.writes ? all_.writes : all_.reads) += more;
+  Counts& own = of_client_[lock.client];
+  (lock.writes ? own.writes : own.reads) += more;
+}
+
 Extent ExtentLocks::grown(const Lock& asked) const {
-  int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
-  int64_t others = 0;
-  const auto keep_clear_of = [&](const Lock& other) {
-    if (other.client == asked.client || !(other.writes || asked.writes)) return;
-    ++others;
-    if (other.extent.end() <= asked.extent.offset) begin = std::max(begin, other.extent.end());
-    if (other.extent.offset >= asked.extent.end()) end = std::min(end, other.extent.offset);
+  const auto in_the_way = [&asked](const Lock& other) {
+    return other.client != asked.client && (other.writes || asked.writes);
   };
-  for (const Held& held : held_) keep_clear_of(held.lock);
+  const auto held_in_the_way = [&](const Held& held) { return in_the_way(held.lock); };
+  int64_t begin = held_.last_end(asked.extent.offset, 0, held_in_the_way);
+  int64_t end =
+      held_.next_begin(asked.extent.end(), std::numeric_limits<int64_t>::max(), held_in_the_way);
+  const auto own = of_client_.find(asked.client);
+  int64_t others = all_.reads + all_.writes;
+  if (own != of_client_.end()) others -= own->second.reads + own->second.writes;
   // A request that overlaps this one comes later: what is beyond both may still be this one's.
-  for (const Lock& waiting : waiting_) keep_clear_of(waiting);
+  for (const Lock& waiting : waiting_) {
+    if (!in_the_way(waiting)) continue;
+    ++others;
+    if (waiting.extent.end() <= asked.extent.offset) begin = std::max(begin, waiting.extent.end());
+    if (waiting.extent.offset >= asked.extent.end()) end = std::min(end, waiting.extent.offset);
+  }
   if (asked.writes && others > crowd)
     end = std::min(end, std::max(asked.extent.end(), asked.extent.offset + most_growth));
   return {begin, end - begin};

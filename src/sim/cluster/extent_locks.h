@@ -8,11 +8,13 @@
 // do not take each other's next bytes again and again.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <unordered_map>
 #include <vector>
 
 #include "extent/extent.h"
+#include "sim/cluster/extent_index.h"
 
 namespace forebay::sim {
 
@@ -46,13 +48,21 @@ class ExtentLocks {
     Lock lock;
     bool called_back = false;
   };
+  struct Counts {
+    int64_t reads = 0, writes = 0;
+  };
   static bool conflict(const Lock& one, const Lock& other);
   // Grants the request, or calls back the locks in its way. False: it waits.
   bool settle(std::size_t request, Outcome& outcome);
+  static void call_back(Held& held, Outcome& outcome);
   Extent grown(const Lock& asked) const;
+  void count(const Lock& lock, int64_t more);
 
-  std::vector<Held> held_;
-  std::deque<Lock> waiting_;
+  ExtentIndex<Held> held_;
+  std::unordered_map<Number, Extent> extents_;  // of those that are held
+  Counts all_;
+  std::unordered_map<uint32_t, Counts> of_client_;
+  std::vector<Lock> waiting_;
 };
 
 }  // namespace forebay::sim

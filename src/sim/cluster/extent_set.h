@@ -10,6 +10,10 @@
 
 namespace forebay::sim {
 
+inline bool meet(Extent one, Extent other) {
+  return one.offset < other.end() && other.offset < one.end();
+}
+
 class ExtentSet {
  public:
   bool empty() const { return ends_.empty(); }

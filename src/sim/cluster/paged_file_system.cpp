@@ -15,8 +15,6 @@ constexpr int64_t metadata_request_bytes = 600, metadata_response_bytes = 500;
 
 Extent rest_of(Extent place, Extent part) { return {part.end(), place.end() - part.end()}; }
 
-bool meet(Extent one, Extent other) { return one.offset < other.end() && other.offset < one.end(); }
-
 }  // namespace
 
 // An access of a program: its pieces, one after the other.

@@ -1,11 +1,15 @@
-// Sets of extents, against a set of single bytes.
+// Sets of extents, against a set of single bytes, and extents found by their places.
 #include "sim/cluster/extent_set.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "extent/seeded_random.h"
+#include "sim/cluster/extent_index.h"
 
 namespace forebay::sim {
 namespace {
@@ -57,6 +61,46 @@ TEST(ExtentSet, HoldsWhatASetOfBytesHolds) {
       if (!gap.empty()) {
         ASSERT_EQ(set.next_gap(asked).offset, gap.offset);
       }
+    }
+  }
+}
+
+// Extents that may overlap, against a list of them.
+TEST(ExtentIndex, FindsWhatAListHolds) {
+  SeededRandom random(2);
+  for (int program = 0; program < 50; ++program) {
+    ExtentIndex<int> index;
+    std::vector<std::pair<Extent, int>> list;
+    const int64_t range = 1 + random.below(100'000);
+    for (int step = 0; step < 150; ++step) {
+      const int64_t begin = random.below(range);
+      if (!list.empty() && random.one_in(3)) {
+        const auto at = list.begin() + random.below(std::ssize(list));
+        const auto [extent, value] = *at;
+        const auto taken = index.take(extent, [v = value](int other) { return other == v; });
+        ASSERT_EQ(taken.extent, extent);
+        ASSERT_EQ(taken.value, value);
+        list.erase(at);
+      } else {
+        const int64_t most = random.one_in(10) ? INT64_MAX - begin : 1 + random.below(range);
+        const Extent extent{begin, random.one_in(10) ? most : 1 + random.below(most)};
+        index.insert(extent, step);
+        list.emplace_back(extent, step);
+      }
+      ASSERT_EQ(index.size(), list.size());
+      const Extent asked{random.below(range), 1 + random.below(range)};
+      const auto odd = [](int value) { return value % 2 != 0; };
+      std::set<int> found, expected;
+      index.each_meeting(asked, [&](const auto& entry) { found.insert(entry.value); });
+      int64_t last = 0, next = INT64_MAX;
+      for (const auto& [extent, value] : list) {
+        if (meet(extent, asked)) expected.insert(value);
+        if (odd(value) && extent.end() <= asked.offset) last = std::max(last, extent.end());
+        if (odd(value) && extent.offset >= asked.end()) next = std::min(next, extent.offset);
+      }
+      ASSERT_EQ(found, expected);
+      ASSERT_EQ(index.last_end(asked.offset, 0, odd), last);
+      ASSERT_EQ(index.next_begin(asked.end(), INT64_MAX, odd), next);
     }
   }
 }
