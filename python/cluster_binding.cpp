@@ -59,13 +59,18 @@ void set_cache(ClusterSettings& settings, const Texts& texts) {
   settings.cache.shape = runtime::shape_of(options);
   settings.cache.handles = runtime::rules_of(options);
   settings.cache.commit_size_bytes = options.commit_size_bytes;
+  // The region that is written first is not known where owners answer.
+  settings.assignment = find_assignment(options.domain == "region" ? "cyclic" : options.domain);
+  settings.chunk_bytes = options.domain_size_bytes;
+  settings.owners = static_cast<uint32_t>(options.cb_nodes);
 }
 
 Caching caching_of(const std::string& scope) {
   if (scope == "none") return Caching::none;
   if (scope == "process") return Caching::process;
-  expect(scope == "node", "a scope is none, process or node");
-  return Caching::node;
+  if (scope == "node") return Caching::node;
+  expect(scope == "job", "a scope is none, process, node or job");
+  return Caching::job;
 }
 
 DiskProfile disk_of(const std::string& model, const std::string& scheduler) {
@@ -126,6 +131,8 @@ ClusterResult simulate(const sim::AccessLog& log, const ClusterSettings& setting
   expect(settings.server.block_bytes >= 512 && settings.copy_bytes_per_second > 0 &&
              settings.server.copy_bytes_per_second > 0,
          "blocks have 512 bytes or more, and copies a rate");
+  expect(settings.caching != Caching::job || settings.assignment != nullptr,
+         "a job's caches need options");
   const nb::gil_scoped_release release;
   return sim::simulate_cluster(log, settings, progress);
 }
@@ -305,6 +312,8 @@ void bind_cluster(nb::module_& module) {
                    [](const ClusterResult& r) { return r.two_phase.without_some; })
       .def_prop_ro("exchanged_bytes",
                    [](const ClusterResult& r) { return r.two_phase.exchanged_bytes; })
+      .def_prop_ro("agent_questions", [](const ClusterResult& r) { return r.owned.questions; })
+      .def_prop_ro("agent_bytes", [](const ClusterResult& r) { return r.owned.moved_bytes; })
       .def_prop_ro("lock_requests", [](const ClusterResult& r) { return r.locks.asked; })
       .def_prop_ro("locks_called_back", [](const ClusterResult& r) { return r.locks.called_back; })
       .def_prop_ro("hits", [](const ClusterResult& r) { return r.caches.hits; })

@@ -30,7 +30,7 @@ from forebay.sizes import parse_size, shown_size
 from forebay.text import one_line
 from forebay.trace import TraceError
 
-CLUSTER_SCOPES = ("none", "process", "node")
+CLUSTER_SCOPES = ("none", "process", "node", "job")
 """Whose caches are simulated; none: the program runs without Forebay."""
 
 COLLECTIVE = ("two-phase", "independent")
@@ -144,6 +144,10 @@ class ClusterResult:
     written_bytes: int
     requests: int
     """To the servers, for bytes."""
+    agent_questions: int
+    """Of processes to the agents of other nodes (scope job)."""
+    agent_bytes: int
+    """Of files, in these questions and their answers."""
     lock_requests: int
     """Of the clients of a file system with locks."""
     locks_called_back: int
@@ -204,8 +208,8 @@ def simulate_cluster(
     Args:
         trace: a path for `forebay.open_trace`, or a text trace with processes and offsets.
         on: a machine's name, the path of a profile, or a Machine.
-        changes: what differs, by name: `scope` (none, process or node; default none), options of
-            the cache as for `forebay run -o`, and values of the machine, whose names have a dot.
+        changes: what differs, by name: `scope` (none, process, node or job; default none), options
+            of the cache as for `forebay run -o`, and values of the machine, whose names have a dot.
             For scope none, the library's ways: `collective` (two-phase or independent),
             `cb_nodes` (most aggregators of a call; default one a node), `cb_buffer_size`
             (default 16 MiB), and `union_window`: seconds within which accesses of different
@@ -335,6 +339,10 @@ class _Settings:
         self.union_window_s = _window_s(options.pop("union_window", None))
         # A page's regions as a tree: a mask of its bytes would take a third of a cache's size.
         self.options = {"page_kind": "tree"} | options
+        if self.scope == "job" and options.get("consistency", "posix") != "posix":
+            raise ValueError("scope=job is simulated with consistency=posix only")
+        if self.scope == "job" and options.get("domain") == "first-touch":
+            raise ValueError("domain=first-touch is not simulated; give cyclic, stripe or file")
         _core.ClusterSettings().set_caching(self.scope, self.options)
 
     @property
@@ -467,6 +475,8 @@ def _result(path: str, one: _Settings, nodes: int, of: _core.ClusterResult) -> C
         read_bytes=of.read_bytes,
         written_bytes=of.written_bytes,
         requests=of.requests,
+        agent_questions=of.agent_questions,
+        agent_bytes=of.agent_bytes,
         lock_requests=of.lock_requests,
         locks_called_back=of.locks_called_back,
         dropped_frames=of.dropped_frames,

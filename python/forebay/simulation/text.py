@@ -143,6 +143,11 @@ def _where(one: ClusterResult, named: str) -> str:
         f"the busiest server works for {one.server_busy:.0%} of the time",
         f"the busiest disk for {one.disk_busy:.0%}",
     ]
+    if one.agent_questions:
+        said.append(
+            f"{_counted(one.agent_questions, 'question', 'questions')} to other nodes move"
+            f" {shown_size(one.agent_bytes)}"
+        )
     if one.lock_requests:
         said.append(
             f"{_counted(one.lock_requests, 'lock is', 'locks are')} asked for and"

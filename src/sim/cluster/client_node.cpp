@@ -166,9 +166,23 @@ int64_t ClientNode::Handle::access(const Access& access) {
 
 void ClientNode::Handle::sync() { static_cast<void>(cached_.commit()); }
 
+void ClientNode::Handle::settle(Extent range) {
+  static_cast<void>(node_.cache_.commit(file_, range));
+  node_.cache_.drop(file_, range, false);
+}
+
 void ClientNode::Handle::close() {
   node_.drain_background(file_);
   static_cast<void>(cached_.commit_own());
+  leave();
+}
+
+void ClientNode::Handle::close_last_commits() {
+  if (file_.state().handles == 1) return close();
+  leave();
+}
+
+void ClientNode::Handle::leave() {
   node_.drain_background(file_);
   FileState& state = file_.state();
   if (state.handles == 1) {

@@ -36,12 +36,19 @@ class ClientNode {
     // Called by a process, which waits.
     int64_t access(const Access& access);  // returns the bytes before the end of the file
     void sync();
+    // Storage gets bytes of the range that are dirty, and the cache forgets the range.
+    void settle(Extent range);
     void close();
+    // The same, but if others have the file open here, the last of them commits (option
+    // commit_at_close=last).
+    void close_last_commits();
 
     ClientFile& file() { return file_; }
     CacheHandle<ClientDriver>& cached() { return cached_; }
 
    private:
+    void leave();
+
     ClientNode& node_;
     Statistics statistics_;
     ClientFile file_;
@@ -51,6 +58,7 @@ class ClientNode {
   // The background process ends once there is nothing to do.
   void end_background();
 
+  const ClientCacheSettings& settings() const { return settings_; }
   Kernel& kernel() const { return kernel_; }
   FileSystem& file_system() const { return file_system_; }
   uint32_t host() const { return host_; }

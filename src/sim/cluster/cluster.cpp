@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace forebay::sim {
@@ -35,6 +36,8 @@ class Cluster {
     sort_by_process();
     find_files();
     if (settings.caching != Caching::none) make_caches();
+    if (settings.caching == Caching::job && nodes_ > 1)
+      owned_.emplace(kernel_, network_, *file_system_, caches_, owned_settings());
   }
 
   ClusterResult run();
@@ -64,7 +67,9 @@ class Cluster {
 
   struct OpenFile {
     uint32_t file = 0;
-    std::unique_ptr<ClientNode::Handle> cached;  // null without a cache
+    // Null without a cache; the second one if its bytes have owners.
+    std::unique_ptr<ClientNode::Handle> cached;
+    std::unique_ptr<OwnedFiles::Handle> owned;
   };
 
   // One process of the job, while it runs.
@@ -80,11 +85,15 @@ class Cluster {
   void sort_by_process();
   void find_files();
   void make_caches();
+  uint32_t owners() const;
+  FileDomains domains() const;
+  OwnedSettings owned_settings() const;
+  void end_job();
   void live(Job& job);
   // The process has done something since `began`; `access`: of what it did, or null.
   void spend(Job& job, Doing doing, Picoseconds began, const DataAccess* access);
   void think(Job& job, const DataAccess* before, const DataAccess& access);
-  ClientNode::Handle* opened(Job& job, const DataAccess& access);
+  OpenFile& opened(Job& job, const DataAccess& access);
   void straight(const Job& job, const DataAccess& access);
   forebay::Access access_of(const DataAccess& access) const;
 
@@ -100,6 +109,8 @@ class Cluster {
   std::vector<std::vector<uint32_t>> accesses_;  // by process: the numbers of its accesses
   std::vector<File> files_;
   std::vector<std::unique_ptr<ClientNode>> caches_;
+  std::optional<OwnedFiles> owned_;
+  std::size_t living_ = 0;  // processes
   std::vector<Span> timeline_;
   std::vector<uint32_t> users_;  // of each cache, that have not ended
 };
@@ -135,11 +146,13 @@ void Cluster::find_files() {
 }
 
 void Cluster::make_caches() {
-  const bool shared = settings_.caching == Caching::node;
+  const bool shared = settings_.caching != Caching::process;
   std::vector<uint32_t> ranks(nodes_, 0);
   for (const uint32_t node : settings_.node_of_process) ++ranks[node];
   const auto add = [this](uint32_t node, uint32_t processes) {
     ClientCacheSettings cache = settings_.cache;
+    if (settings_.caching == Caching::job)
+      cache.handles.read_ahead_bytes = domains().ahead(cache.handles.read_ahead_bytes);
     cache.shape.capacity_bytes *= std::max<uint32_t>(processes, 1);
     caches_.push_back(std::make_unique<ClientNode>(kernel_, *file_system_, node, cache));
     users_.push_back(processes);
@@ -152,6 +165,32 @@ void Cluster::make_caches() {
   }
 }
 
+uint32_t Cluster::owners() const {
+  return settings_.owners > 0 ? std::min(settings_.owners, nodes_) : nodes_;
+}
+
+FileDomains Cluster::domains() const {
+  DomainFacts facts;
+  facts.nodes = owners();
+  facts.include_page(settings_.cache.shape.page_size);
+  facts.chunk_bytes = settings_.chunk_bytes;
+  const Striping stripes = file_system_->striping();
+  facts.stripe_bytes = stripes.bytes;
+  facts.servers = stripes.servers;
+  for (const File& file : files_) facts.file_bytes = std::max(facts.file_bytes, file.read_end);
+  return settings_.assignment->assign(facts);
+}
+
+OwnedSettings Cluster::owned_settings() const {
+  OwnedSettings owned;
+  owned.domains = domains();
+  owned.call_time = settings_.call_time;
+  owned.copy_bytes_per_second = settings_.copy_bytes_per_second;
+  for (uint32_t owner = 0; owner < owners(); ++owner)
+    owned.node_of_owner.push_back(static_cast<uint32_t>(uint64_t{owner} * nodes_ / owners()));
+  return owned;
+}
+
 ClusterResult Cluster::run() {
   std::vector<Job> jobs(log_.processes());
   std::vector<std::unique_ptr<Process>> processes;
@@ -159,13 +198,16 @@ ClusterResult Cluster::run() {
     Job& job = jobs[p];
     job.process = p;
     job.node = settings_.node_of_process[p];
-    const uint32_t cache = settings_.caching == Caching::node ? job.node : p;
+    const uint32_t cache = settings_.caching == Caching::process ? p : job.node;
     if (!caches_.empty()) job.cache = caches_[cache].get();
     processes.push_back(std::make_unique<Process>(kernel_, [this, &job, cache] {
       live(job);
+      --living_;
+      if (owned_) return end_job();
       if (job.cache != nullptr && --users_[cache] == 0) job.cache->end_background();
     }));
   }
+  living_ = processes.size();
   do {
     kernel_.run();
   } while (two_phase_.go_without());
@@ -187,6 +229,7 @@ ClusterResult Cluster::run() {
   result.requests = file_system_->requests();
   result.locks = file_system_->locks();
   result.two_phase = two_phase_.counts();
+  if (owned_) result.owned = owned_->counts();
   result.network = network_.counts();
   for (uint32_t s = 0; s < settings_.servers; ++s) {
     result.servers.push_back(file_system_->counts(s));
@@ -196,18 +239,28 @@ ClusterResult Cluster::run() {
   return result;
 }
 
+// Once the last process has ended, nobody needs the others' caches any more.
+void Cluster::end_job() {
+  if (living_ > 0) return;
+  owned_->end_agents();
+  for (const auto& cache : caches_) cache->end_background();
+}
+
 // The life of a process: its accesses in order, then it closes what it has opened.
 void Cluster::live(Job& job) {
   const DataAccess* before = nullptr;
   for (const uint32_t number : accesses_[job.process]) {
     const DataAccess& access = log_.accesses()[number];
     think(job, std::exchange(before, &access), access);
-    ClientNode::Handle* const handle = opened(job, access);
+    const OpenFile& file = opened(job, access);
     const Picoseconds began = kernel_.now();
     Picoseconds local = settings_.call_time;
-    if (handle != nullptr) {
+    if (file.owned != nullptr) {
       local += time_of(access.bytes, settings_.copy_bytes_per_second);
-      handle->access(access_of(access));
+      file.owned->access(access_of(access));
+    } else if (file.cached != nullptr) {
+      local += time_of(access.bytes, settings_.copy_bytes_per_second);
+      file.cached->access(access_of(access));
     } else if (!two_phase_.unites(number) || !two_phase_.take_part(number)) {
       straight(job, access);
     }
@@ -218,6 +271,7 @@ void Cluster::live(Job& job) {
   const Picoseconds began = kernel_.now();
   for (auto& [number, open] : job.open) {
     if (open.cached != nullptr) open.cached->close();
+    if (open.owned != nullptr) open.owned->close();
     file_system_->close(job.node, open.file);
   }
   spend(job, Doing::closing, began, nullptr);
@@ -250,19 +304,21 @@ void Cluster::think(Job& job, const DataAccess* before, const DataAccess& access
 
 // Opens the file with the process's first access to it. The first process that opens a file of the
 // job's own creates it; the others find it.
-ClientNode::Handle* Cluster::opened(Job& job, const DataAccess& access) {
+Cluster::OpenFile& Cluster::opened(Job& job, const DataAccess& access) {
   const auto known = job.open.find(access.handle);
-  if (known != job.open.end()) return known->second.cached.get();
+  if (known != job.open.end()) return known->second;
   const Picoseconds began = kernel_.now();
   File& file = files_[access.file];
   if (!std::exchange(file.created, true)) file_system_->create(job.node, access.file);
   file_system_->open(job.node, access.file);
   OpenFile& open = job.open[access.handle];
   open.file = access.file;
-  if (job.cache != nullptr)
+  if (owned_)
+    open.owned = std::make_unique<OwnedFiles::Handle>(*owned_, job.node, access.file, job.process);
+  else if (job.cache != nullptr)
     open.cached = std::make_unique<ClientNode::Handle>(*job.cache, access.file, job.process);
   spend(job, Doing::opening, began, &access);
-  return open.cached.get();
+  return open;
 }
 
 forebay::Access Cluster::access_of(const DataAccess& access) const {

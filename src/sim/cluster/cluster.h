@@ -13,6 +13,7 @@
 #include "sim/cluster/disk.h"
 #include "sim/cluster/flash.h"
 #include "sim/cluster/network.h"
+#include "sim/cluster/owned_files.h"
 #include "sim/cluster/paged_file_system.h"
 #include "sim/cluster/pvfs.h"
 #include "sim/cluster/server_storage.h"
@@ -22,8 +23,8 @@
 namespace forebay::sim {
 
 // Whose cache it is. The caches of several nodes, or processes, hold what their own processes wrote
-// until a close, as with consistency=mpi.
-enum class Caching : uint8_t { none, process, node };
+// until a close, as with consistency=mpi; those of a job hold what their nodes own.
+enum class Caching : uint8_t { none, process, node, job };
 
 struct ClusterSettings {
   std::vector<uint32_t> node_of_process;  // by process of the log
@@ -33,8 +34,13 @@ struct ClusterSettings {
   ServerProfile server;
   std::variant<DiskProfile, FlashProfile> device;  // of each server
   Caching caching = Caching::none;
-  TwoPhaseSettings two_phase;          // of collective calls without a cache
-  ClientCacheSettings cache;           // the capacity is one process's share
+  TwoPhaseSettings two_phase;  // of collective calls without a cache
+  ClientCacheSettings cache;   // the capacity is one process's share
+  // Of the job's caches: how a file's bytes are assigned, with which facts (all but the nodes and
+  // stripes), and how many nodes own some; 0: all.
+  const AssignmentSpec* assignment = nullptr;
+  int64_t chunk_bytes = 4 << 20;
+  uint32_t owners = 0;
   Picoseconds call_time = 0;           // of the library, for each access
   double copy_bytes_per_second = 4e9;  // between a program's memory and a cache
   bool timeline = false;               // keep what each process does when
@@ -68,6 +74,7 @@ struct ClusterResult {
   int64_t requests = 0;  // to servers, for bytes
   LockCounts locks;
   TwoPhase::Counts two_phase;
+  OwnedFiles::Counts owned;
   Network::Counts network;
   std::vector<FileServerCounts> servers;
   std::vector<DeviceCounts> devices;

@@ -25,6 +25,12 @@ struct LockCounts {
   int64_t called_back = 0;  // from clients, for other clients
 };
 
+// How a file's bytes lie on the servers; no bytes: in no stripes.
+struct Striping {
+  int64_t bytes = 0;
+  int64_t servers = 0;  // of a file
+};
+
 class FileSystem {
  public:
   // Clients are the network's hosts from 0 on; server s is host `first_server` + s.
@@ -49,6 +55,7 @@ class FileSystem {
   // The file has so many bytes before the simulation begins; they are on the servers' devices.
   virtual void place(uint64_t file, int64_t bytes) = 0;
 
+  virtual Striping striping() const = 0;
   const FileServerCounts& counts(uint32_t server) const { return servers_[server].counts; }
   int64_t requests() const { return requests_; }  // for bytes
   virtual LockCounts locks() const { return {}; }

@@ -55,6 +55,9 @@ class PagedFileSystem final : public FileSystem {
   void access(uint32_t client, uint64_t file, bool writes, std::span<const Extent> extents,
               Then done) override;
   void place(uint64_t file, int64_t bytes) override;
+  Striping striping() const override {
+    return profile_.locks ? Striping{profile_.stripe_bytes, stripes_a_row()} : Striping{};
+  }
   LockCounts locks() const override { return lock_counts_; }
 
   // Of a node, for tests: bytes of pages that it has, and of those that no server has yet.

@@ -44,6 +44,7 @@ class Pvfs final : public FileSystem {
   void access(uint32_t client, uint64_t file, bool writes, std::span<const Extent> extents,
               Then done) override;
   void place(uint64_t file, int64_t bytes) override;
+  Striping striping() const override { return {profile_.strip_bytes, servers()}; }
 
  private:
   class Flow;
