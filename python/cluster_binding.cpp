@@ -4,11 +4,13 @@
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <map>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "columns.h"
@@ -27,7 +29,9 @@ using sim::Caching;
 using sim::ClusterResult;
 using sim::ClusterSettings;
 using sim::DiskProfile;
+using sim::FlashProfile;
 using sim::NetworkProfile;
+using sim::PagedProfile;
 using sim::Picoseconds;
 using sim::PvfsProfile;
 using sim::ServerProfile;
@@ -55,13 +59,18 @@ void set_cache(ClusterSettings& settings, const Texts& texts) {
   settings.cache.shape = runtime::shape_of(options);
   settings.cache.handles = runtime::rules_of(options);
   settings.cache.commit_size_bytes = options.commit_size_bytes;
+  // The region that is written first is not known where owners answer.
+  settings.assignment = find_assignment(options.domain == "region" ? "cyclic" : options.domain);
+  settings.chunk_bytes = options.domain_size_bytes;
+  settings.owners = static_cast<uint32_t>(options.cb_nodes);
 }
 
 Caching caching_of(const std::string& scope) {
   if (scope == "none") return Caching::none;
   if (scope == "process") return Caching::process;
-  expect(scope == "node", "a scope is none, process or node");
-  return Caching::node;
+  if (scope == "node") return Caching::node;
+  expect(scope == "job", "a scope is none, process, node or job");
+  return Caching::job;
 }
 
 DiskProfile disk_of(const std::string& model, const std::string& scheduler) {
@@ -83,6 +92,28 @@ DiskProfile disk_of(const std::string& model, const std::string& scheduler) {
   return disk;
 }
 
+void check(const PvfsProfile& files) {
+  expect(files.strip_bytes > 0 && files.flow_buffer_bytes > 0 && files.flow_buffers > 0 &&
+             files.extents_a_request > 0,
+         "strips and flow buffers have bytes, and requests extents");
+}
+void check(const PagedProfile& files) {
+  expect(files.page_bytes >= 512 && files.stripe_bytes > 0 && files.stripe_count > 0 &&
+             files.rpc_bytes > 0 && files.stripe_bytes % files.page_bytes == 0 &&
+             files.rpc_bytes % files.page_bytes == 0,
+         "stripes and requests consist of pages");
+  expect(files.cache_bytes > 0 && files.dirty_bytes > 0 && files.rpcs_in_flight > 0 &&
+             files.extents_an_rpc > 0 && files.read_ahead_bytes >= 0 &&
+             files.copy_bytes_per_second > 0,
+         "caches have bytes, requests extents, and copies a rate");
+}
+void check(const FlashProfile& drive) {
+  expect(drive.bytes > 0 && drive.page_bytes >= 512 && drive.channels > 0 &&
+             drive.channels <= 4096 && drive.queue_depth > 0 &&
+             drive.channel_bytes_per_second > 0 && drive.interface_bytes_per_second > 0,
+         "a drive has pages and channels with a rate");
+}
+
 ClusterResult simulate(const sim::AccessLog& log, const ClusterSettings& settings,
                        sim::Progress& progress) {
   constexpr uint32_t most = 1 << 20;
@@ -90,10 +121,8 @@ ClusterResult simulate(const sim::AccessLog& log, const ClusterSettings& setting
   expect(settings.node_of_process.size() >= log.processes(), "a process has no node");
   for (const uint32_t node : settings.node_of_process)
     expect(node < most, "nodes are below 1,048,576");
-  const PvfsProfile& files = settings.file_system;
-  expect(files.strip_bytes > 0 && files.flow_buffer_bytes > 0 && files.flow_buffers > 0 &&
-             files.extents_a_request > 0,
-         "strips and flow buffers have bytes, and requests extents");
+  std::visit([](const auto& files) { check(files); }, settings.file_system);
+  if (const auto* const flash = std::get_if<FlashProfile>(&settings.device)) check(*flash);
   const NetworkProfile& network = settings.network;
   expect(network.segments_an_acknowledgement == 1 || network.segments_an_acknowledgement == 2,
          "a receiver acknowledges each segment or every second one");
@@ -102,6 +131,8 @@ ClusterResult simulate(const sim::AccessLog& log, const ClusterSettings& setting
   expect(settings.server.block_bytes >= 512 && settings.copy_bytes_per_second > 0 &&
              settings.server.copy_bytes_per_second > 0,
          "blocks have 512 bytes or more, and copies a rate");
+  expect(settings.caching != Caching::job || settings.assignment != nullptr,
+         "a job's caches need options");
   const nb::gil_scoped_release release;
   return sim::simulate_cluster(log, settings, progress);
 }
@@ -172,6 +203,39 @@ void bind_cluster(nb::module_& module) {
   time<PvfsProfile, &PvfsProfile::get_attributes>(file_system, "get_attributes_s");
   time<PvfsProfile, &PvfsProfile::lookup>(file_system, "lookup_s");
 
+  nb::class_<PagedProfile> paged(module, "PagedProfile", "A file system like Lustre, or like NFS.");
+  paged.def(nb::init<>())
+      .def_rw("locks", &PagedProfile::locks)
+      .def_rw("stripe_bytes", &PagedProfile::stripe_bytes)
+      .def_rw("stripe_count", &PagedProfile::stripe_count)
+      .def_rw("page_bytes", &PagedProfile::page_bytes)
+      .def_rw("cache_bytes", &PagedProfile::cache_bytes)
+      .def_rw("dirty_bytes", &PagedProfile::dirty_bytes)
+      .def_rw("read_ahead_bytes", &PagedProfile::read_ahead_bytes)
+      .def_rw("rpc_bytes", &PagedProfile::rpc_bytes)
+      .def_rw("extents_an_rpc", &PagedProfile::extents_an_rpc)
+      .def_rw("rpcs_in_flight", &PagedProfile::rpcs_in_flight)
+      .def_rw("carried_bytes", &PagedProfile::carried_bytes)
+      .def_rw("commits_at_close", &PagedProfile::commits_at_close)
+      .def_rw("copy_bytes_per_second", &PagedProfile::copy_bytes_per_second);
+  time<PagedProfile, &PagedProfile::call>(paged, "call_s");
+  time<PagedProfile, &PagedProfile::request_time>(paged, "request_s");
+  time<PagedProfile, &PagedProfile::lock_time>(paged, "lock_s");
+  time<PagedProfile, &PagedProfile::create>(paged, "create_s");
+  time<PagedProfile, &PagedProfile::open>(paged, "open_s");
+  time<PagedProfile, &PagedProfile::close>(paged, "close_s");
+
+  nb::class_<FlashProfile> flash(module, "FlashProfile", "A flash drive.");
+  flash.def(nb::init<>())
+      .def_rw("bytes", &FlashProfile::bytes)
+      .def_rw("page_bytes", &FlashProfile::page_bytes)
+      .def_rw("channels", &FlashProfile::channels)
+      .def_rw("channel_bytes_per_second", &FlashProfile::channel_bytes_per_second)
+      .def_rw("interface_bytes_per_second", &FlashProfile::interface_bytes_per_second)
+      .def_rw("queue_depth", &FlashProfile::queue_depth);
+  time<FlashProfile, &FlashProfile::read_latency>(flash, "read_latency_s");
+  time<FlashProfile, &FlashProfile::write_latency>(flash, "write_latency_s");
+
   nb::class_<ServerProfile> server(module, "ServerProfile", "A server's operating system.");
   server.def(nb::init<>())
       .def_rw("block_bytes", &ServerProfile::block_bytes)
@@ -194,9 +258,13 @@ void bind_cluster(nb::module_& module) {
       .def(
           "set_disk",
           [](ClusterSettings& of, const std::string& model, const std::string& scheduler) {
-            of.disk = disk_of(model, scheduler);
+            of.device = disk_of(model, scheduler);
           },
           "model"_a, "scheduler"_a)
+      .def(
+          "set_flash",
+          [](ClusterSettings& of, const FlashProfile& profile) { of.device = profile; },
+          "profile"_a)
       .def(
           "set_caching",
           [](ClusterSettings& of, const std::string& scope, const Texts& options) {
@@ -244,6 +312,10 @@ void bind_cluster(nb::module_& module) {
                    [](const ClusterResult& r) { return r.two_phase.without_some; })
       .def_prop_ro("exchanged_bytes",
                    [](const ClusterResult& r) { return r.two_phase.exchanged_bytes; })
+      .def_prop_ro("agent_questions", [](const ClusterResult& r) { return r.owned.questions; })
+      .def_prop_ro("agent_bytes", [](const ClusterResult& r) { return r.owned.moved_bytes; })
+      .def_prop_ro("lock_requests", [](const ClusterResult& r) { return r.locks.asked; })
+      .def_prop_ro("locks_called_back", [](const ClusterResult& r) { return r.locks.called_back; })
       .def_prop_ro("hits", [](const ClusterResult& r) { return r.caches.hits; })
       .def_prop_ro("misses", [](const ClusterResult& r) { return r.caches.misses; })
       .def_prop_ro("evictions", [](const ClusterResult& r) { return r.caches.evictions; })
@@ -260,7 +332,7 @@ void bind_cluster(nb::module_& module) {
                    })
       .def_prop_ro("disk_busy_s", [](const ClusterResult& r) {
         std::vector<double> busy;
-        for (const auto& counts : r.disks) busy.push_back(seconds(counts.busy));
+        for (const auto& counts : r.devices) busy.push_back(seconds(counts.busy));
         return busy;
       });
   module.def("simulate_cluster", &simulate, "log"_a, "settings"_a, "progress"_a);

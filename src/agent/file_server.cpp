@@ -99,7 +99,7 @@ Status FileServer::open() {
   // The node's own ranks have the file open, and commit its bytes merged.
   options.commit_at_close = CommitAtClose::last;
   const Owners owners = *Owners::decoded(terms->owners);
-  options.read_ahead_bytes = ahead_in_chunks(owners.domains, options.read_ahead_bytes);
+  options.read_ahead_bytes = owners.domains.ahead(options.read_ahead_bytes);
   Status status;
   file_ = runtime::CachedFile::open(terms->path, terms->mode, options, &status);
   if (file_ == nullptr) return status;

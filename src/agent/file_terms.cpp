@@ -18,11 +18,6 @@ void add(std::vector<std::byte>& bytes, std::string_view text) {
 
 }  // namespace
 
-int64_t ahead_in_chunks(const FileDomains& domains, int64_t wanted) {
-  constexpr int64_t part = 8;
-  return domains.owners() > 1 ? std::min(wanted, domains.chunk_bytes() / part) : wanted;
-}
-
 // The number of bytes that tell the owners, and these; the mode, the path, and a name and a value
 // for each option, each ended by a zero.
 std::vector<std::byte> FileTerms::encoded() const {

@@ -24,8 +24,4 @@ struct FileTerms {
   static std::optional<FileTerms> decoded(std::span<const std::byte> bytes);
 };
 
-// How far a node of several owners fetches ahead (option read_ahead), of `wanted` bytes: only a
-// small part of a chunk, since the bytes behind the chunk's end are of no use to it.
-int64_t ahead_in_chunks(const FileDomains& domains, int64_t wanted);
-
 }  // namespace forebay::agent

@@ -59,7 +59,7 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
       self_(self),
       parts_(owners.agents.size() + 1) {
   Options options = here.options();
-  options.read_ahead_bytes = ahead_in_chunks(domains_, options.read_ahead_bytes);
+  options.read_ahead_bytes = domains_.ahead(options.read_ahead_bytes);
   here_.change_options(options);
   terms.owners = owners.encoded();
   const auto shared = std::make_shared<const FileTerms>(std::move(terms));

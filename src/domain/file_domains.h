@@ -51,6 +51,12 @@ class FileDomains {
   Extent chunk_at(int64_t offset) const {
     return {origin_ + chunk_of(offset) * chunk_bytes_, chunk_bytes_};
   }
+  // How far an owner fetches ahead (option read_ahead), of `wanted` bytes: only a small part of a
+  // chunk, since the bytes behind the chunk's end are of no use to it.
+  int64_t ahead(int64_t wanted) const {
+    constexpr int64_t part = 8;
+    return owners_ > 1 ? std::min(wanted, chunk_bytes_ / part) : wanted;
+  }
   // The number of that chunk.
   int64_t chunk_of(int64_t offset) const {
     const int64_t distance = offset - origin_;

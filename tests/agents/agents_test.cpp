@@ -68,15 +68,17 @@ class NodeProcess {
     kill(pid_, SIGKILL);
     end();
   }
-  // Whether it ended in order.
-  bool end() {
-    if (pid_ <= 0) return true;
+  // How it ended; nothing: in order.
+  std::string end() {
+    if (pid_ <= 0) return "";
     shutdown(socket_, SHUT_RDWR);
     close(socket_);
     int status = 0;
     waitpid(pid_, &status, 0);
     pid_ = -1;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
+    const int code = WEXITSTATUS(status);
+    return code == 0 ? "" : "exit status " + std::to_string(code);
   }
 
  private:
@@ -147,7 +149,7 @@ class Job {
     const int64_t steps = 20 + random_.below(60);
     for (int64_t step = 0; step < steps && !testing::Test::HasFailure(); ++step) take_step();
     if (!testing::Test::HasFailure()) finish();
-    for (const auto& node : nodes_) EXPECT_TRUE(node->end());
+    for (const auto& node : nodes_) EXPECT_EQ(node->end(), "");
   }
   const std::vector<std::string>& steps() const { return steps_; }
 

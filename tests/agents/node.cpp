@@ -183,9 +183,12 @@ class Node {
 
 }  // namespace
 
-int play_node(int socket, const std::string& folder) {
+namespace {
+
+// False: the node could not start.
+bool serve(int socket, const std::string& folder) {
   Node node(folder);
-  if (!node.start()) return 2;
+  if (!node.start()) return false;
   Command command;
   std::string text;
   while (receive_with_text(socket, &command, &text)) {
@@ -196,8 +199,16 @@ int play_node(int socket, const std::string& folder) {
     reply.system_error = status.system_error;
     if (!send_with_text(socket, reply, answer)) break;
   }
+  return true;
+}
+
+}  // namespace
+
+int play_node(int socket, const std::string& folder) {
+  const bool started = serve(socket, folder);
+  // Only now, since the agent closes files of ranks that are gone until its own end.
   runtime::leave_node();
-  return 0;
+  return started ? 0 : 2;
 }
 
 }  // namespace forebay::test

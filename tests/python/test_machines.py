@@ -19,13 +19,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from forebay.simulation import machines
-from forebay.simulation.machines import Machine, MachineError, machine, machine_names
+from forebay.simulation.machines import Machine, MachineError, Pvfs, machine, machine_names
 
 FOLDER = Path(machines.__file__).parent / "machines"
-NAMES = ("adenine-fast-ethernet", "jazz-fast-ethernet", "palmetto-gige", "palmetto-myri10g")
+NAMES = (
+    "adenine-fast-ethernet",
+    "jazz-fast-ethernet",
+    "nfs-25gbe",
+    "palmetto-gige",
+    "palmetto-myri10g",
+    "perlmutter",
+)
 GIGE = machine("palmetto-gige")
+NFS = machine("nfs-25gbe")
+PERLMUTTER = machine("perlmutter")
 TEXT = (FOLDER / "palmetto-gige.toml").read_text()
 KEYS = tuple(GIGE.flat())
+# The values of each kind of file system and disk.
+OF_KINDS = [(one, key) for one in (GIGE, NFS, PERLMUTTER) for key in one.flat()]
 
 # Settlemyer 2009, the source system's configuration; nodes, cores and servers from the dissertation
 # as the profiles say.
@@ -48,6 +59,7 @@ COMMON: dict[str, object] = {
     "server.block_bytes": 4096,
     "server.dirty_threshold": 0.9,
     "server.system_call_s": 0.2e-6,
+    "server.copy_bytes_per_second": 4 * 2.0**30,
     "disk.kind": "rotating",
     "disk.model": "wd800jd",
     "disk.scheduler": "elevator",
@@ -136,25 +148,34 @@ def with_line(key: str, line: str) -> str:
 
 @pytest.mark.quick
 def test_the_shipped_machines_are_those_of_the_folder() -> None:
-    assert machine_names() == NAMES == tuple(sorted(PUBLISHED))
+    assert machine_names() == NAMES
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_a_shipped_profile_says_what_is_published(name: str) -> None:
     one = machine(name)
     assert one.name == name and one.description
     flat = one.flat()
     del flat["machine.name"], flat["machine.description"]
     assert flat == {**COMMON, **PUBLISHED[name]}
-    assert machine(FOLDER / f"{name}.toml") == machine(str(FOLDER / f"{name}.toml")) == one
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_profile_is_found_by_its_name_and_its_path(name: str) -> None:
+    by_name = machine(name)
+    assert by_name.name == name
+    assert machine(FOLDER / f"{name}.toml") == machine(str(FOLDER / f"{name}.toml")) == by_name
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_number_of_a_shipped_profile_says_its_source(name: str) -> None:
-    sources = ("configuration", "section", "table", "chosen", "from jazz", "without meaning")
+    sources = ["configuration", "section", "table", "chosen", "from jazz", "as the nodes'"]
+    text = (FOLDER / f"{name}.toml").read_text()
+    sources += re.findall(r"(?m)^#   (\w+)  ", text)  # the profile's own
+    sources += ["of the processor", "the drives", "all channels", "NFS", "TCP"]
     names = ("name = ", "description = ", "kind = ")
-    for section in (FOLDER / f"{name}.toml").read_text().split("\n\n"):
+    for section in text.split("\n\n"):
         for_all = any(f"; {source}." in section.splitlines()[0] for source in sources)
         for line in section.splitlines():
             if " = " in line and not for_all and not line.startswith(names):
@@ -162,9 +183,10 @@ def test_every_number_of_a_shipped_profile_says_its_source(name: str) -> None:
 
 
 def test_values_are_of_their_types() -> None:
-    for key, value in GIGE.flat().items():
+    for one, key in OF_KINDS:
+        value = one.flat()[key]
         is_real = key.endswith(("_s", "per_second", "threshold"))
-        is_truth = key == "network.serial_hosts"
+        is_truth = key.endswith(("serial_hosts", "commits_at_close"))
         assert isinstance(value, bool) == is_truth, key
         assert isinstance(value, float) if is_real else isinstance(value, str | int), key
 
@@ -304,7 +326,9 @@ def test_content_that_is_no_profile(
         ("network.host_delay_s", 'host_delay_s = "1"', "a number from 0 to 1e+06, not '1'"),
         ("disk.scheduler", 'scheduler = "sstff"', "'fcfs' or 'sstf' or 'elevator', not 'sstff'"),
         ("disk.scheduler", "scheduler = 1", "'fcfs' or 'sstf' or 'elevator', not 1"),
-        ("file_system.kind", 'kind = "nfs"', "file_system.kind is 'pvfs', not 'nfs'"),
+        ("file_system.kind", 'kind = "zfs"', "is 'pvfs' or 'lustre' or 'nfs', not 'zfs'"),
+        ("file_system.kind", 'kind = "nfs"', "file_system.client.page_bytes is missing; it is"),
+        ("disk.kind", "", "disk.kind is missing; it is 'rotating' or 'flash'"),
         # Limits.
         ("machine.servers", "servers = 0", "a whole number from 1 to 1,048,576, not 0"),
         ("machine.servers", "servers = -1", "a whole number from 1 to 1,048,576, not -1"),
@@ -436,11 +460,73 @@ def test_changes_are_read_as_an_option_is() -> None:
     assert (changed.name, changed.servers, changed.nodes) == ("mine", 8, 1000)
     assert isinstance(changed.nodes, int)
     assert changed.network.bits_per_second == 1e10 and changed.network.host_delay_s == 0
+    assert isinstance(changed.file_system, Pvfs)
     assert (changed.file_system.strip_bytes, changed.file_system.request_s) == (1 << 20, 1e-3)
     assert changed.file_system.client.open_s == 2e-3
     assert (changed.server.cache_bytes, changed.server.read_ahead_bytes) == (3 << 29, 0)
     assert changed.network.mtu == GIGE.network.mtu and GIGE.servers == 90
     assert GIGE.with_changes({}) == GIGE
+
+
+@pytest.mark.parametrize(
+    ("one", "changes", "said"),
+    [
+        (
+            PERLMUTTER,
+            {"file_system.flow_buffers": "8"},
+            "there is no file_system.flow_buffers where file_system.kind is 'lustre'",
+        ),
+        (
+            GIGE,
+            {"disk.channels": "8"},
+            "there is no disk.channels where disk.kind is 'rotating'",
+        ),
+        (
+            GIGE,
+            {"file_system.kind": "lustre"},
+            "file_system.stripe_bytes is missing; it is a whole number",
+        ),
+        (
+            GIGE,
+            {"file_system.kind": "zfs"},
+            "file_system.kind is 'pvfs' or 'lustre' or 'nfs', not 'zfs'",
+        ),
+        (
+            NFS,
+            {"machine.servers": "2"},
+            "machine.servers is 1 where file_system.kind is 'nfs', not 2",
+        ),
+        (
+            PERLMUTTER,
+            {"file_system.stripe_bytes": "1000"},
+            "file_system.stripe_bytes is a multiple of file_system.client.page_bytes, 4,096, not",
+        ),
+        (
+            NFS,
+            {"file_system.client.rpc_bytes": "1000"},
+            "file_system.client.rpc_bytes is a multiple of file_system.client.page_bytes, 4,096",
+        ),
+        (
+            PERLMUTTER,
+            {"disk.chanels": "8"},
+            "there is no disk.chanels; the nearest is disk.channel",
+        ),
+    ],
+)
+def test_each_kind_has_its_values(one: Machine, changes: dict[str, str], said: str) -> None:
+    answer = refusal(lambda: one.with_changes(changes))
+    assert answer.startswith(f"{one.name} with changes: ") and said in answer
+
+
+def test_a_profile_of_one_kind_has_no_values_of_another(
+    profile: Callable[[str | bytes], Path],
+) -> None:
+    text = (FOLDER / "perlmutter.toml").read_text().replace("stripe_count", "strip_bytes")
+    path = profile(text)
+    assert "file_system.stripe_count is missing" in refusal(lambda: machine(path))
+    path = profile(text.replace("strip_bytes = 1 ", "stripe_count = 1\nflow_buffers = 8 "))
+    said = "there is no file_system.flow_buffers where file_system.kind is 'lustre'"
+    assert refusal(lambda: machine(path)) == f"{path}: {said}"
 
 
 def test_a_change_is_a_text() -> None:
@@ -456,20 +542,20 @@ def test_changes_belong_together() -> None:
     assert (changed.network.mss, changed.network.mtu) == (8960, 9000)
 
 
-@pytest.mark.parametrize("key", KEYS)
-def test_a_value_written_and_read_is_the_same(key: str) -> None:
-    assert GIGE.with_changes({key: str(GIGE.flat()[key])}) == GIGE
+@pytest.mark.parametrize(("one", "key"), OF_KINDS)
+def test_a_value_written_and_read_is_the_same(one: Machine, key: str) -> None:
+    assert one.with_changes({key: str(one.flat()[key])}) == one
 
 
-@pytest.mark.parametrize("key", KEYS)
-def test_every_value_refuses_what_is_none(key: str) -> None:
+@pytest.mark.parametrize(("one", "key"), OF_KINDS)
+def test_every_value_refuses_what_is_none(one: Machine, key: str) -> None:
     """Names are lines, so nearly every text is one."""
     texts = (
         ["", "\n"] if key in ("machine.name", "machine.description") else ["", "abc", "-1", "nan"]
     )
     for text in texts:
-        said = refusal(lambda text=text: GIGE.with_changes({key: text}))  # type: ignore[misc]
-        assert said.startswith(f"palmetto-gige with changes: {key} is ")
+        said = refusal(lambda text=text: one.with_changes({key: text}))  # type: ignore[misc]
+        assert said.startswith(f"{one.name} with changes: {key} is ")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from forebay.simulation import (
     CLUSTER_SCOPES,
     ClusterResult,
     machine,
+    machine_names,
     simulate_cluster,
     workload_traces,
 )
@@ -42,7 +43,7 @@ def simulated(trace: Path, *words: str) -> list[dict[str, Any]]:
 
 
 def test_a_cache_of_the_node_makes_few_requests_of_pieces(pieces: Path) -> None:
-    none, process, node = simulate_cluster(
+    none, process, node, _ = simulate_cluster(
         pieces,
         "palmetto-gige",
         [one | {"machine.servers": "4", "collective": "independent"} for one in SCOPES],
@@ -131,9 +132,148 @@ def test_the_table_names_what_differs(pieces: Path) -> None:
     assert "8 processes make 32 accesses to 8 MiB" in lines[1]
     assert lines[2] == "on palmetto-gige: 1 node, 4 servers"
     assert lines[3].split()[:2] == ["scope", "time"]
-    assert [line.split()[0] for line in lines[4:7]] == list(CLUSTER_SCOPES)
+    assert [line.split()[0] for line in lines[4:8]] == list(CLUSTER_SCOPES)
     assert "scope=node: the busiest server works for" in run.stdout
     assert not run.stderr
+
+
+def test_owners_merge_the_pieces_of_all_nodes(pieces: Path) -> None:
+    """Pieces in turn on 4 nodes: each node's cache has every byte of its part of the file."""
+    moved = 8 * 2 * (256 << 10)
+    for name in ("palmetto-myri10g", "perlmutter"):
+        node, job, one_owner = simulate_cluster(
+            pieces,
+            name,
+            [
+                {"scope": "node"},
+                {"scope": "job", "domain_size": "256KiB"},
+                {"scope": "job", "cb_nodes": "1"},
+            ],
+            processes_per_node=2,
+        )
+        assert job.requests < node.requests / 2
+        assert (node.agent_questions, node.agent_bytes) == (0, 0)
+        # Three quarters of what is written and read are another node's.
+        assert job.agent_bytes == one_owner.agent_bytes == 2 * moved * 3 // 4
+        assert job.agent_questions > one_owner.agent_questions > 0
+
+
+def test_a_job_on_one_node_has_the_cache_of_the_node(pieces: Path) -> None:
+    node, job = simulate_cluster(pieces, "perlmutter", [{"scope": "node"}, {"scope": "job"}])
+    assert replace(job, settings={}) == replace(node, settings={})
+
+
+def test_owners_of_whole_stripes_share_no_lock(tmp_path: Path) -> None:
+    """domain=stripe gives each server's stripes to one node, cyclic chunks do not. (Read-ahead
+    would look a little into the next node's stripe.)"""
+    folder = tmp_path / "records"
+    workload_traces.ior(folder, 16, transfer=47_008, piece=47_008, segments=100)
+    cyclic, stripe = simulate_cluster(
+        folder,
+        "perlmutter",
+        [
+            {
+                "scope": "job",
+                "domain": domain,
+                "read_ahead": "0",
+                "file_system.stripe_count": "4",
+            }
+            for domain in ("cyclic", "stripe")
+        ],
+        processes_per_node=4,
+    )
+    assert stripe.locks_called_back == 0 < cyclic.locks_called_back
+    assert stripe.agent_bytes > 0
+
+
+def test_nodes_take_each_others_locks_on_lustre(pieces: Path) -> None:
+    """Pieces of 1 KiB in turn: on one node a lock for each stripe, on eight one for each piece."""
+    together, apart = (
+        simulate_cluster(
+            pieces,
+            "perlmutter",
+            [{"collective": "independent"}],
+            processes_per_node=each,
+        )[0]
+        for each in (8, 1)
+    )
+    assert together.locks_called_back == 0 and 1 <= together.lock_requests <= 16
+    assert apart.lock_requests > apart.locks_called_back > 1000
+    assert apart.run_s > 10 * together.run_s
+    assert together.requests < 20 < apart.requests
+
+
+def test_the_documented_records_share_stripes(tmp_path: Path) -> None:
+    """docs/cluster.md says what records in turn take on Lustre, and how many locks."""
+    text = (Path(__file__).resolve().parents[2] / "docs" / "cluster.md").read_text()
+    folder = tmp_path / "records"
+    workload_traces.ior(folder, 16, transfer=47_008, piece=47_008, segments=200)
+    none, node, job = simulate_cluster(
+        folder,
+        "perlmutter",
+        [{"scope": scope, "collective": "independent"} for scope in ("none", "node", "job")],
+        processes_per_node=4,
+        by_frames=False,
+    )
+    none_ms, node_ms, ms = (f"{1e3 * one.run_s:.0f} ms" for one in (none, node, job))
+    said = f"takes {none_ms}, with a cache of each node {node_ms}, with one cache of the job {ms}"
+    assert f"Without Forebay this {said}" in text
+    assert f"{job.agent_bytes / 2**20:.0f} MiB go to other nodes" in text
+    assert f"{job.locks_called_back:,} locks\nare called back" in text
+    assert f"{none.lock_requests:,} locks are asked for" in text
+    assert f"{none.locks_called_back:,} are called back" in text
+    (together,) = simulate_cluster(
+        folder, "perlmutter", [{"collective": "independent"}], processes_per_node=16
+    )
+    assert together.locks_called_back == 0
+
+
+def test_stripes_spread_a_file_on_lustre(tmp_path: Path) -> None:
+    """Blocks of 64 MiB each: one server is the slowest link, many are not."""
+    folder = tmp_path / "blocks"
+    workload_traces.ior(folder, 16, transfer=8 << 20, piece=8 << 20, segments=8)
+    one, many = simulate_cluster(
+        folder,
+        "perlmutter",
+        [{"file_system.stripe_count": count} for count in ("1", "16")],
+        processes_per_node=1,
+    )
+    assert one.server_busy > 0 and many.run_s < one.run_s / 2
+
+
+def test_a_close_on_nfs_waits_for_the_server(pieces: Path) -> None:
+    waits, returns = simulate_cluster(
+        pieces,
+        "nfs-25gbe",
+        [{"file_system.client.commits_at_close": word} for word in ("true", "false")],
+    )
+    assert waits.closing_s > returns.closing_s
+    assert (waits.lock_requests, waits.locks_called_back) == (0, 0)
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_every_machine_answers_for_a_real_log(name: str) -> None:
+    """With and without caches, by messages and by frames."""
+    for by_frames in (False, True):
+        results = simulate_cluster(
+            LOGS / "ior_hdf5_4ranks.darshan",
+            name,
+            [one | {"machine.servers": "1"} for one in SCOPES],
+            by_frames=by_frames,
+        )
+        for one in results:
+            assert one.machine == name
+            assert 0 < one.run_s < 60
+            assert one.requests > 0
+        assert results[0].run_s != results[2].run_s
+
+
+def test_the_table_tells_of_locks(pieces: Path) -> None:
+    words = ("--machine", "perlmutter", "--processes-per-node", "1", "-o", "scope=none")
+    run = forebay("simulate", "cluster", str(pieces), *words, "-o", "collective=independent")
+    assert run.returncode == 0, run.stderr
+    assert "locks are asked for and" in " ".join(run.stdout.split())
+    assert "time ms" in run.stdout
 
 
 def test_collective_calls_are_made_in_two_phases(pieces: Path) -> None:
@@ -246,7 +386,7 @@ def test_a_timeline(pieces: Path, tmp_path: Path) -> None:
     )
     several = forebay("simulate", "cluster", str(pieces), "--timeline", tmp_path / "several")
     assert several.returncode == 1
-    assert "a timeline is of one simulation; these are 3" in several.stderr
+    assert "a timeline is of one simulation; these are 4" in several.stderr
     assert not (tmp_path / "several").exists()
 
 
@@ -295,7 +435,7 @@ def test_the_example_of_the_documentation() -> None:
         (["--machine", "palmeto-gige"], "there is no machine 'palmeto-gige'; the nearest is"),
         (["-o", "machine.server=4"], "there is no machine.server; the nearest is machine.servers"),
         (["-o", "machine.servers=0"], "machine.servers is a whole number from 1 to"),
-        (["-o", "scope=job"], "scope is none, process or node, not 'job'"),
+        (["-o", "scope=jobs"], "scope is none, process, node or job, not 'jobs'"),
         (["-o", "scpe=node"], "scpe"),
         (["-o", "collective=two"], "collective is two-phase or independent, not 'two'"),
         (["-o", "cb_buffer_size=0"], "cb_buffer_size: '0' is no size"),
@@ -303,6 +443,9 @@ def test_the_example_of_the_documentation() -> None:
         (["-o", "union_window=soon"], "union_window is a number of seconds from 0 to"),
         (["-o", "union_window=nan"], "union_window is a number of seconds from 0 to"),
         (["-o", "polcy=lru"], "polcy"),
+        (["-o", "scope=job", "-o", "consistency=mpi"], "is simulated with consistency=posix only"),
+        (["-o", "scope=job", "-o", "domain=first-touch"], "first-touch is not simulated; give"),
+        (["-o", "scope=job", "-o", "domain=ciclic"], "ciclic"),
         (["-o", "policy=arcc"], "arcc"),
         (["-o", "page_size=3000"], "page_size"),
         (["-o", "scope"], "'scope' is not NAME=VALUE"),

@@ -201,7 +201,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 
 
 def test_the_sound_engine_passes(workshop: Workshop) -> None:
-    assert workshop.seeded_test({}, 3000).passed
+    assert workshop.seeded_test({}, 500).passed
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name.replace(" ", "-"))

@@ -24,13 +24,13 @@ from forebay.memory import available_bytes
 from forebay.results import Results
 from forebay.simulation.block_traces import Input, read_input
 from forebay.simulation.cache import COLLECTIVE_BUFFER_BYTES, UNION_WINDOW_S, Progress
-from forebay.simulation.machines import Machine, machine
+from forebay.simulation.machines import Lustre, Machine, Pvfs, RotatingDisk, machine
 from forebay.simulation.timeline import write_timeline
 from forebay.sizes import parse_size, shown_size
 from forebay.text import one_line
 from forebay.trace import TraceError
 
-CLUSTER_SCOPES = ("none", "process", "node")
+CLUSTER_SCOPES = ("none", "process", "node", "job")
 """Whose caches are simulated; none: the program runs without Forebay."""
 
 COLLECTIVE = ("two-phase", "independent")
@@ -63,7 +63,7 @@ _NETWORK = {
     "nic_transmit_limit_frames": "network.nic_transmit_limit_frames",
     "copy_bytes_per_second": "memory.copy_bytes_per_second",
 }
-_FILE_SYSTEM = {
+_PVFS = {
     "strip_bytes": "file_system.strip_bytes",
     "flow_buffer_bytes": "file_system.flow_buffer_bytes",
     "flow_buffers": "file_system.flow_buffers",
@@ -76,13 +76,46 @@ _FILE_SYSTEM = {
     "get_attributes_s": "file_system.metadata.get_attributes_s",
     "lookup_s": "file_system.metadata.lookup_s",
 }
+_NFS = {
+    "page_bytes": "file_system.client.page_bytes",
+    "cache_bytes": "file_system.client.cache_bytes",
+    "dirty_bytes": "file_system.client.dirty_bytes",
+    "read_ahead_bytes": "file_system.client.read_ahead_bytes",
+    "rpc_bytes": "file_system.client.rpc_bytes",
+    "extents_an_rpc": "file_system.client.extents_an_rpc",
+    "rpcs_in_flight": "file_system.client.rpcs_in_flight",
+    "carried_bytes": "file_system.client.carried_bytes",
+    "call_s": "file_system.client.call_s",
+    "commits_at_close": "file_system.client.commits_at_close",
+    "copy_bytes_per_second": "memory.copy_bytes_per_second",
+    "request_s": "file_system.request_s",
+    "create_s": "file_system.metadata.create_s",
+    "open_s": "file_system.metadata.open_s",
+    "close_s": "file_system.metadata.close_s",
+}
+_LUSTRE = {
+    **_NFS,
+    "stripe_bytes": "file_system.stripe_bytes",
+    "stripe_count": "file_system.stripe_count",
+    "lock_s": "file_system.lock_s",
+}
+_FLASH = {
+    "bytes": "disk.bytes",
+    "page_bytes": "disk.page_bytes",
+    "read_latency_s": "disk.read_latency_s",
+    "write_latency_s": "disk.write_latency_s",
+    "channels": "disk.channels",
+    "channel_bytes_per_second": "disk.channel_bytes_per_second",
+    "interface_bytes_per_second": "disk.interface_bytes_per_second",
+    "queue_depth": "disk.queue_depth",
+}
 _SERVER = {
     "block_bytes": "server.block_bytes",
     "cache_bytes": "server.cache_bytes",
     "dirty_threshold": "server.dirty_threshold",
     "system_call_s": "server.system_call_s",
     "read_ahead_bytes": "server.read_ahead_bytes",
-    "copy_bytes_per_second": "memory.copy_bytes_per_second",
+    "copy_bytes_per_second": "server.copy_bytes_per_second",
 }
 
 
@@ -111,6 +144,14 @@ class ClusterResult:
     written_bytes: int
     requests: int
     """To the servers, for bytes."""
+    agent_questions: int
+    """Of processes to the agents of other nodes (scope job)."""
+    agent_bytes: int
+    """Of files, in these questions and their answers."""
+    lock_requests: int
+    """Of the clients of a file system with locks."""
+    locks_called_back: int
+    """From clients, because others asked for them."""
     dropped_frames: int
     timeouts: int
     """Of the network: after a timeout a sender sends again."""
@@ -167,8 +208,8 @@ def simulate_cluster(
     Args:
         trace: a path for `forebay.open_trace`, or a text trace with processes and offsets.
         on: a machine's name, the path of a profile, or a Machine.
-        changes: what differs, by name: `scope` (none, process or node; default none), options of
-            the cache as for `forebay run -o`, and values of the machine, whose names have a dot.
+        changes: what differs, by name: `scope` (none, process, node or job; default none), options
+            of the cache as for `forebay run -o`, and values of the machine, whose names have a dot.
             For scope none, the library's ways: `collective` (two-phase or independent),
             `cb_nodes` (most aggregators of a call; default one a node), `cb_buffer_size`
             (default 16 MiB), and `union_window`: seconds within which accesses of different
@@ -298,6 +339,10 @@ class _Settings:
         self.union_window_s = _window_s(options.pop("union_window", None))
         # A page's regions as a tree: a mask of its bytes would take a third of a cache's size.
         self.options = {"page_kind": "tree"} | options
+        if self.scope == "job" and options.get("consistency", "posix") != "posix":
+            raise ValueError("scope=job is simulated with consistency=posix only")
+        if self.scope == "job" and options.get("domain") == "first-touch":
+            raise ValueError("domain=first-touch is not simulated; give cyclic, stripe or file")
         _core.ClusterSettings().set_caching(self.scope, self.options)
 
     @property
@@ -361,26 +406,41 @@ def _placed(
         raise ValueError(
             f"{machine.name} has {machine.nodes:,} nodes (machine.nodes); the job takes {nodes:,}"
         )
-    values = machine.flat()
-
-    def filled(profile: Any, names: Mapping[str, str]) -> Any:
-        for attribute, key in names.items():
-            setattr(profile, attribute, values[key])
-        return profile
-
     settings = _core.ClusterSettings()
     settings.node_of_process = of_process
     settings.servers = machine.servers
-    network = filled(_core.NetworkProfile(), _NETWORK)
+    values = machine.flat()
+    network = _filled(_core.NetworkProfile(), _NETWORK, values)
     network.by_frames = log.processes <= 64 if by_frames is None else by_frames
     settings.network = network
-    settings.file_system = filled(_core.PvfsProfile(), _FILE_SYSTEM)
-    settings.server = filled(_core.ServerProfile(), _SERVER)
-    settings.set_disk(machine.disk.model, machine.disk.scheduler)
+    settings.file_system = _file_system_of(machine)
+    settings.server = _filled(_core.ServerProfile(), _SERVER, values)
+    if isinstance(machine.disk, RotatingDisk):
+        settings.set_disk(machine.disk.model, machine.disk.scheduler)
+    else:
+        settings.set_flash(_filled(_core.FlashProfile(), _FLASH, values))
     settings.copy_bytes_per_second = machine.memory.copy_bytes_per_second
     settings.call_s = CALL_S
     settings.think = float(think)
     return settings, nodes
+
+
+def _file_system_of(machine: Machine) -> _core.PvfsProfile | _core.PagedProfile:
+    values = machine.flat()
+    if isinstance(machine.file_system, Pvfs):
+        pvfs: _core.PvfsProfile = _filled(_core.PvfsProfile(), _PVFS, values)
+        return pvfs
+    locks = isinstance(machine.file_system, Lustre)
+    paged: _core.PagedProfile = _filled(_core.PagedProfile(), _LUSTRE if locks else _NFS, values)
+    paged.locks = locks
+    return paged
+
+
+def _filled(profile: Any, names: Mapping[str, str], values: Mapping[str, object]) -> Any:
+    """The profile with those of the machine's values whose names are given."""
+    for attribute, key in names.items():
+        setattr(profile, attribute, values[key])
+    return profile
 
 
 _SHORT_MESSAGE_BYTES = 128
@@ -415,6 +475,10 @@ def _result(path: str, one: _Settings, nodes: int, of: _core.ClusterResult) -> C
         read_bytes=of.read_bytes,
         written_bytes=of.written_bytes,
         requests=of.requests,
+        agent_questions=of.agent_questions,
+        agent_bytes=of.agent_bytes,
+        lock_requests=of.lock_requests,
+        locks_called_back=of.locks_called_back,
         dropped_frames=of.dropped_frames,
         timeouts=of.timeouts,
         server_busy=busiest(of.server_busy_s),

@@ -4,9 +4,10 @@ disks, read from a profile in TOML.
     from forebay.simulation.machines import machine
     faster = machine("palmetto-gige").with_changes({"network.bits_per_second": "10e9"})
 
-The profiles in the folder `machines` realise Settlemyer 2009, sections 3.2.1 and 3.3.1. Every value
-is declared once, with its unit and its limits, in the classes below: to add one, add a field there
-and a line to each profile. To add a machine, add a file to the folder.
+The profiles in the folder `machines` say where each of their values is from. Every value is
+declared once, with its unit and its limits, in the classes below: to add one, add a field there and
+a line to each profile that has its section. A section that may be of several kinds is a union of
+classes; its value `kind` says which. To add a machine, add a file to the folder.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import product
 from operator import attrgetter
 from pathlib import Path
 from stat import S_ISREG
-from typing import Annotated, Any, Protocol, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Protocol, get_args, get_type_hints
 
 from forebay import _core
 from forebay.kinds import check_path
@@ -233,14 +236,14 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class ClientTimes:
+class PvfsClient:
     """Times that calls take in the client, beside those of its messages."""
 
     open_s: Seconds
 
 
 @dataclass(frozen=True, slots=True)
-class MetadataTimes:
+class PvfsMetadata:
     """Mean times that a server takes for operations on metadata."""
 
     create_directory_entry_s: Seconds
@@ -251,8 +254,8 @@ class MetadataTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class FileSystem:
-    """The parallel file system."""
+class Pvfs:
+    """A parallel file system without locks, and without caches at its clients."""
 
     kind: Annotated[str, Word(("pvfs",))]
     strip_bytes: Bytes
@@ -263,8 +266,88 @@ class FileSystem:
     """The most extents that a request names: list I/O; 1: a request for each extent."""
     request_s: Seconds
     """A server's work for each request for bytes, besides its system calls and copies."""
-    client: ClientTimes
-    metadata: MetadataTimes
+    client: PvfsClient
+    metadata: PvfsMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """What a client keeps of files, and how its pages come and go."""
+
+    page_bytes: Annotated[int, Size(_SECTOR_BYTES, 1 << 24)]
+    cache_bytes: Annotated[int, Size(1 << 20, 1 << 50)]
+    """Of a node's pages."""
+    dirty_bytes: Bytes
+    """Of a node's dirty pages for one server; then writers wait."""
+    read_ahead_bytes: BytesOrNone
+    """The largest window; 0: none."""
+    rpc_bytes: Bytes
+    """The most that a request moves."""
+    extents_an_rpc: Count
+    """The most extents of pages that a request names."""
+    rpcs_in_flight: Count
+    """Requests of a node to one server at a time."""
+    carried_bytes: BytesOrNone
+    """A write of at most so many bytes travels with its request."""
+    call_s: Seconds
+    """A client's work for each part of an access within a stripe, besides its copies."""
+    commits_at_close: YesOrNo
+    """Whether a close waits until the servers' devices have what the node wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Times that the metadata server takes."""
+
+    create_s: Seconds
+    open_s: Seconds
+    close_s: Seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Lustre:
+    """A parallel file system whose clients keep pages, coherent by locks of extents."""
+
+    kind: Annotated[str, Word(("lustre",))]
+    stripe_bytes: Bytes
+    stripe_count: Count
+    """Servers of a file; if there are fewer, all."""
+    request_s: Seconds
+    """A server's work for each request for bytes, besides its system calls and copies."""
+    lock_s: Seconds
+    """A server's work for each message about a lock."""
+    client: Pages
+    metadata: Metadata
+
+    def contradictions(self) -> Iterator[str]:
+        page = self.client.page_bytes
+        for name, value in (
+            ("stripe_bytes", self.stripe_bytes),
+            ("client.rpc_bytes", self.client.rpc_bytes),
+        ):
+            if value % page:
+                yield (
+                    f"file_system.{name} is a multiple of file_system.client.page_bytes, {page:,},"
+                    f" not {value:,}"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Nfs:
+    """A file server whose clients keep pages, and look for changes when they open a file."""
+
+    kind: Annotated[str, Word(("nfs",))]
+    request_s: Seconds
+    """The server's work for each request for bytes, besides its system calls and copies."""
+    client: Pages
+    metadata: Metadata
+
+    def contradictions(self) -> Iterator[str]:
+        if self.client.rpc_bytes % self.client.page_bytes:
+            yield (
+                "file_system.client.rpc_bytes is a multiple of file_system.client.page_bytes,"
+                f" {self.client.page_bytes:,}, not {self.client.rpc_bytes:,}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +359,8 @@ class Server:
     dirty_threshold: Annotated[float, Number(1, positive=True)]
     """The fraction of the cache above which dirty blocks are written."""
     system_call_s: Seconds
+    copy_bytes_per_second: Rate
+    """Between the network and the cache, or the disk."""
     read_ahead_bytes: BytesOrNone
 
     def contradictions(self) -> Iterator[str]:
@@ -297,13 +382,30 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Disk:
+class RotatingDisk:
     """The disk of a server."""
 
     kind: Annotated[str, Word(("rotating",))]
     model: Annotated[str, Word(("wd800jd", "as-configured"))]
     """as-configured: the small disk that Settlemyer's simulator had."""
     scheduler: Annotated[str, Word(("fcfs", "sstf", "elevator"))]
+
+
+@dataclass(frozen=True, slots=True)
+class FlashDrive:
+    """The flash drive of a server, or its drives as one. Pages lie on the channels in turn."""
+
+    kind: Annotated[str, Word(("flash",))]
+    bytes: Annotated[int, Size(1 << 20, 1 << 60)]
+    page_bytes: Annotated[int, Size(_SECTOR_BYTES, 1 << 24)]
+    read_latency_s: Seconds
+    """Of a page, alone: all that it takes."""
+    write_latency_s: Seconds
+    channels: Annotated[int, Whole(1, 4096)]
+    channel_bytes_per_second: Rate
+    interface_bytes_per_second: Rate
+    queue_depth: Count
+    """Requests under way; others wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,9 +424,9 @@ class Machine:
     """I/O servers, each on a node of its own."""
     network: Network
     memory: Memory
-    file_system: FileSystem
+    file_system: Pvfs | Lustre | Nfs
     server: Server
-    disk: Disk
+    disk: RotatingDisk | FlashDrive
 
     def __post_init__(self) -> None:
         _checked(self.flat())
@@ -334,10 +436,15 @@ class Machine:
     def _contradictions(self) -> Iterator[str]:
         yield from self.network.contradictions()
         yield from self.server.contradictions()
+        if not isinstance(self.file_system, Pvfs):
+            yield from self.file_system.contradictions()
+        if isinstance(self.file_system, Nfs) and self.servers != 1:
+            yield f"machine.servers is 1 where file_system.kind is 'nfs', not {self.servers:,}"
 
     def flat(self) -> dict[str, Value]:
         """Every value by its dotted name, such as `network.mtu` or `machine.nodes`."""
-        return {key: attrgetter(key.removeprefix("machine."))(self) for key in _RULES}
+        kinds = {key: attrgetter(key)(self) for key in _KINDS}
+        return {key: attrgetter(key.removeprefix("machine."))(self) for key in _rules_with(kinds)}
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, by sections as in a profile."""
@@ -361,14 +468,16 @@ class Machine:
         """
         values: dict[str, object] = dict(self.flat())
         try:
+            values |= {key: changes[key] for key in _KINDS if key in changes}
+            rules = _rules_with(values)
             for key, text in changes.items():
-                if key not in _RULES:
-                    raise MachineError(_unknown(key))
+                if key not in rules:
+                    raise MachineError(_unknown(key, values))
                 if not isinstance(text, str):
                     raise MachineError(f"{key} is changed by a text, not {_shown(text)}")
-                values[key] = _RULES[key].parsed(text)
-                if _RULES[key].value(values[key]) is None:
-                    raise MachineError(_refusal(key, text))
+                values[key] = rules[key].parsed(text)
+                if rules[key].value(values[key]) is None:
+                    raise MachineError(_refusal(rules[key], key, text))
             return _made(values)
         except MachineError as error:
             raise MachineError(f"{self.name} with changes: {error}") from None
@@ -458,8 +567,8 @@ def _flat(tables: dict[str, Any], place: str) -> dict[str, object]:
             if not isinstance(value, dict):
                 raise MachineError(f"{key} is a section, not {_shown(value)}")
             values |= _flat(value, f"{key}.")
-        elif "." in name or key not in _RULES:
-            raise MachineError(_unknown(key, isinstance(value, dict)))
+        elif "." in name or key not in _KEYS:
+            raise MachineError(_unknown(key, {}, isinstance(value, dict)))
         else:
             values[key] = value
     return values
@@ -474,13 +583,17 @@ def _made(values: Mapping[str, object]) -> Machine:
 def _checked(values: Mapping[str, object]) -> dict[str, Value]:
     """The values as their rules want them; MachineError unless all are there and allowed."""
     checked: dict[str, Value] = {}
-    for key, rule in _RULES.items():
+    rules = _rules_with(values)
+    for key, rule in rules.items():
         if key not in values:
             raise MachineError(f"{key} is missing; it is {rule.wanted}")
         value = rule.value(values[key])
         if value is None:
-            raise MachineError(_refusal(key, values[key]))
+            raise MachineError(_refusal(rule, key, values[key]))
         checked[key] = value
+    for key in values:
+        if key not in rules:
+            raise MachineError(_unknown(key, values))
     return checked
 
 
@@ -488,21 +601,55 @@ def _filled(section: type, values: Mapping[str, Value], own: str, below: str) ->
     """A section made of its values, which begin with `own`, and sections, with `below`."""
     fields: dict[str, Any] = {}
     for name, hint in _hints(section):
-        if isinstance(hint, type):
-            inner = f"{below}{name}."
-            fields[name] = _filled(hint, values, inner, inner)
+        inner = f"{below}{name}."
+        if sections := _sections(hint):
+            fields[name] = _filled(_one_of(sections, inner, values), values, inner, inner)
         else:
             fields[name] = values[own + name]
     return section(**fields)
 
 
-def _rules(section: type, own: str, below: str) -> Iterator[tuple[str, Rule]]:
+def _rules_with(values: Mapping[str, object]) -> dict[str, Rule]:
+    """The rules of a machine with these kinds of file system and disk."""
+    return dict(_rules(Machine, "machine.", "", values))
+
+
+def _rules(
+    section: type, own: str, below: str, values: Mapping[str, object]
+) -> Iterator[tuple[str, Rule]]:
     for name, hint in _hints(section):
-        if isinstance(hint, type):
-            inner = f"{below}{name}."
-            yield from _rules(hint, inner, inner)
+        inner = f"{below}{name}."
+        if sections := _sections(hint):
+            chosen = _one_of(sections, inner, values)
+            for key, rule in _rules(chosen, inner, inner, values):
+                yield key, _kinds(sections) if key == f"{inner}kind" else rule
         else:
             yield own + name, hint.__metadata__[0]
+
+
+def _sections(hint: Any) -> tuple[type, ...]:
+    """The classes that a section may have; none: it is no section but a value."""
+    if isinstance(hint, UnionType):
+        return get_args(hint)
+    return (hint,) if isinstance(hint, type) else ()
+
+
+def _kinds(sections: tuple[type, ...]) -> Word:
+    """What the value `kind` of a section may be."""
+    return Word(tuple(word for one in sections for word in _kind_of(one)))
+
+
+def _kind_of(section: type) -> tuple[str, ...]:
+    words: tuple[str, ...] = dict(_hints(section))["kind"].__metadata__[0].words
+    return words
+
+
+def _one_of(sections: tuple[type, ...], place: str, values: Mapping[str, object]) -> type:
+    """The class that the section has with these values: that of its kind."""
+    if len(sections) == 1:
+        return sections[0]
+    kind = values.get(f"{place}kind")
+    return next((one for one in sections if kind in _kind_of(one)), sections[0])
 
 
 def _hints(section: type) -> Iterable[tuple[str, Any]]:
@@ -510,18 +657,34 @@ def _hints(section: type) -> Iterable[tuple[str, Any]]:
     return get_type_hints(section, include_extras=True).items()
 
 
-_RULES = dict(_rules(Machine, "machine.", ""))
+def _all_keys() -> Iterator[str]:
+    """The names of all values, whatever the kinds."""
+    choices = {
+        f"{name}.kind": _kinds(sections).words
+        for name, hint in _hints(Machine)
+        if len(sections := _sections(hint)) > 1
+    }
+    for kinds in product(*choices.values()):
+        yield from _rules_with(dict(zip(choices, kinds, strict=True)))
+
+
+_KEYS = tuple(dict.fromkeys(_all_keys()))
+_KINDS = tuple(key for key in _KEYS if key.endswith(".kind"))
 _SECTIONS = tuple(
     dict.fromkeys(
-        key.rsplit(".", depth)[0] for key in _RULES for depth in range(1, key.count(".") + 1)
+        key.rsplit(".", depth)[0] for key in _KEYS for depth in range(1, key.count(".") + 1)
     )
 )
 
 
-def _unknown(key: str, is_section: bool = False) -> str:
-    """That there is no such key, and which may be meant."""
+def _unknown(key: str, values: Mapping[str, object], is_section: bool = False) -> str:
+    """That there is no such key in a machine with these kinds, and which may be meant."""
+    section = key.partition(".")[0]
+    kind = values.get(f"{section}.kind")
+    if key in _KEYS:
+        return f"there is no {key} where {section}.kind is {_shown(kind)}"
     cut = key[: 2 * _MOST_SHOWN]
-    known = _SECTIONS if is_section else tuple(_RULES)
+    known = _SECTIONS if is_section else tuple(_rules_with(values)) if values else _KEYS
     name = cut.rpartition(".")[2]
     misplaced = [one for one in known if one.rpartition(".")[2] == name]
     near = get_close_matches(cut, misplaced or known, 1, 0)[0]
@@ -530,8 +693,8 @@ def _unknown(key: str, is_section: bool = False) -> str:
     return f"there is no {_short(key)}; the nearest is {near}"
 
 
-def _refusal(key: str, found: object) -> str:
-    return f"{key} is {_RULES[key].wanted}, not {_shown(found)}"
+def _refusal(rule: Rule, key: str, found: object) -> str:
+    return f"{key} is {rule.wanted}, not {_shown(found)}"
 
 
 def _number(text: str) -> object:

@@ -114,15 +114,17 @@ def _of_clusters(results: ClusterResults) -> Iterator[Part]:
         "compute": [one.computing_s for one in results],
     }
     shown = {heading: times for heading, times in parts.items() if any(times)}
-    for heading in ("time s", "speed-up", "MB/s", *shown, "requests"):
+    in_ms = max(one.run_s for one in results) < 1
+    scale = 1e3 if in_ms else 1.0
+    for heading in ("time ms" if in_ms else "time s", "speed-up", "MB/s", *shown, "requests"):
         table.add_column(heading, justify="right", no_wrap=True)
     for number, one in enumerate(results):
         table.add_row(
             *(escape(one_line(one.settings.get(key, "-"))) for key in keys),
-            f"{one.run_s:,.3f}",
+            f"{scale * one.run_s:,.3f}",
             f"{first.run_s / one.run_s:.2f}" if one.run_s else "-",
             f"{one.bytes_per_second / 1e6:,.1f}",
-            *(f"{times[number]:,.3f}" for times in shown.values()),
+            *(f"{scale * times[number]:,.3f}" for times in shown.values()),
             f"{one.requests:,}",
         )
     yield table
@@ -141,6 +143,16 @@ def _where(one: ClusterResult, named: str) -> str:
         f"the busiest server works for {one.server_busy:.0%} of the time",
         f"the busiest disk for {one.disk_busy:.0%}",
     ]
+    if one.agent_questions:
+        said.append(
+            f"{_counted(one.agent_questions, 'question', 'questions')} to other nodes move"
+            f" {shown_size(one.agent_bytes)}"
+        )
+    if one.lock_requests:
+        said.append(
+            f"{_counted(one.lock_requests, 'lock is', 'locks are')} asked for and"
+            f" {one.locks_called_back:,} called back"
+        )
     if one.dropped_frames:
         said.append(
             f"the switch drops {_counted(one.dropped_frames, 'frame', 'frames')}"

@@ -5,6 +5,12 @@
 namespace forebay::mpiio {
 
 Status hand_over(Handle& handle) {
+  if (handle.job_file != nullptr && !handle.one_node) {
+    // What was written is with its owners. A rank that comes first must not go on before the others
+    // have written what is theirs.
+    wait_for_all(handle.own.comm);
+    return {};
+  }
   if (handle.nodes == nullptr || !handle.writable) return {};
   // The ranks of a node share its cache: once all have arrived, it holds what each of them wrote.
   bool wrote = false;

@@ -12,8 +12,9 @@ namespace forebay::mpiio {
 // guests go to their owners, every byte that the ranks wrote is in storage afterwards, and no node
 // keeps bytes that others have replaced. Otherwise all ranks get a failure, and bytes stay dirty:
 // the call is carried out nevertheless (a program that ignores the code of MPI_File_set_view must
-// not write through the old view), and returns the failure. Does nothing where nodes hand nothing
-// over, or no rank has written since.
+// not write through the old view), and returns the failure. Where owners answer, there is nothing
+// to hand over, and the ranks only wait for each other. Does nothing where nodes hand nothing over,
+// or no rank has written since.
 Status hand_over(Handle& handle);
 
 }  // namespace forebay::mpiio

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/cache_handle.h"
-#include "sim/cluster/pvfs.h"
+#include "sim/cluster/file_system.h"
 
 namespace forebay::sim {
 

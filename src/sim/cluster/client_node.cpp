@@ -20,14 +20,14 @@ CacheArena& created(CacheArena& arena, const LazyMemory& memory) {
 ClientFileState& ClientFile::entry() const { return node_->file(slot_); }
 
 Status ClientFile::storage_size(int64_t* bytes) const {
-  *bytes = node_->pvfs().size(entry().number);
+  *bytes = node_->file_system().size(entry().number);
   return {};
 }
 
 Status ClientFile::write_past(Extent extent, NoBytes, bool, int64_t* storage_ns) const {
   const int64_t before = ClientDriver::now_ns();
   Completion done;
-  node_->pvfs().access(node_->host(), entry().number, true, {&extent, 1}, done.then());
+  node_->file_system().access(node_->host(), entry().number, true, {&extent, 1}, done.then());
   done.wait();
   if (storage_ns != nullptr) *storage_ns = ClientDriver::now_ns() - before;
   ++statistics_->write_requests;
@@ -36,12 +36,12 @@ Status ClientFile::write_past(Extent extent, NoBytes, bool, int64_t* storage_ns)
 
 Status ClientFile::read_past(Extent extent, NoBytes, int64_t* got, int64_t* storage_ns) const {
   const int64_t before = ClientDriver::now_ns();
-  const int64_t size = node_->pvfs().size(entry().number);
+  const int64_t size = node_->file_system().size(entry().number);
   *got = std::clamp<int64_t>(size - extent.offset, 0, extent.length);
   const Extent there{extent.offset, *got};
   if (!there.empty()) {
     Completion done;
-    node_->pvfs().access(node_->host(), entry().number, false, {&there, 1}, done.then());
+    node_->file_system().access(node_->host(), entry().number, false, {&there, 1}, done.then());
     done.wait();
   }
   if (storage_ns != nullptr) *storage_ns = ClientDriver::now_ns() - before;
@@ -84,7 +84,7 @@ void ClientDriver::begin(const ClientFileState& file, bool writes, const IoPlan&
   transfer.began_ns_ = now_ns();
   std::vector<Extent> extents;
   extents.reserve(plan.runs().size());
-  const int64_t size = node_.pvfs().size(file.number);
+  const int64_t size = node_.file_system().size(file.number);
   for (const IoPlan::Run& run : plan.runs()) {
     const int64_t there = writes
                               ? run.extent.length
@@ -92,7 +92,7 @@ void ClientDriver::begin(const ClientFileState& file, bool writes, const IoPlan&
     transfer.transferred_.push_back(there);
     if (there > 0) extents.push_back({run.extent.offset, there});
   }
-  node_.pvfs().access(node_.host(), file.number, writes, extents, transfer.done_.then());
+  node_.file_system().access(node_.host(), file.number, writes, extents, transfer.done_.then());
 }
 
 void ClientDriver::begin_write(Target file, const IoPlan& plan, Transfer& transfer) const {
@@ -119,10 +119,10 @@ Status ClientDriver::complete(Transfer& transfer, Statistics& statistics) {
 
 // The node ---------------------------------------------------------------------------------------
 
-ClientNode::ClientNode(Kernel& kernel, Pvfs& pvfs, uint32_t host,
+ClientNode::ClientNode(Kernel& kernel, FileSystem& file_system, uint32_t host,
                        const ClientCacheSettings& settings)
     : kernel_(kernel),
-      pvfs_(pvfs),
+      file_system_(file_system),
       host_(host),
       settings_(settings),
       arena_(settings.shape, 0),
@@ -166,9 +166,23 @@ int64_t ClientNode::Handle::access(const Access& access) {
 
 void ClientNode::Handle::sync() { static_cast<void>(cached_.commit()); }
 
+void ClientNode::Handle::settle(Extent range) {
+  static_cast<void>(node_.cache_.commit(file_, range));
+  node_.cache_.drop(file_, range, false);
+}
+
 void ClientNode::Handle::close() {
   node_.drain_background(file_);
   static_cast<void>(cached_.commit_own());
+  leave();
+}
+
+void ClientNode::Handle::close_last_commits() {
+  if (file_.state().handles == 1) return close();
+  leave();
+}
+
+void ClientNode::Handle::leave() {
   node_.drain_background(file_);
   FileState& state = file_.state();
   if (state.handles == 1) {

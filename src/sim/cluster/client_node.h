@@ -23,7 +23,8 @@ struct ClientCacheSettings {
 class ClientNode {
  public:
   // `host`: the node's number in the network.
-  ClientNode(Kernel& kernel, Pvfs& pvfs, uint32_t host, const ClientCacheSettings& settings);
+  ClientNode(Kernel& kernel, FileSystem& file_system, uint32_t host,
+             const ClientCacheSettings& settings);
 
   // What a process has open.
   class Handle {
@@ -35,12 +36,19 @@ class ClientNode {
     // Called by a process, which waits.
     int64_t access(const Access& access);  // returns the bytes before the end of the file
     void sync();
+    // Storage gets bytes of the range that are dirty, and the cache forgets the range.
+    void settle(Extent range);
     void close();
+    // The same, but if others have the file open here, the last of them commits (option
+    // commit_at_close=last).
+    void close_last_commits();
 
     ClientFile& file() { return file_; }
     CacheHandle<ClientDriver>& cached() { return cached_; }
 
    private:
+    void leave();
+
     ClientNode& node_;
     Statistics statistics_;
     ClientFile file_;
@@ -50,8 +58,9 @@ class ClientNode {
   // The background process ends once there is nothing to do.
   void end_background();
 
+  const ClientCacheSettings& settings() const { return settings_; }
   Kernel& kernel() const { return kernel_; }
-  Pvfs& pvfs() const { return pvfs_; }
+  FileSystem& file_system() const { return file_system_; }
   uint32_t host() const { return host_; }
   Cache<ClientDriver>& cache() { return cache_; }
   ClientFileState& file(uint32_t slot) { return files_[slot]; }
@@ -77,7 +86,7 @@ class ClientNode {
   uint32_t slot_of(uint64_t number);
 
   Kernel& kernel_;
-  Pvfs& pvfs_;
+  FileSystem& file_system_;
   uint32_t host_;
   ClientCacheSettings settings_;
   CacheArena arena_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace forebay::sim {
@@ -14,6 +15,12 @@ uint32_t nodes_of(const ClusterSettings& settings) {
   return nodes;
 }
 
+std::unique_ptr<BlockDevice> made_device(Kernel& kernel, const ClusterSettings& settings) {
+  if (const auto* const disk = std::get_if<DiskProfile>(&settings.device))
+    return std::make_unique<Disk>(kernel, *disk);
+  return std::make_unique<Flash>(kernel, std::get<FlashProfile>(settings.device));
+}
+
 class Cluster {
  public:
   Cluster(const AccessLog& log, const ClusterSettings& settings, Progress& progress)
@@ -21,13 +28,16 @@ class Cluster {
         settings_(settings),
         progress_(progress),
         nodes_(nodes_of(settings)),
-        network_(kernel_, settings.network, nodes_ + settings.servers),
+        // One host more for metadata.
+        network_(kernel_, settings.network, nodes_ + settings.servers + 1),
         servers_(kernel_, settings),
-        pvfs_(kernel_, network_, settings.file_system, nodes_, servers_.storages()),
-        two_phase_(network_, pvfs_, log, settings.two_phase, settings.node_of_process) {
+        file_system_(made_file_system()),
+        two_phase_(network_, *file_system_, log, settings.two_phase, settings.node_of_process) {
     sort_by_process();
     find_files();
     if (settings.caching != Caching::none) make_caches();
+    if (settings.caching == Caching::job && nodes_ > 1)
+      owned_.emplace(kernel_, network_, *file_system_, caches_, owned_settings());
   }
 
   ClusterResult run();
@@ -36,14 +46,14 @@ class Cluster {
   struct Servers {
     Servers(Kernel& kernel, const ClusterSettings& settings) {
       for (uint32_t s = 0; s < settings.servers; ++s) {
-        disks_.push_back(std::make_unique<Disk>(kernel, settings.disk));
+        devices_.push_back(made_device(kernel, settings));
         storages_.push_back(
-            std::make_unique<ServerStorage>(kernel, *disks_.back(), settings.server));
+            std::make_unique<ServerStorage>(kernel, *devices_.back(), settings.server));
         pointers_.push_back(storages_.back().get());
       }
     }
     std::span<ServerStorage* const> storages() const { return pointers_; }
-    std::vector<std::unique_ptr<Disk>> disks_;
+    std::vector<std::unique_ptr<BlockDevice>> devices_;
     std::vector<std::unique_ptr<ServerStorage>> storages_;
     std::vector<ServerStorage*> pointers_;
   };
@@ -55,24 +65,35 @@ class Cluster {
     bool created = false;
   };
 
+  struct OpenFile {
+    uint32_t file = 0;
+    // Null without a cache; the second one if its bytes have owners.
+    std::unique_ptr<ClientNode::Handle> cached;
+    std::unique_ptr<OwnedFiles::Handle> owned;
+  };
+
   // One process of the job, while it runs.
   struct Job {
     uint32_t process = 0;
     uint32_t node = 0;
     ClientNode* cache = nullptr;
-    // By the log's number of the handle: what a cached file is open as; null without a cache.
-    std::map<uint32_t, std::unique_ptr<ClientNode::Handle>> open;
+    std::map<uint32_t, OpenFile> open;  // by the log's number of the handle
     ProcessTimes times;
   };
 
+  std::unique_ptr<FileSystem> made_file_system();
   void sort_by_process();
   void find_files();
   void make_caches();
+  uint32_t owners() const;
+  FileDomains domains() const;
+  OwnedSettings owned_settings() const;
+  void end_job();
   void live(Job& job);
   // The process has done something since `began`; `access`: of what it did, or null.
   void spend(Job& job, Doing doing, Picoseconds began, const DataAccess* access);
   void think(Job& job, const DataAccess* before, const DataAccess& access);
-  ClientNode::Handle* opened(Job& job, const DataAccess& access);
+  OpenFile& opened(Job& job, const DataAccess& access);
   void straight(const Job& job, const DataAccess& access);
   forebay::Access access_of(const DataAccess& access) const;
 
@@ -83,14 +104,25 @@ class Cluster {
   Kernel kernel_;
   Network network_;
   Servers servers_;
-  Pvfs pvfs_;
+  std::unique_ptr<FileSystem> file_system_;
   TwoPhase two_phase_;
   std::vector<std::vector<uint32_t>> accesses_;  // by process: the numbers of its accesses
   std::vector<File> files_;
   std::vector<std::unique_ptr<ClientNode>> caches_;
+  std::optional<OwnedFiles> owned_;
+  std::size_t living_ = 0;  // processes
   std::vector<Span> timeline_;
   std::vector<uint32_t> users_;  // of each cache, that have not ended
 };
+
+std::unique_ptr<FileSystem> Cluster::made_file_system() {
+  const auto made = [this]<typename System>(const auto& profile) {
+    return std::make_unique<System>(kernel_, network_, profile, nodes_, servers_.storages());
+  };
+  if (const auto* const pvfs = std::get_if<PvfsProfile>(&settings_.file_system))
+    return made.operator()<Pvfs>(*pvfs);
+  return made.operator()<PagedFileSystem>(std::get<PagedProfile>(settings_.file_system));
+}
 
 void Cluster::sort_by_process() {
   accesses_.resize(log_.processes());
@@ -108,19 +140,21 @@ void Cluster::find_files() {
     if (!access.writes) file.read_end = std::max(file.read_end, access.end);
   }
   for (std::size_t f = 0; f < files_.size(); ++f) {
-    if (files_[f].exists) pvfs_.place(f, files_[f].read_end);
+    if (files_[f].exists) file_system_->place(f, files_[f].read_end);
     files_[f].created = files_[f].exists;
   }
 }
 
 void Cluster::make_caches() {
-  const bool shared = settings_.caching == Caching::node;
+  const bool shared = settings_.caching != Caching::process;
   std::vector<uint32_t> ranks(nodes_, 0);
   for (const uint32_t node : settings_.node_of_process) ++ranks[node];
   const auto add = [this](uint32_t node, uint32_t processes) {
     ClientCacheSettings cache = settings_.cache;
+    if (settings_.caching == Caching::job)
+      cache.handles.read_ahead_bytes = domains().ahead(cache.handles.read_ahead_bytes);
     cache.shape.capacity_bytes *= std::max<uint32_t>(processes, 1);
-    caches_.push_back(std::make_unique<ClientNode>(kernel_, pvfs_, node, cache));
+    caches_.push_back(std::make_unique<ClientNode>(kernel_, *file_system_, node, cache));
     users_.push_back(processes);
   };
   if (shared) {
@@ -131,6 +165,32 @@ void Cluster::make_caches() {
   }
 }
 
+uint32_t Cluster::owners() const {
+  return settings_.owners > 0 ? std::min(settings_.owners, nodes_) : nodes_;
+}
+
+FileDomains Cluster::domains() const {
+  DomainFacts facts;
+  facts.nodes = owners();
+  facts.include_page(settings_.cache.shape.page_size);
+  facts.chunk_bytes = settings_.chunk_bytes;
+  const Striping stripes = file_system_->striping();
+  facts.stripe_bytes = stripes.bytes;
+  facts.servers = stripes.servers;
+  for (const File& file : files_) facts.file_bytes = std::max(facts.file_bytes, file.read_end);
+  return settings_.assignment->assign(facts);
+}
+
+OwnedSettings Cluster::owned_settings() const {
+  OwnedSettings owned;
+  owned.domains = domains();
+  owned.call_time = settings_.call_time;
+  owned.copy_bytes_per_second = settings_.copy_bytes_per_second;
+  for (uint32_t owner = 0; owner < owners(); ++owner)
+    owned.node_of_owner.push_back(static_cast<uint32_t>(uint64_t{owner} * nodes_ / owners()));
+  return owned;
+}
+
 ClusterResult Cluster::run() {
   std::vector<Job> jobs(log_.processes());
   std::vector<std::unique_ptr<Process>> processes;
@@ -138,13 +198,16 @@ ClusterResult Cluster::run() {
     Job& job = jobs[p];
     job.process = p;
     job.node = settings_.node_of_process[p];
-    const uint32_t cache = settings_.caching == Caching::node ? job.node : p;
+    const uint32_t cache = settings_.caching == Caching::process ? p : job.node;
     if (!caches_.empty()) job.cache = caches_[cache].get();
     processes.push_back(std::make_unique<Process>(kernel_, [this, &job, cache] {
       live(job);
+      --living_;
+      if (owned_) return end_job();
       if (job.cache != nullptr && --users_[cache] == 0) job.cache->end_background();
     }));
   }
+  living_ = processes.size();
   do {
     kernel_.run();
   } while (two_phase_.go_without());
@@ -163,15 +226,24 @@ ClusterResult Cluster::run() {
   result.accesses = std::ssize(log_.accesses());
   for (const auto& cache : caches_) result.caches.add(cache->statistics());
   result.cache_count = static_cast<uint32_t>(caches_.size());
-  result.requests = pvfs_.requests();
+  result.requests = file_system_->requests();
+  result.locks = file_system_->locks();
   result.two_phase = two_phase_.counts();
+  if (owned_) result.owned = owned_->counts();
   result.network = network_.counts();
   for (uint32_t s = 0; s < settings_.servers; ++s) {
-    result.servers.push_back(pvfs_.counts(s));
-    result.disks.push_back(servers_.disks_[s]->counts());
+    result.servers.push_back(file_system_->counts(s));
+    result.devices.push_back(servers_.devices_[s]->counts());
   }
   result.events = kernel_.happened();
   return result;
+}
+
+// Once the last process has ended, nobody needs the others' caches any more.
+void Cluster::end_job() {
+  if (living_ > 0) return;
+  owned_->end_agents();
+  for (const auto& cache : caches_) cache->end_background();
 }
 
 // The life of a process: its accesses in order, then it closes what it has opened.
@@ -180,12 +252,15 @@ void Cluster::live(Job& job) {
   for (const uint32_t number : accesses_[job.process]) {
     const DataAccess& access = log_.accesses()[number];
     think(job, std::exchange(before, &access), access);
-    ClientNode::Handle* const handle = opened(job, access);
+    const OpenFile& file = opened(job, access);
     const Picoseconds began = kernel_.now();
     Picoseconds local = settings_.call_time;
-    if (handle != nullptr) {
+    if (file.owned != nullptr) {
       local += time_of(access.bytes, settings_.copy_bytes_per_second);
-      handle->access(access_of(access));
+      file.owned->access(access_of(access));
+    } else if (file.cached != nullptr) {
+      local += time_of(access.bytes, settings_.copy_bytes_per_second);
+      file.cached->access(access_of(access));
     } else if (!two_phase_.unites(number) || !two_phase_.take_part(number)) {
       straight(job, access);
     }
@@ -194,8 +269,10 @@ void Cluster::live(Job& job) {
     progress_.add(1);
   }
   const Picoseconds began = kernel_.now();
-  for (auto& [number, handle] : job.open) {
-    if (handle != nullptr) handle->close();
+  for (auto& [number, open] : job.open) {
+    if (open.cached != nullptr) open.cached->close();
+    if (open.owned != nullptr) open.owned->close();
+    file_system_->close(job.node, open.file);
   }
   spend(job, Doing::closing, began, nullptr);
   job.times.end = kernel_.now();
@@ -227,18 +304,21 @@ void Cluster::think(Job& job, const DataAccess* before, const DataAccess& access
 
 // Opens the file with the process's first access to it. The first process that opens a file of the
 // job's own creates it; the others find it.
-ClientNode::Handle* Cluster::opened(Job& job, const DataAccess& access) {
+Cluster::OpenFile& Cluster::opened(Job& job, const DataAccess& access) {
   const auto known = job.open.find(access.handle);
-  if (known != job.open.end()) return known->second.get();
+  if (known != job.open.end()) return known->second;
   const Picoseconds began = kernel_.now();
   File& file = files_[access.file];
-  if (!std::exchange(file.created, true)) pvfs_.create(job.node, access.file);
-  pvfs_.open(job.node, access.file);
-  auto& handle = job.open[access.handle];
-  if (job.cache != nullptr)
-    handle = std::make_unique<ClientNode::Handle>(*job.cache, access.file, job.process);
+  if (!std::exchange(file.created, true)) file_system_->create(job.node, access.file);
+  file_system_->open(job.node, access.file);
+  OpenFile& open = job.open[access.handle];
+  open.file = access.file;
+  if (owned_)
+    open.owned = std::make_unique<OwnedFiles::Handle>(*owned_, job.node, access.file, job.process);
+  else if (job.cache != nullptr)
+    open.cached = std::make_unique<ClientNode::Handle>(*job.cache, access.file, job.process);
   spend(job, Doing::opening, began, &access);
-  return handle.get();
+  return open;
 }
 
 forebay::Access Cluster::access_of(const DataAccess& access) const {
@@ -255,7 +335,7 @@ void Cluster::straight(const Job& job, const DataAccess& access) {
   const forebay::Access made = access_of(access);
   for (AccessRuns runs(made); !runs.done();) extents.push_back(runs.next());
   Completion done;
-  pvfs_.access(job.node, access.file, access.writes, extents, done.then());
+  file_system_->access(job.node, access.file, access.writes, extents, done.then());
   done.wait();
 }
 

@@ -5,12 +5,16 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "sim/access_log.h"
 #include "sim/cluster/client_node.h"
 #include "sim/cluster/disk.h"
+#include "sim/cluster/flash.h"
 #include "sim/cluster/network.h"
+#include "sim/cluster/owned_files.h"
+#include "sim/cluster/paged_file_system.h"
 #include "sim/cluster/pvfs.h"
 #include "sim/cluster/server_storage.h"
 #include "sim/cluster/two_phase.h"
@@ -19,19 +23,24 @@
 namespace forebay::sim {
 
 // Whose cache it is. The caches of several nodes, or processes, hold what their own processes wrote
-// until a close, as with consistency=mpi.
-enum class Caching : uint8_t { none, process, node };
+// until a close, as with consistency=mpi; those of a job hold what their nodes own.
+enum class Caching : uint8_t { none, process, node, job };
 
 struct ClusterSettings {
   std::vector<uint32_t> node_of_process;  // by process of the log
   uint32_t servers = 1;
   NetworkProfile network;
-  PvfsProfile file_system;
+  std::variant<PvfsProfile, PagedProfile> file_system;
   ServerProfile server;
-  DiskProfile disk;
+  std::variant<DiskProfile, FlashProfile> device;  // of each server
   Caching caching = Caching::none;
-  TwoPhaseSettings two_phase;          // of collective calls without a cache
-  ClientCacheSettings cache;           // the capacity is one process's share
+  TwoPhaseSettings two_phase;  // of collective calls without a cache
+  ClientCacheSettings cache;   // the capacity is one process's share
+  // Of the job's caches: how a file's bytes are assigned, with which facts (all but the nodes and
+  // stripes), and how many nodes own some; 0: all.
+  const AssignmentSpec* assignment = nullptr;
+  int64_t chunk_bytes = 4 << 20;
+  uint32_t owners = 0;
   Picoseconds call_time = 0;           // of the library, for each access
   double copy_bytes_per_second = 4e9;  // between a program's memory and a cache
   bool timeline = false;               // keep what each process does when
@@ -63,10 +72,12 @@ struct ClusterResult {
   Statistics caches;  // sums
   uint32_t cache_count = 0;
   int64_t requests = 0;  // to servers, for bytes
+  LockCounts locks;
   TwoPhase::Counts two_phase;
+  OwnedFiles::Counts owned;
   Network::Counts network;
-  std::vector<PvfsServerCounts> servers;
-  std::vector<DeviceCounts> disks;
+  std::vector<FileServerCounts> servers;
+  std::vector<DeviceCounts> devices;
   uint64_t events = 0;
 };
 

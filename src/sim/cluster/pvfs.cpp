@@ -70,7 +70,7 @@ class Pvfs::Flow final : public Event {
       case arrived:
         return pvfs_.work(server_, pvfs_.profile_.request_time, {this, accepted});
       case accepted: {
-        PvfsServerCounts& counts = pvfs_.servers_[server_].counts;
+        FileServerCounts& counts = pvfs_.servers_[server_].counts;
         ++counts.requests;
         (writes_ ? counts.written_bytes : counts.read_bytes) += bytes_;
         if (carried_) return store(bytes_);
@@ -188,36 +188,9 @@ class Pvfs::Flow final : public Event {
   std::vector<Buffer> buffers_;
 };
 
-// A request for metadata, and its response.
-class Pvfs::Call final : public Event {
- public:
-  Call(Pvfs& pvfs, uint32_t client, uint32_t server, Picoseconds time, int64_t response)
-      : pvfs_(pvfs), client_(client), server_(server), time_(time), response_(response) {}
-  // Called by a process, which waits.
-  void make(int64_t request) {
-    pvfs_.network_.send(client_, pvfs_.host_of(server_), request, {this, arrived});
-    answered_.wait();
-  }
-  void happen(uint64_t word) override {
-    if (word == arrived) return pvfs_.work(server_, time_, {this, served});
-    ++pvfs_.servers_[server_].counts.requests;
-    pvfs_.network_.send(pvfs_.host_of(server_), client_, response_, answered_.then());
-  }
-
- private:
-  enum : uint64_t { arrived, served };
-  Pvfs& pvfs_;
-  uint32_t client_, server_;
-  Picoseconds time_;
-  int64_t response_;
-  Completion answered_;
-};
-
 Pvfs::Pvfs(Kernel& kernel, Network& network, const PvfsProfile& profile, uint32_t first_server,
            std::span<ServerStorage* const> servers)
-    : kernel_(kernel), network_(network), profile_(profile), first_server_(first_server) {
-  for (ServerStorage* const storage : servers) servers_.push_back({storage, 0, {}});
-}
+    : FileSystem(kernel, network, first_server, servers), profile_(profile) {}
 Pvfs::~Pvfs() = default;
 
 Pvfs::Access& Pvfs::take_access(int64_t requests, Then done) {
@@ -239,18 +212,6 @@ Pvfs::Flow& Pvfs::take_flow() {
   Flow& flow = *free_flows_.back();
   free_flows_.pop_back();
   return flow;
-}
-
-void Pvfs::work(uint32_t server, Picoseconds time, Then then) {
-  Server& working = servers_[server];
-  working.free_at = std::max(working.free_at, kernel_.now()) + time;
-  working.counts.busy += time;
-  kernel_.at(working.free_at, then);
-}
-
-void Pvfs::call(uint32_t client, uint32_t server, int64_t request, Picoseconds time,
-                int64_t response) {
-  Call(*this, client, server, time, response).make(request);
 }
 
 void Pvfs::create(uint32_t client, uint64_t file) {
@@ -277,20 +238,6 @@ void Pvfs::place(uint64_t file, int64_t bytes) {
     const int64_t in_last_row = std::clamp<int64_t>(bytes % row - strip * s, 0, strip);
     servers_[s].storage->lay_out(file, bytes / row * strip + in_last_row);
   }
-}
-
-int64_t Pvfs::size(uint64_t file) const {
-  return file < sizes_.size() ? sizes_[static_cast<std::size_t>(file)] : 0;
-}
-
-void Pvfs::set_size(uint64_t file, int64_t bytes) {
-  if (file >= sizes_.size()) sizes_.resize(static_cast<std::size_t>(file) + 1);
-  sizes_[static_cast<std::size_t>(file)] = bytes;
-}
-
-void Pvfs::flush(uint64_t file, Then done) {
-  Access& all = take_access(servers(), done);
-  for (Server& server : servers_) server.storage->flush(file, {&all, 0});
 }
 
 void Pvfs::access(uint32_t client, uint64_t file, bool writes, std::span<const Extent> extents,

@@ -10,10 +10,7 @@
 #include <vector>
 
 #include "extent/extent.h"
-#include "sim/cluster/kernel.h"
-#include "sim/cluster/network.h"
-#include "sim/cluster/process.h"
-#include "sim/cluster/server_storage.h"
+#include "sim/cluster/file_system.h"
 
 namespace forebay::sim {
 
@@ -33,63 +30,30 @@ struct PvfsProfile {
   Picoseconds get_attributes = 0, lookup = 0;
 };
 
-// What a server has done.
-struct PvfsServerCounts {
-  int64_t requests = 0, read_bytes = 0, written_bytes = 0;
-  Picoseconds busy = 0;  // with requests, besides storage
-};
-
-class Pvfs {
+class Pvfs final : public FileSystem {
  public:
-  // Clients are the network's hosts from 0 on; server s is host `first_server` + s.
+  // As for FileSystem.
   Pvfs(Kernel& kernel, Network& network, const PvfsProfile& profile, uint32_t first_server,
        std::span<ServerStorage* const> servers);
-  ~Pvfs();
+  ~Pvfs() override;
 
-  uint32_t servers() const { return static_cast<uint32_t>(servers_.size()); }
+  void create(uint32_t client, uint64_t file) override;
+  void open(uint32_t client, uint64_t file) override;
+  void close(uint32_t, uint64_t) override {}
 
-  // Called by a process, which waits.
-  void create(uint32_t client, uint64_t file);
-  void open(uint32_t client, uint64_t file);
-
-  // Reads or writes extents of a file; `done` happens when all of it has ended.
   void access(uint32_t client, uint64_t file, bool writes, std::span<const Extent> extents,
-              Then done);
-  // The file's size, known without a message.
-  int64_t size(uint64_t file) const;
-  // The file has so many bytes before the simulation begins; they are on the servers' devices.
-  void place(uint64_t file, int64_t bytes);
-  // All servers have what they cache of a file on their devices.
-  void flush(uint64_t file, Then done);
-
-  const PvfsServerCounts& counts(uint32_t server) const { return servers_[server].counts; }
-  int64_t requests() const { return requests_; }
+              Then done) override;
+  void place(uint64_t file, int64_t bytes) override;
+  Striping striping() const override { return {profile_.strip_bytes, servers()}; }
 
  private:
-  class Call;
   class Flow;
   class Access;
-  struct Server {
-    ServerStorage* storage;
-    Picoseconds free_at = 0;  // from when on it can work at another request
-    PvfsServerCounts counts;
-  };
-  void set_size(uint64_t file, int64_t bytes);
-  uint32_t host_of(uint32_t server) const { return first_server_ + server; }
   uint32_t metadata_server(uint64_t file) const { return static_cast<uint32_t>(file % servers()); }
-  // The server's work for a request begins when it is free, and ends with `then`.
-  void work(uint32_t server, Picoseconds time, Then then);
-  void call(uint32_t client, uint32_t server, int64_t request, Picoseconds time, int64_t response);
   Access& take_access(int64_t requests, Then done);
   Flow& take_flow();
 
-  Kernel& kernel_;
-  Network& network_;
   PvfsProfile profile_;
-  uint32_t first_server_;
-  std::vector<Server> servers_;
-  std::vector<int64_t> sizes_;  // by file
-  int64_t requests_ = 0;
   // Those that are not under way are used again.
   std::vector<std::unique_ptr<Access>> accesses_;
   std::vector<std::unique_ptr<Flow>> flows_;

@@ -61,7 +61,7 @@ class TwoPhase::Window final : public Event {
   }
 
   void fill_gaps() {
-    const int64_t there = std::min(end_, of_.pvfs_.size(file_));
+    const int64_t there = std::min(end_, of_.file_system_.size(file_));
     if (bytes_ < end_ - begin_ && there > begin_)
       transfer(false, {begin_, there - begin_}, filled);
     else
@@ -69,7 +69,7 @@ class TwoPhase::Window final : public Event {
   }
 
   void transfer(bool writes, Extent extent, Word then) {
-    of_.pvfs_.access(node_, file_, writes, {&extent, 1}, {this, then});
+    of_.file_system_.access(node_, file_, writes, {&extent, 1}, {this, then});
   }
 
   TwoPhase& of_;
@@ -82,10 +82,10 @@ class TwoPhase::Window final : public Event {
   int64_t left_ = 0;  // pieces that have not arrived
 };
 
-TwoPhase::TwoPhase(Network& network, Pvfs& pvfs, const AccessLog& log,
+TwoPhase::TwoPhase(Network& network, FileSystem& file_system, const AccessLog& log,
                    const TwoPhaseSettings& settings, std::span<const uint32_t> node_of_process)
     : network_(network),
-      pvfs_(pvfs),
+      file_system_(file_system),
       log_(log),
       settings_(settings),
       node_of_process_(node_of_process) {

@@ -21,10 +21,10 @@
 
 #include "sim/access_log.h"
 #include "sim/aggregation.h"
+#include "sim/cluster/file_system.h"
 #include "sim/cluster/kernel.h"
 #include "sim/cluster/network.h"
 #include "sim/cluster/process.h"
-#include "sim/cluster/pvfs.h"
 
 namespace forebay::sim {
 
@@ -47,8 +47,8 @@ class TwoPhase {
   };
 
   // What the references name outlives this.
-  TwoPhase(Network& network, Pvfs& pvfs, const AccessLog& log, const TwoPhaseSettings& settings,
-           std::span<const uint32_t> node_of_process);
+  TwoPhase(Network& network, FileSystem& file_system, const AccessLog& log,
+           const TwoPhaseSettings& settings, std::span<const uint32_t> node_of_process);
 
   // Whether the access with this number in the log is made together with others.
   bool unites(uint32_t access) const;
@@ -84,7 +84,7 @@ class TwoPhase {
   void exchange(std::span<const uint32_t> accesses);
 
   Network& network_;
-  Pvfs& pvfs_;
+  FileSystem& file_system_;
   const AccessLog& log_;
   TwoPhaseSettings settings_;
   std::span<const uint32_t> node_of_process_;

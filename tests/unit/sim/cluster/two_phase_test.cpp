@@ -23,7 +23,7 @@ ClusterSettings two_phase_on(uint32_t nodes, uint32_t processes_per_node, bool u
   for (uint32_t p = 0; p < nodes * processes_per_node; ++p)
     settings.node_of_process.push_back(p / processes_per_node);
   settings.servers = 4;
-  settings.disk = wd800jd();
+  settings.device = wd800jd();
   settings.two_phase = {used, 0, 1 * mib, -1, 60 * microsecond};
   return settings;
 }
@@ -126,7 +126,8 @@ TEST(TwoPhase, BuffersMakeRoundsAndHintsLimitAggregators) {
     ClusterSettings settings = two_phase_on(4, 1);
     settings.two_phase.aggregators = aggregators;
     settings.two_phase.buffer_bytes = 64 * kib;
-    settings.file_system.strip_bytes = mib;  // each aggregator has a server of its own
+    std::get<PvfsProfile>(settings.file_system).strip_bytes =
+        mib;  // aggregators have servers of their own
     Calls calls({4});
     for (uint32_t p = 0; p < 4; ++p) calls.add(p, (3 - p) * mib, mib);
     const ClusterResult result = calls.simulated(settings);

@@ -1,0 +1,89 @@
+// The file system of a simulated cluster, as its clients see it. Implementations: one without
+// caches at the clients (pvfs.h), and those whose clients keep pages (paged_file_system.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "extent/extent.h"
+#include "sim/cluster/kernel.h"
+#include "sim/cluster/network.h"
+#include "sim/cluster/process.h"
+#include "sim/cluster/server_storage.h"
+
+namespace forebay::sim {
+
+// What a server has done.
+struct FileServerCounts {
+  int64_t requests = 0, read_bytes = 0, written_bytes = 0;
+  Picoseconds busy = 0;  // with requests, besides storage
+};
+
+struct LockCounts {
+  int64_t asked = 0;        // by clients
+  int64_t called_back = 0;  // from clients, for other clients
+};
+
+// How a file's bytes lie on the servers; no bytes: in no stripes.
+struct Striping {
+  int64_t bytes = 0;
+  int64_t servers = 0;  // of a file
+};
+
+class FileSystem {
+ public:
+  // Clients are the network's hosts from 0 on; server s is host `first_server` + s.
+  FileSystem(Kernel& kernel, Network& network, uint32_t first_server,
+             std::span<ServerStorage* const> servers);
+  virtual ~FileSystem() = default;
+  FileSystem(const FileSystem&) = delete;
+  FileSystem& operator=(const FileSystem&) = delete;
+
+  uint32_t servers() const { return io_servers_; }
+
+  // Called by a process, which waits.
+  virtual void create(uint32_t client, uint64_t file) = 0;
+  virtual void open(uint32_t client, uint64_t file) = 0;
+  virtual void close(uint32_t client, uint64_t file) = 0;
+
+  // Reads or writes extents of a file; `done` happens when the call of the program would return.
+  virtual void access(uint32_t client, uint64_t file, bool writes, std::span<const Extent> extents,
+                      Then done) = 0;
+  // The file's size, known without a message.
+  int64_t size(uint64_t file) const;
+  // The file has so many bytes before the simulation begins; they are on the servers' devices.
+  virtual void place(uint64_t file, int64_t bytes) = 0;
+
+  virtual Striping striping() const = 0;
+  const FileServerCounts& counts(uint32_t server) const { return servers_[server].counts; }
+  int64_t requests() const { return requests_; }  // for bytes
+  virtual LockCounts locks() const { return {}; }
+
+ protected:
+  struct Server {
+    ServerStorage* storage;
+    Picoseconds free_at = 0;  // from when on it can work at another request
+    FileServerCounts counts;
+  };
+
+  void set_size(uint64_t file, int64_t bytes);
+  uint32_t host_of(uint32_t server) const { return first_server_ + server; }
+  // The server's work for a request begins when it is free, and ends with `then`.
+  void work(uint32_t server, Picoseconds time, Then then);
+  // A request for metadata and its response. Called by a process, which waits.
+  void call(uint32_t client, uint32_t server, int64_t request, Picoseconds time, int64_t response);
+
+  Kernel& kernel_;
+  Network& network_;
+  const uint32_t first_server_;
+  const uint32_t io_servers_;
+  std::vector<Server> servers_;
+  int64_t requests_ = 0;
+
+ private:
+  class Call;
+  std::vector<int64_t> sizes_;  // by file
+};
+
+}  // namespace forebay::sim

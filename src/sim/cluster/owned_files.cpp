@@ -1,0 +1,256 @@
+#include "sim/cluster/owned_files.h"
+
+#include <algorithm>
+
+#include "engine/rules.h"
+#include "extent/layout.h"
+
+namespace forebay::sim {
+namespace {
+
+// As agent/job_file.cpp: an access is carried out in windows.
+constexpr int64_t window_bytes = 4 << 20;
+constexpr int64_t question_bytes = 64, named_extent_bytes = 16;
+
+// Carries out a part of an access in a cache.
+void access_part(ClientNode::Handle& handle, bool writes, std::span<const Extent> extents,
+                 int64_t bytes) {
+  if (extents.size() == 1) {
+    Access access;
+    access.writes = writes;
+    access.position = extents.front().offset;
+    access.bytes = bytes;
+    handle.access(access);
+    return;
+  }
+  std::vector<int64_t> displacements, lengths;
+  for (const Extent& extent : extents) {
+    displacements.push_back(extent.offset);
+    lengths.push_back(extent.length);
+  }
+  const Tiling view{
+      Layout::indexed(std::move(displacements), std::move(lengths), 1, Layout::block(1)), 0,
+      extents.back().end()};
+  handle.access({writes, false, &view, 0, bytes});
+}
+
+}  // namespace
+
+// A question of a process to an agent, and its answer. It lives with its asker.
+class OwnedFiles::Question final : public Event {
+ public:
+  Question(OwnedFiles& files, uint32_t node, uint32_t owner, Ask what, uint64_t of_file,
+           uint32_t of_process, std::span<const Extent> of_extents, int64_t of_bytes,
+           Countdown& all_answered)
+      : ask(what),
+        file(of_file),
+        process(of_process),
+        extents(of_extents),
+        bytes(of_bytes),
+        files_(files),
+        node_(node),
+        agent_(files.settings_.node_of_owner[owner]),
+        answered_(all_answered) {
+    answered_.expect(1);
+    ++files_.counts_.questions;
+    if (ask == Ask::read || ask == Ask::write) files_.counts_.moved_bytes += bytes;
+    files_.network_.send(
+        node_, agent_,
+        question_bytes + named_extent_bytes * std::ssize(extents) + (ask == Ask::write ? bytes : 0),
+        {this, asked});
+  }
+  void answer() {
+    files_.network_.send(agent_, node_, question_bytes + (ask == Ask::read ? bytes : 0),
+                         {this, answered});
+  }
+  void happen(uint64_t word) override {
+    if (word == asked) return files_.take(agent_, *this);
+    answered_.happen(0);
+  }
+
+  const Ask ask;
+  const uint64_t file;
+  const uint32_t process;
+  const std::span<const Extent> extents;
+  const int64_t bytes;
+
+ private:
+  enum : uint64_t { asked, answered };
+  OwnedFiles& files_;
+  const uint32_t node_, agent_;
+  Countdown& answered_;
+};
+
+// Agents -----------------------------------------------------------------------------------------
+
+OwnedFiles::OwnedFiles(Kernel& kernel, Network& network, FileSystem& file_system,
+                       std::span<const std::unique_ptr<ClientNode>> nodes,
+                       const OwnedSettings& settings)
+    : kernel_(kernel),
+      network_(network),
+      file_system_(file_system),
+      nodes_(nodes),
+      settings_(settings),
+      agents_(nodes.size()) {}
+OwnedFiles::~OwnedFiles() = default;
+
+void OwnedFiles::take(uint32_t node, Question& question) {
+  Agent& agent = agents_[node];
+  agent.waiting.push_back(&question);
+  if (agent.idle_workers > 0)
+    agent.idle.wake_one();
+  else
+    agent.workers.push_back(std::make_unique<Process>(kernel_, [this, node] { work(node); }));
+}
+
+void OwnedFiles::work(uint32_t node) {
+  Agent& agent = agents_[node];
+  for (;;) {
+    while (agent.waiting.empty() && !ends_) {
+      ++agent.idle_workers;
+      agent.idle.wait();
+      --agent.idle_workers;
+    }
+    if (agent.waiting.empty()) return;
+    Question& question = *agent.waiting.front();
+    agent.waiting.erase(agent.waiting.begin());
+    carry_out(node, question);
+    question.answer();
+  }
+}
+
+void OwnedFiles::carry_out(uint32_t node, Question& question) {
+  Agent& agent = agents_[node];
+  auto& handle = agent.open[{question.process, question.file}];
+  if (handle == nullptr) {
+    file_system_.open(node, question.file);
+    handle = std::make_unique<ClientNode::Handle>(*nodes_[node], question.file, question.process);
+  }
+  Process::current()->sleep(settings_.call_time);
+  switch (question.ask) {
+    case Ask::read:
+    case Ask::write:
+      access_part(*handle, question.ask == Ask::write, question.extents, question.bytes);
+      Process::current()->sleep(time_of(question.bytes, settings_.copy_bytes_per_second));
+      return;
+    case Ask::settle:
+      handle->settle(question.extents.front());
+      return;
+    case Ask::close:
+      handle->close_last_commits();
+      agent.open.erase({question.process, question.file});
+      file_system_.close(node, question.file);
+      return;
+  }
+}
+
+void OwnedFiles::end_agents() {
+  ends_ = true;
+  for (Agent& agent : agents_) agent.idle.wake_all();
+}
+
+// Handles ----------------------------------------------------------------------------------------
+
+OwnedFiles::Handle::Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint32_t process)
+    : files_(files),
+      node_(node),
+      file_(file),
+      process_(process),
+      here_(*files.nodes_[node], file, process),
+      parts_(files.settings_.domains.owners()),
+      open_(parts_.size(), false) {}
+
+void OwnedFiles::Handle::access(const Access& access) {
+  const ClientCacheSettings& cache = files_.nodes_[node_]->settings();
+  const int64_t least = least_past(cache.handles.bypass_bytes, cache.shape.capacity_bytes);
+  const FileDomains& domains = files_.settings_.domains;
+  int64_t in_window = 0;
+  for (AccessRuns runs(access); !runs.done();) {
+    Extent left = runs.next();
+    if (left.length >= least) {
+      move(access.writes);
+      in_window = 0;
+      bypass(access.writes, left);
+      continue;
+    }
+    while (!left.empty()) {
+      int64_t length = std::min(left.length, window_bytes - in_window);
+      if (domains.owners() > 1)
+        length = std::min(length, domains.chunk_at(left.offset).end() - left.offset);
+      const uint32_t owner = domains.owner_of(left.offset);
+      Part& part = parts_[owner];
+      if (part.extents.empty()) asked_.push_back(owner);
+      if (!part.extents.empty() && part.extents.back().end() == left.offset)
+        part.extents.back().length += length;
+      else
+        part.extents.push_back({left.offset, length});
+      part.bytes += length;
+      in_window += length;
+      left = {left.offset + length, left.length - length};
+      if (in_window < window_bytes) continue;
+      move(access.writes);
+      in_window = 0;
+    }
+  }
+  move(access.writes);
+}
+
+// Carries out the window, with all its owners at once.
+void OwnedFiles::Handle::move(bool writes) {
+  Countdown answered;
+  std::deque<Question> questions;
+  for (const uint32_t owner : asked_) {
+    if (is_here(owner)) continue;
+    const Part& part = parts_[owner];
+    open_[owner] = true;
+    questions.emplace_back(files_, node_, owner, writes ? Ask::write : Ask::read, file_, process_,
+                           part.extents, part.bytes, answered);
+  }
+  for (const uint32_t owner : asked_) {
+    if (is_here(owner)) access_part(here_, writes, parts_[owner].extents, parts_[owner].bytes);
+  }
+  answered.wait();
+  for (const uint32_t owner : asked_) {
+    parts_[owner].extents.clear();
+    parts_[owner].bytes = 0;
+  }
+  asked_.clear();
+}
+
+void OwnedFiles::Handle::bypass(bool writes, Extent run) {
+  const FileDomains& domains = files_.settings_.domains;
+  const auto settle = [&] {
+    std::vector<uint32_t> owners;
+    for (int64_t at = run.offset; at < run.end() && owners.size() < domains.owners();
+         at = domains.owners() > 1 ? domains.chunk_at(at).end() : run.end()) {
+      const uint32_t owner = domains.owner_of(at);
+      if (!is_here(owner) && std::ranges::find(owners, owner) == owners.end())
+        owners.push_back(owner);
+    }
+    Countdown answered;
+    std::deque<Question> questions;
+    for (const uint32_t owner : owners) {
+      open_[owner] = true;
+      questions.emplace_back(files_, node_, owner, Ask::settle, file_, process_, std::span(&run, 1),
+                             0, answered);
+    }
+    answered.wait();
+  };
+  settle();
+  access_part(here_, writes, {&run, 1}, run.length);
+  if (writes) settle();
+}
+
+void OwnedFiles::Handle::close() {
+  Countdown answered;
+  std::deque<Question> questions;
+  for (uint32_t owner = 0; owner < open_.size(); ++owner) {
+    if (open_[owner])
+      questions.emplace_back(files_, node_, owner, Ask::close, file_, process_,
+                             std::span<const Extent>(), 0, answered);
+  }
+  answered.wait();
+  here_.close_last_commits();
+}
+
+}  // namespace forebay::sim

@@ -1,0 +1,99 @@
+// Files whose bytes have owners, nodes (scope=job, consistency=posix), as agent/job_file.h has
+// them: a process reads and writes a byte in the cache of the byte's owner, its own node's
+// directly, and others' through the owner's agent, with a message to it and back. Accesses ask all
+// owners at once. Long runs go past all caches, after their owners have handed over what they hold
+// of them.
+//
+// An agent has as many workers as questions under way. domain=first-touch is as cyclic here.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "domain/file_domains.h"
+#include "sim/cluster/client_node.h"
+#include "sim/cluster/network.h"
+#include "sim/cluster/process.h"
+
+namespace forebay::sim {
+
+struct OwnedSettings {
+  FileDomains domains;
+  std::vector<uint32_t> node_of_owner;
+  Picoseconds call_time = 0;  // of an agent, for each question
+  double copy_bytes_per_second = 4e9;
+};
+
+class OwnedFiles {
+ public:
+  struct Counts {
+    int64_t questions = 0;    // of processes to agents
+    int64_t moved_bytes = 0;  // of files, in questions and answers
+  };
+
+  // `nodes`: each node's cache. All outlive this.
+  OwnedFiles(Kernel& kernel, Network& network, FileSystem& file_system,
+             std::span<const std::unique_ptr<ClientNode>> nodes, const OwnedSettings& settings);
+  ~OwnedFiles();
+
+  // What a process of a node has open. Its calls are made by the process, which waits.
+  class Handle {
+   public:
+    Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint32_t process);
+    void access(const Access& access);
+    void close();
+
+   private:
+    struct Part {
+      std::vector<Extent> extents;  // ascending
+      int64_t bytes = 0;
+    };
+    bool is_here(uint32_t owner) const { return files_.settings_.node_of_owner[owner] == node_; }
+    void move(bool writes);
+    void bypass(bool writes, Extent run);
+
+    OwnedFiles& files_;
+    const uint32_t node_;
+    const uint64_t file_;
+    const uint32_t process_;
+    ClientNode::Handle here_;
+    std::vector<Part> parts_;      // by owner
+    std::vector<uint32_t> asked_;  // owners of the window under way
+    std::vector<bool> open_;       // at the owner
+  };
+
+  // The agents' workers end once they have nothing to do.
+  void end_agents();
+  const Counts& counts() const { return counts_; }
+
+ private:
+  enum class Ask : uint8_t { read, write, settle, close };
+  class Question;
+  struct Agent {
+    std::vector<Question*> waiting;
+    Queue idle;
+    int64_t idle_workers = 0;
+    std::vector<std::unique_ptr<Process>> workers;
+    // What processes of other nodes have open.
+    std::map<std::pair<uint32_t, uint64_t>, std::unique_ptr<ClientNode::Handle>> open;
+  };
+  void take(uint32_t node, Question& question);
+  void work(uint32_t node);
+  void carry_out(uint32_t node, Question& question);
+
+  Kernel& kernel_;
+  Network& network_;
+  FileSystem& file_system_;
+  std::span<const std::unique_ptr<ClientNode>> nodes_;
+  OwnedSettings settings_;
+  std::vector<Agent> agents_;  // by node
+  bool ends_ = false;
+  Counts counts_;
+};
+
+}  // namespace forebay::sim
