@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "extent/seeded_random.h"
+#include "unit/sim/cluster/sizes.h"
 
 namespace forebay::sim {
 namespace {
@@ -16,15 +17,14 @@ namespace {
 using Lock = ExtentLocks::Lock;
 using Outcome = ExtentLocks::Outcome;
 
-constexpr int64_t whole = std::numeric_limits<int64_t>::max();
-constexpr int64_t mib = 1 << 20;
+constexpr int64_t whole_object = std::numeric_limits<int64_t>::max();
 
 TEST(ExtentLocks, WhoIsAloneGetsTheWholeObject) {
   ExtentLocks locks;
   Outcome outcome;
   locks.ask({1, 0, true, {4096, 4096}}, outcome);
   ASSERT_EQ(outcome.granted.size(), 1u);
-  EXPECT_EQ(outcome.granted[0].extent, (Extent{0, whole}));
+  EXPECT_EQ(outcome.granted[0].extent, (Extent{0, whole_object}));
   EXPECT_TRUE(outcome.called_back.empty());
 }
 
@@ -43,7 +43,7 @@ TEST(ExtentLocks, AnothersRequestCallsItBackAndWaits) {
   // Both get a part: each up to what the other has asked for.
   ASSERT_EQ(outcome.granted.size(), 2u);
   EXPECT_EQ(outcome.granted[0].extent, (Extent{0, 2 * mib}));
-  EXPECT_EQ(outcome.granted[1].extent, (Extent{2 * mib, whole - 2 * mib}));
+  EXPECT_EQ(outcome.granted[1].extent, (Extent{2 * mib, whole_object - 2 * mib}));
 }
 
 TEST(ExtentLocks, ReadersShare) {
@@ -52,7 +52,7 @@ TEST(ExtentLocks, ReadersShare) {
   for (uint32_t client = 0; client < 5; ++client)
     locks.ask({client + 1, client, false, {0, 4096}}, outcome);
   EXPECT_EQ(outcome.granted.size(), 5u);
-  EXPECT_EQ(outcome.granted[4].extent, (Extent{0, whole}));
+  EXPECT_EQ(outcome.granted[4].extent, (Extent{0, whole_object}));
   outcome = {};
   locks.ask({9, 9, true, {0, 1}}, outcome);
   EXPECT_EQ(outcome.called_back.size(), 5u);

@@ -10,12 +10,12 @@
 
 #include "extent/seeded_random.h"
 #include "sim/cluster/flash.h"
+#include "unit/sim/cluster/sizes.h"
 
 namespace forebay::sim {
 namespace {
 
-constexpr int64_t kib = 1 << 10, mib = 1 << 20;
-constexpr uint64_t file = 6;
+constexpr uint64_t file_6 = 6;
 
 // Two or more clients, and servers with a drive each.
 class PagedTest : public ::testing::Test {
@@ -54,7 +54,7 @@ class PagedTest : public ::testing::Test {
   Picoseconds access(uint32_t client, bool writes, Extent extent) {
     const Picoseconds began = kernel->now();
     Completion done;
-    files->access(client, file, writes, {&extent, 1}, done.then());
+    files->access(client, file_6, writes, {&extent, 1}, done.then());
     done.wait();
     return kernel->now() - began;
   }
@@ -82,15 +82,15 @@ TEST_F(PagedTest, AFileIsOnAsManyServersAsItHasStripesARow) {
   rebuild();
   run([&] {
     access(0, true, {0, 10 * mib});
-    files->close(0, file);
+    files->close(0, file_6);
   });
   // File 6 begins on server 6 % 4.
   EXPECT_EQ(files->counts(2).written_bytes, 4 * mib);
   EXPECT_EQ(files->counts(3).written_bytes, 3 * mib);
   EXPECT_EQ(files->counts(0).written_bytes, 3 * mib);
   EXPECT_EQ(files->counts(1).written_bytes, 0);
-  EXPECT_EQ(files->size(file), 10 * mib);
-  EXPECT_EQ(storages[2]->size(file), 4 * mib);
+  EXPECT_EQ(files->size(file_6), 10 * mib);
+  EXPECT_EQ(storages[2]->size(file_6), 4 * mib);
 }
 
 TEST_F(PagedTest, WritesReturnOnceTheyAreInPages) {
@@ -124,7 +124,7 @@ TEST_F(PagedTest, WritersWaitWhileTooManyPagesAreDirty) {
 }
 
 TEST_F(PagedTest, PagesServeFurtherReads) {
-  files->place(file, 8 * mib);
+  files->place(file_6, 8 * mib);
   run([&] {
     const Picoseconds first = access(0, false, {mib, mib});
     const int64_t requests = files->requests();
@@ -141,7 +141,7 @@ TEST_F(PagedTest, AFullCacheForgetsItsOldestCleanPages) {
   profile.cache_bytes = 4 * mib;
   profile.read_ahead_bytes = 0;
   rebuild();
-  files->place(file, 16 * mib);
+  files->place(file_6, 16 * mib);
   run([&] {
     for (int64_t at = 0; at < 16; ++at) access(0, false, {at * mib, mib});
     EXPECT_EQ(files->cached_bytes(0), 4 * mib);
@@ -157,7 +157,7 @@ TEST_F(PagedTest, ReadsInOrderArePreparedAhead) {
   const auto requests = [&](int64_t ahead, bool in_order) {
     profile.read_ahead_bytes = ahead;
     rebuild();
-    files->place(file, 64 * mib);
+    files->place(file_6, 64 * mib);
     const Picoseconds took = run([&] {
       for (int64_t r = 0; r < 1024; ++r) {
         const int64_t record = in_order ? r : r * 389 % 1024;
@@ -175,7 +175,7 @@ TEST_F(PagedTest, ReadsInOrderArePreparedAhead) {
 }
 
 TEST_F(PagedTest, APageOfTheFileIsReadBeforeAPartOfItIsWritten) {
-  files->place(file, 10'000);
+  files->place(file_6, 10'000);
   run([&] {
     access(0, true, {100, 300});  // within a page
     EXPECT_EQ(read(), 4096);
@@ -233,24 +233,24 @@ TEST_F(PagedTest, WithoutLocksAnOpenLooksForChanges) {
   profile.commits_at_close = true;
   rebuild(2, 1);
   run([&] {
-    files->open(0, file);
+    files->open(0, file_6);
     access(0, true, {0, mib});
-    files->close(0, file);
+    files->close(0, file_6);
     EXPECT_EQ(written(), mib);
     EXPECT_GE(drives[0]->counts().written_bytes, mib);  // committed
-    files->open(1, file);
+    files->open(1, file_6);
     access(1, false, {0, mib});
     EXPECT_EQ(read(), mib);
-    files->close(1, file);
-    files->open(1, file);
+    files->close(1, file_6);
+    files->open(1, file_6);
     access(1, false, {0, mib});
     EXPECT_EQ(read(), mib);  // nothing has changed
-    files->open(0, file);
+    files->open(0, file_6);
     access(0, true, {0, 4096});
-    files->close(0, file);
+    files->close(0, file_6);
     access(1, false, {0, mib});
     EXPECT_EQ(read(), mib);  // not opened anew
-    files->open(1, file);
+    files->open(1, file_6);
     access(1, false, {0, mib});
     EXPECT_EQ(read(), 2 * mib);
   });
@@ -268,9 +268,9 @@ TEST_F(PagedTest, MetadataIsTheMetadataServers) {
       act();
       return kernel->now() - began;
     };
-    EXPECT_NEAR(took([&] { files->create(0, file); }), 5e9, 0.1e9);
-    EXPECT_NEAR(took([&] { files->open(0, file); }), 3e9, 0.1e9);
-    EXPECT_NEAR(took([&] { files->close(0, file); }), 2e9, 0.1e9);
+    EXPECT_NEAR(took([&] { files->create(0, file_6); }), 5e9, 0.1e9);
+    EXPECT_NEAR(took([&] { files->open(0, file_6); }), 3e9, 0.1e9);
+    EXPECT_NEAR(took([&] { files->close(0, file_6); }), 2e9, 0.1e9);
   });
 }
 
@@ -293,14 +293,14 @@ TEST_F(PagedTest, EverybodyGetsOnWhateverTheOthersDo) {
     profile.carried_bytes = random.below(2) * 16 * kib;
     const auto clients = static_cast<uint32_t>(1 + random.below(4));
     rebuild(clients, static_cast<uint32_t>(1 + random.below(4)));
-    if (random.one_in(2)) files->place(file, random.below(2 * mib));
+    if (random.one_in(2)) files->place(file_6, random.below(2 * mib));
     std::vector<std::unique_ptr<Process>> processes;
     for (int64_t p = 0; p < 1 + random.below(8); ++p) {
       const auto client = static_cast<uint32_t>(random.below(clients));
       processes.push_back(std::make_unique<Process>(
           *kernel,
           [this, client, mine = SeededRandom(seed * 100 + static_cast<uint64_t>(p))]() mutable {
-            files->open(client, file);
+            files->open(client, file_6);
             int64_t next = 0;
             for (int64_t step = 0; step < 60; ++step) {
               const int64_t offset = mine.one_in(2) ? next : mine.below(3 * mib);
@@ -308,7 +308,7 @@ TEST_F(PagedTest, EverybodyGetsOnWhateverTheOthersDo) {
               next = offset + bytes;
               access(client, mine.one_in(2), {offset, bytes});
             }
-            files->close(client, file);
+            files->close(client, file_6);
           }));
     }
     EXPECT_TRUE(kernel->run());
@@ -316,9 +316,9 @@ TEST_F(PagedTest, EverybodyGetsOnWhateverTheOthersDo) {
     for (uint32_t client = 0; client < clients; ++client)
       EXPECT_EQ(files->dirty_bytes(client), 0) << seed;
     int64_t stored = 0;
-    for (const auto& storage : storages) stored += storage->size(file);
+    for (const auto& storage : storages) stored += storage->size(file_6);
     if (profile.stripe_count == 1 || files->servers() == 1) {
-      EXPECT_EQ(stored, files->size(file)) << seed;
+      EXPECT_EQ(stored, files->size(file_6)) << seed;
     }
   }
 }

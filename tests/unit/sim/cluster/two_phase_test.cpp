@@ -12,11 +12,10 @@
 #include "policy/policy.h"
 #include "predict/predictor.h"
 #include "sim/cluster/cluster.h"
+#include "unit/sim/cluster/sizes.h"
 
 namespace forebay::sim {
 namespace {
-
-constexpr int64_t kib = 1 << 10, mib = 1 << 20;
 
 ClusterSettings two_phase_on(uint32_t nodes, uint32_t processes_per_node, bool used = true) {
   ClusterSettings settings;
