@@ -1,8 +1,9 @@
 """Configures and builds one variant of the project in build/<variant>.
 
 gcc builds everything as the Python package does, tests included, and installs the package. wheel
-leaves the package in build/wheel. clang lets that compiler check each source of src by itself, so
-that a missing #include is found, but builds nothing. asan (with clang) and tsan (with gcc) build
+leaves the package in build/wheel. clang lets that compiler check the sources of src that asan does
+not build, clang-alone each of them by itself, so that a missing #include is found; neither builds
+anything. asan (with clang) and tsan (with gcc) build
 the MPI-free libraries and their tests with sanitizers; asan also the Python package and the
 fuzzers, tsan the unit tests alone.
 """
@@ -13,6 +14,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,6 +30,11 @@ CLANG = ("-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++")
 PACKAGES = {
     "gcc": ("install",),
     "wheel": ("wheel", "--wheel-dir", str(ROOT / "build" / "wheel")),
+}
+SOURCE = ROOT / "src"
+CHECKED = {
+    "clang": tuple(SOURCE / part for part in ("mpiio", "preload", "committer")),
+    "clang-alone": (SOURCE,),
 }
 VARIANTS = {
     "asan": (
@@ -74,12 +81,15 @@ def build_tree(folder: Path, definitions: tuple[str, ...], target: str) -> None:
     subprocess.run(build, check=True)
 
 
-def check_sources(folder: Path) -> int:
-    """Lets the compiler of the tree in `folder` check each source of src, for one ABI, without
+def check_sources(folder: Path, parts: Iterable[Path]) -> int:
+    """Lets the compiler of the tree in `folder` check each source of `parts`, for one ABI, without
     making code. Returns how many sources it refuses or warns of."""
     compiled = json.loads((folder / "compile_commands.json").read_text())
-    source = ROOT / "src"
-    units = {one["file"]: one for one in compiled if Path(one["file"]).is_relative_to(source)}
+    units = {
+        one["file"]: one
+        for one in compiled
+        if any(Path(one["file"]).is_relative_to(part) for part in parts)
+    }
 
     def check(unit: dict[str, str]) -> int:
         command = [*shlex.split(unit["command"]), "-fsyntax-only"]
@@ -105,16 +115,16 @@ def lay_out_package(folder: Path) -> None:
 
 
 def main() -> None:
-    known = (*PACKAGES, "clang", *VARIANTS)
+    known = (*PACKAGES, *CHECKED, *VARIANTS)
     if len(sys.argv) != 2 or sys.argv[1] not in known:
         sys.exit(f"usage: build.py {'|'.join(known)}")
     variant = sys.argv[1]
     folder = ROOT / "build" / variant
     if variant in PACKAGES:
         build_package(PACKAGES[variant])
-    elif variant == "clang":
+    elif variant in CHECKED:
         configure_tree(folder, (*INTERPOSERS, *CLANG))
-        if refused := check_sources(folder):
+        if refused := check_sources(folder, CHECKED[variant]):
             sys.exit(f"clang refuses {refused} sources: see above")
     else:
         build_tree(folder, VARIANTS[variant], "forebay_unit" if variant == "tsan" else "all")

@@ -80,7 +80,7 @@ VARIABLES = {
     "asan": " ".join(["env", *(f"{name}={value}" for name, value in ASAN_VARIABLES.items())]),
     "fuzz": "-seed=1 -max_len=4096 -timeout=60 -rss_limit_mb=2048 -artifact_prefix=build/reports/",
     "threaded": "--gtest_filter=*ThreadsLoseNoByte*:*ThreadsKeep*:*Concurren*:*Storage*:*Workers*"
-    ":*Agent*:*JobFile*",
+    ":*Agent*:*JobFile*:-*EveryStorageCallInTurn*",  # one thread, three minutes
     "tsan": "env TSAN_OPTIONS=history_size=7:"
     f"suppressions={ROOT / 'tests' / 'tsan.supp'} setarch -R",
 }
@@ -139,7 +139,8 @@ SUITES = (
     ),
     Suite("python", DAILY, "{pytest} {workers} tests/python", ("build",)),
     Suite("mpi-quick", CHECK, "{pytest} tests/mpi -m quick", ("build",)),
-    Suite("clang", FULL, "{build} clang", ("venvs",), 1800),
+    Suite("clang", TEST, "{build} clang", ("venvs",), 1800),
+    Suite("clang-alone", LONG, "{build} clang-alone", ("venvs",), 1800),
     Suite("asan-build", FULL, "{build} asan", ("venvs",), 1800),
     Suite("asan-even", FULL, "{half}=0 build/asan/{unit}", ("asan-build",), 2400, cores=1),
     Suite("asan-odd", FULL, "{half}=1 build/asan/{unit}", ("asan-build",), 2400, cores=1),

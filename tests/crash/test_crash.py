@@ -22,8 +22,8 @@ import pytest
 from harness import injector, mpi
 
 ENDINGS = ("kill", "killall", "_exit", "exit", "abort", "segfault", "term")
-KILLS = int(os.environ.get("CRASH_KILLS", "200"))
-CALLS_KILLED_AT = int(os.environ.get("CRASH_CALLS", "6"))
+KILLS = int(os.environ.get("CRASH_KILLS", "100"))
+CALLS_KILLED_AT = int(os.environ.get("CRASH_CALLS", "5"))
 
 
 @pytest.mark.parametrize("how", ENDINGS)
