@@ -294,6 +294,13 @@ class Pages:
     commits_at_close: YesOrNo
     """Whether a close waits until the servers' devices have what the node wrote."""
 
+    def contradictions(self) -> Iterator[str]:
+        if self.rpc_bytes % self.page_bytes:
+            yield (
+                "file_system.client.rpc_bytes is a multiple of file_system.client.page_bytes,"
+                f" {self.page_bytes:,}, not {self.rpc_bytes:,}"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
@@ -320,16 +327,12 @@ class Lustre:
     metadata: Metadata
 
     def contradictions(self) -> Iterator[str]:
-        page = self.client.page_bytes
-        for name, value in (
-            ("stripe_bytes", self.stripe_bytes),
-            ("client.rpc_bytes", self.client.rpc_bytes),
-        ):
-            if value % page:
-                yield (
-                    f"file_system.{name} is a multiple of file_system.client.page_bytes, {page:,},"
-                    f" not {value:,}"
-                )
+        yield from self.client.contradictions()
+        if self.stripe_bytes % self.client.page_bytes:
+            yield (
+                "file_system.stripe_bytes is a multiple of file_system.client.page_bytes,"
+                f" {self.client.page_bytes:,}, not {self.stripe_bytes:,}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,11 +346,7 @@ class Nfs:
     metadata: Metadata
 
     def contradictions(self) -> Iterator[str]:
-        if self.client.rpc_bytes % self.client.page_bytes:
-            yield (
-                "file_system.client.rpc_bytes is a multiple of file_system.client.page_bytes,"
-                f" {self.client.page_bytes:,}, not {self.client.rpc_bytes:,}"
-            )
+        yield from self.client.contradictions()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,10 @@ inline bool meet(Extent one, Extent other) {
   return one.offset < other.end() && other.offset < one.end();
 }
 
+inline bool inside(Extent inner, Extent outer) {
+  return outer.offset <= inner.offset && inner.end() <= outer.end();
+}
+
 class ExtentSet {
  public:
   bool empty() const { return ends_.empty(); }

@@ -113,7 +113,7 @@ void OwnedFiles::work(uint32_t node) {
     }
     if (agent.waiting.empty()) return;
     Question& question = *agent.waiting.front();
-    agent.waiting.erase(agent.waiting.begin());
+    agent.waiting.pop_front();
     carry_out(node, question);
     question.answer();
   }

@@ -75,7 +75,7 @@ class OwnedFiles {
   enum class Ask : uint8_t { read, write, settle, close };
   class Question;
   struct Agent {
-    std::vector<Question*> waiting;
+    std::deque<Question*> waiting;
     Queue idle;
     int64_t idle_workers = 0;
     std::vector<std::unique_ptr<Process>> workers;

@@ -76,7 +76,7 @@ class PagedFileSystem::Access final : public Event {
   }
   void end() {
     const Then done = done_;
-    system_.free_accesses_.push_back(this);
+    system_.accesses_.give_back(*this);
     done.happen();
   }
 
@@ -199,7 +199,7 @@ class PagedFileSystem::LockMessage final : public Event {
   void happen(uint64_t word) override {
     if (word == at_server)
       return system_.work(server_, system_.profile_.lock_time, {this, taken_up});
-    system_.free_messages_.push_back(this);
+    system_.messages_.give_back(*this);
     if (word == at_client) return tell_client();
     ExtentLocks& locks = system_.lock_servers_[server_][file_];
     ExtentLocks::Outcome outcome;
@@ -375,13 +375,7 @@ void PagedFileSystem::access(uint32_t client, uint64_t file, bool writes,
                              std::span<const Extent> extents, Then done) {
   if (std::ranges::all_of(extents, [](const Extent& extent) { return extent.empty(); }))
     return kernel_.after(0, done);
-  if (free_accesses_.empty()) {
-    accesses_.push_back(std::make_unique<Access>(*this));
-    free_accesses_.push_back(accesses_.back().get());
-  }
-  Access& access = *free_accesses_.back();
-  free_accesses_.pop_back();
-  access.begin(client, file, writes, extents, done);
+  accesses_.take(*this).begin(client, file, writes, extents, done);
 }
 
 // Puts the piece into pages, which become dirty. False: the access waits.
@@ -444,8 +438,7 @@ Extent PagedFileSystem::pages_ahead(Object& object, Extent pages, Extent place) 
   int64_t end = pages.end() + object.ahead;
   end = std::min(end, pages_of({0, end_of(object)}).end());
   for (const ClientLock& lock : object.locks) {
-    if (lock.granted && lock.extent.offset <= pages.offset && lock.extent.end() >= pages.end())
-      end = std::min(end, lock.extent.end());
+    if (lock.granted && inside(pages, lock.extent)) end = std::min(end, lock.extent.end());
   }
   const int64_t begin = std::max(pages.end(), object.ahead_end);
   object.ahead_end = std::max(object.ahead_end, end);
@@ -488,7 +481,7 @@ void PagedFileSystem::fetch(Object& object, Extent pages) {
          left = rest_of(left, part)) {
       part.length = std::min(part.length, profile_.rpc_bytes);
       object.fetching.insert(part);
-      Rpc& rpc = take_rpc();
+      Rpc& rpc = rpcs_.take(*this);
       rpc.object = &object;
       rpc.writes = false;
       rpc.pages.assign(1, part);
@@ -505,16 +498,6 @@ void PagedFileSystem::wake(Object& object) {
 }
 
 // Requests for bytes ------------------------------------------------------------------------------
-
-PagedFileSystem::Rpc& PagedFileSystem::take_rpc() {
-  if (free_rpcs_.empty()) {
-    rpcs_.push_back(std::make_unique<Rpc>(*this));
-    free_rpcs_.push_back(rpcs_.back().get());
-  }
-  Rpc& rpc = *free_rpcs_.back();
-  free_rpcs_.pop_back();
-  return rpc;
-}
 
 // The lock that lets dirty pages of the object leave, because it is called back and nobody uses it.
 const PagedFileSystem::ClientLock* PagedFileSystem::leaving_lock(const Object& object) {
@@ -569,12 +552,12 @@ PagedFileSystem::Rpc* PagedFileSystem::next_write(Line& line) {
   for (std::size_t tries = line.to_write.size(); tries > 0; --tries) {
     Object& object = *line.to_write.front();
     line.to_write.pop_front();
-    Rpc& rpc = take_rpc();
+    Rpc& rpc = rpcs_.take(*this);
     const bool taken = take_dirty(object, line, rpc);
     object.to_write = !object.dirty.empty();
     if (object.to_write) line.to_write.push_back(&object);
     if (!taken) {
-      free_rpcs_.push_back(&rpc);
+      rpcs_.give_back(rpc);
       continue;
     }
     rpc.object = &object;
@@ -613,7 +596,7 @@ void PagedFileSystem::rpc_ends(Rpc& rpc) {
     }
     wake(object);
   }
-  free_rpcs_.push_back(&rpc);
+  rpcs_.give_back(rpc);
   send_what_may(object.client, object.server);
 }
 
@@ -626,26 +609,16 @@ void PagedFileSystem::note_change(Object& object) {
 // Whether pages that come may be kept: a lock of theirs may have been returned meanwhile.
 bool PagedFileSystem::may_keep(const Object& object, Extent pages) const {
   return !profile_.locks || std::ranges::any_of(object.locks, [pages](const ClientLock& lock) {
-    return lock.granted && lock.extent.offset <= pages.offset && lock.extent.end() >= pages.end();
+    return lock.granted && inside(pages, lock.extent);
   });
 }
 
 // Locks -------------------------------------------------------------------------------------------
 
-PagedFileSystem::LockMessage& PagedFileSystem::take_message() {
-  if (free_messages_.empty()) {
-    messages_.push_back(std::make_unique<LockMessage>(*this));
-    free_messages_.push_back(messages_.back().get());
-  }
-  LockMessage& message = *free_messages_.back();
-  free_messages_.pop_back();
-  return message;
-}
-
 PagedFileSystem::ClientLock* PagedFileSystem::lock_for(Object& object, Extent pages, bool writes) {
   const auto found = std::ranges::find_if(object.locks, [&](const ClientLock& lock) {
     return lock.granted && !lock.called_back && (lock.writes || !writes) &&
-           lock.extent.offset <= pages.offset && lock.extent.end() >= pages.end();
+           inside(pages, lock.extent);
   });
   return found == object.locks.end() ? nullptr : &*found;
 }
@@ -653,15 +626,14 @@ PagedFileSystem::ClientLock* PagedFileSystem::lock_for(Object& object, Extent pa
 // Asks for a lock, unless one that will do has been asked for.
 void PagedFileSystem::ask_lock(Object& object, Extent pages, bool writes) {
   const bool asked = std::ranges::any_of(object.locks, [&](const ClientLock& lock) {
-    return !lock.granted && (lock.writes || !writes) && lock.extent.offset <= pages.offset &&
-           lock.extent.end() >= pages.end();
+    return !lock.granted && (lock.writes || !writes) && inside(pages, lock.extent);
   });
   if (asked) return;
   ++lock_counts_.asked;
   const Number number = next_lock_++;
   object.locks.push_back({number, writes, pages});
-  take_message().send(LockMessage::ask, object.server, object.file,
-                      {number, object.client, writes, pages});
+  messages_.take(*this).send(LockMessage::ask, object.server, object.file,
+                             {number, object.client, writes, pages});
 }
 
 void PagedFileSystem::release_lock(Object& object, Number number) {
@@ -682,8 +654,8 @@ void PagedFileSystem::return_locks(Object& object) {
     } else {
       clients_[object.client].cached -= object.cached.erase(lock.extent);
       object.locks.erase(object.locks.begin() + static_cast<std::ptrdiff_t>(l));
-      take_message().send(LockMessage::give_back, object.server, object.file,
-                          {lock.number, object.client, lock.writes, lock.extent});
+      messages_.take(*this).send(LockMessage::give_back, object.server, object.file,
+                                 {lock.number, object.client, lock.writes, lock.extent});
     }
   }
   if (any_leaves) send_what_may(object.client, object.server);
@@ -692,10 +664,10 @@ void PagedFileSystem::return_locks(Object& object) {
 void PagedFileSystem::tell_clients(uint32_t server, uint64_t file,
                                    const ExtentLocks::Outcome& outcome) {
   for (const ExtentLocks::Lock& lock : outcome.granted)
-    take_message().send(LockMessage::grant, server, file, lock);
+    messages_.take(*this).send(LockMessage::grant, server, file, lock);
   for (const ExtentLocks::Lock& lock : outcome.called_back) {
     ++lock_counts_.called_back;
-    take_message().send(LockMessage::call_back, server, file, lock);
+    messages_.take(*this).send(LockMessage::call_back, server, file, lock);
   }
 }
 

@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "sim/cluster/extent_locks.h"
 #include "sim/cluster/extent_set.h"
 #include "sim/cluster/file_system.h"
+#include "sim/cluster/recycled.h"
 
 namespace forebay::sim {
 
@@ -143,7 +143,6 @@ class PagedFileSystem final : public FileSystem {
   void note_change(Object& object);
 
   // Requests for bytes.
-  Rpc& take_rpc();
   Rpc* next_write(Line& line);
   bool take_dirty(Object& object, const Line& line, Rpc& rpc) const;
   void send_what_may(uint32_t client, uint32_t server);
@@ -156,7 +155,6 @@ class PagedFileSystem final : public FileSystem {
   void release_lock(Object& object, Number number);
   void return_locks(Object& object);
   void tell_clients(uint32_t server, uint64_t file, const ExtentLocks::Outcome& outcome);
-  LockMessage& take_message();
 
   PagedProfile profile_;
   std::vector<Client> clients_;
@@ -165,13 +163,9 @@ class PagedFileSystem final : public FileSystem {
   std::vector<uint64_t> versions_;              // by file: how often a server has got bytes of it
   Number next_lock_ = 1;
   LockCounts lock_counts_;
-  // Those that are not under way are used again.
-  std::vector<std::unique_ptr<Access>> accesses_;
-  std::vector<std::unique_ptr<Rpc>> rpcs_;
-  std::vector<std::unique_ptr<LockMessage>> messages_;
-  std::vector<Access*> free_accesses_;
-  std::vector<Rpc*> free_rpcs_;
-  std::vector<LockMessage*> free_messages_;
+  Recycled<Access> accesses_;
+  Recycled<Rpc> rpcs_;
+  Recycled<LockMessage> messages_;
 };
 
 }  // namespace forebay::sim

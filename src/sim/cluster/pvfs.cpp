@@ -25,7 +25,7 @@ class Pvfs::Access final : public Event {
   void happen(uint64_t) override {
     if (--left_ > 0) return;
     const Then done = done_;
-    pvfs_.free_accesses_.push_back(this);
+    pvfs_.accesses_.give_back(*this);
     done.happen();
   }
 
@@ -116,7 +116,7 @@ class Pvfs::Flow final : public Event {
   void end() {
     const Then done = done_;
     extents_.clear();
-    pvfs_.free_flows_.push_back(this);
+    pvfs_.flows_.give_back(*this);
     done.happen();
   }
 
@@ -193,27 +193,6 @@ Pvfs::Pvfs(Kernel& kernel, Network& network, const PvfsProfile& profile, uint32_
     : FileSystem(kernel, network, first_server, servers), profile_(profile) {}
 Pvfs::~Pvfs() = default;
 
-Pvfs::Access& Pvfs::take_access(int64_t requests, Then done) {
-  if (free_accesses_.empty()) {
-    accesses_.push_back(std::make_unique<Access>(*this));
-    free_accesses_.push_back(accesses_.back().get());
-  }
-  Access& access = *free_accesses_.back();
-  free_accesses_.pop_back();
-  access.begin(requests, done);
-  return access;
-}
-
-Pvfs::Flow& Pvfs::take_flow() {
-  if (free_flows_.empty()) {
-    flows_.push_back(std::make_unique<Flow>(*this));
-    free_flows_.push_back(flows_.back().get());
-  }
-  Flow& flow = *free_flows_.back();
-  free_flows_.pop_back();
-  return flow;
-}
-
 void Pvfs::create(uint32_t client, uint64_t file) {
   const int64_t request = profile_.request_bytes;
   const uint32_t metadata = metadata_server(file);
@@ -259,7 +238,7 @@ void Pvfs::access(uint32_t client, uint64_t file, bool writes, std::span<const E
       if (!joins && flow != nullptr && std::ssize(flow->extents()) == profile_.extents_a_request)
         flow = nullptr;
       if (flow == nullptr) {
-        flow = &take_flow();
+        flow = &flows_.take(*this);
         requests.push_back(flow);
         server_of.push_back(server);
       }
@@ -273,7 +252,8 @@ void Pvfs::access(uint32_t client, uint64_t file, bool writes, std::span<const E
   }
   if (requests.empty()) return kernel_.after(0, done);
   if (writes && end > size(file)) set_size(file, end);
-  Access& access = take_access(std::ssize(requests), done);
+  Access& access = accesses_.take(*this);
+  access.begin(std::ssize(requests), done);
   for (std::size_t r = 0; r < requests.size(); ++r)
     requests[r]->begin(client, server_of[r], file, writes, {&access, 0});
 }

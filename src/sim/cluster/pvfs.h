@@ -11,6 +11,8 @@
 
 #include "extent/extent.h"
 #include "sim/cluster/file_system.h"
+#include "sim/cluster/kernel.h"
+#include "sim/cluster/recycled.h"
 
 namespace forebay::sim {
 
@@ -50,15 +52,10 @@ class Pvfs final : public FileSystem {
   class Flow;
   class Access;
   uint32_t metadata_server(uint64_t file) const { return static_cast<uint32_t>(file % servers()); }
-  Access& take_access(int64_t requests, Then done);
-  Flow& take_flow();
 
   PvfsProfile profile_;
-  // Those that are not under way are used again.
-  std::vector<std::unique_ptr<Access>> accesses_;
-  std::vector<std::unique_ptr<Flow>> flows_;
-  std::vector<Access*> free_accesses_;
-  std::vector<Flow*> free_flows_;
+  Recycled<Access> accesses_;
+  Recycled<Flow> flows_;
 };
 
 }  // namespace forebay::sim
