@@ -114,11 +114,16 @@ def served_files(statistics: Mapping[str, Any]) -> set[str]:
 
 def local_files(statistics: Mapping[str, Any]) -> set[str]:
     """Names of the files all of whose accesses went past the cache, since their storage is local
-    and the accesses were few or of middling size."""
+    and the accesses were few or of middling size. Accesses of no bytes, and reads behind the end of
+    the file, need neither the storage nor a page."""
     return {
         Path(name).name
         for name, counts in statistics["files"].items()
-        if 0 < counts["local_calls"] == counts["write_calls"] + counts["read_calls"]
+        if counts["local_calls"] > 0
+        and (
+            counts["hits"] + counts["misses"] == 0
+            or counts["local_calls"] == counts["write_calls"] + counts["read_calls"]
+        )
     }
 
 
