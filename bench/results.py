@@ -52,7 +52,7 @@ SEVERAL_NODES = [
         *("runtime/cache/bypass.cpp", "mpiio/library/mpi_channel.*"),
         *("mpiio/file/hand_over.*", "mpiio/file/handle_nodes.*"),
         *("mpiio/file/ranks_by_node.h", "mpiio/file/job_owners.*"),
-        "mpiio/file/stripes.*",
+        *("mpiio/file/stripes.*", "mpiio/file/collective_exchange.*"),
     )
 ]
 PREAMBLE = """\

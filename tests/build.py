@@ -41,6 +41,7 @@ VARIANTS = {
         *CLANG,
         "-DCMAKE_BUILD_TYPE=Debug",
         "-DCMAKE_CXX_FLAGS=-O1",
+        "-DCMAKE_CXX_FLAGS_DEBUG=-gline-tables-only",  # what a report needs
         "-DFOREBAY_SANITIZE=address,undefined",
         "-DFOREBAY_UNITY=ON",
         "-DFOREBAY_FUZZ=ON",
@@ -49,6 +50,7 @@ VARIANTS = {
     ),
     "tsan": (
         "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+        "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1",
         "-DFOREBAY_SANITIZE=thread",
         "-DFOREBAY_UNITY=ON",
     ),

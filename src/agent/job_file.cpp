@@ -316,23 +316,42 @@ Status JobFile::move_parts(bool writes, bool collective) {
   put_in_order(asked_);
   for (const uint32_t owner : asked_) {
     if (owner == self_) continue;
-    Part& part = parts_[owner];
-    const Status begun = writes ? remote(owner)->begin_write(part.extents, part.data)
-                                : remote(owner)->begin_read(part.extents);
-    part.begun = begun.ok();
+    const Status begun = begin_part(writes, collective, owner);
+    parts_[owner].begun = begun.ok();
     keep(status, begun);
   }
   for (const uint32_t owner : asked_) {
     if (owner == self_) keep(status, move_here(writes, collective, parts_[owner]));
   }
   for (const uint32_t owner : asked_) {
-    Part& part = parts_[owner];
-    if (!std::exchange(part.begun, false)) continue;
-    keep(status, remote(owner)->end(&part.moved));
-    if (!writes && std::ssize(remote(owner)->answer()) != part.moved && status.ok())
-      status = {Code::network, 0, -1};
+    if (std::exchange(parts_[owner].begun, false)) keep(status, end_part(writes, owner));
   }
   return status;
+}
+
+Status JobFile::begin_part(bool writes, bool collective, uint32_t owner) {
+  Part& part = parts_[owner];
+  part.exchanged = collective && exchange_ != nullptr && exchange_->reaches(owner);
+  if (!part.exchanged)
+    return writes ? remote(owner)->begin_write(part.extents, part.data)
+                  : remote(owner)->begin_read(part.extents);
+  return writes ? exchange_->begin_write(owner, part.extents, part.data)
+                : exchange_->begin_read(owner, part.extents, part.bytes);
+}
+
+Status JobFile::end_part(bool writes, uint32_t owner) {
+  Part& part = parts_[owner];
+  const Status ended =
+      part.exchanged ? exchange_->end(owner, &part.moved) : remote(owner)->end(&part.moved);
+  if (!ended.ok()) return ended;
+  (part.exchanged ? exchanged_bytes_ : asked_bytes_) += writes ? part.bytes : part.moved;
+  if (!writes && std::ssize(answer_of(owner)) != part.moved) return {Code::network, 0, -1};
+  return ended;
+}
+
+// The bytes that another owner has read.
+std::span<const std::byte> JobFile::answer_of(uint32_t asked) const {
+  return parts_[asked].exchanged ? exchange_->answer(asked) : remotes_[asked]->answer();
 }
 
 Status JobFile::move_here(bool writes, bool collective, Part& part) {
@@ -349,7 +368,7 @@ Status JobFile::deliver(Memory memory, int64_t* moved) {
   for (const Piece& piece : pieces_) {
     Part& part = parts_[piece.asked];
     const std::byte* const data =
-        piece.asked == self_ ? part.data.data() : remote(piece.asked)->answer().data();
+        piece.asked == self_ ? part.data.data() : answer_of(piece.asked).data();
     const int64_t here =
         std::min(piece.extent.length, part.moved - static_cast<int64_t>(part.taken));
     if (here > 0) copy_in(memory + at, here, data + part.taken);
@@ -543,6 +562,8 @@ Statistics JobFile::statistics() const {
   sum.write_calls = calls_[1];
   sum.read_bytes = bytes_[0];
   sum.write_bytes = bytes_[1];
+  sum.asked_bytes = asked_bytes_;
+  sum.exchanged_bytes = exchanged_bytes_;
   return sum;
 }
 

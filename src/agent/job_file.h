@@ -12,6 +12,9 @@
 // and writes them past all caches, after their owners have handed what they hold of them to
 // storage. After a write the owners forget what they have read of them meanwhile.
 //
+// Collective accesses exchange their bytes over the MPI library instead (owners_exchange.h), where
+// the owner's node has a rank in the call.
+//
 // Thread rule: one thread at a time (the caller holds its handle's lock).
 #pragma once
 
@@ -26,6 +29,7 @@
 #include "agent/connection.h"
 #include "agent/file_terms.h"
 #include "agent/owners.h"
+#include "agent/owners_exchange.h"
 #include "agent/remote_file.h"
 #include "domain/file_domains.h"
 #include "engine/access.h"
@@ -44,6 +48,9 @@ class JobFile {
   // Makes sure that all owners know that they are owners, and hold nothing that this node's cache
   // has changed alone.
   Status meet_owners();
+
+  // Collective accesses take this way to the owners that it reaches; null: they ask agents.
+  void exchange_over(OwnersExchange* exchange) { exchange_ = first_touch_ ? nullptr : exchange; }
 
   // As CachedFile's.
   Status access(const Access& access, std::byte* memory, int64_t* moved);
@@ -76,6 +83,7 @@ class JobFile {
     int64_t moved = 0;
     std::size_t taken = 0;  // bytes that the memory has got
     bool begun = false;
+    bool exchanged = false;  // over exchange_
   };
   // Contiguous bytes of a window: who is asked for them, and where they are.
   struct Piece {
@@ -88,6 +96,8 @@ class JobFile {
   template <typename Memory>
   Status move_window(bool writes, bool collective, Memory memory, int64_t* moved);
   Status move_parts(bool writes, bool collective);
+  Status begin_part(bool writes, bool collective, uint32_t owner);
+  Status end_part(bool writes, uint32_t owner);
   bool has_moved() const;
   Status follow_pieces();
   void divide_window(bool writes);
@@ -108,6 +118,7 @@ class JobFile {
   Status take_owners(uint32_t home, const Extent& range);
   void put_in_order(std::vector<uint32_t>& asked) const;
   RemoteFile* remote(uint32_t asked) { return remotes_[asked].get(); }
+  std::span<const std::byte> answer_of(uint32_t asked) const;
   Status ask_others(Ask ask, int64_t value = 0, int64_t* most = nullptr);
   Status ask_owners(Ask ask, const Extent& range, bool claim);
 
@@ -117,6 +128,7 @@ class JobFile {
   uint32_t self_;
   // By owner; null: this node. The last one is this node's agent, with first_touch_.
   std::vector<std::unique_ptr<RemoteFile>> remotes_;
+  OwnersExchange* exchange_ = nullptr;
   bool left_ = false;
   // With first_touch_: the owners of chunks, as far as they are known. They never change.
   std::unordered_map<int64_t, uint32_t> known_owners_;
@@ -128,6 +140,8 @@ class JobFile {
   std::vector<Piece> pieces_;
   int64_t calls_[2] = {};  // the user's reads and writes
   int64_t bytes_[2] = {};
+  int64_t asked_bytes_ = 0;  // that other nodes own
+  int64_t exchanged_bytes_ = 0;
 };
 
 }  // namespace forebay::agent

@@ -19,6 +19,8 @@ void Statistics::add(const Statistics& other) {
   fetched_bytes += other.fetched_bytes;
   guest_bytes += other.guest_bytes;
   accepted_bytes += other.accepted_bytes;
+  asked_bytes += other.asked_bytes;
+  exchanged_bytes += other.exchanged_bytes;
   bypass_calls += other.bypass_calls;
   bypass_bytes += other.bypass_bytes;
   bypass_written_bytes += other.bypass_written_bytes;

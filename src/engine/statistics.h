@@ -16,6 +16,9 @@ struct Statistics {
   int64_t fetched_bytes = 0;    // read into pages, ahead or on demand
   // Bytes of pages that other nodes own, handed over to them; and such bytes taken from others.
   int64_t guest_bytes = 0, accepted_bytes = 0;
+  // Bytes of accesses that other nodes own: moved through their agents, or in the exchange of a
+  // collective call.
+  int64_t asked_bytes = 0, exchanged_bytes = 0;
   // Calls with contiguous runs that went past the cache, and the bytes of those runs.
   int64_t bypass_calls = 0, bypass_bytes = 0;
   int64_t bypass_written_bytes = 0;  // of bypass_bytes

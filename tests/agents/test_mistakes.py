@@ -23,7 +23,8 @@ class Mistake:
     file: str  # in src/agent
     right: str  # stands there once
     wrong: str
-    programs: int = 3000  # within which it must be found
+    seed: int = 0  # of a program that finds it, as the generator of programs is now
+    programs: int = 3000  # within which it must be found in any case
 
 
 MISTAKES = [
@@ -151,6 +152,19 @@ MISTAKES = [
 ]
 
 
+def failure(program: Path, variables: dict[str, str], folder: Path) -> str:
+    """What a run of random programs prints that fails; nothing if it passes."""
+    result = subprocess.run(
+        [program, "--gtest_brief=1"],
+        env=os.environ | variables | {"TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+    )
+    return result.stdout if result.returncode != 0 else ""
+
+
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name.replace(" ", "-"))
 def test_a_mistake_is_found(mistake: Mistake, tmp_path: Path) -> None:
     text = (AGENT / mistake.file).read_text()
@@ -166,14 +180,10 @@ def test_a_mistake_is_found(mistake: Mistake, tmp_path: Path) -> None:
     # In front of the library, so that the changed agent is linked in the sound one's place.
     objects = sorted((BUILT / "tests" / "CMakeFiles" / "forebay_agents.dir" / "agents").glob("*.o"))
     libraries = [BUILT / "src" / f"libforebay_{name}.a" for name in ("runtime", "core")]
-    command = [COMPILER, "-std=c++20", "-O1", f"-I{ROOT / 'src'}", together, *objects, *libraries]
+    command = [COMPILER, "-std=c++20", "-O0", f"-I{ROOT / 'src'}", together, *objects, *libraries]
     subprocess.run([*command, "-lgtest", "-lzstd", "-lpthread", "-o", program], check=True)
-    result = subprocess.run(
-        [program, "--gtest_brief=1"],
-        env=os.environ | {"FOREBAY_SEEDS": str(mistake.programs), "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=SECONDS,
-    )
-    assert result.returncode != 0, mistake.name
+    found = failure(program, {"FOREBAY_SEED": str(mistake.seed)}, tmp_path)
+    if not found:
+        found = failure(program, {"FOREBAY_SEEDS": str(mistake.programs)}, tmp_path)
+        print("the table's seed is no longer the one:", found)
+    assert found, mistake.name

@@ -71,12 +71,13 @@ def test_a_changed_file_is_left_alone(crashed: Path) -> None:
     file = crashed / "file"
     later = file.stat().st_mtime_ns + 60_000_000_000
     end = LAYOUT.offset(0, LAYOUT.records)
-    file.write_bytes(bytes(end) + b"newer")
+    changed = file.read_bytes().ljust(end, b"\0") + b"newer"  # the job had committed some bytes
+    file.write_bytes(changed)
     os.utime(file, ns=(later, later))
     refused = recover(str(crashed / "arenas"))
     assert refused.returncode == 1
     assert "not recovered: it was changed after the job last wrote to it" in refused.stdout
-    assert file.read_bytes() == bytes(end) + b"newer"
+    assert file.read_bytes() == changed
     assert recover(str(crashed / "arenas"), "--force").returncode == 0
     assert violations(crashed) == []
     assert file.read_bytes()[end:] == b"newer"

@@ -12,7 +12,7 @@ import pytest
 
 from harness import forebay, mpi
 
-OPERATIONS = int(os.environ.get("RANDOM_IO_OPERATIONS", "6000"))
+OPERATIONS = int(os.environ.get("RANDOM_IO_OPERATIONS", "4000"))
 LIVES = int(os.environ.get("RANDOM_IO_LIVES", "8"))
 REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.log"))
 FAULTS = ("drop", "swap", "stale", "pointer", "count")

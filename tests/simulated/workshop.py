@@ -14,22 +14,15 @@ from types import MappingProxyType
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "src" / "engine"
+BUILT = ROOT / "build" / "gcc"
 # The engine's templates are instantiated in these files alone. Those of the test share most of
 # them, and are compiled as one.
 INSTANTIATING = ["src/sim/virtual_node.cpp"]
 TOGETHER = ["accesses", "looks", "run"]
-OTHERS = [
-    *(
-        f"tests/simulated/{name}.cpp"
-        for name in ("byte_model", "faulty_storage", "program", "nodes_test")
-    ),
-    "src/sim/fibers.cpp",
-    "src/sim/virtual_transport.cpp",
-    "src/storage/transfer.cpp",
-]
-CORE = ["extent", "arena", "page", "policy", "domain", "pattern", "predict", "engine", "channel"]
-COMPILE = [os.environ.get("CXX", "g++"), "-std=c++20", "-O1"]
-LIBRARIES = ["-lgtest", "-lgtest_main", "-lpthread"]
+OTHERS = ["byte_model", "faulty_storage", "program", "nodes_test"]  # of the test; as built
+COMPILE = [os.environ.get("CXX", "g++"), "-std=c++20"]
+# What a changed engine instantiates stands before the library, which has it once more.
+LINK = ["-Wl,-z,muldefs", "-lgtest", "-lgtest_main", "-lzstd", "-lpthread"]
 SECONDS = 600  # of a core, that a run may take, however wrong the engine is
 MOST_BYTES = 2 << 30  # of memory, likewise
 
@@ -45,29 +38,20 @@ class Verdict:
 
 
 class Workshop:
-    """Keeps the objects that no header of the engine changes.
+    """Compiles what a changed header of the engine changes; everything else is in build/gcc.
 
     folder: where objects and programs go; must exist.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        sources = [path for part in CORE for path in sorted((ROOT / "src" / part).glob("*.cpp"))]
-        sources += [ROOT / other for other in OTHERS]
         self.ranks = folder / "ranks.cpp"
         self.ranks.write_text("".join(f'#include "simulated/{name}.cpp"\n' for name in TOGETHER))
-        self.objects = [self._compile(source, ROOT / "src", folder) for source in sources]
+        built = BUILT / "tests" / "CMakeFiles" / "forebay_simulated.dir" / "simulated"
+        self.objects = [built / f"{name}.cpp.o" for name in OTHERS]
+        self.objects += [BUILT / "src" / "libforebay_core.a"]
 
-    @staticmethod
-    def _compile(source: Path, headers: Path, folder: Path) -> Path:
-        target = folder / f"{source.parent.name}_{source.stem}.o"
-        command = [*COMPILE, f"-I{headers}", f"-I{ROOT / 'tests'}", "-c", source, "-o", target]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        if result.returncode != 0:
-            raise CompileError(result.stderr)
-        return target
-
-    def build(self, changed: Mapping[str, str], program: Path) -> None:
+    def build(self, changed: Mapping[str, str], program: Path, optimize: str = "-O1") -> None:
         """Builds the test on an engine some of whose headers read otherwise.
 
         changed: text by file name in src/engine. Raises CompileError.
@@ -77,26 +61,40 @@ class Workshop:
             shutil.copytree(ROOT / "src", folder / "src")
             for file, text in changed.items():
                 (folder / "src" / "engine" / file).write_text(text)
-            sources = [self.ranks, *(folder / source for source in INSTANTIATING)]
-            objects = [self._compile(source, folder / "src", folder) for source in sources]
-            command = [COMPILE[0], *objects, *self.objects, *LIBRARIES, "-o", program]
-            subprocess.run(command, check=True)
+            headers = [f"-I{folder / 'src'}", f"-I{ROOT / 'tests'}"]
+            objects: list[Path] = []
+            for source in (self.ranks, *(folder / source for source in INSTANTIATING)):
+                objects.append(folder / f"{source.stem}.o")
+                command = [*COMPILE, optimize, *headers, "-c", source, "-o", objects[-1]]
+                result = subprocess.run(command, capture_output=True, text=True, check=False)
+                if result.returncode != 0:
+                    raise CompileError(result.stderr)
+            subprocess.run(
+                [COMPILE[0], *objects, *self.objects, *LINK, "-o", program], check=True
+            )
 
     @staticmethod
     def run(
         program: Path,
         programs: int,
         seconds: int = SECONDS,
+        first: int = 1,
         variables: Mapping[str, str] = MappingProxyType({}),
     ) -> Verdict:
-        """Runs `programs` random programs. One that takes more seconds of a core has failed."""
+        """Runs `programs` random programs, from that of seed `first` on. One that takes more seconds
+        of a core has failed."""
 
         def limit() -> None:
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
             resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-        environment = {"FOREBAY_SEEDS": str(programs), "FOREBAY_SHRINKS": "0", **variables}
+        environment = {
+            "FOREBAY_SEED": str(first),
+            "FOREBAY_SEEDS": str(programs),
+            "FOREBAY_SHRINKS": "0",
+            **variables,
+        }
         result = subprocess.run(
             [program, "--gtest_filter=Nodes.LoseNoByte"],
             env=os.environ | environment,
@@ -106,10 +104,3 @@ class Workshop:
             preexec_fn=limit,
         )
         return Verdict(result.returncode == 0, result.stdout + result.stderr)
-
-    def seeded_test(self, changed: Mapping[str, str], programs: int) -> Verdict:
-        """Builds a test as build() does, and runs it."""
-        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
-            program = Path(folder) / "nodes"
-            self.build(changed, program)
-            return self.run(program, programs)

@@ -260,12 +260,39 @@ Transfer transfer_alone(Handle& handle, const Call& call) {
   }
 }
 
+// All ranks of the handle, in one blocking collective access, have waited for each other when it
+// begins. It ends when all of them have their bytes.
+class ExchangeTurn {
+ public:
+  explicit ExchangeTurn(Handle& handle) : handle_(handle) {
+    if (handle_.exchange == nullptr) return;
+    const HandleLock lock(handle_);
+    handle_.exchange->open();
+    handle_.job_file->exchange_over(handle_.exchange.get());
+  }
+  ~ExchangeTurn() {
+    if (handle_.exchange == nullptr) return;
+    const HandleLock lock(handle_);
+    handle_.job_file->exchange_over(nullptr);
+    handle_.exchange->close();
+  }
+  ExchangeTurn(const ExchangeTurn&) = delete;
+  ExchangeTurn& operator=(const ExchangeTurn&) = delete;
+
+ private:
+  Handle& handle_;
+};
+
 }  // namespace
 
 Transfer transfer(Handle& handle, const Call& call) {
-  Status settled;
-  if (call.collective && call.blocking) settled = hand_over(handle);
-  const Transfer result = transfer_alone(handle, call);
+  if (!call.collective || !call.blocking) return transfer_alone(handle, call);
+  const Status settled = hand_over(handle);
+  Transfer result;
+  {
+    const ExchangeTurn turn(handle);
+    result = transfer_alone(handle, call);
+  }
   if (result.code == MPI_SUCCESS && !settled.ok()) return {raise(handle, settled, "committing"), 0};
   return result;
 }

@@ -3,7 +3,8 @@
 // map pass through to the library.
 //
 // Lock rule: the members marked (lock) are used under HandleLock. No MPI call that may wait for
-// another rank is made with it held.
+// another rank is made with it held, but for the exchange of a collective call, which all ranks are
+// in (collective_exchange.h).
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "agent/job_file.h"
+#include "mpiio/file/collective_exchange.h"
 #include "mpiio/file/file_map.h"
 #include "mpiio/file/handle_nodes.h"
 #include "mpiio/file/uncached.h"
@@ -84,6 +86,8 @@ struct Handle {
   std::unique_ptr<runtime::CachedFile> cached;  // (lock)
   // (lock) The file through the caches of all nodes that own its bytes; null: `cached` alone.
   std::unique_ptr<agent::JobFile> job_file;
+  // Of ranks on several nodes, with job_file and owners that are computed; otherwise null.
+  std::unique_ptr<CollectiveExchange> exchange;
   // Ranks of several nodes may give the file owners while this handle has it open.
   bool may_get_owners = false;
   View view;

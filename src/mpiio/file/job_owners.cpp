@@ -202,6 +202,18 @@ Status join_alone(Handle& handle, const Owners& owners, bool given, bool first) 
   return status.ok() ? handle.cached->commit() : status;
 }
 
+// How the ranks reach owners in collective calls; null: they ask agents, which know who has touched
+// a chunk first.
+std::unique_ptr<CollectiveExchange> make_exchange(const Handle& handle, const Owners& owners,
+                                                  const std::vector<NodeFacts>& ranks) {
+  if (owners.domains.first_touch()) return nullptr;
+  std::vector<uint32_t> numbers;
+  for (const NodeFacts& rank : ranks) numbers.push_back(owners.number_of(rank.agent.key));
+  return std::make_unique<CollectiveExchange>(handle.own.comm, handle.rank, numbers,
+                                              static_cast<uint32_t>(owners.agents.size()),
+                                              *handle.cached);
+}
+
 }  // namespace
 
 bool join_owners(Handle& handle, int64_t end_of_file) {
@@ -231,7 +243,8 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   handle.elsewhere = given;
   // All nodes have committed what they held, so what is clean may be old now.
   handle.cached->drop_clean();
-  if (given) status = handle.job_file->meet_owners();
+  status = within_memory([&] { handle.exchange = make_exchange(handle, *owners, ranks); });
+  if (status.ok() && given) status = handle.job_file->meet_owners();
   return !any_rank(handle.own.comm, !status.ok());
 }
 

@@ -42,6 +42,8 @@ constexpr Counter counters[] = {
     {"fetched_bytes", &Statistics::fetched_bytes},
     {"guest_bytes", &Statistics::guest_bytes},
     {"accepted_bytes", &Statistics::accepted_bytes},
+    {"asked_bytes", &Statistics::asked_bytes},
+    {"exchanged_bytes", &Statistics::exchanged_bytes},
     {"bypass_calls", &Statistics::bypass_calls},
     {"bypass_bytes", &Statistics::bypass_bytes},
     {"bypass_written_bytes", &Statistics::bypass_written_bytes},

@@ -176,6 +176,12 @@ std::vector<std::string> notes(const JobStatistics& job) {
         "The cache was held to " + size(static_cast<double>(job.bounded_cache_bytes)) +
         " a process: on a node it takes a quarter of the " +
         size(static_cast<double>(job.memory_limit_bytes)) + " that the control group may use.");
+  const Statistics& total = job.total().cached;
+  if (const int64_t bytes = total.exchanged_bytes + total.asked_bytes; bytes > 0)
+    sentences.push_back(
+        size(static_cast<double>(bytes)) + " of the accesses belonged to other nodes: " +
+        size(static_cast<double>(total.exchanged_bytes)) + " went over MPI in collective calls, " +
+        size(static_cast<double>(total.asked_bytes)) + " through agents.");
   if (job.visibility == Visibility::at_sync)
     sentences.push_back(std::string("The ranks of a file had caches apart. ") +
                         caches_apart_warning);
