@@ -316,7 +316,7 @@ Status JobFile::move_parts(bool writes, bool collective) {
   put_in_order(asked_);
   for (const uint32_t owner : asked_) {
     if (owner == self_) continue;
-    const Status begun = begin_part(writes, collective, owner);
+    const Status begun = begin_part(writes, owner);
     parts_[owner].begun = begun.ok();
     keep(status, begun);
   }
@@ -329,9 +329,9 @@ Status JobFile::move_parts(bool writes, bool collective) {
   return status;
 }
 
-Status JobFile::begin_part(bool writes, bool collective, uint32_t owner) {
+Status JobFile::begin_part(bool writes, uint32_t owner) {
   Part& part = parts_[owner];
-  part.exchanged = collective && exchange_ != nullptr && exchange_->reaches(owner);
+  part.exchanged = exchange_ != nullptr && exchange_->reaches(owner);
   if (!part.exchanged)
     return writes ? remote(owner)->begin_write(part.extents, part.data)
                   : remote(owner)->begin_read(part.extents);

@@ -49,7 +49,8 @@ class JobFile {
   // has changed alone.
   Status meet_owners();
 
-  // Collective accesses take this way to the owners that it reaches; null: they ask agents.
+  // Accesses take this way to the owners that it reaches, as long as all ranks of the handle are in
+  // one collective call; null: they ask agents.
   void exchange_over(OwnersExchange* exchange) { exchange_ = first_touch_ ? nullptr : exchange; }
 
   // As CachedFile's.
@@ -96,7 +97,7 @@ class JobFile {
   template <typename Memory>
   Status move_window(bool writes, bool collective, Memory memory, int64_t* moved);
   Status move_parts(bool writes, bool collective);
-  Status begin_part(bool writes, bool collective, uint32_t owner);
+  Status begin_part(bool writes, uint32_t owner);
   Status end_part(bool writes, uint32_t owner);
   bool has_moved() const;
   Status follow_pieces();

@@ -30,6 +30,13 @@ static void fill(unsigned char* memory, int piece, int pieces, int of_rank, int 
           value_of(((MPI_Offset)i * of_ranks + of_rank) * piece + b, round);
 }
 
+// What every rank wrote before it is there for all.
+static void sync_all(MPI_File file, MPI_Comm comm) {
+  CHECK_MPI(MPI_File_sync(file));
+  CHECK_MPI(MPI_Barrier(comm));
+  CHECK_MPI(MPI_File_sync(file));
+}
+
 static void interleaved(MPI_File file, MPI_Comm comm, int piece, int pieces, int round) {
   int me, count;
   MPI_Comm_rank(comm, &me);
@@ -40,6 +47,7 @@ static void interleaved(MPI_File file, MPI_Comm comm, int piece, int pieces, int
   set_interleaved_view(file, piece, pieces, me, count);
   fill(memory, piece, pieces, me, count, round);
   CHECK_MPI(MPI_File_write_at_all(file, 0, memory, bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+  sync_all(file, comm);
   set_interleaved_view(file, piece, pieces, next, count);
   memset(memory, 0, bytes);
   MPI_Status status;
@@ -68,6 +76,7 @@ static void one_differs(MPI_File file, int odd, int round) {
     CHECK(MPI_File_write_at_all(file, -1, memory, kBytes, MPI_BYTE, MPI_STATUS_IGNORE) !=
           MPI_SUCCESS);
   }
+  sync_all(file, MPI_COMM_WORLD);
   MPI_Status status;
   const int other = (rank + 1) % ranks;
   const MPI_Offset far = (MPI_Offset)1 << 40;
