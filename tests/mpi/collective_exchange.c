@@ -57,6 +57,7 @@ static void interleaved(MPI_File file, MPI_Comm comm, int piece, int pieces, int
   CHECK(got == bytes);
   fill(expected, piece, pieces, next, count, round);
   CHECK(memcmp(memory, expected, bytes) == 0);
+  CHECK_MPI(MPI_Barrier(comm));  // before others write anew
   CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
   free(memory);
   free(expected);
@@ -89,6 +90,7 @@ static void one_differs(MPI_File file, int odd, int round) {
   CHECK(got == (beyond ? 0 : kBytes));
   for (int b = 0; b < got && other != odd; ++b)
     CHECK(memory[b] == value_of(other * (MPI_Offset)kBytes + b, round));
+  CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
   free(memory);
 }
 
