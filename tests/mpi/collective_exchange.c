@@ -74,7 +74,7 @@ static void one_differs(MPI_File file, int odd, int round) {
   } else if (round % 2 == 0) {
     CHECK_MPI(MPI_File_write_at_all(file, mine, memory, 0, MPI_BYTE, MPI_STATUS_IGNORE));
   } else {  // refused
-    CHECK(MPI_File_write_at_all(file, -1, memory, kBytes, MPI_BYTE, MPI_STATUS_IGNORE) !=
+    CHECK(MPI_File_write_at_all(file, mine, memory, -1, MPI_BYTE, MPI_STATUS_IGNORE) !=
           MPI_SUCCESS);
   }
   sync_all(file, MPI_COMM_WORLD);
