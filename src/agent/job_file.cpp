@@ -52,10 +52,12 @@ void keep(Status& status, const Status& other) {
 
 }  // namespace
 
-JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerms terms)
+JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerms terms,
+                 bool past_caches)
     : here_(here),
       domains_(owners.domains),
       first_touch_(domains_.first_touch() && domains_.owners() > 1),
+      past_caches_(past_caches),
       self_(self),
       parts_(owners.agents.size() + 1) {
   Options options = here.options();
@@ -195,7 +197,7 @@ void JobFile::release_memory() {
 // Whether the run goes past all caches. The option may change on an open file.
 bool JobFile::is_long(const Extent& run) const {
   const Options& options = here_.options();
-  return run.length >= least_past(options.bypass_bytes, options.cache_size_bytes);
+  return past_caches_ && run.length >= least_past(options.bypass_bytes, options.cache_size_bytes);
 }
 
 // Carries out a long run.

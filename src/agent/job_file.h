@@ -10,7 +10,8 @@
 //
 // Long runs would cross the network twice: to their owner, and from there to storage. A rank reads
 // and writes them past all caches, after their owners have handed what they hold of them to
-// storage. After a write the owners forget what they have read of them meanwhile.
+// storage. After a write the owners forget what they have read of them meanwhile. Not where a file
+// system shows a node what another has written only at an open.
 //
 // Collective accesses exchange their bytes over the MPI library instead (owners_exchange.h), where
 // the owner's node has a rank in the call.
@@ -41,8 +42,9 @@ namespace forebay::agent {
 class JobFile {
  public:
   // `here`: the file in this node's cache, which owns the part of number `self` (or Owners::none).
-  // It outlives the JobFile.
-  JobFile(runtime::CachedFile& here, const Owners& owners, uint32_t self, FileTerms terms);
+  // It outlives the JobFile. `past_caches`: long runs may go past all caches.
+  JobFile(runtime::CachedFile& here, const Owners& owners, uint32_t self, FileTerms terms,
+          bool past_caches = true);
   ~JobFile();  // leave(true) if the file was not left
 
   // Makes sure that all owners know that they are owners, and hold nothing that this node's cache
@@ -126,6 +128,7 @@ class JobFile {
   runtime::CachedFile& here_;
   FileDomains domains_;
   bool first_touch_;
+  bool past_caches_;
   uint32_t self_;
   // By owner; null: this node. The last one is this node's agent, with first_touch_.
   std::vector<std::unique_ptr<RemoteFile>> remotes_;

@@ -185,3 +185,27 @@ def test_owners_fetch_little_of_what_others_own(tmp_path: Path) -> None:
     total = run.statistics["total"]
     assert total["read_bytes"] == 800 * 47008
     assert total["fetched_bytes"] < total["read_bytes"] / 2
+
+
+@pytest.mark.parametrize("nfs", [False, True], ids=["usual", "nfs"])
+def test_long_runs_go_through_owners_where_nodes_see_each_other_late(
+    nfs: bool, tmp_path: Path
+) -> None:
+    stand_in = mpi.make(
+        mpi.PROGRAMS / "nfs.so",
+        [HANDLES / "nfs.c"],
+        ["cc", "-g", "-O1", "-Wall", "-shared", "-fPIC", str(HANDLES / "nfs.c")],
+    )
+    installation = mpi.WHEELS[0]
+    program = [str(mpi.compile_program(installation, HANDLES / "long_runs.c")), "data.bin"]
+    preload = str(forebay.LIBRARIES / "libforebay_preload.so")
+    settings = OWNERS | ({"LD_PRELOAD": f"{stand_in}:{preload}"} if nfs else {})
+    run = forebay.launch(
+        installation, NODES, forebay.on_nodes(program, NODES), tmp_path / "run", settings
+    )
+    assert run.outcome.code == 0, str(run.outcome)
+    assert run.statistics is not None
+    total = run.statistics["total"]
+    past, asked = (0, 2 * 6 << 20) if nfs else (4 * 6 << 20, 0)
+    assert total["bypass_bytes"] == past
+    assert total["asked_bytes"] == asked  # every other chunk is the other node's

@@ -1,6 +1,8 @@
 #include "mpiio/file/job_owners.h"
 
+#include <linux/magic.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <atomic>
@@ -177,13 +179,24 @@ std::optional<Owners> told_by(Handle& handle, int teller) {
   return owners;
 }
 
+// Whether the file system shows a node's processes what another node has written after their open.
+bool shows_other_nodes(const std::string& path) {
+  constexpr unsigned long smb2 = 0xfe534d42;  // not in every header
+  constexpr unsigned long kinds[] = {NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, smb2,
+                                     AFS_SUPER_MAGIC};
+  struct statfs info;
+  return statfs(path.c_str(), &info) != 0 ||
+         std::ranges::find(kinds, static_cast<unsigned long>(info.f_type)) == std::end(kinds);
+}
+
 Status give_job_file(Handle& handle, const Owners& owners) {
   return within_memory([&] {
     runtime::FoundFile found;
     const Status status = runtime::find_file(posix_path(handle.name), &found);
     if (!status.ok()) return status;
     handle.job_file = std::make_unique<agent::JobFile>(
-        *handle.cached, owners, owners.number_of(own_key()), terms_of(handle, found.absolute_path));
+        *handle.cached, owners, owners.number_of(own_key()), terms_of(handle, found.absolute_path),
+        shows_other_nodes(found.absolute_path));
     return Status();
   });
 }
