@@ -28,24 +28,28 @@ MISTAKES = [
         "cache_guards.h",
         "if (!stored) cache_.note_dirty(cache_.frame(f), every_writer);",
         "",
+        seed=2,
     ),
     Mistake(
         "a region is forgotten when its commit fails",
         "cache_guards.h",
         "cache_.kind().settle(cache_.state(f), cache_.page_size(), stored);",
         "cache_.kind().settle(cache_.state(f), cache_.page_size(), true);",
+        seed=2,
     ),
     Mistake(
         "what was fetched covers dirty bytes",
         "cache_fill.h",
         "  Regions gaps;\n  kind().missing(page, page_size(), region, gaps);",
         "  const Regions gaps{region};",
+        seed=3,
     ),
     Mistake(
         "a frame has its old tag again",
         "cache.h",
         "tag.fetch_add(1, std::memory_order_release);",
         "tag.fetch_sub(1, std::memory_order_release);",
+        seed=15,
     ),
     Mistake(
         "a frame is closed while a handle uses it",
@@ -58,6 +62,7 @@ MISTAKES = [
         "cache_pages.h",
         "const bool clean = !frame.may_be_dirty();  // or published while it was being closed",
         "const bool clean = true;",
+        seed=63,
     ),
     Mistake(
         "a fill keeps what an access past the cache has replaced",
@@ -65,6 +70,7 @@ MISTAKES = [
         "  keep = keep && shared.direct_writers.load() == 0 && shared.direct_writes.load() == "
         "direct_writes;\n",
         "",
+        seed=7896,
         programs=12_000,
         also=(("cache_pages.h", "frame(index).io == FrameIo::filling || missing", "missing"),),
     ),
@@ -74,36 +80,42 @@ MISTAKES = [
         "  if (cache_.any_held(file_, extent)) status = cache_.commit(file_, extent);\n"
         "  if (status.ok()) status = file_.write_past(",
         "  if (status.ok()) status = file_.write_past(",
+        seed=2,
     ),
     Mistake(
         "a write past the cache leaves older bytes to readers",
         "past_cache.h",
         "  if (cache_.any_held(file_, extent)) cache_.drop(file_, extent, false);\n",
         "",
+        seed=6,
     ),
     Mistake(
         "the end of the file is where storage ends",
         "cache_fill.h",
         "*end = std::max(size, file.written_end());",
         "*end = size;",
+        seed=2,
     ),
     Mistake(
         "a commit does not wait for another's",
         "cache_commit.h",
         "if (!wait || later.empty() || !result.ok()) break;",
         "break;",
+        seed=6,
     ),
     Mistake(
         "a victim's frame is taken from the page that came there meanwhile",
         "cache_evict.h",
         "!(victim.key == waiting.victim) || ",
         "",
+        seed=16,
     ),
     Mistake(
         "a page that came another way gets a second frame",
         "cache_evict.h",
         "        arena_.shard(s).find(waiting.page) != no_frame || !close_clean(waiting.frame))\n",
         "        !close_clean(waiting.frame))\n",
+        seed=1199,
     ),
     Mistake(
         "a page that leaves in the background is freed before storage has it",
@@ -112,6 +124,7 @@ MISTAKES = [
         "  if (frame(index).leaving == 0) return;\n"
         "  close_frame(index);\n"
         "  release_frame(index);\n",
+        seed=5,
     ),
     Mistake(
         "a part that waited for a frame is not written",
@@ -124,24 +137,28 @@ MISTAKES = [
         "cache_repair.h",
         "  if (dirty) note_dirty(f, every_writer);\n",
         "",
+        seed=3,
     ),
     Mistake(
         "a truncation leaves the last page's bytes",
         "cache_commit.h",
         "    kind().truncate(state(f), page_size(), bytes - page_start);\n",
         "",
+        seed=68,
     ),
     Mistake(
         "a frame is evicted while storage is read for it",
         "cache.h",
         "return frame(index).io == FrameIo::idle;",
         "return frame(index).io != FrameIo::committing;",
+        seed=6,
     ),
     Mistake(
         "a repair frees a frame that a handle still uses",
         "cache_repair.h",
         "  if (f.closed()) driver_.drain(index);  // the dead process may not have waited\n",
         "",
+        seed=10772,
         programs=15_000,
     ),
     Mistake(
@@ -149,6 +166,7 @@ MISTAKES = [
         "cache_guards.h",
         "      if (cache_.frame(f).io == FrameIo::recommitting) again.push_back(f);\n",
         "",
+        seed=13911,
         programs=40_000,
     ),
     Mistake(
@@ -156,6 +174,7 @@ MISTAKES = [
         "cache_guards.h",
         "if (frames_.empty()) target_ =",
         "if (!target_) target_ =",
+        seed=252,
         also=(
             (
                 "cache_guards.h",
@@ -169,30 +188,35 @@ MISTAKES = [
         "hand_over.h",
         "guests->settle(node, taken);",
         "guests->settle(node, true);",
+        seed=2,
     ),
     Mistake(
         "an owner answers for bytes that it could not store",
         "hand_over.h",
         "nodes.answer(stored.ok(), ",
         "nodes.answer(true, ",
+        seed=2,
     ),
     Mistake(
         "guests that no owner took stay dirty",
         "hand_over.h",
         "return within_memory([this] { return cache_.commit(file_, {0, INT64_MAX}); });",
         "return {};",
+        seed=2,
     ),
     Mistake(
         "what came from other nodes is not stored",
         "cache_guests.h",
         "list.write(file, received.first(runs), messages);",
         "list.write(file, received.first(0), messages);",
+        seed=2,
     ),
     Mistake(
         "a node claims guests that it owns itself",
         "cache_guests.h",
         "      if (owner == self) continue;\n",
         "",
+        seed=2,
     ),
 ]
 
