@@ -200,7 +200,9 @@ def test_a_mistake_is_found(mistake: Mistake, tmp_path: Path) -> None:
     objects = sorted((BUILT / "tests" / "CMakeFiles" / "forebay_agents.dir" / "agents").glob("*.o"))
     libraries = [BUILT / "src" / f"libforebay_{name}.a" for name in ("runtime", "core")]
     command = [COMPILER, "-std=c++20", "-O0", f"-I{ROOT / 'src'}", together, *objects, *libraries]
-    subprocess.run([*command, "-Wl,-z,muldefs", "-lgtest", "-lzstd", "-lpthread", "-o", program], check=True)
+    libraries_of_system = ["-lgtest", "-lzstd", "-lpthread"]
+    link = [*command, "-Wl,-z,muldefs", *libraries_of_system, "-o", program]
+    subprocess.run(link, check=True)
     found = failure(program, {"FOREBAY_SEED": str(mistake.seed)}, tmp_path)
     if not found:
         found = failure(program, {"FOREBAY_SEEDS": str(mistake.programs)}, tmp_path)

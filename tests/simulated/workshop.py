@@ -81,8 +81,8 @@ class Workshop:
         first: int = 1,
         variables: Mapping[str, str] = MappingProxyType({}),
     ) -> Verdict:
-        """Runs `programs` random programs, from that of seed `first` on. One that takes more seconds
-        of a core has failed."""
+        """Runs `programs` random programs, the first of seed `first`. One that takes more seconds of
+        a core has failed."""
 
         def limit() -> None:
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
