@@ -55,8 +55,8 @@ SEVERAL_NODES = [
         *("mpiio/file/stripes.*", "mpiio/file/collective_exchange.*"),
     )
 ]
-# Commits that touch these files, and what they change for ranks of one node. Results of one node are
-# as good after them as before.
+# Commits that touch these files, and what they change for ranks of one node. Results of one node
+# are as good after them as before.
 WITHOUT_EFFECT_ON_ONE_NODE: dict[str, str] = {}
 PREAMBLE = """\
 `make bench` writes this page from `docs/results.json`; do not edit it by hand. Plain and Forebay

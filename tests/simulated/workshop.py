@@ -69,9 +69,7 @@ class Workshop:
                 result = subprocess.run(command, capture_output=True, text=True, check=False)
                 if result.returncode != 0:
                     raise CompileError(result.stderr)
-            subprocess.run(
-                [COMPILE[0], *objects, *self.objects, *LINK, "-o", program], check=True
-            )
+            subprocess.run([COMPILE[0], *objects, *self.objects, *LINK, "-o", program], check=True)
 
     @staticmethod
     def run(
@@ -81,8 +79,8 @@ class Workshop:
         first: int = 1,
         variables: Mapping[str, str] = MappingProxyType({}),
     ) -> Verdict:
-        """Runs `programs` random programs, the first of seed `first`. One that takes more seconds of
-        a core has failed."""
+        """Runs `programs` random programs, from seed `first` on. One that takes more seconds of a
+        core has failed."""
 
         def limit() -> None:
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
