@@ -123,7 +123,7 @@ SUITES = (
         "mutants",
         LONG,
         "{bin}/python tests/simulated/mutate.py",
-        ("venvs",),
+        ("build",),
         6 * HOUR,
         1,
     ),
