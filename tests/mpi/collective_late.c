@@ -1,9 +1,9 @@
-// The order of collective accesses of ranks on several nodes (PnetCDF relies on it): a rank comes
-// late to a collective access. What it writes before, by itself, lies below what the others write
-// after the access, and is seen by what they read after it.
+// The order of collective accesses of ranks with one cache or owners (PnetCDF relies on it): a rank
+// comes late to a collective access. What it writes before, by itself, lies below what the others
+// write after the access, and is seen by what they read after it.
 //
 // ranks: 4
-// not under: plain automatic default process nodes tree delta mpi-storage small-pages
+// not under: plain process nodes
 #include <unistd.h>
 
 #include "check.h"

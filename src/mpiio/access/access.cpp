@@ -7,6 +7,7 @@
 #include "mpiio/access/buffer.h"
 #include "mpiio/access/device_memory.h"
 #include "mpiio/access/library_access.h"
+#include "mpiio/file/arrivals.h"
 #include "mpiio/file/atomic_mode.h"
 #include "mpiio/file/errors.h"
 #include "mpiio/file/hand_over.h"
@@ -287,6 +288,7 @@ class ExchangeTurn {
 
 Transfer transfer(Handle& handle, const Call& call) {
   if (!call.collective || !call.blocking) return transfer_alone(handle, call);
+  wait_for_ranks(handle);
   const Status settled = hand_over(handle);
   Transfer result;
   {

@@ -1,5 +1,6 @@
 #include "mpiio/file/commit_together.h"
 
+#include "mpiio/file/arrivals.h"
 #include "mpiio/file/hand_over.h"
 #include "mpiio/file/job_owners.h"
 #include "mpiio/library/agreement.h"
@@ -50,7 +51,8 @@ struct Arrival {
 // If there is little to commit, the last rank to arrive commits it alone, and the others wait for
 // the result. If there is much, all ranks commit a share.
 Status commit_in_shared_arena(Handle& handle, CommitFor purpose) {
-  const bool last = (handle.shared.arrivals->fetch_add(1) + 1) % handle.ranks == 0;
+  bool last = false;
+  arrive(handle, &last);
   const bool left =
       last && purpose == CommitFor::close && handle.cached->leaves_commit_to_others(handle.ranks);
   const bool alone = last && !left && is_little(handle);

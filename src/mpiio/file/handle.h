@@ -62,7 +62,7 @@ struct RankWords {
   Word position{};      // the shared pointer, in data bytes
   Word turns{};         // twice the number of ordered accesses; odd while one is placed
   Word ordered_base{};  // where the latest ordered access begins
-  Word arrivals{};      // arrivals of ranks at calls that commit together
+  Word arrivals{};      // of ranks at collective calls
 
   template <typename Act>
   void for_each(Act act) {
