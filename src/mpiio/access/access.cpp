@@ -287,8 +287,8 @@ class ExchangeTurn {
 }  // namespace
 
 Transfer transfer(Handle& handle, const Call& call) {
-  // An ordered split access whose ranks have begun is carried out by some in the begin, by others in
-  // the end.
+  // An ordered split access whose ranks have begun is carried out by some in the begin, by others
+  // in the end.
   if (!call.collective || !call.blocking || call.placed) return transfer_alone(handle, call);
   wait_for_ranks(handle);
   const Status settled = hand_over(handle);
