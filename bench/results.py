@@ -62,6 +62,8 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     "6a13d9dd9597ff61e172d6d2df8664b2031d7202": (),  # the exchange between nodes
     "ea298431e39e317fbf808acde8131b2e8610732c": (),  # long runs on NFS, between nodes
     "0ac0c32599e692de911e57926cd6301e3a15421b": COLLECTIVE,  # ranks wait at collective accesses
+    "286982d6af694c82348b0270b4eb2e6a3bb1a242": COLLECTIVE,
+    "f6e64e900daf8309e5582ae3a7f0d56840198ab0": COLLECTIVE,
 }
 PREAMBLE = """\
 `make bench` writes this page from `docs/results.json`; do not edit it by hand. Plain and Forebay
