@@ -74,9 +74,9 @@ missed if the whole interval lies below it. Writing includes opening and closing
 is verified on both sides, and the files of both sides are compared byte for byte. The cost of a
 call, once it is warm, is processor time of the calling thread, on pages that the cache already
 holds (`again`) or does not yet hold (`first`). The last column is the commit that was measured;
-rows of older code must be measured again (`bench/results.py --stale`, which also names the commits
-that leave the measured way as it was). `consistency=mpi` has no
-case of its own, because it changes nothing on one node.
+rows of older code must be measured again (`bench/results.py --stale`; the script names later
+commits that leave the way that a row measures as it was). `consistency=mpi` has no case of its own,
+because it changes nothing on one node.
 """
 
 REMARKS = {
