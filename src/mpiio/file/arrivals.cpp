@@ -1,5 +1,7 @@
 #include "mpiio/file/arrivals.h"
 
+#include <sched.h>
+
 #include "mpiio/library/agreement.h"
 #include "runtime/node/lock.h"
 
@@ -16,9 +18,17 @@ void wait_for_ranks(Handle& handle) {
   if (handle.shared.arrivals == nullptr) return wait_for_all(handle.own.comm);
   bool last = false;
   const int64_t all = arrive(handle, &last);
+  // Ranks often come within microseconds of each other. A sleep takes fifty at least, so it is for
+  // those that wait for milliseconds.
+  constexpr int looks_at_once = 50;
+  constexpr int looks_awake = 5000;
   runtime::Backoff backoff;
-  while (handle.shared.arrivals->load(std::memory_order_acquire) < all) {
-    backoff.pause();
+  for (int looks = 0; handle.shared.arrivals->load(std::memory_order_acquire) < all; ++looks) {
+    if (looks < looks_at_once) continue;
+    if (looks < looks_awake)
+      sched_yield();
+    else
+      backoff.pause();
     // A rank that has yet to come may wait for a message of this one, which leaves only while this
     // one is inside the MPI library.
     int flag = 0;
