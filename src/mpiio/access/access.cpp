@@ -268,7 +268,6 @@ class ExchangeTurn {
   explicit ExchangeTurn(Handle& handle) : handle_(handle) {
     if (handle_.exchange == nullptr) return;
     const HandleLock lock(handle_);
-    handle_.exchange->open();
     handle_.job_file->exchange_over(handle_.exchange.get());
   }
   ~ExchangeTurn() {

@@ -1,10 +1,13 @@
 #include "mpiio/file/collective_exchange.h"
 
+#include <sched.h>
+
 #include <cstring>
 
 #include "agent/message_memory.h"
 #include "extent/status.h"
 #include "runtime/cache/access_extents.h"
+#include "runtime/node/lock.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -32,11 +35,7 @@ void receive(std::span<std::byte> into, int from, MPI_Comm comm) {
 CollectiveExchange::CollectiveExchange(MPI_Comm comm, int rank,
                                        std::span<const uint32_t> owner_of_rank, uint32_t owners,
                                        runtime::CachedFile& here)
-    : comm_(comm),
-      here_(here),
-      questions_(owners),
-      asked_request_(mpi().request_null),
-      replied_(mpi().request_null) {
+    : comm_(comm), here_(here), questions_(owners), replied_(mpi().request_null) {
   // The ranks that ask one node are spread over its ranks.
   std::vector<int> ranks_of_node(owners, 0);
   const auto for_each_rank = [&](auto act) {
@@ -56,17 +55,12 @@ CollectiveExchange::CollectiveExchange(MPI_Comm comm, int rank,
   }
 }
 
-void CollectiveExchange::open() { expect_question(); }
-
 void CollectiveExchange::close() {
   MPI_Request all_done = mpi().request_null;
   mpi().Ibarrier(comm_, &all_done);
   wait(&all_done);
   MPI_Status ignored;
   mpi().Wait(&replied_, &ignored);
-  // Nobody asks any more.
-  if (asked_request_ != mpi().request_null) mpi().Cancel(&asked_request_);
-  mpi().Wait(&asked_request_, &ignored);
   agent::keep_little(extents_);
   agent::keep_little(data_);
   agent::keep_little(reply_);
@@ -139,27 +133,35 @@ std::span<const std::byte> CollectiveExchange::answer(uint32_t owner) const {
 
 // As one who is asked ----------------------------------------------------------------------------
 
-// Answers questions until the request is complete. False: the MPI library failed.
+// Answers questions until the request is complete. False: the MPI library failed. Questions are
+// looked for, not received ahead: a receive that must be cancelled at the end of a call has lost
+// the first question of the next (MPICH 5.0 over UCX).
 bool CollectiveExchange::wait(MPI_Request* request) {
-  while (true) {
-    MPI_Request both[] = {asked_request_, *request};
-    int which = 0;
+  constexpr int looks_awake = 2000;
+  runtime::Backoff backoff;
+  for (int idle = 0;;) {
+    int flag = 0;
     MPI_Status status;
-    const int code = mpi().Waitany(2, both, &which, &status);
-    asked_request_ = both[0];
-    *request = both[1];
-    if (code != MPI_SUCCESS || which != 0) return code == MPI_SUCCESS;
-    serve(status.MPI_SOURCE);
-    expect_question();
+    if (mpi().Test(request, &flag, &status) != MPI_SUCCESS) return false;
+    if (flag != 0) return true;
+    if (mpi().Iprobe(MPI_ANY_SOURCE, question_tag, comm_, &flag, &status) != MPI_SUCCESS)
+      return false;
+    if (flag != 0) {
+      serve(status.MPI_SOURCE);
+      idle = 0;
+      backoff = {};
+    } else if (++idle < looks_awake) {
+      sched_yield();
+    } else {
+      backoff.pause();
+    }
   }
 }
 
-void CollectiveExchange::expect_question() {
-  mpi().Irecv(asked_.data(), static_cast<int>(asked_.size()), mpi().byte, MPI_ANY_SOURCE,
-              question_tag, comm_, &asked_request_);
-}
-
 void CollectiveExchange::serve(int asker) {
+  MPI_Status received;
+  mpi().Recv(asked_.data(), static_cast<int>(asked_.size()), mpi().byte, asker, question_tag, comm_,
+             &received);
   Envelope envelope;
   std::memcpy(&envelope, asked_.data(), sizeof envelope);
   const bool writes = envelope.writes != 0;

@@ -5,7 +5,7 @@
 // bounded by the window of an access (agent/job_file.h), which one question asks for at most.
 //
 // Lock rule: the handle's lock is held from a question to its answer, and while a rank answers. It
-// cannot make ranks wait in a circle, because all are in the call once open() is called.
+// cannot make ranks wait in a circle, because all are in the call when the first asks.
 #pragma once
 
 #include <array>
@@ -30,9 +30,8 @@ class CollectiveExchange final : public agent::OwnersExchange {
   CollectiveExchange(MPI_Comm comm, int rank, std::span<const uint32_t> owner_of_rank,
                      uint32_t owners, runtime::CachedFile& here);
 
-  // Between the two this rank may ask, and is asked. All ranks of the handle open the exchange
-  // after they have waited for each other; each closes it, whatever became of its access.
-  void open();
+  // Ends the exchange of a call, for which the ranks have waited for each other: this rank answers
+  // until all others have ended it, too. Each calls it, whatever became of its access.
   void close();
 
   bool reaches(uint32_t owner) const override { return questions_[owner].rank >= 0; }
@@ -74,7 +73,6 @@ class CollectiveExchange final : public agent::OwnersExchange {
   void begin(Question& question, const Envelope& envelope, std::span<const Extent> extents,
              std::span<const std::byte> data);
   bool wait(MPI_Request* request);
-  void expect_question();
   void serve(int asker);
   Status receive_list(int asker, const Envelope& envelope, std::span<const Extent>* extents,
                       const std::byte** data);
@@ -84,7 +82,6 @@ class CollectiveExchange final : public agent::OwnersExchange {
   std::vector<Question> questions_;  // by owner
   // As the one who is asked.
   alignas(Extent) std::array<std::byte, most_together> asked_;
-  MPI_Request asked_request_;
   std::vector<Extent> extents_;
   std::vector<std::byte> data_;
   AnswerHead head_;               // sent alone after a write or a failure,

@@ -22,7 +22,7 @@
 
 // Routines that Forebay calls and does not answer; every MPI since 3.0 has them.
 #define FOREBAY_CALLED_ROUTINES(X) \
-  X(Cancel) X(Initialized) X(Finalized) X(Query_thread) X(Add_error_code) X(Add_error_string) \
+  X(Initialized) X(Finalized) X(Query_thread) X(Add_error_code) X(Add_error_string) \
   X(Error_class) X(Comm_compare) X(Comm_create_keyval) X(Comm_free) X(Comm_get_attr) \
   X(Comm_group) X(Comm_set_attr) X(Comm_rank) X(Comm_set_errhandler) X(Comm_size) \
   X(Comm_test_inter) X(Errhandler_free) X(Get_elements_x) X(Grequest_complete) X(Grequest_start) \
