@@ -1,11 +1,10 @@
 #include "mpiio/file/collective_exchange.h"
 
-#include <sched.h>
-
 #include <cstring>
 
 #include "agent/message_memory.h"
 #include "extent/status.h"
+#include "mpiio/library/agreement.h"
 #include "runtime/cache/access_extents.h"
 #include "runtime/node/lock.h"
 
@@ -78,7 +77,7 @@ void CollectiveExchange::begin(Question& question, const Envelope& envelope,
                                std::span<const Extent> extents, std::span<const std::byte> data) {
   const std::span list = std::as_bytes(extents);
   const bool together = bytes_together(envelope) <= most_together;
-  std::vector<std::byte>& message = question.envelope;
+  std::vector<std::byte>& message = question.message;
   message.resize(sizeof envelope + (together ? list.size() + data.size() : 0));
   std::memcpy(message.data(), &envelope, sizeof envelope);
   const std::size_t room =
@@ -134,27 +133,23 @@ std::span<const std::byte> CollectiveExchange::answer(uint32_t owner) const {
 // As one who is asked ----------------------------------------------------------------------------
 
 // Answers questions until the request is complete. False: the MPI library failed. Questions are
-// looked for, not received ahead: a receive that must be cancelled at the end of a call has lost
-// the first question of the next (MPICH 5.0 over UCX).
+// looked for, not received ahead: with a receive that was cancelled at the end of a call, the next
+// call hung (MPICH 5.0 over UCX, tests/box).
 bool CollectiveExchange::wait(MPI_Request* request) {
-  constexpr int looks_awake = 2000;
-  runtime::Backoff backoff;
-  for (int idle = 0;;) {
+  runtime::Backoff backoff(yields_for_ranks);
+  while (true) {
     int flag = 0;
     MPI_Status status;
     if (mpi().Test(request, &flag, &status) != MPI_SUCCESS) return false;
     if (flag != 0) return true;
     if (mpi().Iprobe(MPI_ANY_SOURCE, question_tag, comm_, &flag, &status) != MPI_SUCCESS)
       return false;
-    if (flag != 0) {
-      serve(status.MPI_SOURCE);
-      idle = 0;
-      backoff = {};
-    } else if (++idle < looks_awake) {
-      sched_yield();
-    } else {
+    if (flag == 0) {
       backoff.pause();
+      continue;
     }
+    serve(status.MPI_SOURCE);
+    backoff = runtime::Backoff(yields_for_ranks);
   }
 }
 

@@ -61,8 +61,8 @@ class CollectiveExchange final : public agent::OwnersExchange {
 
   // To one owner.
   struct Question {
-    int rank = -1;                    // who is asked; -1: nobody takes part
-    std::vector<std::byte> envelope;  // and what follows in its message
+    int rank = -1;                   // who is asked; -1: nobody takes part
+    std::vector<std::byte> message;  // the envelope and what follows
     std::vector<std::byte> answer;
     std::array<MPI_Request, 3> sends{};
     MPI_Request answered{};

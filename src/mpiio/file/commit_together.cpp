@@ -51,8 +51,7 @@ struct Arrival {
 // If there is little to commit, the last rank to arrive commits it alone, and the others wait for
 // the result. If there is much, all ranks commit a share.
 Status commit_in_shared_arena(Handle& handle, CommitFor purpose) {
-  bool last = false;
-  arrive(handle, &last);
+  const bool last = arrive(handle) % handle.ranks == 0;
   const bool left =
       last && purpose == CommitFor::close && handle.cached->leaves_commit_to_others(handle.ranks);
   const bool alone = last && !left && is_little(handle);

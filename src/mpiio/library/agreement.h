@@ -48,6 +48,10 @@ inline bool same_on_all_ranks(MPI_Comm comm, int64_t mine) {
   return agree_max(comm, Compared(mine)).same();
 }
 
+// A rank that looks for others in turn, not inside the MPI library, lets others run this often
+// before it sleeps: two milliseconds, or some.
+inline constexpr int yields_for_ranks = 5000;
+
 // Called before a collective commits: the bytes that all ranks wrote before it are then in the
 // cache, and are committed merged. A call that agrees on something before it commits waits there
 // instead.

@@ -28,9 +28,10 @@
   X(Comm_test_inter) X(Errhandler_free) X(Get_elements_x) X(Grequest_complete) X(Grequest_start) \
   X(Group_difference) X(Group_free) X(Group_size) X(Group_translate_ranks) X(Info_create) \
   X(Info_delete) X(Info_dup) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey) \
-  X(Info_set) X(Iprobe) X(Irecv) X(Isend) X(Pack) X(Recv) X(Send) X(Sendrecv) X(Status_set_cancelled) \
-  X(Status_set_elements_x) X(Type_create_keyval) X(Type_get_attr) X(Type_set_attr) X(Type_commit) \
-  X(Type_create_hindexed) X(Type_dup) X(Type_free) X(Type_get_contents) X(Type_get_envelope) \
+  X(Info_set) X(Iprobe) X(Irecv) X(Isend) X(Pack) X(Recv) X(Send) X(Sendrecv) \
+  X(Status_set_cancelled) X(Status_set_elements_x) X(Type_create_keyval) X(Type_get_attr) \
+  X(Type_set_attr) X(Type_commit) X(Type_create_hindexed) X(Type_dup) X(Type_free) \
+  X(Type_get_contents) X(Type_get_envelope) \
   X(Type_get_extent_x) X(Type_get_true_extent_x) X(Type_size_x)
 #if defined(FOREBAY_LARGE_COUNT)
 #define FOREBAY_CALLED_ROUTINES_C(X) X(Type_get_contents_c) X(Type_get_envelope_c)

@@ -69,17 +69,19 @@ void SharedEvent::signal() {
           0);
 }
 
+Backoff::Backoff() : Backoff(yields) {}
+
 bool Backoff::pause() {
   ++pauses_;
   if (pauses_ <= spins) return false;
-  if (pauses_ <= spins + yields) {
+  if (pauses_ <= spins + yields_) {
     sched_yield();
     return false;
   }
-  const int doublings = std::min(pauses_ - spins - yields - 1, 6);
+  const int doublings = std::min(pauses_ - spins - yields_ - 1, 6);
   const timespec sleep{0, first_sleep_ns << doublings};
   nanosleep(&sleep, nullptr);
-  pauses_ = std::min(pauses_, spins + yields + 7);  // stays at the longest
+  pauses_ = std::min(pauses_, spins + yields_ + 7);  // stays at the longest
   return sleep.tv_nsec == longest_sleep_ns;
 }
 

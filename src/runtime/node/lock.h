@@ -40,11 +40,16 @@ class SharedEvent {
 // others run, then sleeps longer and longer, a millisecond at most.
 class Backoff {
  public:
+  Backoff();
+  // Lets others run this often before it sleeps: a sleep takes fifty microseconds at least, so it
+  // is not for those that are only microseconds early.
+  explicit Backoff(int yields) : yields_(yields) {}
   // True after each sleep of a millisecond: the caller should now check that the process it waits
   // for is still alive.
   bool pause();
 
  private:
+  int yields_;
   int pauses_ = 0;
 };
 
