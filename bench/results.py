@@ -64,6 +64,9 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     "0ac0c32599e692de911e57926cd6301e3a15421b": COLLECTIVE,  # ranks wait at collective accesses
     "286982d6af694c82348b0270b4eb2e6a3bb1a242": COLLECTIVE,
     "f6e64e900daf8309e5582ae3a7f0d56840198ab0": COLLECTIVE,
+    "bc4a39c09d4dcbdfaf161112b3f3088e78f8197e": COLLECTIVE,
+    "7fb4f9725e8a2bcb0aba036f5e22f3cb72fb7ede": (),  # how ranks of several nodes wait
+    "67de48b7dd8ffd5be3df72939f97e424be2fc47b": (),  # the same waits in other words
 }
 PREAMBLE = """\
 `make bench` writes this page from `docs/results.json`; do not edit it by hand. Plain and Forebay
