@@ -89,8 +89,8 @@ std::vector<Declaration> declare_options() {
        "after a sync or close. node: all ranks of a node share one; they see writes at once. job: "
        "as node, and every byte of a file that ranks of several nodes open has an owner node."},
       {"consistency", choice, &Options::consistency, "posix|mpi", at_open,
-       "For files of several nodes. posix: the MPI library serves them; with scope=job, owner "
-       "nodes. mpi: each node caches them, with the standard's visibility."},
+       "For files of several nodes. posix: owner nodes cache them (scope=job), or the MPI library "
+       "serves them. mpi: each node caches them, with the standard's visibility."},
       {"domain", choice, &Options::domain, names(assignments(), spec_name), at_open,
        "Owners, with scope=job. region: equal parts of what is written first, or as cyclic. file: "
        "of the file. cyclic: chunks of domain_size. first-touch: each its first writer's. stripe: "
@@ -427,7 +427,7 @@ void apply_one(Options& options, const Given& one, Notation notation, Settable w
 const char* const caches_apart_warning =
     "With scope=process, and with consistency=mpi on several nodes, other ranks see a rank's "
     "writes only after sync, barrier, sync, or close and open. HDF5 then needs "
-    "HDF5_DO_MPI_FILE_SYNC=1, or scope=node and consistency=posix. Programs that rely on an order "
+    "HDF5_DO_MPI_FILE_SYNC=1, or scope=job and consistency=posix. Programs that rely on an order "
     "across collective calls, such as PnetCDF's examples fill_mode and column_wise, get wrong "
     "bytes, except with scope=job.";
 

@@ -60,7 +60,7 @@ enum class CommitAtClose : uint8_t { each, last };
 // file.
 struct Options {
   bool enable = true;  // false: everything passes through to the MPI library
-  Scope scope = Scope::node;
+  Scope scope = Scope::job;
   Consistency consistency = Consistency::posix;
   std::string domain = "region";        // a name from assignments()
   int64_t domain_size_bytes = 4 << 20;  // of a chunk, for domain "cyclic"

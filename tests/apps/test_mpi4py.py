@@ -47,10 +47,9 @@ def test_mpi4py(installation: mpi.Mpi, ranks: int, tmp_path: Path) -> None:
 
 
 def test_mpi4py_with_owners_on_two_nodes(tmp_path: Path) -> None:
-    """With scope=job the suite needs no more than on one node."""
+    """The suite needs no more than on one node."""
     installation = mpi.WHEELS[0]
-    settings = {"FOREBAY_SCOPE": "job", "FOREBAY_DOMAIN_SIZE": "64KiB"}
-    settings["FOREBAY_STEP_ASIDE"] = "never"
+    settings = {"FOREBAY_DOMAIN_SIZE": "64KiB", "FOREBAY_STEP_ASIDE": "never"}
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as temporary:
         program = ["env", f"TMPDIR={temporary}", installation.python, str(DRIVER)]

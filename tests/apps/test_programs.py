@@ -112,11 +112,7 @@ def test_pnetcdf_on_two_nodes(name: str, tmp_path: Path) -> None:
     executable = mpi.compile_program(
         installation, SOURCES / program.source, program.flags(installation), f"-{name}"
     )
-    settings = {
-        "FOREBAY_CONSISTENCY": "mpi",
-        "FOREBAY_SCOPE": "job",
-        "FOREBAY_STEP_ASIDE": "never",
-    }
+    settings = {"FOREBAY_CONSISTENCY": "mpi", "FOREBAY_STEP_ASIDE": "never"}
     command = forebay.on_nodes([str(executable), "."], 2)
     run = forebay.launch(installation, 4, command, tmp_path / "run", settings)
     assert run.outcome.code == 0, str(run.outcome)
@@ -126,7 +122,7 @@ def test_pnetcdf_on_two_nodes(name: str, tmp_path: Path) -> None:
     assert total["guest_bytes"] == total["accepted_bytes"] > 0
 
 
-OWNERS = {"FOREBAY_SCOPE": "job", "FOREBAY_DOMAIN_SIZE": "64KiB", "FOREBAY_STEP_ASIDE": "never"}
+OWNERS = {"FOREBAY_DOMAIN_SIZE": "64KiB", "FOREBAY_STEP_ASIDE": "never"}
 
 
 @pytest.mark.parametrize(
@@ -141,7 +137,7 @@ OWNERS = {"FOREBAY_SCOPE": "job", "FOREBAY_DOMAIN_SIZE": "64KiB", "FOREBAY_STEP_
 def test_program_with_owners_on_two_nodes(
     program: Program, installation: mpi.Mpi, tmp_path: Path
 ) -> None:
-    """With scope=job a program needs no more than on one node."""
+    """A program needs no more than on one node."""
     flags = program.flags(installation)
     suffix = f"-{program.name}" if flags else ""
     executable = mpi.compile_program(installation, SOURCES / program.source, flags, suffix)

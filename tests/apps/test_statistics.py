@@ -76,12 +76,17 @@ def test_each_file_tells_how_often_it_passed_through_and_why(
 def test_files_of_several_nodes(installation: mpi.Mpi, tmp_path: Path) -> None:
     statistics = tmp_path / "statistics.json"
     options = [f"--stats-json={statistics}"]
-    run(installation, tmp_path / "run", options, on_nodes(uncached(installation)))
-    counted = json.loads(statistics.read_text())
-    files = {name: told(file) for name, file in counted["files"].items()}
-    assert counted["nodes"] == 2
-    assert files["./view"] == (False, 0, {"several_nodes": (2, 4)})
-    assert files["./pointer"] == (True, 2, {"shared_pointer": (0, 2)})
+
+    def files(*more: str) -> dict[str, object]:
+        run(installation, tmp_path / "run", [*options, *more], on_nodes(uncached(installation)))
+        counted = json.loads(statistics.read_text())
+        assert counted["nodes"] == 2
+        return {name: told(file) for name, file in counted["files"].items()}
+
+    assert files()["./view"] == (True, 4, {})
+    alone = files("-o", "scope=node")
+    assert alone["./view"] == (False, 0, {"several_nodes": (2, 4)})
+    assert alone["./pointer"] == (True, 2, {"shared_pointer": (0, 2)})
 
 
 @every_wheel
@@ -148,16 +153,16 @@ def test_one_line_where_nothing_was_cached(
     shared = [records, ".", "shared"]
     folder = tmp_path / "run"
     if form == "around the launcher":
-        outcome = run(installation, folder, [], [*several, *shared])
+        outcome = run(installation, folder, ["-o", "scope=node"], [*several, *shared])
         said = "no file was cached on this node; "
     else:
         folder.mkdir()
-        program = [*several, FOREBAY, "run", "--", *shared]
+        program = [*several, FOREBAY, "run", "-o", "scope=node", "--", *shared]
         command = mpi.launch_command(installation, RANKS, program)
         outcome = mpi.run(command, installation.environment, folder)
         said = "no file of rank 0 was cached; "
-    reason = "./shared0: ranks of several nodes opened it, and only scope=job or consistency=mpi "
-    reason += "caches that"
+    reason = "./shared0: ranks of several nodes opened it, which only scope=job or consistency=mpi "
+    reason += "caches (with storage=mpi or deterministic only the latter)"
     assert outcome.errors == f"forebay: {said}{reason}\n"
 
 

@@ -63,15 +63,18 @@ def test_semantics(
 
 
 @pytest.mark.parametrize("installation", [MPICH, OPENMPI], ids=lambda m: m.name)
-def test_by_default_the_library_serves_a_file_of_several_nodes(
+def test_only_scope_job_serves_a_file_of_several_nodes(
     installation: mpi.Mpi, box: Box, tmp_path: Path
 ) -> None:
     program = [str(mpi.compile_program(installation, PROGRAMS / "sync_visibility.c")), "."]
-    run = forebay.launch(
-        installation, NODES, program, tmp_path / "run", {}, launch_command=box.launch_command
-    )
-    assert run.outcome.code == 0, str(run.outcome)
-    assert run.statistics is not None and not run.statistics["total"]["cached"]
+    for number, settings in enumerate(({}, {"FOREBAY_SCOPE": "node"})):
+        folder = tmp_path / f"run{number}"
+        run = forebay.launch(
+            installation, NODES, program, folder, settings, launch_command=box.launch_command
+        )
+        assert run.outcome.code == 0, str(run.outcome)
+        assert run.statistics is not None
+        assert run.statistics["total"]["cached"] == (settings == {})
 
 
 def test_nodes_have_addresses_names_and_memory_of_their_own(box: Box) -> None:

@@ -16,7 +16,7 @@ CHUNK = 64 * 1024
 RECORD = 100
 RANKS = 4
 NODES = 2
-OWNERS = {"FOREBAY_SCOPE": "job", "FOREBAY_DOMAIN_SIZE": "64KiB", "FOREBAY_STEP_ASIDE": "never"}
+OWNERS = {"FOREBAY_DOMAIN_SIZE": "64KiB", "FOREBAY_STEP_ASIDE": "never"}
 
 every_wheel = pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
 
@@ -124,7 +124,6 @@ def test_stripes_of_a_server_have_one_owner(consistency: str, tmp_path: Path) ->
     installation = mpi.WHEELS[0]
     program = [str(mpi.compile_program(installation, HANDLES / "striped.c")), "data.bin"]
     settings = {
-        "FOREBAY_SCOPE": "job",
         "FOREBAY_CONSISTENCY": consistency,
         "FOREBAY_DOMAIN": "stripe",
         "FOREBAY_STEP_ASIDE": "never",
@@ -173,7 +172,6 @@ def test_owners_fetch_little_of_what_others_own(tmp_path: Path) -> None:
     workload = mpi.ROOT / "python" / "forebay" / "bench" / "workloads" / "ior-hard.c"
     program = [str(mpi.compile_program(installation, workload)), "--count", "800"]
     settings = {
-        "FOREBAY_SCOPE": "job",
         "FOREBAY_STEP_ASIDE": "never",
         "FOREBAY_DIRTY_BOUND": "0.02",  # so that storage has bytes to fetch
     }

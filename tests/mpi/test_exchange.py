@@ -10,7 +10,7 @@ from harness import forebay, mpi
 
 PROGRAM = Path(__file__).parent / "collective_exchange.c"
 RANKS = 4
-OWNERS = {"FOREBAY_SCOPE": "job", "FOREBAY_DOMAIN_SIZE": "64KiB", "FOREBAY_STEP_ASIDE": "never"}
+OWNERS = {"FOREBAY_DOMAIN_SIZE": "64KiB", "FOREBAY_STEP_ASIDE": "never"}
 
 
 @pytest.mark.parametrize("nodes", [2, 4])

@@ -55,9 +55,9 @@ def test_commits_wait_for_all_ranks(
 def test_records_of_two_nodes_leave_merged(
     installation: mpi.Mpi, call: str, consistency: str, milliseconds: int, tmp_path: Path
 ) -> None:
-    """With scope=job, whether owners answer or get the bytes later."""
+    """On two nodes, whether owners answer or get the bytes later."""
     program = [str(mpi.compile_program(installation, SOURCE)), ".", call, str(milliseconds)]
-    settings = {"FOREBAY_SCOPE": "job", "FOREBAY_CONSISTENCY": consistency}
+    settings = {"FOREBAY_CONSISTENCY": consistency}
     settings["FOREBAY_STEP_ASIDE"] = "never"
     run = forebay.launch(installation, 4, forebay.on_nodes(program, 2), tmp_path / "run", settings)
     assert run.outcome.code == 0, str(run.outcome)

@@ -24,15 +24,15 @@ SAMPLE = ("owners", "mpi-storage")
 # cache serves the file from the first byte. The ranks of "nodes" are on different nodes, as far as
 # Forebay can tell, and those of ON_TWO_NODES on two; on one node consistency=mpi changes nothing.
 CACHED = {"FOREBAY_STEP_ASIDE": "never"}
-OWNERS = CACHED | {"FOREBAY_SCOPE": "job", "FOREBAY_DOMAIN_SIZE": "64KiB"}
+OWNERS = CACHED | {"FOREBAY_DOMAIN_SIZE": "64KiB"}
 ON_TWO_NODES = ("job", "owners", "first-touch")
 CONFIGURATIONS: dict[str, dict[str, str] | None] = {
     "plain": None,
     "automatic": {},
     "default": CACHED,
     "process": CACHED | {"FOREBAY_SCOPE": "process"},
-    "nodes": CACHED | {"FOREBAY_CONSISTENCY": "mpi"},
-    "job": CACHED | {"FOREBAY_CONSISTENCY": "mpi", "FOREBAY_SCOPE": "job"},
+    "nodes": CACHED | {"FOREBAY_CONSISTENCY": "mpi", "FOREBAY_SCOPE": "node"},
+    "job": CACHED | {"FOREBAY_CONSISTENCY": "mpi"},
     "owners": OWNERS,
     "first-touch": OWNERS | {"FOREBAY_DOMAIN": "first-touch"},
     "tree": CACHED | {"FOREBAY_PAGE_KIND": "tree"},

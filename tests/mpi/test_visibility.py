@@ -68,7 +68,10 @@ def test_one_cache_is_visible_at_once(
 
 @pytest.mark.parametrize(
     ("settings", "nodes"),
-    [({"FOREBAY_SCOPE": "process"}, 1), ({"FOREBAY_CONSISTENCY": "mpi"}, 2)],
+    [
+        ({"FOREBAY_SCOPE": "process"}, 1),
+        ({"FOREBAY_SCOPE": "node", "FOREBAY_CONSISTENCY": "mpi"}, 2),
+    ],
     ids=["process", "nodes"],
 )
 @pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
@@ -91,8 +94,7 @@ def test_owners_that_answer_make_bytes_visible_at_once(
     installation: mpi.Mpi, tmp_path: Path
 ) -> None:
     names = ["data.bin"] if installation is OPENMPI else ["nfs:data.bin", "ufs:other.bin"]
-    settings = {"FOREBAY_STATS": "true", "FOREBAY_SCOPE": "job"}
-    run = ask(installation, tmp_path, settings, *names, nodes=2)
+    run = ask(installation, tmp_path, {"FOREBAY_STATS": "true"}, *names, nodes=2)
     assert answers(run) == [f"{name}: true, written" for name in names]
     assert "calls" in told(run) and "HDF5" not in told(run)
     assert_cached(run, names)
@@ -102,11 +104,7 @@ def test_owners_that_answer_make_bytes_visible_at_once(
 def test_nodes_that_hand_over_say_when_bytes_are_visible(
     installation: mpi.Mpi, tmp_path: Path
 ) -> None:
-    settings = {
-        "FOREBAY_STATS": "true",
-        "FOREBAY_SCOPE": "job",
-        "FOREBAY_CONSISTENCY": "mpi",
-    }
+    settings = {"FOREBAY_STATS": "true", "FOREBAY_CONSISTENCY": "mpi"}
     run = ask(installation, tmp_path, settings, "data.bin", nodes=2)
     assert answers(run) == ["data.bin: absent, written"]
     warned = told(run)

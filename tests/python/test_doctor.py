@@ -140,11 +140,13 @@ def test_more_cache_than_there_is_shared_memory() -> None:
 
 
 def test_nodes_that_share_a_file() -> None:
-    state, found = one(examined(SLURM_NNODES="4"), "several nodes")
-    assert state == "note"
-    assert "are not cached" in found
-    for option in ({"FOREBAY_CONSISTENCY": "mpi"}, {"FOREBAY_SCOPE": "job"}):
-        assert "several nodes" not in examined(SLURM_NNODES="4", **option)
+    assert "several nodes" not in examined(SLURM_NNODES="4")
+    for option in ({"FOREBAY_SCOPE": "node"}, {"FOREBAY_STORAGE": "mpi"}):
+        state, found = one(examined(SLURM_NNODES="4", **option), "several nodes")
+        assert state == "note"
+        assert "are not cached" in found
+        standard = option | {"FOREBAY_CONSISTENCY": "mpi"}
+        assert "several nodes" not in examined(SLURM_NNODES="4", **standard)
 
 
 def test_ranks_of_a_job_tell_once() -> None:

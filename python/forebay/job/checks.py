@@ -229,12 +229,13 @@ def _options(place: Place) -> Iterator[Check]:
         yield Check("options", State.FIT, f"from the environment: {said}")
     nodes = os.environ.get("SLURM_NNODES", "1")
     several = nodes not in ("", "1")
-    if several and place.options["consistency"] != "mpi" and place.options["scope"] != "job":
+    owned = place.options["scope"] == "job" and place.options["storage"] == "posix"
+    if several and place.options["consistency"] != "mpi" and not owned:
         yield Check(
             "several nodes",
             State.NOTE,
             f"the job has {nodes} nodes: files that ranks of several nodes open are not cached",
-            "scope=job caches them; docs/slow-program.md says when consistency=mpi is safe, too",
+            "scope=job with storage=posix, the defaults, caches them",
         )
 
 

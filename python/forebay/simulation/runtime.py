@@ -113,7 +113,7 @@ def simulate_runtime(
                     f"{name}: it does not say with which {option} it was made; only traces of"
                     " runs can be replayed"
                 )
-        sharing = max(ranks.values(), default=1) if options["scope"] == "node" else 1
+        sharing = max(ranks.values(), default=1) if options["scope"] != "process" else 1
         _check_memory(options, workers * sharing)
 
     def result(options: dict[str, str]) -> RuntimeResult:

@@ -16,7 +16,9 @@ constexpr UncachedReason uncached_reasons[] = {
     {"options_differ", "its ranks were given different values of scope, consistency or domain",
      false},
     {"several_nodes",
-     "ranks of several nodes opened it, and only scope=job or consistency=mpi caches that", false},
+     "ranks of several nodes opened it, which only scope=job or consistency=mpi caches (with "
+     "storage=mpi or deterministic only the latter)",
+     false},
     {"no_owners",
      "its nodes have no agents that reach each other (a firewall, committer=false, too few file "
      "descriptors), or others had it open",

@@ -125,7 +125,7 @@ TEST_F(OptionsTest, ABadValueIsNamedAndChangesNothing) {
       "dirty_bound=2 is not accepted; 0.5 is used; give 0 to 1",
       "page_size=100 is not accepted; 64KiB is used; give 512 to 16MiB in steps of 64, for example "
       "64KiB",
-      "scope=galaxy is not accepted; node is used; give process, node, job"};
+      "scope=galaxy is not accepted; job is used; give process, node, job"};
   EXPECT_EQ(complaints_, said);
 }
 
