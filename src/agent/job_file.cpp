@@ -101,11 +101,18 @@ bool JobFile::all_here(const Access& access) {
   return offset_of(access.position + access.bytes - 1) < latest_here_.end();
 }
 
-// A read of this node's bytes that ends early may lie below an end of file that other owners know:
+// Whether this node's cache carries out the access by itself.
+bool JobFile::served_here(const Access& access) {
+  const bool keeps_copies = self_ != Owners::none && !here_.writable();
+  if (keeps_copies && !access.writes && !(access.collective && exchange_ != nullptr)) return true;
+  return all_here(access);
+}
+
+// A read in this node's cache that ends early may lie below an end of file that other owners know:
 // then it is carried out once more.
 Status JobFile::access(const Access& access, std::byte* memory, int64_t* moved) {
   count(access);
-  if (all_here(access)) {
+  if (served_here(access)) {
     const Status status = here_.access(access, memory, moved);
     if (!status.ok() || access.writes || *moved == access.bytes) return status;
   }
@@ -114,7 +121,7 @@ Status JobFile::access(const Access& access, std::byte* memory, int64_t* moved) 
 
 Status JobFile::access(const Access& access, const Tiling& memory, int64_t* moved) {
   count(access);
-  if (all_here(access)) {
+  if (served_here(access)) {
     const Status status = here_.access(access, memory, moved);
     if (!status.ok() || access.writes || *moved == access.bytes) return status;
   }
@@ -127,7 +134,7 @@ Status JobFile::access(const Access& access, const Tiling& memory, int64_t* move
 Status JobFile::write(int64_t offset, const std::byte* memory, int64_t length) {
   const Access whole{true, false, nullptr, offset, length};
   count(whole);
-  if (all_here(whole)) return here_.write(offset, memory, length);
+  if (served_here(whole)) return here_.write(offset, memory, length);
   int64_t ignored = 0;
   return within_memory(
       [&] { return access_owners(whole, const_cast<std::byte*>(memory), &ignored); });
@@ -136,7 +143,7 @@ Status JobFile::write(int64_t offset, const std::byte* memory, int64_t length) {
 Status JobFile::read(int64_t offset, std::byte* memory, int64_t length, int64_t* moved) {
   const Access whole{false, false, nullptr, offset, length};
   count(whole);
-  if (all_here(whole)) {
+  if (served_here(whole)) {
     const Status status = here_.read(offset, memory, length, moved);
     if (!status.ok() || *moved == length) return status;
   }

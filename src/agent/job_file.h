@@ -13,6 +13,11 @@
 // storage. After a write the owners forget what they have read of them meanwhile. Not where a file
 // system shows a node what another has written only at an open.
 //
+// As long as no rank of the job can write to the file, a node keeps copies of other owners' bytes,
+// and reads them from storage itself. A handle that can write makes all owners open the file before
+// its first access, and so ends that on their nodes. Collective reads ask owners all the same, so
+// that storage is read once.
+//
 // Collective accesses exchange their bytes over the MPI library instead (owners_exchange.h), where
 // the owner's node has a rank in the call.
 //
@@ -112,6 +117,7 @@ class JobFile {
   template <typename Memory>
   Status bypass(bool writes, Extent extent, Memory memory, int64_t* moved);
   bool all_here(const Access& access);
+  bool served_here(const Access& access);
   bool is_long(const Extent& run) const;
   void count(const Access& access);
   uint32_t whom_to_ask(int64_t offset) const;

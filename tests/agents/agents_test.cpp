@@ -98,8 +98,9 @@ struct Settings {
   int64_t stored_before = 0;
   int64_t writes_in_100 = 40;
   bool kills = false;
+  bool readers = false;  // some ranks can only read; at first all
 
-  explicit Settings(SeededRandom& random) {
+  Settings(uint64_t seed, SeededRandom& random) : readers(seed % 6 == 4) {
     nodes = 2 + random.below(random.one_in(4) ? 7 : 2);
     ranks_a_node = 1 + random.below(2);
     owning = random.one_in(4) ? 1 + random.below(nodes) : nodes;
@@ -116,6 +117,7 @@ struct Settings {
     stored_before = random.one_in(2) ? 0 : random.below(10 * opening.page_bytes);
     writes_in_100 = random.one_in(2) ? 40 : 5;
     kills = random.one_in(3);
+    if (readers) stored_before = random.below(4 * nodes * opening.page_bytes);
   }
   int64_t draw_bypass(SeededRandom& random) const {
     const int64_t page = opening.page_bytes;
@@ -130,7 +132,8 @@ struct Settings {
         << opening.page_bytes << " bytes, " << servers << " servers; cache " << opening.cache_bytes
         << ", bypass " << opening.bypass_bytes << ", read_ahead " << opening.read_ahead_bytes
         << ", write_behind " << opening.write_behind << "; " << stored_before
-        << " bytes stored before, " << writes_in_100 << " writes in 100 steps";
+        << " bytes stored before, " << writes_in_100 << " writes in 100 steps"
+        << (readers ? ", and readers" : "");
     return out.str();
   }
 };
@@ -140,7 +143,11 @@ class Job {
  public:
   // Loud: it prints each step before it takes it.
   Job(uint64_t seed, const std::string& folder, bool loud)
-      : random_(seed), settings_(random_), folder_(folder), path_(folder + "/file"), loud_(loud) {}
+      : random_(seed),
+        settings_(seed, random_),
+        folder_(folder),
+        path_(folder + "/file"),
+        loud_(loud) {}
 
   void run() {
     note(settings_.text());
@@ -238,9 +245,21 @@ class Job {
     }
     return ranks;
   }
+  bool can_write(int64_t rank) const { return can_write_[static_cast<std::size_t>(rank)]; }
+  std::vector<int64_t> writers() {
+    std::vector<int64_t> ranks = living();
+    std::erase_if(ranks, [this](int64_t rank) { return !can_write(rank); });
+    return ranks;
+  }
   int64_t draw_rank() {
     const std::vector<int64_t> ranks = living();
     return ranks[static_cast<std::size_t>(random_.below(std::ssize(ranks)))];
+  }
+  // All that the rank needs to open the file.
+  std::string opening_of(int64_t rank) {
+    Opening opening = settings_.opening;
+    opening.read_only = can_write(rank) ? 0 : 1;
+    return std::string(reinterpret_cast<const char*>(&opening), sizeof opening) + owners_ + path_;
   }
 
   void start() {
@@ -266,11 +285,10 @@ class Job {
     domains_ = owners.domains = find_assignment(settings_.domain)->assign(facts);
     const std::vector<std::byte> record = owners.encoded();
     settings_.opening.owners = std::ssize(record);
-    opening_.assign(reinterpret_cast<const char*>(&settings_.opening), sizeof settings_.opening);
-    opening_.append(reinterpret_cast<const char*>(record.data()), record.size());
-    opening_ += path_;
+    owners_.assign(reinterpret_cast<const char*>(record.data()), record.size());
     open_.assign(static_cast<std::size_t>(settings_.ranks()), true);
-    expect_success(ask_together(living(), {.order = Order::open}, opening_));
+    can_write_.assign(open_.size(), !settings_.readers);
+    expect_success(ask_together(living(), {.order = Order::open}, opening_of(0)));
     expect_success(ask_together(living(), {.order = Order::meet}));
   }
 
@@ -331,6 +349,7 @@ class Job {
 
   void write() {
     const int64_t rank = draw_rank();
+    if (!can_write(rank)) return read();
     const Draw draw = draw_access(true);
     const std::string bytes = draw_bytes(draw.count);
     note("rank " + std::to_string(rank) + " writes " + draw.text());
@@ -365,7 +384,7 @@ class Job {
 
   // Ranks write records that lie between each other's.
   void write_together() {
-    const std::vector<int64_t> ranks = living();
+    const std::vector<int64_t> ranks = writers();
     const int64_t record = 1 + random_.below(page());
     const int64_t begin = random_.below(2 * settings_.nodes * page());
     note("all write " + std::to_string(record) + " bytes, from " + std::to_string(begin) + " on");
@@ -393,6 +412,7 @@ class Job {
   // What the reader finds is old or new. What it leaves behind in caches must not be old.
   void read_beside_a_write() {
     const int64_t writer = draw_rank(), reader = draw_rank();
+    if (!can_write(writer)) return read();
     Draw draw = draw_access(true);
     if (writer / settings_.ranks_a_node == reader / settings_.ranks_a_node) return write();
     if (!all_owners_live(draw)) return;
@@ -425,8 +445,8 @@ class Job {
   // As mpiio/file/sizes.cpp: by all ranks, or by one that has opened the file alone.
   void set_size() {
     const int64_t bytes = random_.below(std::ssize(model_) + 2 * page());
-    const std::vector<int64_t> ranks =
-        random_.one_in(2) ? living() : std::vector<int64_t>{draw_rank()};
+    std::vector<int64_t> ranks = random_.one_in(2) ? writers() : std::vector<int64_t>{draw_rank()};
+    if (ranks.empty() || !can_write(ranks[0])) return read();
     note((ranks.size() == 1 ? "rank " + std::to_string(ranks[0]) + " sets" : "all set") +
          " the size to " + std::to_string(bytes));
     const Command forget{.order = Order::truncate, .offset = bytes};
@@ -443,8 +463,9 @@ class Job {
     const int64_t rank = random_.below(settings_.ranks());
     const std::size_t place = static_cast<std::size_t>(rank);
     if (!has_open(rank)) {
-      note("rank " + std::to_string(rank) + " opens");
-      expect_success({ask(rank, {.order = Order::open}, opening_)});
+      if (settings_.readers) can_write_[place] = random_.one_in(2);
+      note("rank " + std::to_string(rank) + " opens" + (can_write(rank) ? "" : " to read"));
+      expect_success({ask(rank, {.order = Order::open}, opening_of(rank))});
       expect_success({ask(rank, {.order = Order::meet, .count = 1})});
       open_[place] = true;
     } else if (living().size() > 1) {
@@ -467,6 +488,7 @@ class Job {
   }
 
   void take_step() {
+    if (settings_.readers && !anyone_dead_ && random_.one_in(10)) return close_or_open();
     const int64_t kind = random_.below(100);
     if (kind < settings_.writes_in_100) return write();
     if (kind < 72) return read();
@@ -519,8 +541,9 @@ class Job {
   const std::string folder_, path_;
   const bool loud_;
   std::vector<std::unique_ptr<NodeProcess>> nodes_;
-  std::string opening_;
+  std::string owners_;      // encoded
   std::vector<bool> open_;  // by rank
+  std::vector<bool> can_write_;
   FileDomains domains_;
   int64_t first_owner_ = 0;
   bool anyone_dead_ = false;

@@ -126,7 +126,7 @@ class Node {
     const std::optional<Owners> owners = Owners::decoded(bytes);
     FileTerms terms;
     terms.path = text.substr(sizeof opening + bytes.size());
-    terms.mode = OpenMode::read_write;
+    terms.mode = opening.read_only != 0 ? OpenMode::read_only : OpenMode::read_write;
     terms.options = options_of(opening);
     if (!owners) return {Code::unsupported, 0, -1};
     Status status;

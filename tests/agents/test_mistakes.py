@@ -156,6 +156,20 @@ MISTAKES = [
         seed=1,
     ),
     Mistake(
+        "a node keeps copies of other owners' bytes though ranks write",
+        "job_file.cpp",
+        "self_ != Owners::none && !here_.writable();",
+        "self_ != Owners::none;",
+        seed=0,
+    ),
+    Mistake(
+        "a node that owns nothing keeps copies, though no writer tells it",
+        "job_file.cpp",
+        "self_ != Owners::none && !here_.writable();",
+        "!here_.writable();",
+        seed=1402,
+    ),
+    Mistake(
         "an agent drops what a rank wrote when the rank closes the file",
         "file_server.cpp",
         "  const Status status = file_->close(discard);\n",

@@ -55,6 +55,7 @@ struct Opening {
   int64_t bypass_bytes = 0;
   int64_t read_ahead_bytes = 0;
   int64_t write_behind = 0;
+  int64_t read_only = 0;
   int64_t owners = 0;  // bytes of them
 };
 

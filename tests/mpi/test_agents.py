@@ -207,3 +207,27 @@ def test_long_runs_go_through_owners_where_nodes_see_each_other_late(
     past, asked = (0, 2 * 6 << 20) if nfs else (4 * 6 << 20, 0)
     assert total["bypass_bytes"] == past
     assert total["asked_bytes"] == asked  # every other chunk is the other node's
+
+
+@pytest.mark.parametrize("writes", [False, True], ids=["reads", "writes"])
+@every_wheel
+def test_nodes_keep_copies_until_a_rank_can_write(
+    installation: mpi.Mpi, writes: bool, tmp_path: Path
+) -> None:
+    program = [str(mpi.compile_program(installation, HANDLES / "readers.c")), "data.bin"]
+    run = forebay.launch(
+        installation,
+        RANKS,
+        forebay.on_nodes(program + ["write"] * writes, NODES),
+        tmp_path / "run",
+        OWNERS,
+    )
+    assert run.outcome.code == 0, str(run.outcome)
+    assert run.statistics is not None
+    total = run.statistics["total"]
+    assert total["read_bytes"] == RANKS * 1_001_000 * (1 + writes)  # as asked for
+    if writes:
+        assert total["asked_bytes"] > RANKS * 400_000
+    else:
+        assert total["asked_bytes"] == total["exchanged_bytes"] == 0
+        assert total["fetched_bytes"] < 3 * NODES * 1_000_000

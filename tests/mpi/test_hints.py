@@ -167,7 +167,7 @@ def test_an_open_file_can_be_left_to_storage(tmp_path: Path) -> None:
 def test_what_cannot_change_on_an_open_file_stays(when: str, tmp_path: Path) -> None:
     fixed = {
         "enable": ("false", "true"),
-        "scope": ("process", "node"),
+        "scope": ("process", "job"),
         "consistency": ("mpi", "posix"),
         "page_kind": ("tree", "mask"),
         "policy": ("arc", "lru"),

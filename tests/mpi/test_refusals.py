@@ -22,7 +22,7 @@ PROGRAMS: dict[str, set[str]] = {
 RANKS = 2
 
 # With these, all files are cached nevertheless.
-HARMLESS = ("descriptors", "page-size")
+HARMLESS = ("descriptors", "page-size", "node")
 
 # The environment of the one rank: variables, and a shell command before the program.
 REFUSALS: dict[str, tuple[dict[str, str], str]] = {

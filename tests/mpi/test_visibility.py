@@ -121,7 +121,11 @@ def test_the_statistics_of_one_cache_warn_of_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "nodes"),
-    [({}, 2), ({"FOREBAY_ENABLE": "false"}, 1), ({"FOREBAY_STEP_ASIDE": "always"}, 1)],
+    [
+        ({"FOREBAY_SCOPE": "node"}, 2),
+        ({"FOREBAY_ENABLE": "false"}, 1),
+        ({"FOREBAY_STEP_ASIDE": "always"}, 1),
+    ],
     ids=["nodes", "disabled", "aside"],
 )
 def test_of_files_that_are_not_cached_the_library_answers(

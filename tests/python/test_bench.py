@@ -146,8 +146,9 @@ def test_a_baseline_runs_through_forebay(mpi: Mpi, tmp_path: Path) -> None:
 def test_ranks_may_count_as_ranks_of_several_nodes(mpi: Mpi, tmp_path: Path) -> None:
     """Forebay leaves a file of several nodes to the MPI library, unless the nodes share it."""
     bench = Bench(WORKLOADS["small"], mpi, tmp_path, 4, repeat=1, rounds=1, count=900, nodes=2)
+    bench.options = {"scope": "node"}
     assert bench.run().requests["forebay"]["write"] == 0
-    bench.options = {"scope": "job"}
+    bench.options = {}
     found = bench.run()
     assert 0 < found.requests["forebay"]["write"] < 90
     console = Console(file=io.StringIO(), width=120)

@@ -161,12 +161,14 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
       entry.write_through.store(0);
       entry.aside.store(0);
       entry.owners.store(0);
+      entry.writable.store(0);
       identify(entry, found);
       join_job_changes(entry, node_->job_node());
     }
     const uint32_t seat = take_seat(*node_, slot);
     if (seat == no_entry) return {Code::no_memory, ENFILE, -1};
     ++entry.handles;
+    if (mode != OpenMode::read_only) entry.writable.store(1);
     takes_over_ = entry.kept.exchange(0) != 0;  // this handle commits now what was left
     entry_ = &entry;
     slot_ = slot;
