@@ -191,7 +191,7 @@ SUITES = (
         3 * HOUR,
     ),
     Suite("mpi", FULL, "{pytest} {workers} tests/mpi", ("build",)),
-    Suite("box", FULL, "{pytest} tests/box", ("build",)),
+    Suite("box", FULL, "{pytest} {workers} tests/box", ("build",)),
     Suite("wheel", FULL, "{pytest} tests/wheel", ("build",)),
     Suite("trace", FULL, "{pytest} {workers} tests/trace", ("build",)),
     Suite("apps", FULL, "{pytest} {workers} tests/apps", ("build",), 1800),

@@ -59,7 +59,8 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
       first_touch_(domains_.first_touch() && domains_.owners() > 1),
       past_caches_(past_caches),
       self_(self),
-      parts_(owners.agents.size() + 1) {
+      parts_(owners.agents.size() + 1),
+      bytes_of_others_(owners.agents.size() + 1) {
   Options options = here.options();
   options.read_ahead_bytes = domains_.ahead(options.read_ahead_bytes);
   here_.change_options(options);
@@ -353,7 +354,9 @@ Status JobFile::end_part(bool writes, uint32_t owner) {
   const Status ended =
       part.exchanged ? exchange_->end(owner, &part.moved) : remote(owner)->end(&part.moved);
   if (!ended.ok()) return ended;
-  (part.exchanged ? exchanged_bytes_ : asked_bytes_) += writes ? part.bytes : part.moved;
+  const int64_t served = writes ? part.bytes : part.moved;
+  (part.exchanged ? exchanged_bytes_ : asked_bytes_) += served;
+  bytes_of_others_[owner] += served;
   if (!writes && std::ssize(answer_of(owner)) != part.moved) return {Code::network, 0, -1};
   return ended;
 }
@@ -559,6 +562,14 @@ Status JobFile::leave(bool discard) {
     keep(status, closed);
   }
   return status;
+}
+
+std::vector<int64_t> JobFile::bytes_by_owner() const {
+  std::vector<int64_t> bytes(bytes_of_others_.begin(), bytes_of_others_.end() - 1);
+  if (self_ == Owners::none) return bytes;
+  const int64_t elsewhere = asked_bytes_ + exchanged_bytes_ + here_.statistics().bypass_bytes;
+  bytes[self_] = std::max<int64_t>(bytes_[0] + bytes_[1] - elsewhere, 0);
+  return bytes;
 }
 
 Statistics JobFile::statistics() const {

@@ -81,6 +81,9 @@ class JobFile {
 
   // What this rank's accesses did in all caches; complete after leave().
   Statistics statistics() const;
+  // The bytes of this rank's accesses that each owner served, by its number. Those of a node that
+  // owns nothing, and long runs, count nowhere.
+  std::vector<int64_t> bytes_by_owner() const;
 
  private:
   // What one access, or a window of it, asks of one owner.
@@ -152,6 +155,7 @@ class JobFile {
   int64_t bytes_[2] = {};
   int64_t asked_bytes_ = 0;  // that other nodes own
   int64_t exchanged_bytes_ = 0;
+  std::vector<int64_t> bytes_of_others_;  // both, by owner
 };
 
 }  // namespace forebay::agent

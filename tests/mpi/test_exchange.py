@@ -33,3 +33,8 @@ def test_agents_are_asked_only_for_owners_without_a_rank(
     else:
         # 5,000 bytes a piece, written and read by two ranks; half of the owners have none of them.
         assert total["asked_bytes"] == pytest.approx(2 * 2 * 500_000 / 2, rel=0.1)
+    for file in run.statistics["files"].values():
+        assert len(file["owner_bytes"]) == nodes
+    # Whoever asked for them: every byte was served by one owner, and none served much more.
+    assert sum(total["owner_bytes"]) == moved
+    assert max(total["owner_bytes"]) < 1.3 * moved / nodes

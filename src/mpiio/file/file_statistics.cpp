@@ -30,6 +30,7 @@ FileStatistics statistics_of(Handle& handle) {
   statistics.name = handle.name;
   statistics.cached =
       handle.job_file != nullptr ? handle.job_file->statistics() : handle.cached->statistics();
+  if (handle.job_file != nullptr) statistics.owner_bytes = handle.job_file->bytes_by_owner();
   statistics.opens = statistics.cached_opens = 1;
   statistics.add_calls(handle.uncached);
   return statistics;
@@ -60,6 +61,9 @@ void FileStatistics::add(const FileStatistics& other) {
   cached.add(other.cached);
   opens += other.opens;
   cached_opens += other.cached_opens;
+  owner_bytes.resize(std::max(owner_bytes.size(), other.owner_bytes.size()));
+  for (std::size_t owner = 0; owner < other.owner_bytes.size(); ++owner)
+    owner_bytes[owner] += other.owner_bytes[owner];
   for (std::size_t r = 0; r < uncached_count; ++r) {
     uncached_opens[r] += other.uncached_opens[r];
     uncached_calls[r] += other.uncached_calls[r];

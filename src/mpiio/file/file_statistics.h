@@ -17,6 +17,8 @@ struct FileStatistics {
   Statistics cached;  // what the cache did
   int64_t opens = 0;  // each rank's open counts
   int64_t cached_opens = 0;
+  // The bytes that each owner node served, by its number; empty: it had no owners.
+  std::vector<int64_t> owner_bytes;
   // Opens that were not cached, and data accesses that the MPI library carried out, by reason
   // (Uncached).
   std::array<int64_t, uncached_count> uncached_opens{};

@@ -54,6 +54,9 @@ constexpr Counter counters[] = {
     {"io_ns", &Statistics::io_ns},
 };
 
+// More owners of a file are not told of: every rank sends a number for each of them.
+constexpr std::size_t most_owners = 256;
+
 // A rank's part of the report, as text: a line with its node, the memory of the caches there and
 // the number of files; then a line for each file, its counters before its name.
 std::string serialised(const std::vector<FileStatistics>& files) {
@@ -65,6 +68,9 @@ std::string serialised(const std::vector<FileStatistics>& files) {
     lines << file.opens << ' ' << file.cached_opens << ' ';
     for (const int64_t opens : file.uncached_opens) lines << opens << ' ';
     for (const int64_t calls : file.uncached_calls) lines << calls << ' ';
+    const std::size_t owners = file.owner_bytes.size() > most_owners ? 0 : file.owner_bytes.size();
+    lines << owners << ' ';
+    for (std::size_t owner = 0; owner < owners; ++owner) lines << file.owner_bytes[owner] << ' ';
     std::string flat = file.name;
     std::replace(flat.begin(), flat.end(), '\n', ' ');
     lines << flat << '\n';
@@ -79,6 +85,10 @@ FileStatistics parsed_file(const std::string& line) {
   fields >> file.opens >> file.cached_opens;
   for (int64_t& opens : file.uncached_opens) fields >> opens;
   for (int64_t& calls : file.uncached_calls) fields >> calls;
+  std::size_t owners = 0;
+  fields >> owners;
+  file.owner_bytes.resize(owners);
+  for (int64_t& bytes : file.owner_bytes) fields >> bytes;
   fields.get();
   std::getline(fields, file.name);
   return file;
@@ -143,11 +153,19 @@ std::string json_uncached(const FileStatistics& file) {
   return text.str();
 }
 
+std::string json_array(const std::vector<int64_t>& numbers) {
+  std::string text = "[";
+  for (const int64_t number : numbers)
+    text += (text.size() > 1 ? ", " : "") + std::to_string(number);
+  return text + "]";
+}
+
 std::string json_object(const FileStatistics& file) {
   std::ostringstream text;
   text << "{\"cached\": " << (file.cached_opens > 0 ? "true" : "false")
        << ", \"opens\": " << file.opens << ", \"cached_opens\": " << file.cached_opens
-       << ", \"passed_through\": " << json_uncached(file);
+       << ", \"passed_through\": " << json_uncached(file)
+       << ", \"owner_bytes\": " << json_array(file.owner_bytes);
   for (const Counter& counter : counters)
     text << ", \"" << counter.name << "\": " << file.cached.*counter.value;
   text << '}';

@@ -160,6 +160,24 @@ std::string reasons(const std::vector<FileStatistics>& files) {
   return text;
 }
 
+// How evenly the owners of the file with most bytes served them; "": no file has several owners.
+std::string balance(const std::vector<FileStatistics>& files) {
+  int64_t most = 0;
+  std::string sentence;
+  for (const FileStatistics& file : files) {
+    const std::vector<int64_t>& bytes = file.owner_bytes;
+    const int64_t all = std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+    if (bytes.size() < 2 || all <= most) continue;
+    most = all;
+    const double busiest = static_cast<double>(*std::max_element(bytes.begin(), bytes.end()));
+    sentence = number(static_cast<int64_t>(bytes.size())) + " nodes owned the bytes of " +
+               file.name + "; the busiest served " +
+               formatted("%.0f", 100 * busiest / static_cast<double>(all)) + " % of " +
+               size(static_cast<double>(all)) + ".";
+  }
+  return sentence;
+}
+
 // Notes about the whole job, which a reader of the tables should know.
 std::vector<std::string> notes(const JobStatistics& job) {
   std::vector<std::string> sentences;
@@ -182,6 +200,8 @@ std::vector<std::string> notes(const JobStatistics& job) {
         size(static_cast<double>(bytes)) + " of the accesses belonged to other nodes: " +
         size(static_cast<double>(total.exchanged_bytes)) + " went over MPI in collective calls, " +
         size(static_cast<double>(total.asked_bytes)) + " through agents.");
+  if (const std::string sentence = balance(job.files); !sentence.empty())
+    sentences.push_back(sentence);
   if (job.visibility == Visibility::at_sync)
     sentences.push_back(std::string("The ranks of a file had caches apart. ") +
                         caches_apart_warning);
