@@ -17,6 +17,11 @@ def pytest_configure() -> None:
         namespace.own_shared_memory()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts tests that take long in front, so that none of them is left for a single worker."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 @pytest.fixture(scope="session")
 def library_directory() -> Path:
     """The folder of the preload and the interposers: FOREBAY_LIB_DIR, or the installed

@@ -12,6 +12,7 @@ from harness import forebay, mpi
 
 DRIVER = Path(__file__).parent / "programs" / "mpi4py_tests.py"
 MODULES = ("test_io", "test_file")
+pytestmark = pytest.mark.long
 PATIENCE = 600  # seconds: with more ranks than cores MPICH needs time for many collectives
 FEWEST_TESTS = 80  # a rank runs more tests; fewer mean that the suite was not found
 

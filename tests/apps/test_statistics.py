@@ -78,7 +78,8 @@ def test_files_of_several_nodes(installation: mpi.Mpi, tmp_path: Path) -> None:
     options = [f"--stats-json={statistics}"]
 
     def files(*more: str) -> dict[str, object]:
-        run(installation, tmp_path / "run", [*options, *more], on_nodes(uncached(installation)))
+        folder = tmp_path / f"run{len(more)}"
+        run(installation, folder, [*options, *more], on_nodes(uncached(installation)))
         counted = json.loads(statistics.read_text())
         assert counted["nodes"] == 2
         return {name: told(file) for name, file in counted["files"].items()}

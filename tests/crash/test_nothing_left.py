@@ -67,6 +67,7 @@ def kill_some(folder: Path, draw: random.Random) -> None:
             os.kill(rank, signal.SIGKILL)
 
 
+@pytest.mark.long
 def test_kills_leave_nothing(tmp_path: Path) -> None:
     """50 kills in a row, each followed by a recovery. Inside the launcher `forebay run` becomes the
     rank, so both die together; the launcher returns."""

@@ -166,6 +166,7 @@ def test_a_volatile_cache_is_forgotten(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == b""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", injector.KILLS)
 def test_killed_at_a_storage_call(crashed: Path, how: str) -> None:
     """The recovery dies at its nth storage call, dies again when it is repeated, and then

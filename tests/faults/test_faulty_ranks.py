@@ -37,6 +37,7 @@ def faults_of(installation: mpi.Mpi, ranks: int, folder: Path, *arguments: str) 
     return int(told[2])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("installation", MPIS, ids=lambda m: m.name)
 def test_storage(installation: mpi.Mpi, ranks: int, tmp_path: Path) -> None:
@@ -56,6 +57,7 @@ def test_shared_memory(
     assert faults_of(installation, ranks, tmp_path, "segments", str(rank), count) > 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("installation", MPIS, ids=lambda m: m.name)
 def test_memory(installation: mpi.Mpi, ranks: int, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, 
     multiple=True,
     metavar="NAME=VALUE,...",
     help="One simulation for each value; several of these: one for each combination."
-    "  [default: scope=none,process,node]",
+    f"  [default: scope={','.join(CLUSTER_SCOPES)}]",
 )
 @click.option(
     "--processes-per-node",
