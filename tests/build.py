@@ -31,10 +31,9 @@ PACKAGES = {
     "gcc": ("install",),
     "wheel": ("wheel", "--wheel-dir", str(ROOT / "build" / "wheel")),
 }
-SOURCE = ROOT / "src"
 CHECKED = {
-    "clang": tuple(SOURCE / part for part in ("mpiio", "preload", "committer")),
-    "clang-alone": (SOURCE,),
+    "clang": ("mpiio", "preload", "committer"),
+    "clang-alone": (".",),
 }
 VARIANTS = {
     "asan": (
@@ -83,14 +82,16 @@ def build_tree(folder: Path, definitions: tuple[str, ...], target: str) -> None:
     subprocess.run(build, check=True)
 
 
-def check_sources(folder: Path, parts: Iterable[Path]) -> int:
-    """Lets the compiler of the tree in `folder` check each source of `parts`, for one ABI, without
-    making code. Returns how many sources it refuses or warns of."""
+def check_sources(folder: Path, parts: Iterable[str]) -> int:
+    """Lets the compiler of the tree in `folder` check the sources of these parts of src, for one
+    ABI, without making code. Returns how many sources it refuses or warns of."""
     compiled = json.loads((folder / "compile_commands.json").read_text())
+    places = [root / "src" / part for root in (ROOT, folder) for part in parts]
     units = {
         one["file"]: one
         for one in compiled
-        if any(Path(one["file"]).is_relative_to(part) for part in parts)
+        if any(Path(one["file"]).is_relative_to(place) for place in places)
+        and not any(f"forebay_{abi}.dir" in one["command"] for abi in ("mpiabi", "openmpi"))
     }
 
     def check(unit: dict[str, str]) -> int:
@@ -125,7 +126,8 @@ def main() -> None:
     if variant in PACKAGES:
         build_package(PACKAGES[variant])
     elif variant in CHECKED:
-        configure_tree(folder, (*INTERPOSERS, *CLANG))
+        unity = "ON" if variant == "clang" else "OFF"
+        configure_tree(folder, (*INTERPOSERS, *CLANG, f"-DFOREBAY_UNITY={unity}"))
         if refused := check_sources(folder, CHECKED[variant]):
             sys.exit(f"clang refuses {refused} sources: see above")
     else:

@@ -105,7 +105,8 @@ def make_environment(environment: Environment) -> None:
     if environment.folder.exists():
         shutil.rmtree(environment.folder)
     subprocess.run([sys.executable, "-m", "venv", str(environment.folder)], check=True)
-    pip = [str(environment.folder / "bin" / "pip"), "install", "--constraint", str(REQUIREMENTS)]
+    pip = [str(environment.folder / "bin" / "pip"), "install", "--no-compile"]
+    pip += ["--constraint", str(REQUIREMENTS)]
     subprocess.run([*pip, *environment.packages], check=True)
     if environment.from_source:
         additions = {

@@ -22,7 +22,7 @@ import pytest
 from harness import injector, mpi
 
 ENDINGS = ("kill", "killall", "_exit", "exit", "abort", "segfault", "term")
-KILLS = int(os.environ.get("CRASH_KILLS", "100"))
+KILLS = int(os.environ.get("CRASH_KILLS", "60"))
 CALLS_KILLED_AT = int(os.environ.get("CRASH_CALLS", "5"))
 
 

@@ -179,7 +179,7 @@ def test_killed_at_a_storage_call(crashed: Path, how: str) -> None:
     kills = 0
     nth = 0
     while True:
-        nth += 1 + nth // 3
+        nth += 1 + nth // 2
         shutil.rmtree(arenas)
         shutil.copytree(kept, arenas)
         file.write_bytes(before)

@@ -19,6 +19,8 @@ FULLY_TESTED = (mpi.WHEELS[0], mpi.WHEELS[2])
 # MPICH with the standard ABI: what depends on the ABI. The others run the default configuration.
 SAMPLED = (mpi.WHEELS[1],)
 SAMPLE = ("owners", "mpi-storage")
+# What pages keep does not depend on the MPI library.
+OF_PAGES = ("tree", "delta", "small-pages")
 
 # None: without Forebay. With "automatic" Forebay may step aside, as for users; with all others the
 # cache serves the file from the first byte. The ranks of "nodes" are on different nodes, as far as
@@ -49,20 +51,23 @@ def directive(source: Path, name: str) -> list[str]:
 
 
 def ranks_of(source: Path, installation: mpi.Mpi, configuration: str) -> list[int]:
-    """The numbers of ranks to run on: all in the default configuration, otherwise two, if
-    listed."""
+    """The numbers of ranks to run on: all in the default configuration of a wheel, otherwise two,
+    if listed."""
     usual = configuration in ("plain", "default")
     if configuration in directive(source, "not under") or not (
         usual
-        or installation in FULLY_TESTED
+        or (installation in FULLY_TESTED and configuration not in OF_PAGES)
         or (installation in SAMPLED and configuration in SAMPLE)
+        or installation is mpi.WHEELS[0]
     ):
         return []
     if configuration == "plain" and installation.name in directive(source, "plain fails with"):
         return []
     listed = [int(number) for number in directive(source, "ranks")] or [1, 2, 4]
     wanted = 4 if configuration in ON_TWO_NODES else 2
-    return listed if configuration == "default" else [min(listed, key=lambda n: abs(n - wanted))]
+    if configuration == "default" and installation in mpi.WHEELS:
+        return listed
+    return [min(listed, key=lambda n: abs(n - wanted))]
 
 
 def cases() -> list[object]:

@@ -36,6 +36,34 @@ def test_nothing_below_mpiio_prints() -> None:
     assert [str(path) for path in paths if PRINT.search(path.read_text())] == []
 
 
+OPENED = re.compile(r"namespace ?([\w:]*) \{$")
+DEFINED = re.compile(
+    r"(?:class|struct|enum class) (?:alignas\(\w+\) )?(\w+)(?: final)?(?: : [^:].*)? ?\{"
+)
+
+
+def types_of(path: Path) -> Iterator[str]:
+    """The types that the file defines outside unnamed namespaces, with their namespaces."""
+    namespaces: list[str] = []
+    for line in path.read_text().splitlines():
+        if opened := OPENED.match(line):
+            namespaces.append(opened[1])
+        elif line.startswith("}  // namespace"):
+            namespaces.pop()
+        elif (defined := DEFINED.match(line)) and "" not in namespaces:
+            yield "::".join([*namespaces, defined[1]])
+
+
+def test_no_two_types_have_one_name() -> None:
+    """Otherwise the linker takes one type's members for the other's."""
+    places: dict[str, list[str]] = {}
+    for path in sorted(sources(ROOT / "src")):
+        for name in types_of(path):
+            places.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    assert len(places) > 300
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
 def allowed_uses(title: str) -> dict[str, set[str]]:
     """What each folder may use, as the tables below a title of docs/architecture.md say."""
     page = (ROOT / "docs" / "architecture.md").read_text()

@@ -17,7 +17,7 @@ constexpr int64_t largest_part_bytes = 128 << 20;  // of the device; objects beg
 
 const ServerProfile& checked_server(const ServerProfile& profile) {
   if (profile.block_bytes <= 0 || profile.cache_bytes < profile.block_bytes ||
-      profile.cache_bytes / profile.block_bytes >= BlockCache::none ||
+      profile.cache_bytes / profile.block_bytes >= ServerCache::none ||
       profile.copy_bytes_per_second <= 0) {
     throw std::invalid_argument("a server needs blocks, a cache of at least one, a copy rate");
   }

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/cluster/block_cache.h"
+#include "sim/cluster/server_cache.h"
 #include "sim/cluster/block_device.h"
 #include "sim/cluster/free_space.h"
 
@@ -84,13 +84,13 @@ class ServerStorage final : private Event {
   std::vector<BlockRun> runs(uint64_t object) const;
 
  private:
-  static constexpr uint32_t none = BlockCache::none;
-  using State = BlockCache::State;
+  static constexpr uint32_t none = ServerCache::none;
+  using State = ServerCache::State;
 
   struct Object {
     int64_t size = 0;
     std::vector<BlockRun> runs;  // by first block
-    BlockCache::List dirty;
+    ServerCache::List dirty;
     int64_t unwritten = 0;  // blocks that are dirty or being written
     // Objects with dirty blocks are in a list, in the order of becoming dirty.
     uint32_t previous_dirty = none, next_dirty = none;
@@ -172,7 +172,7 @@ class ServerStorage final : private Event {
   BlockDevice& device_;
   ServerProfile profile_;
   FreeSpace space_;
-  BlockCache cache_;
+  ServerCache cache_;
   int64_t dirty_limit_;  // blocks
   int64_t batch_blocks_;
 

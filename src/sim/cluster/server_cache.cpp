@@ -1,16 +1,16 @@
-#include "sim/cluster/block_cache.h"
+#include "sim/cluster/server_cache.h"
 
 #include <algorithm>
 
 namespace forebay::sim {
 
-uint32_t BlockCache::hash_of(uint32_t object, uint32_t block) {
+uint32_t ServerCache::hash_of(uint32_t object, uint32_t block) {
   uint64_t mixed = (uint64_t{object} << 28 | block >> 4) * 0x9e3779b97f4a7c15u;
   mixed ^= mixed >> 32;
   return static_cast<uint32_t>(mixed) << 4 | (block & 15);
 }
 
-uint32_t BlockCache::find(uint32_t object, int64_t block) const {
+uint32_t ServerCache::find(uint32_t object, int64_t block) const {
   const auto number = static_cast<uint32_t>(block);
   const uint32_t hash = hash_of(object, number);
   for (std::size_t i = hash & mask_;; i = (i + 1) & mask_) {
@@ -22,7 +22,7 @@ uint32_t BlockCache::find(uint32_t object, int64_t block) const {
   }
 }
 
-uint32_t BlockCache::insert(uint32_t object, int64_t block) {
+uint32_t ServerCache::insert(uint32_t object, int64_t block) {
   if (free_ == none && frames_.size() == capacity_) {
     const uint32_t oldest = clean.first;
     if (oldest == none) return none;
@@ -47,7 +47,7 @@ uint32_t BlockCache::insert(uint32_t object, int64_t block) {
   return frame;
 }
 
-void BlockCache::erase(uint32_t frame) {
+void ServerCache::erase(uint32_t frame) {
   // Those behind the hole move into it, unless their home lies between.
   std::size_t hole = slot_of(frame);
   for (std::size_t i = (hole + 1) & mask_; slots_[i].frame != none; i = (i + 1) & mask_) {
@@ -63,13 +63,13 @@ void BlockCache::erase(uint32_t frame) {
   free_ = frame;
 }
 
-std::size_t BlockCache::slot_of(uint32_t frame) const {
+std::size_t ServerCache::slot_of(uint32_t frame) const {
   std::size_t i = hash_of(frames_[frame].object, frames_[frame].block) & mask_;
   while (slots_[i].frame != frame) i = (i + 1) & mask_;
   return i;
 }
 
-void BlockCache::grow() {
+void ServerCache::grow() {
   std::vector<Slot> old(2 * slots_.size());
   old.swap(slots_);
   mask_ = slots_.size() - 1;
@@ -81,14 +81,14 @@ void BlockCache::grow() {
   }
 }
 
-void BlockCache::append(List& list, uint32_t frame) {
+void ServerCache::append(List& list, uint32_t frame) {
   frames_[frame].previous = list.last;
   frames_[frame].next = none;
   (list.last == none ? list.first : frames_[list.last].next) = frame;
   list.last = frame;
 }
 
-void BlockCache::unlink(List& list, uint32_t frame) {
+void ServerCache::unlink(List& list, uint32_t frame) {
   const auto [object, block, previous, next, state] = frames_[frame];
   (previous == none ? list.first : frames_[previous].next) = next;
   (next == none ? list.last : frames_[next].previous) = previous;

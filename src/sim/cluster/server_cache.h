@@ -9,7 +9,7 @@ namespace forebay::sim {
 
 // Blocks in memory, found by object and block. 36 bytes each beside their content, which is not
 // kept.
-class BlockCache {
+class ServerCache {
  public:
   static constexpr uint32_t none = UINT32_MAX;
   enum class State : uint8_t {
@@ -29,7 +29,7 @@ class BlockCache {
     uint32_t first = none, last = none;
   };
 
-  explicit BlockCache(int64_t capacity) : capacity_(static_cast<uint32_t>(capacity)) {}
+  explicit ServerCache(int64_t capacity) : capacity_(static_cast<uint32_t>(capacity)) {}
 
   uint32_t find(uint32_t object, int64_t block) const;
   // A frame for a block that is not cached, in state `filling`. None if no frame is free or clean.
