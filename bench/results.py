@@ -67,6 +67,9 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     "bc4a39c09d4dcbdfaf161112b3f3088e78f8197e": COLLECTIVE,
     "7fb4f9725e8a2bcb0aba036f5e22f3cb72fb7ede": (),  # how ranks of several nodes wait
     "67de48b7dd8ffd5be3df72939f97e424be2fc47b": (),  # the same waits in other words
+    "f814502c1df1e00e88c073923f8da1746b87b494": (),  # the words of a reason
+    "7880866b9afbd0370b3930e31002f9b5492b1ca6": (),  # copies, between nodes
+    "a6cfe5819c86d71dc5b1b53ed54df10c4f31c335": (),  # what owners served, in the statistics
 }
 PREAMBLE = """\
 `make bench` writes this page from `docs/results.json`; do not edit it by hand. Plain and Forebay

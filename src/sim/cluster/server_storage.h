@@ -14,9 +14,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/cluster/server_cache.h"
 #include "sim/cluster/block_device.h"
 #include "sim/cluster/free_space.h"
+#include "sim/cluster/server_cache.h"
 
 namespace forebay::sim {
 
