@@ -102,10 +102,12 @@ bool JobFile::all_here(const Access& access) {
   return offset_of(access.position + access.bytes - 1) < latest_here_.end();
 }
 
+// Whether no rank of the job can write to the file: this node would have been told.
+bool JobFile::only_read() const { return self_ != Owners::none && !here_.writable(); }
+
 // Whether this node's cache carries out the access by itself.
 bool JobFile::served_here(const Access& access) {
-  const bool keeps_copies = self_ != Owners::none && !here_.writable();
-  if (keeps_copies && !access.writes && !(access.collective && exchange_ != nullptr)) return true;
+  if (only_read() && !access.writes && !(access.collective && exchange_ != nullptr)) return true;
   return all_here(access);
 }
 
@@ -525,6 +527,7 @@ Status JobFile::ask_owners(Ask ask, const Extent& range, bool claim) {
 
 Status JobFile::size(int64_t* bytes) {
   const Status status = here_.size(bytes);
+  if (only_read()) return status;
   return status.ok() ? within_memory([&] { return ask_others(Ask::size, 0, bytes); }) : status;
 }
 

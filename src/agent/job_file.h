@@ -120,6 +120,7 @@ class JobFile {
   template <typename Memory>
   Status bypass(bool writes, Extent extent, Memory memory, int64_t* moved);
   bool all_here(const Access& access);
+  bool only_read() const;
   bool served_here(const Access& access);
   bool is_long(const Extent& run) const;
   void count(const Access& access);

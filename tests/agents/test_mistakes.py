@@ -158,15 +158,15 @@ MISTAKES = [
     Mistake(
         "a node keeps copies of other owners' bytes though ranks write",
         "job_file.cpp",
-        "self_ != Owners::none && !here_.writable();",
-        "self_ != Owners::none;",
+        "return self_ != Owners::none && !here_.writable();",
+        "return self_ != Owners::none;",
         seed=0,
     ),
     Mistake(
         "a node that owns nothing keeps copies, though no writer tells it",
         "job_file.cpp",
-        "self_ != Owners::none && !here_.writable();",
-        "!here_.writable();",
+        "return self_ != Owners::none && !here_.writable();",
+        "return !here_.writable();",
         seed=1402,
     ),
     Mistake(
