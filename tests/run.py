@@ -79,9 +79,9 @@ VARIABLES = {
     "half": "env GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX",
     "asan": " ".join(["env", *(f"{name}={value}" for name, value in ASAN_VARIABLES.items())]),
     "fuzz": "-seed=1 -max_len=4096 -timeout=60 -rss_limit_mb=2048 -artifact_prefix=build/reports/",
-    # Not what counts the code's instructions. What takes long is done with two kinds of pages.
+    # Not what counts the code's instructions, nor what takes long with every kind of pages.
     "sane": "--gtest_filter=-*PageInterleaving*:*PageDeath*:*EveryStorageCallInTurn/delta"
-    ":*RandomSequences/byte:*RandomSequences/tree:*AlternatingBytes*/byte:*AlternatingBytes*/tree",
+    ":*RandomSequences/byte:*AlternatingBytes*/byte",
     "threaded": "--gtest_filter=*ThreadsLoseNoByte*:*ThreadsKeep*:*Concurren*:*Storage*:*Workers*"
     ":*Agent*:*JobFile*:-*EveryStorageCallInTurn*",  # one thread, three minutes
     "tsan": "env TSAN_OPTIONS=history_size=7:"

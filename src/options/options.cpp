@@ -89,9 +89,8 @@ std::vector<Declaration> declare_options() {
        "after a sync or close. node: all ranks of a node share one; they see writes at once. job: "
        "as node, and every byte of a file that ranks of several nodes open has an owner node."},
       {"consistency", choice, &Options::consistency, "posix|mpi", at_open,
-       "For files of several nodes. posix: their owners cache them, or with scope=node nobody. "
-       "mpi: "
-       "each node caches them, with the standard's visibility."},
+       "For files of several nodes. posix: their owners cache them (scope=job), or nobody. mpi: "
+       "all nodes do, with the standard's visibility."},
       {"domain", choice, &Options::domain, names(assignments(), spec_name), at_open,
        "Owners, with scope=job. region: equal parts of what is written first, or as cyclic. file: "
        "of the file. cyclic: chunks of domain_size. first-touch: each its first writer's. stripe: "

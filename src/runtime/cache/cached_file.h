@@ -120,7 +120,7 @@ class CachedFile final : private HandleServices {
   Status join_owners(uint64_t owners, std::span<const std::byte> record, bool* news);
   // What identifies the owners; 0: this node's cache has the file alone.
   uint64_t owners() const { return entry_->owners.load(std::memory_order_acquire); }
-  // Whether any handle that has used this cache since the file came into it may write to the file.
+  // Whether a handle that can write has used this cache since the file came into it.
   bool writable() const { return entry_->writable.load(std::memory_order_acquire) != 0; }
   // Who they are, as join_owners() was told on this node; empty: nobody has told.
   std::vector<std::byte> owners_record() const;

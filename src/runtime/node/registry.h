@@ -77,8 +77,8 @@ struct alignas(64) FileEntry : FileState {
   std::atomic<uint32_t> told{0};  // the user knows that storage refused the kept bytes
   // Identifies the nodes that own its bytes, and their parts; 0: this node's cache has it alone.
   std::atomic<uint64_t> owners{0};
-  // 1: a handle may write, or could, to the file since it came into this cache: one of this node's
-  // ranks, or of a rank of another node that uses the cache.
+  // 1: since the file came into this cache, a handle that can write has used it: of this node's
+  // ranks, or of a rank of another node through the agent.
   std::atomic<uint32_t> writable{0};
   uint32_t arena = no_entry;
   SharedMutex access;  // held by accesses in atomic mode
