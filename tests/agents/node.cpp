@@ -87,7 +87,7 @@ class Node {
         change_bypass(rank, command.count);
         return {};
       case Order::close_commits:
-        return rank.here->commit();
+        return rank.file->commit_everywhere(false);
       case Order::close_leaves:
         return close(rank);
     }
