@@ -366,6 +366,9 @@ class Job {
     const int64_t rank = draw_rank();
     const Draw draw = draw_access(false);
     note("rank " + std::to_string(rank) + " reads " + draw.text());
+    read(rank, draw);
+  }
+  void read(int64_t rank, const Draw& draw) {
     std::string answer;
     const Reply reply = ask(rank, command_of(Order::read, draw), "", &answer);
     if (anyone_dead_ && reply.code != Code::ok) return;
@@ -418,12 +421,16 @@ class Job {
     if (!all_owners_live(draw)) return;
     note("rank " + std::to_string(writer) + " writes " + draw.text() + ", rank " +
          std::to_string(reader) + " reads there");
-    const std::string bytes = draw_bytes(draw.count);
-    Command reading = command_of(Order::read, draw);
-    const std::vector<Reply> replies =
-        ask_together({writer, reader}, {command_of(Order::write, draw), reading}, {bytes, ""});
-    EXPECT_EQ(replies[0].code, Code::ok) << describe(replies[0].code);
-    apply(draw, bytes, true);
+    std::string bytes = draw_bytes(draw.count);
+    const Command writing = command_of(Order::write, draw), reading = command_of(Order::read, draw);
+    for (int time = 0; time < 4 && !testing::Test::HasFailure(); ++time) {
+      for (char& byte : bytes) byte = byte == 'z' ? 'a' : static_cast<char>(byte + 1);
+      const std::vector<Reply> replies =
+          ask_together({writer, reader}, {writing, reading}, {bytes, ""});
+      EXPECT_EQ(replies[0].code, Code::ok) << describe(replies[0].code);
+      apply(draw, bytes, true);
+      read(reader, draw);
+    }
   }
 
   void ask_size() {
@@ -457,8 +464,9 @@ class Job {
     unknown_.resize(model_.size());
   }
 
-  // A rank closes the file alone, or opens it alone: what it wrote is seen by the others all the
-  // same. A node may own bytes while none of its ranks has the file open.
+  // A rank closes the file alone, or opens it alone. A node may own bytes while none of its ranks
+  // has the file open. Some ranks commit nothing when they close, as after a failure: what they
+  // wrote is seen by the others all the same.
   void close_or_open() {
     const int64_t rank = random_.below(settings_.ranks());
     const std::size_t place = static_cast<std::size_t>(rank);
@@ -470,7 +478,7 @@ class Job {
       open_[place] = true;
     } else if (living().size() > 1) {
       note("rank " + std::to_string(rank) + " closes");
-      expect_success({ask(rank, {.order = Order::close_commits})});
+      if (rank % 2 == 0) expect_success({ask(rank, {.order = Order::close_commits})});
       expect_success({ask(rank, {.order = Order::close_leaves})});
       open_[place] = false;
     }
@@ -516,10 +524,10 @@ class Job {
 
   void finish() {
     note("all close");
-    // Of a dead owner it reports a failure; the living ones have committed all the same.
-    std::vector<Reply> replies = ask_together(living(), {.order = Order::close_commits});
-    if (!anyone_dead_) expect_success(replies);
-    replies = ask_together(living(), {.order = Order::close_leaves});
+    // A rank that leaves without a commit leaves its bytes to caches whose last user commits them.
+    // An agent may not know yet that a dead node's ranks use its cache no more.
+    if (anyone_dead_) ask_together(living(), {.order = Order::close_commits});
+    const std::vector<Reply> replies = ask_together(living(), {.order = Order::close_leaves});
     if (!anyone_dead_) expect_success(replies);
     for (const auto& node : nodes_) {
       if (node->lives()) continue;

@@ -40,7 +40,7 @@ MISTAKES = [
         "job_file.cpp",
         "  if (writes) return ask_owners(Ask::settle, extent, writes);\n",
         "  if (writes) return status;\n",
-        seed=1397,
+        seed=131,
     ),
     Mistake(
         "a long write claims no chunk",
