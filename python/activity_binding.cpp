@@ -24,9 +24,10 @@ namespace {
 
 using trace::Activity;
 
-void add(Activity& activity, const Column<int32_t>& file, const Column<uint8_t>& operation,
-         const Column<uint8_t>& folded, const Column<int64_t>& transferred,
-         const Column<int64_t>& start_ns, const Column<int64_t>& end_ns) {
+void add_to_activity(Activity& activity, const Column<int32_t>& file,
+                     const Column<uint8_t>& operation, const Column<uint8_t>& folded,
+                     const Column<int64_t>& transferred, const Column<int64_t>& start_ns,
+                     const Column<int64_t>& end_ns) {
   rows_of(file, operation, folded, transferred, start_ns, end_ns);
   const trace::ActivityColumns columns{span_of(file),        span_of(operation), span_of(folded),
                                        span_of(transferred), span_of(start_ns),  span_of(end_ns)};
@@ -49,8 +50,8 @@ void bind_activity(nb::module_& module) {
   nb::class_<Activity>(module, "Activity",
                        "When files were read and written (src/trace/activity.h).")
       .def(nb::init<>())
-      .def("add", add, "file"_a, "operation"_a, "folded"_a, "transferred"_a, "start_ns"_a,
-           "end_ns"_a, "The reads and writes among a batch's accesses.")
+      .def("add", add_to_activity, "file"_a, "operation"_a, "folded"_a, "transferred"_a,
+           "start_ns"_a, "end_ns"_a, "The reads and writes among a batch's accesses.")
       .def(
           "merge",
           [](Activity& activity, const Activity& other) {

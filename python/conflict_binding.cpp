@@ -29,14 +29,14 @@ using trace::SharedBytes;
 using trace::Sharing;
 using trace::Views;
 
-void add(JobConflicts& job, const Views* views, const Column<int32_t>& file,
-         const Column<uint32_t>& process, const Column<uint32_t>& thread,
-         const Column<int32_t>& open, const Column<uint8_t>& operation,
-         const Column<int64_t>& offset, const Column<int64_t>& end,
-         const Column<uint8_t>& contiguous, const Column<int32_t>& view,
-         const Column<int64_t>& position, const Column<int64_t>& transferred,
-         const Column<int64_t>& start_ns, const Column<int64_t>& end_ns,
-         const Column<int64_t>& completed_ns) {
+void add_to_job(JobConflicts& job, const Views* views, const Column<int32_t>& file,
+                const Column<uint32_t>& process, const Column<uint32_t>& thread,
+                const Column<int32_t>& open, const Column<uint8_t>& operation,
+                const Column<int64_t>& offset, const Column<int64_t>& end,
+                const Column<uint8_t>& contiguous, const Column<int32_t>& view,
+                const Column<int64_t>& position, const Column<int64_t>& transferred,
+                const Column<int64_t>& start_ns, const Column<int64_t>& end_ns,
+                const Column<int64_t>& completed_ns) {
   rows_of(file, process, thread, open, operation, offset, end, contiguous, view, position,
           transferred, start_ns, end_ns, completed_ns);
   const trace::ConflictColumns columns{span_of(file),     span_of(process),     span_of(thread),
@@ -92,7 +92,7 @@ void bind_conflicts(nb::module_& module) {
   nb::class_<JobConflicts>(module, "JobConflicts",
                            "Finds the conflicts of a job's accesses (src/trace/job_conflicts.h).")
       .def(nb::init<uint64_t>(), "most_accesses"_a)
-      .def("add", add, "views"_a.none(), "file"_a, "process"_a, "thread"_a, "opened"_a,
+      .def("add", add_to_job, "views"_a.none(), "file"_a, "process"_a, "thread"_a, "opened"_a,
            "operation"_a, "offset"_a, "end"_a, "contiguous"_a, "view"_a, "position"_a,
            "transferred"_a, "start_ns"_a, "end_ns"_a, "completed_ns"_a)
       .def("merge", merge, "other"_a,

@@ -32,14 +32,15 @@ namespace forebay {
 namespace {
 
 using pattern::Signature;
-using pattern::Stream;
+
 using pattern::Streams;
 
-uint64_t add(Streams& streams, const Column<uint32_t>& process, const Column<uint32_t>& thread,
-             const Column<int32_t>& file, const Column<uint16_t>& routine,
-             const Column<uint8_t>& operation, const Column<int64_t>& offset,
-             const Column<int64_t>& size, const Column<int64_t>& start_ns,
-             const Column<int64_t>& end_ns, const Column<uint8_t>& folded) {
+uint64_t add_to_streams(Streams& streams, const Column<uint32_t>& process,
+                        const Column<uint32_t>& thread, const Column<int32_t>& file,
+                        const Column<uint16_t>& routine, const Column<uint8_t>& operation,
+                        const Column<int64_t>& offset, const Column<int64_t>& size,
+                        const Column<int64_t>& start_ns, const Column<int64_t>& end_ns,
+                        const Column<uint8_t>& folded) {
   rows_of(process, thread, file, routine, operation, offset, size, start_ns, end_ns, folded);
   const pattern::StreamColumns columns{
       span_of(process), span_of(thread), span_of(file),     span_of(routine), span_of(operation),
@@ -187,14 +188,14 @@ void bind_pattern(nb::module_& module) {
           "routines"_a, "page_bytes"_a);
   nb::class_<Streams>(module, "Streams", "Folds the accesses of a job into signatures.")
       .def(nb::init<>())
-      .def("add", add, "process"_a, "thread"_a, "file"_a, "routine"_a, "operation"_a, "offset"_a,
-           "size"_a, "start_ns"_a, "end_ns"_a, "folded"_a,
+      .def("add", add_to_streams, "process"_a, "thread"_a, "file"_a, "routine"_a, "operation"_a,
+           "offset"_a, "size"_a, "start_ns"_a, "end_ns"_a, "folded"_a,
            "Adds the reads and writes of a batch. Returns how many of them have no known place.")
       .def(
           "finish",
           [](Streams& streams) {
             std::vector<std::tuple<uint32_t, uint32_t, int32_t, Signature>> all;
-            for (Stream& stream : streams.finish())
+            for (pattern::Stream& stream : streams.finish())
               all.emplace_back(stream.process, stream.thread, stream.file,
                                std::move(stream.signature));
             return all;

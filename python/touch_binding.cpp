@@ -39,7 +39,6 @@ using sim::AccessLog;
 using sim::BlockReader;
 using sim::JobLog;
 using sim::Progress;
-using sim::Stream;
 
 // `opens`: process, file and number of ranks of each open.
 JobLog make_job_log(const Views& views,
@@ -70,9 +69,9 @@ bool add_accesses(JobLog& job, const Column<uint32_t>& process, const Column<int
   return job.add(columns);
 }
 
-std::optional<Stream> original(const AccessLog& log, int64_t page_bytes, uint64_t most,
-                               std::vector<uint32_t> cache_of, std::vector<int64_t> least_past,
-                               Progress& progress) {
+std::optional<sim::Stream> original(const AccessLog& log, int64_t page_bytes, uint64_t most,
+                                    std::vector<uint32_t> cache_of, std::vector<int64_t> least_past,
+                                    Progress& progress) {
   expect_page(page_bytes);
   expect(!least_past.empty(), "there is at least one cache");
   expect(cache_of.empty() || cache_of.size() >= log.processes(), "a process has no cache");
@@ -81,12 +80,12 @@ std::optional<Stream> original(const AccessLog& log, int64_t page_bytes, uint64_
   const nb::gil_scoped_release release;
   const sim::Caches caches{std::move(cache_of), std::move(least_past)};
   if (!sim::original_touches(log, page_bytes, caches, most, shown, progress)) return std::nullopt;
-  return Stream(std::move(shown));
+  return sim::Stream(std::move(shown));
 }
 
-std::optional<Stream> aggregated(const AccessLog& log, int64_t page_bytes, uint64_t most,
-                                 uint32_t aggregators, int64_t buffer_bytes, int64_t window_ns,
-                                 int64_t least_past, Progress& progress) {
+std::optional<sim::Stream> aggregated(const AccessLog& log, int64_t page_bytes, uint64_t most,
+                                      uint32_t aggregators, int64_t buffer_bytes, int64_t window_ns,
+                                      int64_t least_past, Progress& progress) {
   expect_page(page_bytes);
   expect(aggregators > 0, "there is at least one aggregator");
   expect(buffer_bytes > 0, "a collective buffer has at least one byte");
@@ -95,19 +94,20 @@ std::optional<Stream> aggregated(const AccessLog& log, int64_t page_bytes, uint6
   if (!sim::aggregated_touches(log, page_bytes, least_past, {aggregators, buffer_bytes, window_ns},
                                most, shown, progress))
     return std::nullopt;
-  return Stream(std::move(shown));
+  return sim::Stream(std::move(shown));
 }
 
-std::vector<std::size_t> pages_of(const Stream& stream) {
+std::vector<std::size_t> pages_of(const sim::Stream& stream) {
   std::vector<std::size_t> pages;
   for (std::size_t c = 0; c < stream.caches(); ++c) pages.push_back(stream.cache(c).pages());
   return pages;
 }
 
 // Hits, misses and evictions of all caches together; `frames`: per cache.
-std::tuple<int64_t, int64_t, int64_t> simulate(const Stream& stream, const std::string& name,
-                                               const std::vector<uint32_t>& frames,
-                                               Progress& progress) {
+std::tuple<int64_t, int64_t, int64_t> simulate_stream(const sim::Stream& stream,
+                                                      const std::string& name,
+                                                      const std::vector<uint32_t>& frames,
+                                                      Progress& progress) {
   const PolicySpec* const policy = find_policy(name);
   expect(policy != nullptr || name == "min", "there is no such policy");
   expect(frames.size() == stream.caches(), "each cache has its frames");
@@ -187,7 +187,8 @@ void bind_touches(nb::module_& module) {
           "ids", [](BlockReader& reader) { return reader.trace().keys.size(); },
           "How many block ids were read and not yet taken by `touches`.")
       .def(
-          "touches", [](BlockReader& reader) { return Stream(std::move(reader.trace().keys)); },
+          "touches",
+          [](BlockReader& reader) { return sim::Stream(std::move(reader.trace().keys)); },
           nb::call_guard<nb::gil_scoped_release>(), "Takes the block ids, as touches of one cache.")
       .def_prop_ro(
           "log", [](BlockReader& reader) -> AccessLog& { return reader.trace().log; },
@@ -196,17 +197,19 @@ void bind_touches(nb::module_& module) {
   nb::class_<Progress>(module, "Progress", "The progress of work in another thread.")
       .def(nb::init<>())
       .def_prop_ro("done", [](const Progress& progress) { return progress.done.load(); });
-  nb::class_<Stream>(module, "Touches", "The touches that caches are shown (src/sim/stream.h).")
-      .def("__len__", &Stream::touches)
+  nb::class_<sim::Stream>(module, "Touches",
+                          "The touches that caches are shown (src/sim/stream.h).")
+      .def("__len__", &sim::Stream::touches)
       .def_prop_ro("pages", pages_of, "How many different pages each cache is shown.")
-      .def_prop_ro("accesses", &Stream::accesses,
+      .def_prop_ro("accesses", &sim::Stream::accesses,
                    "Accesses to each cache, those that went past it included.")
-      .def_prop_ro("past_accesses", &Stream::past_accesses,
+      .def_prop_ro("past_accesses", &sim::Stream::past_accesses,
                    "Accesses that went past a cache, wholly or in part.")
-      .def_prop_ro("past_bytes", &Stream::past_bytes, "Bytes that went past a cache.")
-      .def("sampled", &Stream::sampled, "low"_a, "high"_a, nb::call_guard<nb::gil_scoped_release>(),
+      .def_prop_ro("past_bytes", &sim::Stream::past_bytes, "Bytes that went past a cache.")
+      .def("sampled", &sim::Stream::sampled, "low"_a, "high"_a,
+           nb::call_guard<nb::gil_scoped_release>(),
            "The touches of pages whose marks, of 32 bits, are in [low, high).")
-      .def("simulate", simulate, "policy"_a, "frames"_a, "progress"_a,
+      .def("simulate", simulate_stream, "policy"_a, "frames"_a, "progress"_a,
            "Hits, misses and evictions of caches with these numbers of frames. `min`: Belady's "
            "MIN.");
   module.def("least_past", least_past, "bypass_bytes"_a, "capacity_bytes"_a,

@@ -39,13 +39,13 @@ using trace::Runs;
 using trace::Views;
 
 template <typename Value>
-using Array = nb::ndarray<nb::numpy, const Value, nb::ndim<1>>;
+using ColumnView = nb::ndarray<nb::numpy, const Value, nb::ndim<1>>;
 
 // Arrays over the table's own memory. They keep the table alive.
 nb::dict columns_of(nb::pointer_and_handle<trace::Table> table) {
   nb::dict columns;
   table.p->for_each_column([&]<typename Value>(const char* name, std::vector<Value>& column) {
-    columns[name] = Array<Value>(column.data(), {column.size()}, table.h).cast();
+    columns[name] = ColumnView<Value>(column.data(), {column.size()}, table.h).cast();
   });
   return columns;
 }

@@ -22,22 +22,22 @@ namespace {
 
 using trace::Writer;
 
-void add_file(Writer& writer, uint32_t number, uint32_t ranks, int64_t amode,
-              const std::string& path) {
+void write_file(Writer& writer, uint32_t number, uint32_t ranks, int64_t amode,
+                const std::string& path) {
   writer.file({number, amode, ranks, false, path});
 }
 
-void add_view(Writer& writer, uint32_t number, int64_t origin, int64_t extent, int64_t count,
-              int64_t stride, int64_t block) {
+void write_view(Writer& writer, uint32_t number, int64_t origin, int64_t extent, int64_t count,
+                int64_t stride, int64_t block) {
   LayoutRef layout = Layout::repeat(count, stride, Layout::block(block));
   if (layout == nullptr) throw nb::value_error("these blocks make no view");
   writer.view({number, {std::move(layout), origin, extent}});
 }
 
-void add_accesses(Writer& writer, const Column<uint8_t>& routine, const Column<uint32_t>& file,
-                  const Column<uint32_t>& view, const Column<int64_t>& position,
-                  const Column<int64_t>& size, const Column<int64_t>& start_ns,
-                  const Column<int64_t>& end_ns) {
+void write_accesses(Writer& writer, const Column<uint8_t>& routine, const Column<uint32_t>& file,
+                    const Column<uint32_t>& view, const Column<int64_t>& position,
+                    const Column<int64_t>& size, const Column<int64_t>& start_ns,
+                    const Column<int64_t>& end_ns) {
   rows_of(routine, file, view, position, size, start_ns, end_ns);
   if (!writer.calls({span_of(routine), span_of(file), span_of(view), span_of(position),
                      span_of(size), span_of(start_ns), span_of(end_ns)}))
@@ -49,10 +49,10 @@ void add_accesses(Writer& writer, const Column<uint8_t>& routine, const Column<u
 void bind_trace_writing(nb::module_& module) {
   nb::class_<Writer>(module, "TraceWriter", "The trace file of one process (src/trace/writer.h).")
       .def(nb::init<const trace::ProcessInfo&>(), "process"_a)
-      .def("file", add_file, "number"_a, "ranks"_a, "amode"_a, "path"_a)
-      .def("view", add_view, "number"_a, "origin"_a, "extent"_a, "count"_a, "stride"_a, "block"_a,
+      .def("file", write_file, "number"_a, "ranks"_a, "amode"_a, "path"_a)
+      .def("view", write_view, "number"_a, "origin"_a, "extent"_a, "count"_a, "stride"_a, "block"_a,
            "`count` blocks of `block` bytes at steps of `stride`, in every `extent` bytes.")
-      .def("accesses", add_accesses, "routine"_a, "file"_a, "view"_a, "position"_a, "size"_a,
+      .def("accesses", write_accesses, "routine"_a, "file"_a, "view"_a, "position"_a, "size"_a,
            "start_ns"_a, "end_ns"_a, "Adds calls in their order.")
       .def(
           "finish", [](Writer& writer) { return bytes_of(writer.finish()); },
