@@ -103,6 +103,7 @@ Status FileServer::open() {
   Status status;
   file_ = runtime::CachedFile::open(terms->path, terms->mode, options, &status);
   if (file_ == nullptr) return status;
+  (void)file_->note_held(runtime::Held::something);
   domains_ = owners.domains;
   self_ = owners.number_of(agent_.key);
   if (domains_.first_touch()) {

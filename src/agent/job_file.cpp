@@ -1,5 +1,7 @@
 #include "agent/job_file.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -14,11 +16,14 @@ namespace forebay::agent {
 namespace {
 
 using runtime::CachedFile;
+using runtime::Held;
 using runtime::ScatteredMemory;
 
 // An access is carried out in windows, which bound the memory that it needs.
 constexpr int64_t window_bytes = 4 << 20;
 constexpr std::size_t window_pieces = 64 << 10;
+// So often a rank lets others run while another of its node tells the owners something.
+constexpr int yields_for_teller = 500;
 
 void copy_out(const std::byte* memory, int64_t length, std::byte* to) {
   std::memcpy(to, memory, static_cast<std::size_t>(length));
@@ -59,6 +64,7 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
       first_touch_(domains_.first_touch() && domains_.owners() > 1),
       past_caches_(past_caches),
       self_(self),
+      told_(first_touch_),
       parts_(owners.agents.size() + 1),
       bytes_of_others_(owners.agents.size() + 1) {
   Options options = here.options();
@@ -75,7 +81,11 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
   remotes_.push_back(keeps_records ? remote_of(owners.agents[self]) : nullptr);
 }
 
-Status JobFile::meet_owners() { return commit_everywhere(true); }
+Status JobFile::meet_owners() {
+  const Status status = commit_everywhere(true);
+  if (status.ok()) note_owners_told();  // their agents have opened the file
+  return status;
+}
 
 JobFile::~JobFile() {
   if (!left_) (void)leave(true);
@@ -105,10 +115,12 @@ bool JobFile::all_here(const Access& access) {
 // Whether no rank of the job can write to the file: this node would have been told.
 bool JobFile::only_read() const { return self_ != Owners::none && !here_.writable(); }
 
-// Whether this node's cache carries out the access by itself.
+// Whether this node's cache carries out the access by itself. If so, the owners know.
 bool JobFile::served_here(const Access& access) {
   if (only_read() && !access.writes && !(access.collective && exchange_ != nullptr)) return true;
-  return all_here(access);
+  if (!all_here(access)) return false;
+  if (!told_ && (access.view != nullptr || !is_long(access.bytes))) tell_owners();
+  return true;
 }
 
 // A read in this node's cache that ends early may lie below an end of file that other owners know:
@@ -160,7 +172,7 @@ Status JobFile::access_owners(const Access& access, Memory memory, int64_t* move
   Extent left{0, 0};  // of a run that a window has cut, or that is long
   while (*moved < access.bytes) {
     if (left.empty()) left = runs.next();
-    if (is_long(left)) {
+    if (is_long(left.length)) {
       const Extent run = std::exchange(left, {});
       int64_t done = 0;
       const Status status = bypass(access.writes, run, memory + *moved, &done);
@@ -172,6 +184,7 @@ Status JobFile::access_owners(const Access& access, Memory memory, int64_t* move
     int64_t bytes = 0;
     if (const Status status = gather_window(runs, left, access.writes, &bytes); !status.ok())
       return status;
+    if (!told_) tell_owners();
     divide_window(access.writes);
     if (access.writes) {
       // A part's data are its pieces in order.
@@ -204,20 +217,22 @@ void JobFile::release_memory() {
   keep_little(pieces_);
 }
 
-// Whether the run goes past all caches. The option may change on an open file.
-bool JobFile::is_long(const Extent& run) const {
+// The option may change on an open file.
+bool JobFile::is_long(int64_t bytes) const {
   const Options& options = here_.options();
-  return past_caches_ && run.length >= least_past(options.bypass_bytes, options.cache_size_bytes);
+  return past_caches_ && bytes >= least_past(options.bypass_bytes, options.cache_size_bytes);
 }
 
 // Carries out a long run.
 template <typename Memory>
 Status JobFile::bypass(bool writes, Extent extent, Memory memory, int64_t* moved) {
   *moved = 0;
-  Status status = ask_owners(writes ? Ask::settle : Ask::commit, extent, writes);
+  Status status;
+  const bool asks = !nothing_held();
+  if (asks) status = ask_owners(writes ? Ask::settle : Ask::commit, extent, writes);
   if (status.ok()) status = here_.bypass(writes, extent, memory, moved);
   if (!status.ok()) return status;
-  if (writes) return ask_owners(Ask::settle, extent, writes);
+  if (writes) return asks || !nothing_held() ? ask_owners(Ask::settle, extent, writes) : status;
   if (*moved == extent.length) return status;
   // A hole before bytes that only their owner knows.
   int64_t end_of_file = 0;
@@ -236,7 +251,7 @@ Status JobFile::gather_window(AccessRuns& runs, Extent& left, bool writes, int64
     if (left.empty()) {
       if (runs.done()) break;
       left = runs.next();
-      if (is_long(left)) break;
+      if (is_long(left.length)) break;
     }
     if (writes && !owner_of(left.offset)) {
       if (const Status learnt = learn_owners(left, true); !learnt.ok()) return learnt;
@@ -476,6 +491,27 @@ Status JobFile::take_owners(uint32_t asked, const Extent& range) {
 
 // Beside accesses --------------------------------------------------------------------------------
 
+bool JobFile::nothing_held() const {
+  return past_caches_ && !first_touch_ && self_ != Owners::none && here_.held() == Held::nothing;
+}
+
+// One rank of a node tells the owners; the others wait for it, but not long. An owner that cannot
+// be told serves nobody either.
+void JobFile::tell_owners() {
+  if (only_read()) return;  // copies are no owner's bytes, and nobody writes
+  if (!here_.note_held(Held::telling)) {
+    for (int i = 0; i < yields_for_teller && here_.held() != Held::told; ++i) sched_yield();
+  }
+  // An agent opens the file at the first question.
+  if (here_.held() != Held::told) (void)within_memory([&] { return ask_others(Ask::size); });
+  note_owners_told();
+}
+
+void JobFile::note_owners_told() {
+  (void)here_.note_held(Held::told);
+  told_ = true;
+}
+
 // Asks all other owners at once. `most`: receives the largest value of their answers.
 Status JobFile::ask_others(Ask ask, int64_t value, int64_t* most) {
   Status status;
@@ -527,7 +563,7 @@ Status JobFile::ask_owners(Ask ask, const Extent& range, bool claim) {
 
 Status JobFile::size(int64_t* bytes) {
   const Status status = here_.size(bytes);
-  if (only_read()) return status;
+  if (only_read() || nothing_held()) return status;
   return status.ok() ? within_memory([&] { return ask_others(Ask::size, 0, bytes); }) : status;
 }
 

@@ -13,6 +13,11 @@
 // storage. After a write the owners forget what they have read of them meanwhile. Not where a file
 // system shows a node what another has written only at an open.
 //
+// A file that only long runs reach needs no such questions. Its owners agree at the open that they
+// hold nothing of it, and before a rank puts bytes into a cache, all owners are told. A long write
+// looks twice at what its own node knows, before it and after it: a read that fetched old bytes
+// meanwhile was announced before.
+//
 // As long as no rank of the job can write to the file, a node keeps copies of other owners' bytes,
 // and reads them from storage itself. A handle that can write makes all owners open the file before
 // its first access, and so ends that on their nodes. Collective reads ask owners all the same, so
@@ -55,6 +60,14 @@ class JobFile {
   // Makes sure that all owners know that they are owners, and hold nothing that this node's cache
   // has changed alone.
   Status meet_owners();
+  // Tells all owners that bytes come into their caches, unless this node has told them.
+  void tell_owners();
+  // The same, where ranks of all owner nodes call it and then wait for each other.
+  void note_owners_told();
+  // Whether a contiguous access of so many bytes goes past all caches.
+  bool is_long(int64_t bytes) const;
+  // Whether no owner holds bytes of the file.
+  bool nothing_held() const;
 
   // Accesses take this way to the owners that it reaches, as long as all ranks of the handle are in
   // one collective call; null: they ask agents.
@@ -122,7 +135,6 @@ class JobFile {
   bool all_here(const Access& access);
   bool only_read() const;
   bool served_here(const Access& access);
-  bool is_long(const Extent& run) const;
   void count(const Access& access);
   uint32_t whom_to_ask(int64_t offset) const;
   std::optional<uint32_t> owner_of(int64_t offset) const;
@@ -140,6 +152,7 @@ class JobFile {
   bool first_touch_;
   bool past_caches_;
   uint32_t self_;
+  bool told_;  // all owners know that caches hold bytes, or need not know
   // By owner; null: this node. The last one is this node's agent, with first_touch_.
   std::vector<std::unique_ptr<RemoteFile>> remotes_;
   OwnersExchange* exchange_ = nullptr;

@@ -98,9 +98,11 @@ struct Settings {
   int64_t stored_before = 0;
   int64_t writes_in_100 = 40;
   bool kills = false;
-  bool readers = false;  // some ranks can only read; at first all
+  bool readers = false;        // some ranks can only read; at first all
+  bool long_at_first = false;  // most of the first accesses go past all caches
 
-  Settings(uint64_t seed, SeededRandom& random) : readers(seed % 6 == 4) {
+  Settings(uint64_t seed, SeededRandom& random)
+      : readers(seed % 6 == 4), long_at_first(seed % 6 == 2) {
     nodes = 2 + random.below(random.one_in(4) ? 7 : 2);
     ranks_a_node = 1 + random.below(2);
     owning = random.one_in(4) ? 1 + random.below(nodes) : nodes;
@@ -117,6 +119,7 @@ struct Settings {
     stored_before = random.one_in(2) ? 0 : random.below(10 * opening.page_bytes);
     writes_in_100 = random.one_in(2) ? 40 : 5;
     kills = random.one_in(3);
+    if (long_at_first) opening.bypass_bytes = opening.page_bytes / 8;
     if (readers) stored_before = random.below(4 * nodes * opening.page_bytes);
   }
   int64_t draw_bypass(SeededRandom& random) const {
@@ -133,7 +136,7 @@ struct Settings {
         << ", bypass " << opening.bypass_bytes << ", read_ahead " << opening.read_ahead_bytes
         << ", write_behind " << opening.write_behind << "; " << stored_before
         << " bytes stored before, " << writes_in_100 << " writes in 100 steps"
-        << (readers ? ", and readers" : "");
+        << (readers ? ", and readers" : "") << (long_at_first ? "; long accesses at first" : "");
     return out.str();
   }
 };
@@ -154,7 +157,11 @@ class Job {
     store_before();
     start();
     const int64_t steps = 20 + random_.below(60);
-    for (int64_t step = 0; step < steps && !testing::Test::HasFailure(); ++step) take_step();
+    if (settings_.long_at_first) long_steps_ = random_.below(steps);
+    for (int64_t step = 0; step < steps && !testing::Test::HasFailure(); ++step) {
+      take_step();
+      --long_steps_;
+    }
     if (!testing::Test::HasFailure()) finish();
     for (const auto& node : nodes_) EXPECT_EQ(node->end(), "");
   }
@@ -325,6 +332,10 @@ class Job {
       draw.view.run = 1 + random_.below(random_.one_in(2) ? 10 : page());
       draw.view.stride = draw.view.run + 1 + random_.below(page());
       draw.count = std::min(draw.count, 40 * draw.view.run);
+    }
+    if (long_steps_ > 0 && !random_.one_in(20)) {
+      draw.view = {};
+      draw.count += settings_.opening.bypass_bytes;
     }
     // What is written beyond the end that the dead knew is nobody's any more.
     if (anyone_dead_ && writes) {
@@ -504,6 +515,7 @@ class Job {
     if (kind < 81) return random_.below(40) < settings_.writes_in_100 ? write_together() : read();
     if (kind == 99 && settings_.kills) return kill_node();
     if (kind < 85) {
+      if (long_steps_ > 0) return read();
       const int64_t rank = draw_rank(), bytes = settings_.draw_bypass(random_);
       note("rank " + std::to_string(rank) + " sets bypass to " + std::to_string(bytes));
       return expect_success({ask(rank, {.order = Order::bypass, .count = bytes})});
@@ -556,6 +568,7 @@ class Job {
   FileDomains domains_;
   int64_t first_owner_ = 0;
   bool anyone_dead_ = false;
+  int64_t long_steps_ = 0;  // to come, in which most accesses are long
   std::string model_;
   std::vector<bool> unknown_;  // written by an access that failed
   std::vector<std::string> steps_;

@@ -66,7 +66,9 @@ class Node {
         return open(rank, text);
       case Order::meet:
         rank.here->drop_clean();
-        return command.count != 0 ? rank.file->meet_owners() : Status();
+        if (command.count != 0) return rank.file->meet_owners();
+        (void)rank.here->note_held(runtime::Held::nothing);
+        return {};
       case Order::write:
         return write(rank, command, text);
       case Order::read:

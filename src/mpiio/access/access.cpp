@@ -290,7 +290,7 @@ Transfer transfer(Handle& handle, const Call& call) {
   // in the end.
   if (!call.collective || !call.blocking || call.placed) return transfer_alone(handle, call);
   wait_for_ranks(handle);
-  const Status settled = hand_over(handle);
+  const Status settled = hand_over(handle, &call);
   Transfer result;
   {
     const ExchangeTurn turn(handle);

@@ -1,14 +1,47 @@
 #include "mpiio/file/hand_over.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "mpiio/library/agreement.h"
 
 namespace forebay::mpiio {
 
-Status hand_over(Handle& handle) {
+namespace {
+
+// Whether the rank's part of the access may put bytes into caches.
+bool may_cache(const Handle& handle, const Call& access) {
+  MPI_Count bytes = 0;
+  if (access.count <= 0 || mpi().Type_size_x(access.type, &bytes) != MPI_SUCCESS || bytes <= 0)
+    return false;
+  const MPI_Count count = std::min<MPI_Count>(access.count, INT64_MAX / bytes);
+  return !handle.view.dense() || !handle.job_file->is_long(bytes * count);
+}
+
+// The ranks wait for each other. Before the first access that puts bytes into caches, all owners
+// are told, each by its own ranks.
+void wait_and_tell(Handle& handle, const Call* access) {
+  bool tells = false;
+  if (access != nullptr) {
+    const HandleLock lock(handle);
+    tells = handle.writable && !handle.elsewhere && handle.job_file->nothing_held() &&
+            may_cache(handle, *access);
+  }
+  if (access == nullptr || !any_rank(handle.own.comm, tells)) return wait_for_all(handle.own.comm);
+  {
+    const HandleLock lock(handle);
+    handle.job_file->note_owners_told();
+  }
+  wait_for_all(handle.own.comm);
+}
+
+}  // namespace
+
+Status hand_over(Handle& handle, const Call* access) {
   if (handle.job_file != nullptr && !handle.one_node) {
     // What was written is with its owners. A rank that comes first must not go on before the others
     // have written what is theirs.
-    wait_for_all(handle.own.comm);
+    wait_and_tell(handle, access);
     return {};
   }
   if (handle.nodes == nullptr || !handle.writable) return {};

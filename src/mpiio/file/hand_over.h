@@ -5,6 +5,7 @@
 #pragma once
 
 #include "mpiio/file/handle.h"
+#include "mpiio/library/call.h"
 
 namespace forebay::mpiio {
 
@@ -14,7 +15,7 @@ namespace forebay::mpiio {
 // the call is carried out nevertheless (a program that ignores the code of MPI_File_set_view must
 // not write through the old view), and returns the failure. Where owners answer, there is nothing
 // to hand over, and the ranks only wait for each other. Does nothing where nodes hand nothing over,
-// or no rank has written since.
-Status hand_over(Handle& handle);
+// or no rank has written since. `access`: the call's, if it is an access.
+Status hand_over(Handle& handle, const Call* access = nullptr);
 
 }  // namespace forebay::mpiio

@@ -243,6 +243,8 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   });
   if (!fits) return false;
   std::optional<Owners> owners;
+  // Caches of other handles may hold bytes of the file.
+  bool used = handle.cached->handles() > std::ranges::count(ranks, mine.node, &NodeFacts::node);
   if (given) {
     owners = told_by(handle, static_cast<int>(teller - ranks.begin()));
   } else {
@@ -252,10 +254,15 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
       std::ranges::find(ranks, mine.node, &NodeFacts::node) - ranks.begin() == handle.rank;
   Status status{Code::no_memory, 0, -1};
   if (owners) status = within_memory([&] { return join_alone(handle, *owners, given, first); });
-  if (any_rank(handle.own.comm, !status.ok())) return false;
+  struct {
+    int64_t failed, used;
+  } agreed{!status.ok(), given || used};
+  agreed = agree_max(handle.own.comm, agreed);
+  if (agreed.failed != 0) return false;
   handle.elsewhere = given;
   // All nodes have committed what they held, so what is clean may be old now.
   handle.cached->drop_clean();
+  if (agreed.used == 0) (void)handle.cached->note_held(runtime::Held::nothing);
   status = within_memory([&] { handle.exchange = make_exchange(handle, *owners, ranks); });
   if (status.ok() && given) status = handle.job_file->meet_owners();
   return !any_rank(handle.own.comm, !status.ok());

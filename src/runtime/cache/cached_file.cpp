@@ -166,6 +166,13 @@ Status CachedFile::join_owners(uint64_t owners, std::span<const std::byte> recor
   return *news || known == owners ? Status() : Status{Code::unsupported, EBUSY, -1};
 }
 
+bool CachedFile::note_held(Held held) {
+  Held known = entry_->held.load();
+  while (known < held && !entry_->held.compare_exchange_weak(known, held)) {
+  }
+  return known < held;
+}
+
 std::vector<std::byte> CachedFile::owners_record() const {
   return node_->record(record_name(owners()));
 }

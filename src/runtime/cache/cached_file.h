@@ -122,6 +122,12 @@ class CachedFile final : private HandleServices {
   uint64_t owners() const { return entry_->owners.load(std::memory_order_acquire); }
   // Whether a handle that can write has used this cache since the file came into it.
   bool writable() const { return entry_->writable.load(std::memory_order_acquire) != 0; }
+  // Handles of this node's cache that have the file open.
+  int64_t handles() const { return entry_->handles.load(); }
+  // What the caches of its owners hold, as far as this node knows.
+  Held held() const { return entry_->held.load(); }
+  // Raises it to `held`. False: this node knew as much.
+  bool note_held(Held held);
   // Who they are, as join_owners() was told on this node; empty: nobody has told.
   std::vector<std::byte> owners_record() const;
   // Forgets the file's clean bytes; the next read asks storage.

@@ -162,6 +162,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
       entry.aside.store(0);
       entry.owners.store(0);
       entry.writable.store(0);
+      entry.held.store(Held::unknown);
       identify(entry, found);
       join_job_changes(entry, node_->job_node());
     }

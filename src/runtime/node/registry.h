@@ -68,6 +68,16 @@ struct JobChange {
   LastChange changed;
 };
 
+// What a node knows of the bytes that the caches of a file's owners hold (agent/job_file.h). It
+// only rises.
+enum class Held : uint32_t {
+  unknown,    // perhaps something
+  nothing,    // the owners have agreed so; this node is told before that changes
+  something,  // perhaps: another node has told this one
+  telling,    // a rank of this node tells all owners
+  told,       // all owners have been told by this node
+};
+
 // One open file; free unless in_use().
 struct alignas(64) FileEntry : FileState {
   FileIdentity identity;
@@ -80,6 +90,7 @@ struct alignas(64) FileEntry : FileState {
   // 1: since the file came into this cache, a handle that can write has used it: of this node's
   // ranks, or of a rank of another node through the agent.
   std::atomic<uint32_t> writable{0};
+  std::atomic<Held> held{Held::unknown};
   uint32_t arena = no_entry;
   SharedMutex access;  // held by accesses in atomic mode
   LastChange changed;
