@@ -1,5 +1,6 @@
 // A node in a process of its own: two ranks at most, their cache, and the node's agent.
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "agent/job_file.h"
 #include "agents/wire.h"
 #include "runtime/cache/cached_file.h"
+#include "storage/posix.h"
 
 namespace forebay::test {
 
@@ -44,6 +46,16 @@ using agent::JobFile;
 using agent::Owners;
 using runtime::CachedFile;
 using runtime::OpenMode;
+
+class SlowWrites final : public SystemCalls {
+ public:
+  ssize_t pwritev(int descriptor, const iovec* segments, int count, int64_t offset) override {
+    poll(nullptr, 0, 1);
+    const ssize_t written = SystemCalls::pwritev(descriptor, segments, count, offset);
+    poll(nullptr, 0, 1);
+    return written;
+  }
+};
 
 struct Rank {
   std::unique_ptr<CachedFile> here;
@@ -132,7 +144,14 @@ class Node {
     terms.options = options_of(opening);
     if (!owners) return {Code::unsupported, 0, -1};
     Status status;
-    rank.here = CachedFile::open(terms.path, terms.mode, terms.options, &status);
+    StorageOpener opener;
+    if (opening.slow != 0) {
+      opener = [path = terms.path](bool readable, bool writable) {
+        static SlowWrites calls;
+        return open_posix_with(calls, path, readable, writable);
+      };
+    }
+    rank.here = CachedFile::open(terms.path, terms.mode, terms.options, &status, opener);
     if (rank.here == nullptr) return status;
     bool news = false;
     status = rank.here->join_owners(owners->identity(), bytes, &news);

@@ -29,17 +29,52 @@ class Mistake:
 
 MISTAKES = [
     Mistake(
+        "a rank puts bytes into a cache before it has told the owners",
+        "job_file.cpp",
+        "  if (here_.held() != Held::told) (void)within_memory(",
+        "  if (false) (void)within_memory(",
+        seed=26,
+    ),
+    Mistake(
+        "an agent opens a file and its node does not know",
+        "file_server.cpp",
+        "  (void)file_->note_held(runtime::Held::something);\n",
+        "",
+        seed=26,
+    ),
+    Mistake(
+        "a long write does not look again whether caches hold bytes",
+        "job_file.cpp",
+        "return asks || !nothing_held() ? ask_owners",
+        "return asks ? ask_owners",
+        seed=662,
+    ),
+    Mistake(
+        "a short access in this node's own part is not announced",
+        "job_file.cpp",
+        "  if (!told_ && (access.view != nullptr || !is_long(access.bytes))) tell_owners();\n",
+        "",
+        seed=68,
+    ),
+    Mistake(
+        "a short access in another node's part is not announced",
+        "job_file.cpp",
+        "    if (!told_) tell_owners();\n    divide_window",
+        "    divide_window",
+        seed=26,
+    ),
+    Mistake(
         "a long access does not ask the owners to hand over what they hold",
         "job_file.cpp",
-        "  Status status = ask_owners(writes ? Ask::settle : Ask::commit, extent, writes);\n",
-        "  Status status;\n",
+        "  if (asks) status = ask_owners(writes ? Ask::settle : Ask::commit, extent, writes);\n",
+        "",
         seed=1,
     ),
     Mistake(
         "owners keep what a read beside a long write has fetched",
         "job_file.cpp",
-        "  if (writes) return ask_owners(Ask::settle, extent, writes);\n",
-        "  if (writes) return status;\n",
+        "return asks || !nothing_held() ? ask_owners(Ask::settle, extent, writes) : status;\n",
+        "return status;\n",
         seed=131,
     ),
     Mistake(
