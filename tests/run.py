@@ -433,6 +433,8 @@ def main(arguments: list[str] | None = None) -> int:
         for suite in SUITES:
             print(f"{suite.name:18} {' '.join(suite.tiers):16} {suite.command}")
         return 0
+    # The environments come without compiled modules (environment.py): the first import keeps them.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     chosen = [suite for suite in SUITES if options.tier in suite.tiers]
     if options.only:
         unknown = set(options.only) - {suite.name for suite in chosen}
