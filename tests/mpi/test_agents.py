@@ -96,7 +96,7 @@ def test_a_firewall_between_nodes_is_met_once(installation: mpi.Mpi, tmp_path: P
     ("limit", "ranks", "nodes", "cached"),
     [
         ("-n 62", 32, 2, False),  # an agent could have 31 connections
-        ("-Sn 62", 20, 20, True),  # a rank has connections with 15 agents at most
+        ("-Sn 62", 20, 20, True),  # a rank has connections with few agents
     ],
 )
 def test_few_descriptors(limit: str, ranks: int, nodes: int, cached: bool, tmp_path: Path) -> None:

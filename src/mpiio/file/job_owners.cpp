@@ -1,5 +1,6 @@
 #include "mpiio/file/job_owners.h"
 
+#include <dirent.h>
 #include <linux/magic.h>
 #include <sys/resource.h>
 #include <sys/vfs.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,9 +69,22 @@ Address own_agent() {
   return agent;
 }
 
+// The descriptors that the process has open, as far as they count against `limit`.
+int64_t open_descriptors(int64_t limit) {
+  DIR* const folder = opendir("/proc/self/fd");
+  if (folder == nullptr) return 0;
+  int64_t open = 0;
+  while (const dirent* const entry = readdir(folder)) {
+    const char* const name = entry->d_name;
+    open += name[0] != '.' && std::strtoll(name, nullptr, 10) < limit;
+  }
+  closedir(folder);
+  return open;
+}
+
 // Connections are descriptors: a rank takes at most a quarter of those that its program may have
-// open, and an agent, which asks for as many as the system allows, leaves some for files. The
-// option cb_nodes may ask for fewer.
+// open, and half of those that it has left; an agent, which asks for as many as the system allows,
+// leaves some for files. The option cb_nodes may ask for fewer.
 void count_connections(const Options& options, NodeFacts* facts) {
   rlimit descriptors{};
   if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return;
@@ -77,7 +92,9 @@ void count_connections(const Options& options, NodeFacts* facts) {
   constexpr int64_t other_files = 16;
   const auto most = static_cast<int64_t>(std::min(descriptors.rlim_max, plenty));
   facts->callers = std::max<int64_t>(most - most / 4 - other_files, 0);
-  facts->lines = static_cast<int64_t>(std::min(descriptors.rlim_cur, plenty)) / 4;
+  const auto limit = static_cast<int64_t>(std::min(descriptors.rlim_cur, plenty));
+  const int64_t left = std::max<int64_t>(limit - open_descriptors(limit), 0);
+  facts->lines = std::min(limit / 4, left / 2);
   if (options.cb_nodes > 0) facts->lines = std::min(facts->lines, options.cb_nodes);
 }
 
