@@ -695,6 +695,29 @@ TEST_F(JobFileTest, CountsTheProgramsCalls) {
   EXPECT_EQ(file_->statistics().write_bytes, 6 * page);
 }
 
+TEST_F(JobFileTest, AsksNobodyAsLongAsOwnersHoldNothing) {
+  Owners nobody = owners();
+  for (Address& agent : nobody.agents) agent.key[1] ^= 1;
+  JobFile lost(*here_, nobody, 1, *terms());
+  Options options = small_options();
+  options.bypass_bytes = 2 * page;
+  here_->change_options(options);
+  std::vector<std::byte> bytes(4 * page);
+  EXPECT_EQ(lost.write(0, bytes.data(), 4 * page).code, Code::network);
+  ASSERT_TRUE(here_->note_held(runtime::Held::nothing));
+  EXPECT_TRUE(lost.write(0, bytes.data(), 4 * page).ok());
+  int64_t moved = 0;
+  EXPECT_TRUE(lost.read(page, bytes.data(), 4 * page, &moved).ok());
+  EXPECT_EQ(moved, 3 * page);
+  EXPECT_TRUE(lost.size(&moved).ok());
+  EXPECT_EQ(moved, 4 * page);
+  EXPECT_TRUE(lost.write(page, bytes.data(), 1).ok());  // this node's own, and tells the owners
+  EXPECT_EQ(here_->held(), runtime::Held::told);
+  EXPECT_FALSE(here_->note_held(runtime::Held::nothing));
+  EXPECT_EQ(lost.write(0, bytes.data(), 4 * page).code, Code::network);
+  EXPECT_TRUE(lost.leave(true).ok());
+}
+
 TEST_F(JobFileTest, ReportsAnOwnerThatHasGone) {
   const std::byte byte{1};
   ASSERT_TRUE(file_->write(0, &byte, 1).ok());
