@@ -17,7 +17,8 @@ namespace forebay {
 namespace {
 
 // Requests of a list are issued concurrently if several are large, or if recent ones took so long
-// that they must have waited for storage.
+// that they must have waited for storage. Not writes to a local file system: they are copies to the
+// kernel's memory, which excludes other writers of the file meanwhile.
 constexpr int64_t concurrent_from_bytes = 256 << 10;
 constexpr auto concurrent_from_each = std::chrono::microseconds(250);
 // How many helpers carry out the requests of a list, beside the thread that waits. Small requests
@@ -90,7 +91,10 @@ class PosixStorage final : public Storage {
 
   int64_t modified_ns() override { return calls_.modified_ns(descriptor_); }
 
-  bool local() override { return calls_.local(descriptor_); }
+  bool local() override {
+    if (local_ < 0) local_ = calls_.local(descriptor_);
+    return local_ != 0;
+  }
 
   Status flush() override;
 
@@ -132,12 +136,14 @@ class PosixStorage final : public Storage {
   const int descriptor_;
   std::atomic<Clock::duration> request_time_{};  // moving average over requests in lists
   std::atomic<int> flush_error_{0};              // errno of the first fsync that failed
-  Workers workers_;
+  std::atomic<int> local_{-1};                   // -1: not asked yet
+  Workers& workers_ = Workers::of_process();
 };
 
 // What is not worth sharing is left to finish(), and so to the thread that waits for it.
 void PosixStorage::start(Transfer& transfer) {
   if (transfer.requests().size() < 2 || !worth_sharing(transfer.requests())) return;
+  if (transfer.direction() == Transfer::Direction::write && local()) return;
   auto shared = std::make_unique<Shared>(*this, transfer);
   workers_.begin(shared->task);
   transfer.keep(std::move(shared));

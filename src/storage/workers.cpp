@@ -3,7 +3,19 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace forebay {
+namespace {
+
+constexpr std::size_t most_threads = 64;
+
+}  // namespace
+
+Workers& Workers::of_process() {
+  static Workers* const workers = new Workers;
+  return *workers;
+}
 
 Workers::~Workers() {
   if (forked()) {
@@ -28,7 +40,7 @@ void Workers::begin(Task& task) {
   if (forked()) return;
   {
     const std::lock_guard lock(mutex_);
-    start_helpers(static_cast<std::size_t>(task.most_helpers_));
+    start_helpers(std::min(busy_ + static_cast<std::size_t>(task.most_helpers_), most_threads));
     Task** end = &first_;
     while (*end != nullptr) end = &(*end)->later_;
     *end = &task;
@@ -89,10 +101,12 @@ void Workers::help() {
     if (stopping_) return;
     Task& task = *first_;
     ++task.helpers_;
+    ++busy_;
     if (++task.joined_ == task.most_helpers_) leave_queue(task);
     lock.unlock();
     work(task);
     lock.lock();
+    --busy_;
     leave_queue(task);  // all its parts are taken
     if (--task.helpers_ == 0) conditions_->ended.notify_all();
   }

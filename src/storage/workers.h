@@ -1,5 +1,5 @@
 // Helper threads that share the independent parts of tasks with the threads that wait for them.
-// As many start as the largest task so far may have, with all signals blocked (so that the
+// They start when a task finds too few of them idle, with all signals blocked (so that the
 // program's handlers run in the program's threads), and are joined on destruction.
 #pragma once
 
@@ -42,6 +42,9 @@ class Workers {
   };
 
   Workers() : conditions_(std::make_unique<Conditions>()) {}
+  // Those of all files of the process: threads outlast a file, since programs open many. Never
+  // destroyed.
+  static Workers& of_process();
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -70,6 +73,7 @@ class Workers {
   std::mutex mutex_;  // guards the members below
   std::unique_ptr<Conditions> conditions_;
   std::vector<pthread_t> threads_;
+  std::size_t busy_ = 0;  // of them
   bool stopping_ = false;
   Task* first_ = nullptr;  // the queue of tasks that helpers may join
 };

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <semaphore>
 #include <string>
 #include <vector>
@@ -117,6 +118,8 @@ TEST_F(PosixTransfers, NothingIsATransferToo) {
 // Writes wait until they are let go.
 class HeldCalls final : public SystemCalls {
  public:
+  explicit HeldCalls(bool local) : local_(local) {}
+  bool local(int) override { return local_; }
   ssize_t pwritev(int descriptor, const iovec* segments, int count, int64_t offset) override {
     begun.release();
     go.acquire();
@@ -124,17 +127,33 @@ class HeldCalls final : public SystemCalls {
   }
   std::counting_semaphore<> begun{0};
   std::counting_semaphore<> go{0};
+
+ private:
+  const bool local_;
 };
 
 TEST(PosixSubmission, GoesOnWhileNobodyWaits) {
   const TemporaryFile file;
-  HeldCalls calls;
+  HeldCalls calls(false);
   const auto storage = open_posix_with(calls, file.path(), true, true).storage;
   const Blocks blocks(0, 256 << 10, 2, 'a');
   Transfer transfer(Direction::write, blocks.requests);
   storage->submit(transfer);
   calls.begun.acquire();  // both are under way, and this thread is free
   calls.begun.acquire();
+  calls.go.release(2);
+  EXPECT_TRUE(storage->complete(transfer).ok());
+  EXPECT_TRUE(file.content() == blocks.text());
+}
+
+TEST(PosixSubmission, LeavesLocalWritesToTheThreadThatWaits) {
+  const TemporaryFile file;
+  HeldCalls calls(true);
+  const auto storage = open_posix_with(calls, file.path(), true, true).storage;
+  const Blocks blocks(0, 256 << 10, 2, 'a');
+  Transfer transfer(Direction::write, blocks.requests);
+  storage->submit(transfer);
+  EXPECT_FALSE(calls.begun.try_acquire_for(std::chrono::milliseconds(20)));
   calls.go.release(2);
   EXPECT_TRUE(storage->complete(transfer).ok());
   EXPECT_TRUE(file.content() == blocks.text());
