@@ -56,7 +56,7 @@ struct Opening {
   int64_t read_ahead_bytes = 0;
   int64_t write_behind = 0;
   int64_t read_only = 0;
-  int64_t slow = 0;  // its storage takes its time to write, so that others come in between
+  int64_t slow = 0;    // its storage takes its time to write, so that others come in between
   int64_t owners = 0;  // bytes of them
 };
 
