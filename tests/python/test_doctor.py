@@ -141,10 +141,19 @@ def test_more_cache_than_there_is_shared_memory() -> None:
 
 def test_nodes_that_share_a_file() -> None:
     assert "several nodes" not in examined(SLURM_NNODES="4")
-    for option in ({"FOREBAY_SCOPE": "node"}, {"FOREBAY_STORAGE": "mpi"}):
-        state, found = one(examined(SLURM_NNODES="4", **option), "several nodes")
-        assert state == "note"
-        assert "are not cached" in found
+    for option, fit in (
+        ({"FOREBAY_SCOPE": "node"}, "scope=job, the default, caches them"),
+        ({"FOREBAY_STORAGE": "mpi"}, "storage=posix, the default, caches them"),
+        ({"FOREBAY_DETERMINISTIC": "true"}, "deterministic=false, the default, caches them"),
+        (
+            {"FOREBAY_COMMITTER": "false", "FOREBAY_SCOPE": "node"},
+            "scope=job, committer=true, the defaults, cache them",
+        ),
+    ):
+        (check,) = examined(SLURM_NNODES="4", **option)["several nodes"]
+        assert check["state"] == "note"
+        assert "are not cached" in check["found"]
+        assert check["advice"] == fit
         standard = option | {"FOREBAY_CONSISTENCY": "mpi"}
         assert "several nodes" not in examined(SLURM_NNODES="4", **standard)
 

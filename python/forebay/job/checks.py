@@ -229,13 +229,16 @@ def _options(place: Place) -> Iterator[Check]:
         yield Check("options", State.FIT, f"from the environment: {said}")
     nodes = os.environ.get("SLURM_NNODES", "1")
     several = nodes not in ("", "1")
-    owned = place.options["scope"] == "job" and place.options["storage"] == "posix"
-    if several and place.options["consistency"] != "mpi" and not owned:
+    needed = {"scope": "job", "storage": "posix", "deterministic": "false", "committer": "true"}
+    unfit = [f"{name}={value}" for name, value in needed.items() if place.options[name] != value]
+    if several and place.options["consistency"] != "mpi" and unfit:
         yield Check(
             "several nodes",
             State.NOTE,
             f"the job has {nodes} nodes: files that ranks of several nodes open are not cached",
-            "scope=job with storage=posix, the defaults, caches them",
+            f"{', '.join(unfit)}, the default, caches them"
+            if len(unfit) == 1
+            else f"{', '.join(unfit)}, the defaults, cache them",
         )
 
 
