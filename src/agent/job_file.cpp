@@ -115,18 +115,24 @@ bool JobFile::all_here(const Access& access) {
 // Whether no rank of the job can write to the file: this node would have been told.
 bool JobFile::only_read() const { return self_ != Owners::none && !here_.writable(); }
 
-// Whether this node's cache carries out the access by itself. If so, the owners know.
+// Whether this node's cache carries out the access by itself.
 bool JobFile::served_here(const Access& access) {
   if (only_read() && !access.writes && !(access.collective && exchange_ != nullptr)) return true;
-  if (!all_here(access)) return false;
-  if (!told_ && (access.view != nullptr || !is_long(access.bytes))) tell_owners();
-  return true;
+  return all_here(access);
+}
+
+// Lets the owners know before this node's cache carries out the access by itself.
+Status JobFile::tell_before(const Access& access) {
+  const bool is_run = access.view == nullptr;
+  if (told_ || access.bytes == 0 || (is_run && is_long(access.bytes))) return {};
+  return served_here(access) ? tell_owners() : Status();
 }
 
 // A read in this node's cache that ends early may lie below an end of file that other owners know:
 // then it is carried out once more.
 Status JobFile::access(const Access& access, std::byte* memory, int64_t* moved) {
   count(access);
+  if (const Status told = tell_before(access); !told.ok()) return told;
   if (served_here(access)) {
     const Status status = here_.access(access, memory, moved);
     if (!status.ok() || access.writes || *moved == access.bytes) return status;
@@ -136,6 +142,7 @@ Status JobFile::access(const Access& access, std::byte* memory, int64_t* moved) 
 
 Status JobFile::access(const Access& access, const Tiling& memory, int64_t* moved) {
   count(access);
+  if (const Status told = tell_before(access); !told.ok()) return told;
   if (served_here(access)) {
     const Status status = here_.access(access, memory, moved);
     if (!status.ok() || access.writes || *moved == access.bytes) return status;
@@ -149,6 +156,7 @@ Status JobFile::access(const Access& access, const Tiling& memory, int64_t* move
 Status JobFile::write(int64_t offset, const std::byte* memory, int64_t length) {
   const Access whole{true, false, nullptr, offset, length};
   count(whole);
+  if (const Status told = tell_before(whole); !told.ok()) return told;
   if (served_here(whole)) return here_.write(offset, memory, length);
   int64_t ignored = 0;
   return within_memory(
@@ -158,6 +166,7 @@ Status JobFile::write(int64_t offset, const std::byte* memory, int64_t length) {
 Status JobFile::read(int64_t offset, std::byte* memory, int64_t length, int64_t* moved) {
   const Access whole{false, false, nullptr, offset, length};
   count(whole);
+  if (const Status told = tell_before(whole); !told.ok()) return told;
   if (served_here(whole)) {
     const Status status = here_.read(offset, memory, length, moved);
     if (!status.ok() || *moved == length) return status;
@@ -184,7 +193,7 @@ Status JobFile::access_owners(const Access& access, Memory memory, int64_t* move
     int64_t bytes = 0;
     if (const Status status = gather_window(runs, left, access.writes, &bytes); !status.ok())
       return status;
-    if (!told_) tell_owners();
+    if (const Status told = told_ ? Status() : tell_owners(); !told.ok()) return told;
     divide_window(access.writes);
     if (access.writes) {
       // A part's data are its pieces in order.
@@ -496,15 +505,21 @@ bool JobFile::nothing_held() const {
 }
 
 // One rank of a node tells the owners; the others wait for it, but not long. An owner that cannot
-// be told serves nobody either.
-void JobFile::tell_owners() {
-  if (only_read()) return;  // copies are no owner's bytes, and nobody writes
+// be reached is taken for dead; one that can, but does not open the file, would not know.
+Status JobFile::tell_owners() {
+  if (only_read()) return {};  // copies are no owner's bytes, and nobody writes
   if (!here_.note_held(Held::telling)) {
     for (int i = 0; i < yields_for_teller && here_.held() != Held::told; ++i) sched_yield();
   }
   // An agent opens the file at the first question.
-  if (here_.held() != Held::told) (void)within_memory([&] { return ask_others(Ask::size); });
+  if (here_.held() != Held::told) {
+    Status refusal;
+    const Status asked = within_memory([&] { return ask_others(Ask::size, 0, nullptr, &refusal); });
+    if (asked.code == Code::no_memory) return asked;
+    if (!refusal.ok()) return refusal;
+  }
   note_owners_told();
+  return {};
 }
 
 void JobFile::note_owners_told() {
@@ -512,10 +527,15 @@ void JobFile::note_owners_told() {
   told_ = true;
 }
 
-// Asks all other owners at once. `most`: receives the largest value of their answers.
-Status JobFile::ask_others(Ask ask, int64_t value, int64_t* most) {
+// Asks all other owners at once. `most`: receives the largest value of their answers. `refusal`:
+// receives the failure of an owner that was reached.
+Status JobFile::ask_others(Ask ask, int64_t value, int64_t* most, Status* refusal) {
   Status status;
   if (left_) return status;
+  const auto keep_failure = [&](const Status& failure) {
+    keep(status, failure);
+    if (refusal != nullptr && failure.code != Code::network) keep(*refusal, failure);
+  };
   asked_.clear();
   for (uint32_t owner = 0; owner < domains_.owners(); ++owner) {
     if (remote(owner) != nullptr) asked_.push_back(owner);
@@ -524,12 +544,12 @@ Status JobFile::ask_others(Ask ask, int64_t value, int64_t* most) {
   for (const uint32_t owner : asked_) {
     const Status begun = remote(owner)->begin(ask, value);
     parts_[owner].begun = begun.ok();
-    keep(status, begun);
+    keep_failure(begun);
   }
   for (const uint32_t owner : asked_) {
     if (!std::exchange(parts_[owner].begun, false)) continue;
     int64_t answer = 0;
-    keep(status, remote(owner)->end(&answer));
+    keep_failure(remote(owner)->end(&answer));
     if (most != nullptr) *most = std::max(*most, answer);
   }
   return status;

@@ -61,7 +61,7 @@ class JobFile {
   // has changed alone.
   Status meet_owners();
   // Tells all owners that bytes come into their caches, unless this node has told them.
-  void tell_owners();
+  Status tell_owners();
   // The same, where ranks of all owner nodes call it and then wait for each other.
   void note_owners_told();
   // Whether a contiguous access of so many bytes goes past all caches.
@@ -135,6 +135,7 @@ class JobFile {
   bool all_here(const Access& access);
   bool only_read() const;
   bool served_here(const Access& access);
+  Status tell_before(const Access& access);
   void count(const Access& access);
   uint32_t whom_to_ask(int64_t offset) const;
   std::optional<uint32_t> owner_of(int64_t offset) const;
@@ -144,7 +145,7 @@ class JobFile {
   void put_in_order(std::vector<uint32_t>& asked) const;
   RemoteFile* remote(uint32_t asked) { return remotes_[asked].get(); }
   std::span<const std::byte> answer_of(uint32_t asked) const;
-  Status ask_others(Ask ask, int64_t value = 0, int64_t* most = nullptr);
+  Status ask_others(Ask ask, int64_t value = 0, int64_t* most = nullptr, Status* refusal = nullptr);
   Status ask_owners(Ask ask, const Extent& range, bool claim);
 
   runtime::CachedFile& here_;

@@ -31,8 +31,8 @@ MISTAKES = [
     Mistake(
         "a rank puts bytes into a cache before it has told the owners",
         "job_file.cpp",
-        "  if (here_.held() != Held::told) (void)within_memory(",
-        "  if (false) (void)within_memory(",
+        "  if (here_.held() != Held::told) {\n",
+        "  if (false) {\n",
         seed=26,
     ),
     Mistake(
@@ -52,14 +52,15 @@ MISTAKES = [
     Mistake(
         "a short access in this node's own part is not announced",
         "job_file.cpp",
-        "  if (!told_ && (access.view != nullptr || !is_long(access.bytes))) tell_owners();\n",
-        "",
+        "  return served_here(access) ? tell_owners() : Status();\n",
+        "  return {};\n",
         seed=68,
     ),
     Mistake(
         "a short access in another node's part is not announced",
         "job_file.cpp",
-        "    if (!told_) tell_owners();\n    divide_window",
+        "    if (const Status told = told_ ? Status() : tell_owners(); !told.ok()) return told;\n"
+        "    divide_window",
         "    divide_window",
         seed=26,
     ),
