@@ -718,6 +718,17 @@ TEST_F(JobFileTest, AsksNobodyAsLongAsOwnersHoldNothing) {
   EXPECT_TRUE(lost.leave(true).ok());
 }
 
+TEST_F(JobFileTest, FailsWhereAnOwnerCannotBeTold) {
+  FileTerms elsewhere = *terms();
+  elsewhere.path += "-that-is-not-there";
+  JobFile file(*here_, owners(), 1, elsewhere);
+  const std::byte byte{1};
+  EXPECT_TRUE(file.write(page, &byte, 0).ok());  // nothing: nobody need know
+  const Status status = file.write(page, &byte, 1);
+  EXPECT_EQ(status.code, Code::unsupported) << describe(status.code);
+  EXPECT_TRUE(file.leave(true).ok());
+}
+
 TEST_F(JobFileTest, ReportsAnOwnerThatHasGone) {
   const std::byte byte{1};
   ASSERT_TRUE(file_->write(0, &byte, 1).ok());
