@@ -534,7 +534,8 @@ Status JobFile::ask_others(Ask ask, int64_t value, int64_t* most, Status* refusa
   if (left_) return status;
   const auto keep_failure = [&](const Status& failure) {
     keep(status, failure);
-    if (refusal != nullptr && failure.code != Code::network) keep(*refusal, failure);
+    const bool reached = failure.code != Code::network && failure.code != Code::node_lost;
+    if (refusal != nullptr && reached) keep(*refusal, failure);
   };
   asked_.clear();
   for (uint32_t owner = 0; owner < domains_.owners(); ++owner) {
