@@ -260,8 +260,6 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   });
   if (!fits) return false;
   std::optional<Owners> owners;
-  // Caches of other handles may hold bytes of the file.
-  bool used = handle.cached->handles() > std::ranges::count(ranks, mine.node, &NodeFacts::node);
   if (given) {
     owners = told_by(handle, static_cast<int>(teller - ranks.begin()));
   } else {
@@ -271,6 +269,10 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
       std::ranges::find(ranks, mine.node, &NodeFacts::node) - ranks.begin() == handle.rank;
   Status status{Code::no_memory, 0, -1};
   if (owners) status = within_memory([&] { return join_alone(handle, *owners, given, first); });
+  // Other handles may hold bytes of the file in this node's cache. Looked at only now: a handle
+  // that is opened later sees the owners before its first access.
+  const bool used =
+      handle.cached->handles() > std::ranges::count(ranks, mine.node, &NodeFacts::node);
   struct {
     int64_t failed, used;
   } agreed{!status.ok(), given || used};
