@@ -397,6 +397,86 @@ def test_a_machine_is_shown() -> None:
     assert shown["machine"]["servers"] == 8 and shown["network"]["mtu"] == 1500
 
 
+def made(folder: Path, workload: str, processes: int) -> Path:
+    if workload == "ior":
+        workload_traces.ior(folder, processes, transfer=64 << 10, piece=1 << 10, segments=3)
+    elif workload == "mpi-io-test":
+        workload_traces.mpi_io_test(folder, processes, size=100_000, iterations=3)
+    elif workload == "tile-io":
+        workload_traces.tile_io(
+            folder, processes, grid=(2, processes // 2), tile=(64, 32), overlap=(8, 4)
+        )
+    else:
+        workload_traces.flash(folder, processes, sets=6)
+    return folder
+
+
+@pytest.mark.parametrize("workload", ["ior", "mpi-io-test", "tile-io", "flash"])
+def test_more_processes_are_those_of_a_larger_job(tmp_path: Path, workload: str) -> None:
+    few = made(tmp_path / "few", workload, 6)
+    many = made(tmp_path / "many", workload, 16)
+    said: list[str] = []
+    changes = [one | {"machine.servers": "4"} for one in SCOPES]
+    extended = simulate_cluster(few, "palmetto-gige", changes, processes=16, warn=said.append)
+    larger = simulate_cluster(many, "palmetto-gige", changes)
+    assert len(said) == 1, said
+    assert "few: 16 processes are simulated; it has 6" in said[0]
+    for got, wanted in zip(extended, larger, strict=True):
+        assert got == replace(wanted, trace=got.trace, traced_processes=6)
+
+
+@pytest.mark.parametrize(
+    ("processes", "said"),
+    [
+        ("7", "pieces has 8 processes; 7 cannot be simulated, but 8 to 65,536"),
+        ("0", "--processes"),
+        ("65537", "--processes"),
+    ],
+)
+def test_fewer_processes_are_refused(pieces: Path, processes: str, said: str) -> None:
+    run = forebay("simulate", "cluster", str(pieces), "--processes", processes)
+    assert run.returncode != 0
+    assert run.stdout == ""
+    assert said in run.stderr
+
+
+def test_files_without_a_rule_are_named(tmp_path: Path) -> None:
+    trace = tmp_path / "uneven.csv"
+    uneven = [f"{i},{i},write,{100 * i * i},10,uneven.dat" for i in range(4)]
+    trace.write_text("\n".join(uneven) + "\n")
+    run = forebay("simulate", "cluster", str(trace), "--processes", "8")
+    assert run.returncode != 0
+    assert run.stderr == (
+        "forebay: uneven.csv: what more processes would do is not known: uneven.dat: the places of"
+        " its processes follow no rule\n"
+    )
+    even = [f"{4 + i},{i},write,{100 * i},10,even.dat" for i in range(4)]
+    own = [f"{8 + i},{i},write,0,10,own.{i}" for i in range(4)]
+    trace.write_text("\n".join([*uneven, *even, *own]) + "\n")
+    said: list[str] = []
+    (one,) = simulate_cluster(trace, "nfs-25gbe", processes=8, warn=said.append)
+    assert (one.processes, one.traced_processes) == (8, 4)
+    assert one.written_bytes == (4 + 8 + 8) * 10
+    assert said == [
+        "uneven.csv: 8 processes are simulated; it has 4, and the others do what these do, at the"
+        " places that follow (1 shared file, 4 files of their own)",
+        "uneven.csv: uneven.dat: the places of its processes follow no rule; it keeps its"
+        " processes",
+    ]
+
+
+@pytest.mark.skipif(not LOGS.is_dir(), reason="there are no Darshan logs")
+def test_more_processes_of_a_real_log() -> None:
+    log = LOGS / "mpi-io-test_32ranks.darshan"
+    run = forebay(
+        *("simulate", "cluster", str(log), "--processes", "96", "--messages"),
+        *("-o", "scope=node", "--processes-per-node", "8"),
+    )
+    assert run.returncode == 0, run.stderr
+    assert "96 processes, 64 of them beyond the trace's 32, make" in run.stdout
+    assert "96 processes are simulated; it has 32" in run.stderr
+
+
 @pytest.mark.skipif(not LOGS.is_dir(), reason="there are no Darshan logs")
 @pytest.mark.parametrize(
     "log", ("benchmark_write_parallel_384ranks", "ior_hdf5_4ranks", "mpi-io-test_32ranks")

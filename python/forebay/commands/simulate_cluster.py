@@ -84,6 +84,13 @@ def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, 
     f"  [default: scope={','.join(CLUSTER_SCOPES)}]",
 )
 @click.option(
+    "--processes",
+    type=click.IntRange(1, 1 << 16),
+    metavar="N",
+    help="Simulate more processes than the trace has: the others do what these do, at the places"
+    " that follow.  [default: those of the trace]",
+)
+@click.option(
     "--processes-per-node",
     type=click.IntRange(1, 1 << 16),
     metavar="N",
@@ -132,6 +139,7 @@ def cluster(
     on: str,
     options: tuple[str, ...],
     compared: tuple[str, ...],
+    processes: int | None,
     processes_per_node: int | None,
     think: float,
     by_frames: bool | None,
@@ -171,6 +179,7 @@ def cluster(
                         trace,
                         on,
                         changes,
+                        processes=processes,
                         processes_per_node=processes_per_node,
                         think=think,
                         by_frames=by_frames,

@@ -87,8 +87,10 @@ def _of_clusters(results: ClusterResults) -> Iterator[Part]:
     first = results[0]
     yield f"[bold]{escape(one_line(first.trace))}[/]"
     moved = first.read_bytes + first.written_bytes
+    added = first.processes - first.traced_processes
+    beyond = f", {added:,} of them beyond the trace's {first.traced_processes:,}," if added else ""
     yield (
-        f"{_counted(first.processes, 'process', 'processes')} make"
+        f"{_counted(first.processes, 'process', 'processes')}{beyond} make"
         f" {_counted(first.accesses, 'access', 'accesses')} to {shown_size(moved)}"
     )
     named = list(dict.fromkeys(key for one in results for key in one.settings))
