@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ import numpy as np
 import pytest
 
 import forebay as package
+import forebay.reports as forebay_reports
 from command import forebay
 from forebay.plots import run_times
 from forebay.simulation import (
     CLUSTER_SCOPES,
     ClusterResult,
+    ClusterResults,
     machine,
     machine_names,
     simulate_cluster,
@@ -388,6 +391,51 @@ def test_a_timeline(pieces: Path, tmp_path: Path) -> None:
     assert several.returncode == 1
     assert "a timeline is of one simulation; these are 4" in several.stderr
     assert not (tmp_path / "several").exists()
+
+
+def test_a_page_holds_the_results(pieces: Path, tmp_path: Path) -> None:
+    page = tmp_path / "times.html"
+    hostile = tmp_path / "<script>alert(1)</script>"
+    hostile.symlink_to(pieces)
+    words = ("-o", "machine.servers=4", "--report", str(page))
+    results = simulated(hostile, *words)
+    text = page.read_text()
+    assert "<script>alert" not in text
+    assert not re.search(r"(src|href)=|url\((?!#)", text), "it loads something"
+    embedded = re.search(r'<script type="application/json" id="results">(.*?)</script>', text)
+    assert embedded is not None
+    assert json.loads(embedded[1])["results"] == results
+    for one in results:
+        assert f"<td>{1e3 * one['run_s']:,.3f}</td>" in text
+    assert "is the fastest" in text
+    assert '<td class="text">machine.servers</td><td class="text">4</td>' in text
+    assert '<td class="text">disk.model</td>' in text
+    again = forebay("simulate", "cluster", str(pieces), *words)
+    assert again.returncode != 0 and "exists" in again.stderr and page.read_text() == text
+    assert forebay("simulate", "cluster", str(pieces), *words, "--force").returncode == 0
+
+
+def test_a_page_says_which_are_as_fast(pieces: Path) -> None:
+    changes = [{"scope": "none"}, {"scope": "node"}]
+    none, node = simulate_cluster(pieces, "palmetto-gige", changes)
+    names = [{"scope": name} for name in ("none", "process", "node")]
+    times = [(2.0, 1.01, 1.0), (1.01, 1.0, 1.0), (1.0, 2.0, 3.0)]
+    said = [
+        "scope=node is the fastest: 1 s, 2 times as fast as scope=none. As fast within 2%:"
+        " scope=process.",
+        "Nothing is faster than scope=none: 1.01 s.",
+        "Nothing is faster than scope=none: 1 s.",
+    ]
+    for seconds, verdict in zip(times, said, strict=True):
+        results = ClusterResults(
+            replace(none, settings=name, run_s=run_s)
+            for name, run_s in zip(names, seconds, strict=True)
+        )
+        assert f"<b>{verdict}</b>" in forebay_reports.run_times(results, "palmetto-gige").html
+    with pytest.raises(ValueError, match="no results"):
+        forebay_reports.run_times(ClusterResults(), "palmetto-gige")
+    with pytest.raises(TypeError, match="ClusterResults"):
+        forebay_reports.run_times([node], "palmetto-gige")  # type: ignore[arg-type]
 
 
 def test_a_machine_is_shown() -> None:
