@@ -3,6 +3,7 @@
 #include "touch_binding.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -22,6 +23,7 @@
 #include "sim/belady.h"
 #include "sim/block_trace.h"
 #include "sim/job_log.h"
+#include "sim/more_processes.h"
 #include "sim/progress.h"
 #include "sim/stream.h"
 #include "sim/touches.h"
@@ -38,6 +40,7 @@ namespace {
 using sim::AccessLog;
 using sim::BlockReader;
 using sim::JobLog;
+using sim::MoreProcesses;
 using sim::Progress;
 
 // `opens`: process, file and number of ranks of each open.
@@ -67,6 +70,26 @@ bool add_accesses(JobLog& job, const Column<uint32_t>& process, const Column<int
                                 span_of(start_ns), span_of(end_ns)};
   const nb::gil_scoped_release release;
   return job.add(columns);
+}
+
+std::optional<MoreProcesses> extended(const AccessLog& log, uint32_t processes,
+                                      uint64_t most_bytes) {
+  constexpr uint32_t most = 1 << 16;
+  expect(processes > log.processes() && processes <= most,
+         "more processes are more than the log has, and at most 65,536");
+  return sim::more_processes(log, processes, most_bytes / sim::log_bytes_per_access);
+}
+
+std::vector<std::pair<uint32_t, std::string>> left_of(const MoreProcesses& job) {
+  std::vector<std::pair<uint32_t, std::string>> left;
+  for (const MoreProcesses::Left& one : job.left) left.emplace_back(one.file, one.why);
+  return left;
+}
+
+std::vector<std::pair<uint32_t, uint32_t>> own_of(const MoreProcesses& job) {
+  std::vector<std::pair<uint32_t, uint32_t>> own;
+  for (const MoreProcesses::Own& one : job.own) own.emplace_back(one.of, one.process);
+  return own;
 }
 
 std::optional<sim::Stream> original(const AccessLog& log, int64_t page_bytes, uint64_t most,
@@ -172,6 +195,20 @@ void bind_touches(nb::module_& module) {
       .def_prop_ro("log", &JobLog::log, nb::rv_policy::reference_internal)
       .def_prop_ro("unplaced", &JobLog::unplaced,
                    "Accesses that were left out because their place or time is unknown.");
+  nb::class_<MoreProcesses>(module, "MoreProcesses",
+                            "A job with more processes (src/sim/more_processes.h).")
+      .def_prop_ro(
+          "log", [](MoreProcesses& job) -> AccessLog& { return job.log; },
+          nb::rv_policy::reference_internal)
+      .def_ro("shared", &MoreProcesses::shared)
+      .def_prop_ro("left", left_of, "Files that keep their processes: number, and why.")
+      .def_ro("first_own", &MoreProcesses::first_own)
+      .def_prop_ro("own", own_of,
+                   "Files of one further process, from number `first_own` on: the number of the"
+                   " file that it is like, and the process.");
+  module.def("more_processes", extended, "log"_a, "processes"_a, "most_bytes"_a,
+             nb::call_guard<nb::gil_scoped_release>(),
+             "The log's job with more processes. None: its accesses need more memory.");
   nb::class_<BlockReader>(module, "BlockReader", "Reads a block trace (src/sim/block_trace.h).")
       .def(
           "__init__",

@@ -54,6 +54,11 @@ class AccessLog {
   void set_group_ranks(std::vector<uint32_t> ranks) { group_ranks_ = std::move(ranks); }
   // The views that accesses refer to by number.
   void set_views(std::vector<Tiling> views) { views_ = std::move(views); }
+  // The number of a further view.
+  int32_t add_view(Tiling view) {
+    views_.push_back(std::move(view));
+    return static_cast<int32_t>(views_.size() - 1);
+  }
 
   // Whether the bytes of the access exist: in its view, or between its offset and end.
   bool has_place(const DataAccess& access) const;
@@ -65,6 +70,8 @@ class AccessLog {
   void sort();
 
   std::span<const DataAccess> accesses() const { return accesses_; }
+  std::span<const Tiling> views() const { return views_; }
+  std::span<const uint32_t> group_ranks() const { return group_ranks_; }
   const Tiling& view(int32_t number) const { return views_[static_cast<std::size_t>(number)]; }
   uint32_t ranks_of_group(uint32_t group) const { return group_ranks_[group]; }
   uint32_t processes() const { return processes_; }  // one more than the highest number

@@ -14,7 +14,7 @@ from forebay.analysis import analyze
 from forebay.commands.analyze import analyze as command
 from forebay.commands.convert import convert
 from forebay.commands.report import report
-from forebay.reports.page import render
+from forebay.reports.job import render
 from forebay.trace import Operation, open_trace
 from traces import (
     CLOSE,

@@ -20,7 +20,7 @@ from forebay.analysis import Analysis, analyze
 from forebay.analysis.findings import RULES
 from forebay.commands.analyze import analyze as command
 from forebay.notebook import parts_of, write
-from forebay.reports.page import render
+from forebay.reports.job import render
 from forebay.trace import open_trace
 from traces import CLOSE, LOGS, OPEN, READ_AT_ALL, ROOT, WRITE_AT, Call, block, process, write_trace
 

@@ -20,7 +20,7 @@ from forebay.analysis import analyze
 from forebay.commands.report import report
 from forebay.plots.bins import TIMES, count_into_bins, overlaps
 from forebay.reports import page as page_module
-from forebay.reports.page import render, short_path
+from forebay.reports.job import render, short_path
 from forebay.trace import Operation, open_trace
 from traces import (
     LOGS,

@@ -16,7 +16,7 @@ from google.protobuf.json_format import MessageToDict
 
 from forebay.analysis import analyze
 from forebay.commands.analyze import analyze as command
-from forebay.reports.page import render
+from forebay.reports.job import render
 from forebay.signatures import (
     SignatureError,
     accesses_at,

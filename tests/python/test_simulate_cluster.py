@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ import numpy as np
 import pytest
 
 import forebay as package
+import forebay.reports as forebay_reports
 from command import forebay
 from forebay.plots import run_times
 from forebay.simulation import (
     CLUSTER_SCOPES,
     ClusterResult,
+    ClusterResults,
     machine,
     machine_names,
     simulate_cluster,
@@ -390,11 +393,136 @@ def test_a_timeline(pieces: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "several").exists()
 
 
+def test_a_page_holds_the_results(pieces: Path, tmp_path: Path) -> None:
+    page = tmp_path / "times.html"
+    hostile = tmp_path / "<script>alert(1)</script>"
+    hostile.symlink_to(pieces)
+    words = ("-o", "machine.servers=4", "--report", str(page))
+    results = simulated(hostile, *words)
+    text = page.read_text()
+    assert "<script>alert" not in text
+    assert not re.search(r"(src|href)=|url\((?!#)", text), "it loads something"
+    embedded = re.search(r'<script type="application/json" id="results">(.*?)</script>', text)
+    assert embedded is not None
+    assert json.loads(embedded[1])["results"] == results
+    for one in results:
+        assert f"<td>{1e3 * one['run_s']:,.3f}</td>" in text
+    assert "is the fastest" in text
+    assert '<td class="text">machine.servers</td><td class="text">4</td>' in text
+    assert '<td class="text">disk.model</td>' in text
+    again = forebay("simulate", "cluster", str(pieces), *words)
+    assert again.returncode != 0 and "exists" in again.stderr and page.read_text() == text
+    assert forebay("simulate", "cluster", str(pieces), *words, "--force").returncode == 0
+
+
+def test_a_page_says_which_are_as_fast(pieces: Path) -> None:
+    changes = [{"scope": "none"}, {"scope": "node"}]
+    none, node = simulate_cluster(pieces, "palmetto-gige", changes)
+    names = [{"scope": name} for name in ("none", "process", "node")]
+    times = [(2.0, 1.01, 1.0), (1.01, 1.0, 1.0), (1.0, 2.0, 3.0)]
+    said = [
+        "scope=node is the fastest: 1 s, 2 times as fast as scope=none. As fast within 2%:"
+        " scope=process.",
+        "Nothing is faster than scope=none: 1.01 s.",
+        "Nothing is faster than scope=none: 1 s.",
+    ]
+    for seconds, verdict in zip(times, said, strict=True):
+        results = ClusterResults(
+            replace(none, settings=name, run_s=run_s)
+            for name, run_s in zip(names, seconds, strict=True)
+        )
+        assert f"<b>{verdict}</b>" in forebay_reports.run_times(results, "palmetto-gige").html
+    with pytest.raises(ValueError, match="no results"):
+        forebay_reports.run_times(ClusterResults(), "palmetto-gige")
+    with pytest.raises(TypeError, match="ClusterResults"):
+        forebay_reports.run_times([node], "palmetto-gige")  # type: ignore[arg-type]
+
+
 def test_a_machine_is_shown() -> None:
     run = forebay(*("simulate", "cluster", "no-trace", "--show-machine"), "-o", "machine.servers=8")
     assert run.returncode == 0, run.stderr
     shown = json.loads(run.stdout)
     assert shown["machine"]["servers"] == 8 and shown["network"]["mtu"] == 1500
+
+
+def made(folder: Path, workload: str, processes: int) -> Path:
+    if workload == "ior":
+        workload_traces.ior(folder, processes, transfer=64 << 10, piece=1 << 10, segments=3)
+    elif workload == "mpi-io-test":
+        workload_traces.mpi_io_test(folder, processes, size=100_000, iterations=3)
+    elif workload == "tile-io":
+        workload_traces.tile_io(
+            folder, processes, grid=(2, processes // 2), tile=(64, 32), overlap=(8, 4)
+        )
+    else:
+        workload_traces.flash(folder, processes, sets=6)
+    return folder
+
+
+@pytest.mark.parametrize("workload", ["ior", "mpi-io-test", "tile-io", "flash"])
+def test_more_processes_are_those_of_a_larger_job(tmp_path: Path, workload: str) -> None:
+    few = made(tmp_path / "few", workload, 6)
+    many = made(tmp_path / "many", workload, 16)
+    said: list[str] = []
+    changes = [one | {"machine.servers": "4"} for one in SCOPES]
+    extended = simulate_cluster(few, "palmetto-gige", changes, processes=16, warn=said.append)
+    larger = simulate_cluster(many, "palmetto-gige", changes)
+    assert len(said) == 1, said
+    assert "few: 16 processes are simulated; it has 6" in said[0]
+    for got, wanted in zip(extended, larger, strict=True):
+        assert got == replace(wanted, trace=got.trace, traced_processes=6)
+
+
+@pytest.mark.parametrize(
+    ("processes", "said"),
+    [
+        ("7", "pieces has 8 processes; 7 cannot be simulated, but 8 to 65,536"),
+        ("0", "--processes"),
+        ("65537", "--processes"),
+    ],
+)
+def test_fewer_processes_are_refused(pieces: Path, processes: str, said: str) -> None:
+    run = forebay("simulate", "cluster", str(pieces), "--processes", processes)
+    assert run.returncode != 0
+    assert run.stdout == ""
+    assert said in run.stderr
+
+
+def test_files_without_a_rule_are_named(tmp_path: Path) -> None:
+    trace = tmp_path / "uneven.csv"
+    uneven = [f"{i},{i},write,{100 * i * i},10,uneven.dat" for i in range(4)]
+    trace.write_text("\n".join(uneven) + "\n")
+    run = forebay("simulate", "cluster", str(trace), "--processes", "8")
+    assert run.returncode != 0
+    assert run.stderr == (
+        "forebay: uneven.csv: what more processes would do is not known: uneven.dat: the places of"
+        " its processes follow no rule\n"
+    )
+    even = [f"{4 + i},{i},write,{100 * i},10,even.dat" for i in range(4)]
+    own = [f"{8 + i},{i},write,0,10,own.{i}" for i in range(4)]
+    trace.write_text("\n".join([*uneven, *even, *own]) + "\n")
+    said: list[str] = []
+    (one,) = simulate_cluster(trace, "nfs-25gbe", processes=8, warn=said.append)
+    assert (one.processes, one.traced_processes) == (8, 4)
+    assert one.written_bytes == (4 + 8 + 8) * 10
+    assert said == [
+        "uneven.csv: 8 processes are simulated; it has 4, and the others do what these do, at the"
+        " places that follow (1 shared file, 4 files of their own)",
+        "uneven.csv: uneven.dat: the places of its processes follow no rule; it keeps its"
+        " processes",
+    ]
+
+
+@pytest.mark.skipif(not LOGS.is_dir(), reason="there are no Darshan logs")
+def test_more_processes_of_a_real_log() -> None:
+    log = LOGS / "mpi-io-test_32ranks.darshan"
+    run = forebay(
+        *("simulate", "cluster", str(log), "--processes", "96", "--messages"),
+        *("-o", "scope=node", "--processes-per-node", "8"),
+    )
+    assert run.returncode == 0, run.stderr
+    assert "96 processes, 64 of them beyond the trace's 32, make" in run.stdout
+    assert "96 processes are simulated; it has 32" in run.stderr
 
 
 @pytest.mark.skipif(not LOGS.is_dir(), reason="there are no Darshan logs")

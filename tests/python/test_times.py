@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from forebay.analysis import Analysis, analyze
 from forebay.commands.analyze import analyze as command
-from forebay.reports.page import render
+from forebay.reports.job import render
 from forebay.trace import open_trace
 from traces import CLOSE, LOGS, OPEN, READ_AT_ALL, WRITE_AT, Call, block, process, write_trace
 

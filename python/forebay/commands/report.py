@@ -9,7 +9,7 @@ import click
 from forebay.commands.options import most_runs_option
 from forebay.commands.terminal import reading
 from forebay.new_file import check_output, new_file
-from forebay.reports.page import render
+from forebay.reports.job import render
 from forebay.text import one_line
 from forebay.trace import TraceError, open_trace
 

@@ -84,6 +84,13 @@ def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, 
     f"  [default: scope={','.join(CLUSTER_SCOPES)}]",
 )
 @click.option(
+    "--processes",
+    type=click.IntRange(1, 1 << 16),
+    metavar="N",
+    help="Simulate more processes than the trace has: the others do what these do, at the places"
+    " that follow.  [default: those of the trace]",
+)
+@click.option(
     "--processes-per-node",
     type=click.IntRange(1, 1 << 16),
     metavar="N",
@@ -126,12 +133,20 @@ def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, 
     metavar="FILE",
     help="Write what each process does when, as JSON for ui.perfetto.dev; of one simulation.",
 )
+@click.option(
+    "--report",
+    "report_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a page with tables, a figure and the machine's values, for example times.html.",
+)
 @force_option
 def cluster(
     trace: Path,
     on: str,
     options: tuple[str, ...],
     compared: tuple[str, ...],
+    processes: int | None,
     processes_per_node: int | None,
     think: float,
     by_frames: bool | None,
@@ -141,6 +156,7 @@ def cluster(
     as_json: bool,
     plot_file: Path | None,
     timeline_file: Path | None,
+    report_file: Path | None,
     force: bool,
 ) -> None:
     """Simulate the job of TRACE on a machine, without Forebay and with its caches.
@@ -153,10 +169,16 @@ def cluster(
         compared = ("scope=" + ",".join(CLUSTER_SCOPES),)
     changes = _changes(options, compared)
     check_plot(plot_file)
-    for file in (plot_file, timeline_file):
+    for file in (plot_file, timeline_file, report_file):
         if file is not None:
             check_output(file, trace, force)
     results = ClusterResults()
+    told: list[str] = []
+
+    def warn(line: str) -> None:
+        told.append(line)
+        click.echo(f"forebay: {line}", err=True)
+
     try:
         if show_machine:
             dotted = {name: value for name, value in changes[0].items() if "." in name}
@@ -171,6 +193,7 @@ def cluster(
                         trace,
                         on,
                         changes,
+                        processes=processes,
                         processes_per_node=processes_per_node,
                         think=think,
                         by_frames=by_frames,
@@ -178,7 +201,7 @@ def cluster(
                         jobs=jobs,
                         timeline=timeline,
                         progress=progress,
-                        warn=lambda line: click.echo(f"forebay: {line}", err=True),
+                        warn=warn,
                     )
                 )
 
@@ -192,6 +215,8 @@ def cluster(
         raise click.ClickException("there is not enough memory") from error
     if plot_file is not None:
         write_plot(plot_file, force, lambda: _drawn(results))
+    if report_file is not None:
+        write_output(report_file, force, lambda file: file.write(_page(results, on, told).encode()))
     if as_json:
         json.dump({"results": results.to_json()}, sys.stdout, indent=1)
         click.echo()
@@ -203,3 +228,9 @@ def _drawn(results: ClusterResults) -> Plot:
     from forebay.plots.run_times import draw
 
     return draw(results)
+
+
+def _page(results: ClusterResults, on: str, warnings: Sequence[str]) -> str:
+    from forebay.reports.run_times import render
+
+    return render(results, machine(on), warnings)

@@ -1,8 +1,10 @@
-"""Pages about traces.
+"""Pages about traces and simulations.
 
 import forebay
 page = forebay.report(forebay.open_trace("run.trace"))
 page.save("run.html")                       # a notebook shows the page itself
+results = forebay.simulate_cluster("run.trace", "perlmutter", [{"scope": "none"}, {"scope": "job"}])
+forebay.reports.run_times(results, "perlmutter").save("times.html")
 """
 
 from __future__ import annotations
@@ -10,16 +12,18 @@ from __future__ import annotations
 import errno
 import html
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from forebay.analysis.conflicts import MOST_RUNS
 from forebay.kinds import check_callable, check_kind, check_path
 from forebay.new_file import new_file
-from forebay.reports.page import render
+from forebay.reports.job import render
+from forebay.reports.run_times import render as render_run_times
+from forebay.simulation import ClusterResults, Machine, machine
 from forebay.trace import Trace
 
-__all__ = ["Page", "report"]
+__all__ = ["Page", "report", "run_times"]
 
 _NOTEBOOK_HEIGHT = 720
 """Height of the frame in a notebook, in pixels."""
@@ -71,3 +75,16 @@ def report(
     if against is not None:
         check_kind(against, Trace, "report", "against")
     return Page(trace.path.name, render(trace, against, most_runs, progress))
+
+
+def run_times(
+    results: ClusterResults, on: str | os.PathLike[str] | Machine, warnings: Sequence[str] = ()
+) -> Page:
+    """The page of `forebay simulate cluster --report` about the results of `simulate_cluster`.
+
+    `on`: the machine, as for `simulate_cluster`. `warnings`: the lines that it has told. Raises
+    ValueError without results, TypeError if they are of another kind, MachineError.
+    """
+    check_kind(results, ClusterResults, "reports.run_times", "results")
+    base = on if isinstance(on, Machine) else machine(on)
+    return Page(base.name, render_run_times(results, base, warnings))

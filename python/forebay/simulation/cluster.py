@@ -11,6 +11,7 @@ docs/cluster.md says what is simulated, and what is not.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
@@ -25,6 +26,7 @@ from forebay.results import Results
 from forebay.simulation.block_traces import Input, read_input
 from forebay.simulation.cache import COLLECTIVE_BUFFER_BYTES, UNION_WINDOW_S, Progress
 from forebay.simulation.machines import Lustre, Machine, Pvfs, RotatingDisk, machine
+from forebay.simulation.more_processes import with_processes
 from forebay.simulation.timeline import write_timeline
 from forebay.sizes import parse_size, shown_size
 from forebay.text import one_line
@@ -128,6 +130,8 @@ class ClusterResult:
     settings: dict[str, str]
     """What was changed: scope, options of Forebay, and values of the machine by dotted name."""
     processes: int
+    traced_processes: int
+    """Those of the trace; fewer than `processes` if others were added."""
     nodes: int
     servers: int
     run_s: float
@@ -194,6 +198,7 @@ def simulate_cluster(
     on: str | os.PathLike[str] | Machine,
     changes: Iterable[Mapping[str, str]] = ({},),
     *,
+    processes: int | None = None,
     processes_per_node: int | None = None,
     think: float = 0.0,
     by_frames: bool | None = None,
@@ -215,7 +220,10 @@ def simulate_cluster(
             (default 16 MiB), and `union_window`: seconds within which accesses of different
             processes to a file are taken for one collective call, if the trace marks none
             (default 0.1 if its counters say that most calls were collective, otherwise 0: none).
-        processes_per_node: default: the trace's own nodes, or the machine's.
+        processes: simulate so many, if the trace has fewer: the others do what those of the trace
+            do, at the places that follow. Default: those of the trace.
+        processes_per_node: default: the trace's own nodes, or the machine's; with more processes
+            than the trace has, the most that one of its nodes has.
         think: the part of the time between a process's accesses that it computes for; 0: none.
         by_frames: whether each frame of the network is simulated, else messages only, which is
             faster and loses no frames. Default: frames for up to 64 processes.
@@ -234,6 +242,7 @@ def simulate_cluster(
     check_callable(progress, "simulate_cluster", "progress")
     check_callable(warn, "simulate_cluster", "warn")
     for name, number in (
+        ("processes", processes),
         ("processes_per_node", processes_per_node),
         ("memory", memory),
         ("jobs", jobs),
@@ -258,6 +267,15 @@ def simulate_cluster(
     log = _log_of(source)
     for problem in source.problems:
         warn(problem)
+    traced = log.processes
+    if processes is not None and processes != traced:
+        if not traced < processes <= _MOST_PROCESSES:
+            raise ValueError(
+                f"{name} has {traced:,} processes; {processes:,} cannot be simulated, but"
+                f" {traced:,} to {_MOST_PROCESSES:,}"
+            )
+        source = with_processes(source, log, processes, most_bytes, warn)
+        log = _log_of(source)
     window_s = 0.0
     if not log.has_collective and source.counted_collective:
         if 2 * source.counted_collective > source.counted_calls:
@@ -311,7 +329,7 @@ def simulate_cluster(
             raise
     progress(stage, 1.0)
     for (one, settings, nodes), future in zip(runs, futures, strict=True):
-        results.append(_result(source.path, one, nodes, future.result()))
+        results.append(_result(source.path, one, traced, nodes, future.result()))
         if timeline is not None:
             write_timeline(timeline, future.result(), settings.node_of_process, source.files)
     return results
@@ -396,10 +414,15 @@ def _placed(
     by_frames: bool | None,
 ) -> tuple[_core.ClusterSettings, int]:
     """The settings for the core, and the number of nodes."""
+    known = None
     if processes_per_node is None and source.nodes is not None and source.hosts > 1:
-        of_process = list(source.nodes)[: log.processes]
+        known = source.nodes
+    if known is not None and len(known) >= log.processes:
+        of_process = list(known)[: log.processes]
     else:
         each = processes_per_node or machine.processes_per_node
+        if known is not None:
+            each = max(Counter(known).values())
         of_process = [process // each for process in range(log.processes)]
     nodes = max(of_process) + 1
     if nodes > machine.nodes:
@@ -453,7 +476,9 @@ def _short_message_s(machine: Machine) -> float:
     return 2 * network.host_delay_s + on_links + network.switch_delay_s
 
 
-def _result(path: str, one: _Settings, nodes: int, of: _core.ClusterResult) -> ClusterResult:
+def _result(
+    path: str, one: _Settings, traced: int, nodes: int, of: _core.ClusterResult
+) -> ClusterResult:
     def busiest(times: Sequence[float]) -> float:
         return max(times, default=0.0) / of.run_s if of.run_s else 0.0
 
@@ -462,6 +487,7 @@ def _result(path: str, one: _Settings, nodes: int, of: _core.ClusterResult) -> C
         machine=one.machine.name,
         settings=one.changes,
         processes=len(of.end_s),
+        traced_processes=traced,
         nodes=nodes,
         servers=one.machine.servers,
         run_s=of.run_s,

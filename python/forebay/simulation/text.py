@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.markup import escape
 from rich.table import Table
@@ -84,28 +85,66 @@ def _of_clusters(results: ClusterResults) -> Iterator[Part]:
     """A row for each setting, and below it where the time went."""
     if not results:
         return
+    yield f"[bold]{escape(one_line(results[0].trace))}[/]"
+    yield from map(escape, summary_of(results))
+    runs = run_times_of(results)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for number, title in enumerate(runs.titles):
+        if number < runs.texts:
+            table.add_column(escape(title))
+        else:
+            table.add_column(title, justify="right", no_wrap=True)
+    for row in runs.rows:
+        table.add_row(*map(escape, row))
+    yield table
+    for one in results:
+        yield f"{escape(named_of(one, results) or 'it')}: {', '.join(busy_of(one))}."
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A table: the first `texts` columns are words, the others numbers."""
+
+    titles: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    texts: int
+
+
+def _differing(results: Sequence[ClusterResult]) -> list[str]:
+    """The names of the settings that are not the same in all results."""
+    named = dict.fromkeys(key for one in results for key in one.settings)
+    return [key for key in named if len({one.settings.get(key, "-") for one in results}) > 1]
+
+
+def named_of(one: ClusterResult, results: Sequence[ClusterResult]) -> str:
+    """What distinguishes a result from the others; empty: nothing."""
+    return one_line(", ".join(f"{key}={one.settings.get(key, '-')}" for key in _differing(results)))
+
+
+def summary_of(results: Sequence[ClusterResult]) -> list[str]:
+    """What was simulated, in lines: the job and, if it is one, the machine."""
     first = results[0]
-    yield f"[bold]{escape(one_line(first.trace))}[/]"
     moved = first.read_bytes + first.written_bytes
-    yield (
-        f"{_counted(first.processes, 'process', 'processes')} make"
+    added = first.processes - first.traced_processes
+    beyond = f", {added:,} of them beyond the trace's {first.traced_processes:,}," if added else ""
+    lines = [
+        f"{_counted(first.processes, 'process', 'processes')}{beyond} make"
         f" {_counted(first.accesses, 'access', 'accesses')} to {shown_size(moved)}"
-    )
-    named = list(dict.fromkeys(key for one in results for key in one.settings))
-    values = {key: {one.settings.get(key, "-") for one in results} for key in named}
-    keys = [key for key in named if len(values[key]) > 1]
-    said = ("machine.servers", "machine.nodes", *keys)
-    common = [f"{key}={first.settings[key]}" for key in named if key not in said]
-    machines = {(one.machine, one.nodes, one.servers) for one in results}
-    if len(machines) == 1:
+    ]
+    said = ("machine.servers", "machine.nodes", *_differing(results))
+    common = [f"{key}={value}" for key, value in first.settings.items() if key not in said]
+    if len({(one.machine, one.nodes, one.servers) for one in results}) == 1:
         nodes = _counted(first.nodes, "node", "nodes")
-        yield escape(
+        lines.append(
             f"on {first.machine}: {nodes}, {_counted(first.servers, 'server', 'servers')}"
             + "".join(f", {one_line(each)}" for each in common)
         )
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for key in keys:
-        table.add_column(escape(key))
+    return lines
+
+
+def run_times_of(results: Sequence[ClusterResult]) -> Cells:
+    """The run times and their parts, a row for each result."""
+    keys = _differing(results)
     parts = {
         "open": [one.opening_s for one in results],
         "read": [one.reading_s for one in results],
@@ -116,28 +155,26 @@ def _of_clusters(results: ClusterResults) -> Iterator[Part]:
     shown = {heading: times for heading, times in parts.items() if any(times)}
     in_ms = max(one.run_s for one in results) < 1
     scale = 1e3 if in_ms else 1.0
-    for heading in ("time ms" if in_ms else "time s", "speed-up", "MB/s", *shown, "requests"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for number, one in enumerate(results):
-        table.add_row(
-            *(escape(one_line(one.settings.get(key, "-"))) for key in keys),
+    rows = tuple(
+        (
+            *(one_line(one.settings.get(key, "-")) for key in keys),
             f"{scale * one.run_s:,.3f}",
-            f"{first.run_s / one.run_s:.2f}" if one.run_s else "-",
+            f"{results[0].run_s / one.run_s:.2f}" if one.run_s else "-",
             f"{one.bytes_per_second / 1e6:,.1f}",
             *(f"{scale * times[number]:,.3f}" for times in shown.values()),
             f"{one.requests:,}",
         )
-    yield table
-    for one in results:
-        differing = ", ".join(f"{key}={one.settings.get(key, '-')}" for key in keys)
-        yield _where(one, differing or "it")
+        for number, one in enumerate(results)
+    )
+    titles = (*keys, "time ms" if in_ms else "time s", "speed-up", "MB/s", *shown, "requests")
+    return Cells(titles, rows, len(keys))
 
 
 def _counted(number: int, one: str, several: str) -> str:
     return f"{number:,} {one if number == 1 else several}"
 
 
-def _where(one: ClusterResult, named: str) -> str:
+def busy_of(one: ClusterResult) -> list[str]:
     """What was busiest, and what was lost."""
     said = [
         f"the busiest server works for {one.server_busy:.0%} of the time",
@@ -168,7 +205,7 @@ def _where(one: ClusterResult, named: str) -> str:
         )
     if one.incomplete_calls:
         said.append(f"{one.incomplete_calls:,} of them without all processes")
-    return f"{escape(one_line(named))}: {', '.join(said)}."
+    return said
 
 
 def conclusion(group: Sequence[CacheResult]) -> str:

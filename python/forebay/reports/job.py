@@ -30,6 +30,7 @@ from forebay.analysis.text import (
     steps_of,
     time_in_calls,
 )
+from forebay.reports.template import embedded, rendered
 from forebay.text import one_line
 from forebay.trace import Trace
 from forebay.trace.counters import FileCounters
@@ -56,20 +57,16 @@ def render(
     """The page as HTML. `most_runs`: as for forebay.analyze. `progress` is called repeatedly with
     the number of accesses read so far; the trace is read twice. Raises TraceError as Trace.batches
     does, ImportError without Jinja2 and Matplotlib."""
-    from jinja2 import Environment
-
     # Importing Matplotlib takes as long as reading 800,000 accesses.
     loading = Thread(target=import_module, args=("forebay.plots.figures",))
     loading.start()
     analysis = analyze(trace, progress=progress, most_runs=most_runs)
     figures = _figures(trace, analysis, progress)
     package = resources("forebay.reports")
-    source = package.joinpath("page.html.j2").read_text(encoding="utf-8")
     script = package.joinpath("figures.js").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True)
-    environment.filters["short"] = short_path
-    environment.filters["short_title"] = _short_title
-    return environment.from_string(source).render(
+    return rendered(
+        "job.html.j2",
+        {"short": short_path, "short_title": _short_title},
         name=one_line(Path(analysis.path).name),
         analysis=analysis,
         losses=losses_of(analysis),
@@ -87,7 +84,7 @@ def render(
         figures=figures.sections,
         latencies=figures.latencies,
         signatures=[_signature(file) for file in analysis.files if file.locals],
-        data=_embedded(analysis),
+        data=embedded(analysis.to_json()),
         script=script,
         script_hash=f"sha256-{base64.b64encode(sha256(script.encode()).digest()).decode()}",
     )
@@ -105,12 +102,6 @@ def short_path(path: str) -> str:
 def _short_title(finding: Finding) -> str:
     """A finding's title, with its file's path shortened."""
     return finding.title.replace(finding.path, short_path(finding.path))
-
-
-def _embedded(analysis: Analysis) -> str:
-    """The analysis as JSON without characters that could end an HTML element."""
-    text = json.dumps(analysis.to_json())
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _tiles(analysis: Analysis) -> list[dict[str, str]]:

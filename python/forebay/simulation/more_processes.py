@@ -1,0 +1,64 @@
+"""A job with more processes than its trace has: what the trace's processes do follows a rule, and
+the rule gives what further ones would do. docs/cluster.md says which rules are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from forebay import _core
+from forebay.simulation.block_traces import Input
+from forebay.text import one_line
+from forebay.trace import TraceError
+
+_MOST_NAMED = 3
+
+
+def with_processes(
+    source: Input,
+    log: _core.AccessLog,
+    processes: int,
+    most_bytes: int,
+    warn: Callable[[str], object],
+) -> Input:
+    """The input with processes 0 to `processes` - 1; `log` is its log, which has fewer.
+
+    `warn` is called with a line that says what was done, and one for each file that keeps its
+    processes. Raises ValueError if nothing has a rule, and TraceError if the accesses take more
+    memory than `most_bytes`.
+    """
+    name = one_line(Path(source.path).name)
+    made = _core.more_processes(log, processes, most_bytes)
+    if made is None:
+        raise TraceError(
+            f"{name}: there is no memory for the accesses of {processes:,} processes; raise"
+            " --memory"
+        )
+    left = [f"{one_line(_name_of(source, number))}: {why}" for number, why in made.left]
+    if not made.shared and not made.own:
+        reason = left[0] if left else "only some processes have files"
+        raise ValueError(f"{name}: what more processes would do is not known: {reason}")
+    alike = [
+        f"{count:,} {what}"
+        for count, what in (
+            (made.shared, "shared file" if made.shared == 1 else "shared files"),
+            (len(made.own), "file of its own" if len(made.own) == 1 else "files of their own"),
+        )
+        if count
+    ]
+    warn(
+        f"{name}: {processes:,} processes are simulated; it has {log.processes:,}, and the others"
+        f" do what these do, at the places that follow ({', '.join(alike)})"
+    )
+    for line in left[:_MOST_NAMED]:
+        warn(f"{name}: {line}; it keeps its processes")
+    if len(left) > _MOST_NAMED:
+        warn(f"{name}: {len(left) - _MOST_NAMED:,} more files keep their processes")
+    names = [_name_of(source, number) for number in range(made.first_own)]
+    names += [f"{names[of]} (of process {process})" for of, process in made.own]
+    return replace(source, log=made.log, owner=(source.owner, made), files=tuple(names))
+
+
+def _name_of(source: Input, number: int) -> str:
+    return source.files[number] if number < len(source.files) else f"file {number}"
