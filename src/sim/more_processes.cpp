@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -16,11 +18,11 @@ namespace forebay::sim {
 namespace {
 
 constexpr int64_t most_offset = std::numeric_limits<int64_t>::max() / 4;
-constexpr std::size_t most_runs = std::size_t{1} << 25;  // of one process in one file
+constexpr std::size_t most_runs = std::size_t{1} << 25;  // of one access
 
 constexpr std::string_view some_only =
     "only some processes use it, and which of further ones would is not known";
-constexpr std::string_view other_calls = "no two of its processes make the same calls";
+constexpr std::string_view other_calls = "most of its processes make different calls";
 constexpr std::string_view no_rule = "the places of its processes follow no rule";
 constexpr std::string_view tangled =
     "the parts of its processes lie between those of other accesses";
@@ -28,7 +30,6 @@ constexpr std::string_view other_groups = "several groups of its processes opene
 constexpr std::string_view partial_row =
     "its processes form rows, and the last would be incomplete";
 constexpr std::string_view too_large = "it would be too large";
-constexpr std::string_view too_many_runs = "its views have too many pieces";
 
 // Calls each(run) for the runs of an access; stops if it returns false, and then returns false.
 template <typename Each>
@@ -42,11 +43,32 @@ bool for_runs(const AccessLog& log, const DataAccess& access, const Each& each) 
   return true;
 }
 
+// An access of a process to a file: the n-th of its kind (from 0). Calls of one kind do the same,
+// at places that may differ.
+struct Call {
+  uint32_t access = 0;
+  uint32_t kind = 0;
+  uint32_t nth = 0;
+};
+
 // A process that uses a file, and its accesses there, in order.
 struct Member {
   uint32_t process = 0;
   std::vector<uint32_t> accesses;
-  uint64_t calls = 0;  // a hash of what it does, but for the places; of private files with them
+  std::vector<Call> calls;  // by kind and order; of shared files
+
+  std::span<const Call> of_kind(uint32_t kind) const {
+    const auto [first, last] =
+        std::equal_range(calls.begin(), calls.end(), Call{0, kind, 0},
+                         [](const Call& one, const Call& other) { return one.kind < other.kind; });
+    return {first, last};
+  }
+};
+
+// What processes do with a file: so many calls of a kind make most of them.
+struct Kind {
+  uint32_t calls = 0;  // 0: most processes make none
+  int64_t bytes = 0;   // of a call
 };
 
 class Hash {
@@ -58,18 +80,47 @@ class Hash {
   uint64_t value_ = 0xcbf29ce484222325u;
 };
 
-uint64_t hash_of_calls(const AccessLog& log, const Member& member, bool with_places) {
+uint64_t hash_of_places(const AccessLog& log, const Member& member) {
   Hash hash;
   for (const uint32_t number : member.accesses) {
     const DataAccess& access = log.accesses()[number];
     hash.add(access.writes);
-    hash.add(access.group != independent);
     hash.add(static_cast<uint64_t>(access.bytes));
-    // A view's runs are compared when the places are.
-    if (with_places) hash.add(static_cast<uint64_t>(access.offset));
-    if (with_places) hash.add(static_cast<uint64_t>(access.end));
+    hash.add(static_cast<uint64_t>(access.offset));
+    hash.add(static_cast<uint64_t>(access.end));
   }
   return hash.value();
+}
+
+// Gives the members their calls. Returns the kinds.
+std::vector<Kind> find_kinds(const AccessLog& log, std::vector<Member>& members) {
+  std::map<std::tuple<bool, bool, int64_t>, uint32_t> numbers;
+  std::vector<Kind> kinds;
+  std::vector<std::map<uint32_t, uint32_t>> members_with;  // by kind: by calls, how many members
+  for (Member& member : members) {
+    std::map<uint32_t, uint32_t> made;
+    for (const uint32_t number : member.accesses) {
+      const DataAccess& access = log.accesses()[number];
+      const auto [at, is_new] = numbers.try_emplace(
+          {access.writes, access.group != independent, access.bytes}, kinds.size());
+      if (is_new) kinds.push_back({0, access.bytes});
+      member.calls.push_back({number, at->second, made[at->second]++});
+    }
+    std::sort(member.calls.begin(), member.calls.end(), [](const Call& one, const Call& other) {
+      return std::pair(one.kind, one.nth) < std::pair(other.kind, other.nth);
+    });
+    members_with.resize(kinds.size());
+    for (const auto& [kind, count] : made) ++members_with[kind][count];
+  }
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    uint32_t most = 0;
+    for (const auto& [count, with] : members_with[k]) {
+      if (with > most) kinds[k].calls = count;
+      most = std::max(most, with);
+    }
+    if (most < 2 || 2 * most < members.size()) kinds[k].calls = 0;
+  }
+  return kinds;
 }
 
 // The most frequent value, and how often it is met; the smallest of several.
@@ -87,10 +138,16 @@ struct Placed {
   int64_t step = 0;
 };
 
-// How a file's processes share it: in rows of `width`; column by column the runs of one process.
+// How a file's processes share it, in rows of `width`: by column, kind and number of the call, the
+// runs of the process. A kind that follows no rule has no calls there.
 struct Rule {
+  using Calls = std::vector<std::vector<Placed>>;
+
   uint32_t width = 1;
-  std::vector<std::vector<Placed>> columns;
+  std::vector<std::vector<Calls>> columns;
+  int64_t bytes = 0;  // of one process's calls that follow the rule
+
+  bool has(uint32_t kind) const { return !columns[0][kind].empty(); }
 };
 
 // A part of the file that consists of parts of equal size, one for each row.
@@ -107,49 +164,34 @@ struct Region {
   }
 };
 
-// The members of a file that make the same calls, with their numbers among all members.
-struct Typical {
+// The processes of a file, and what most of them do.
+struct Shared {
   std::span<const Member> members;
-  uint64_t calls = 0;
+  std::span<const Kind> kinds;
 
-  bool has(std::size_t number) const { return members[number].calls == calls; }
+  // Whether a member makes as many calls of the kind as most.
+  bool follows(std::size_t member, uint32_t kind) const {
+    const uint32_t calls = kinds[kind].calls;
+    return calls > 0 && members[member].of_kind(kind).size() == calls;
+  }
 };
 
-// Whether the runs of a member are those of `column`, `row` rows on.
-bool fits(const AccessLog& log, const Member& member, std::span<const Placed> column, int64_t row) {
-  std::size_t at = 0;
-  for (const uint32_t number : member.accesses) {
-    const bool all = for_runs(log, log.accesses()[number], [&](Extent run) {
-      if (at == column.size()) return false;
-      const Placed& placed = column[at++];
-      int64_t moved = 0;
-      return !__builtin_mul_overflow(placed.step, row, &moved) &&
-             run.offset - placed.run.offset == moved && run.length == placed.run.length;
-    });
-    if (!all) return false;
-  }
-  return at == column.size();
-}
-
-std::optional<std::vector<Extent>> runs_of(const AccessLog& log, const Member& member) {
+std::vector<Extent> runs_of(const AccessLog& log, const Call& call) {
   std::vector<Extent> runs;
-  for (const uint32_t number : member.accesses) {
-    const bool all = for_runs(log, log.accesses()[number], [&](Extent run) {
-      runs.push_back(run);
-      return runs.size() <= most_runs;
-    });
-    if (!all) return std::nullopt;
-  }
+  for_runs(log, log.accesses()[call.access], [&](Extent run) {
+    runs.push_back(run);
+    return runs.size() <= most_runs;
+  });
   return runs;
 }
 
-// The column of a member in row `row` and one in row `other`; nothing: their runs differ, or places
-// become smaller from row to row.
-std::optional<std::vector<Placed>> column_of(std::span<const Extent> runs, int64_t row,
+// The runs of a call of the member in row `row` and those of the same call in row `other`, as runs
+// of row 0; nothing: they differ, or places become smaller from row to row.
+std::optional<std::vector<Placed>> placed_of(std::span<const Extent> runs, int64_t row,
                                              std::span<const Extent> others, int64_t other) {
-  if (runs.size() != others.size()) return std::nullopt;
-  std::vector<Placed> column;
-  column.reserve(runs.size());
+  if (runs.size() != others.size() || runs.size() > most_runs) return std::nullopt;
+  std::vector<Placed> all;
+  all.reserve(runs.size());
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const int64_t distance = others[i].offset - runs[i].offset;
     if (runs[i].length != others[i].length || distance < 0 || distance % (other - row) != 0)
@@ -157,50 +199,109 @@ std::optional<std::vector<Placed>> column_of(std::span<const Extent> runs, int64
     const int64_t step = distance / (other - row);
     int64_t before = 0;
     if (__builtin_mul_overflow(step, row, &before) || before > runs[i].offset) return std::nullopt;
-    column.push_back({{runs[i].offset - before, runs[i].length}, step});
+    all.push_back({{runs[i].offset - before, runs[i].length}, step});
   }
-  return column;
+  return all;
 }
 
-// The rule with rows of `width` members, if they follow it. Two rows are always evenly spaced; of a
-// grid with two rows all steps must be equal.
-std::optional<Rule> rule_of_width(const AccessLog& log, const Typical& typical, uint32_t width) {
-  const std::size_t count = typical.members.size();
-  Rule rule{width, {}};
-  for (std::size_t c = 0; c < width; ++c) {
-    std::vector<std::size_t> with;
-    for (std::size_t m = c; m < count; m += width) {
-      if (typical.has(m)) with.push_back(m);
-    }
-    if (with.size() < 2) return std::nullopt;
-    const auto row = [&](std::size_t member) { return static_cast<int64_t>(member / width); };
-    const auto first = runs_of(log, typical.members[with[0]]);
-    const auto second = runs_of(log, typical.members[with[1]]);
-    if (!first || !second) return std::nullopt;
-    auto column = column_of(*first, row(with[0]), *second, row(with[1]));
-    if (!column) return std::nullopt;
+// Whether the runs of a call are those of row 0, `row` rows on.
+bool fits(const AccessLog& log, const Call& call, std::span<const Placed> placed, int64_t row) {
+  std::size_t at = 0;
+  const bool all = for_runs(log, log.accesses()[call.access], [&](Extent run) {
+    if (at == placed.size()) return false;
+    const Placed& one = placed[at++];
+    int64_t moved = 0;
+    return !__builtin_mul_overflow(one.step, row, &moved) && run.offset - one.run.offset == moved &&
+           run.length == one.run.length;
+  });
+  return all && at == placed.size();
+}
+
+// The calls of a kind in a column of `width`; nothing: they follow no rule.
+std::optional<Rule::Calls> calls_of_column(const AccessLog& log, const Shared& shared,
+                                           uint32_t kind, std::size_t column, uint32_t width) {
+  std::vector<std::size_t> with;
+  for (std::size_t m = column; m < shared.members.size(); m += width) {
+    if (shared.follows(m, kind)) with.push_back(m);
+  }
+  if (with.size() < 2) return std::nullopt;
+  const auto row = [&](std::size_t member) { return static_cast<int64_t>(member / width); };
+  Rule::Calls calls;
+  for (uint32_t n = 0; n < shared.kinds[kind].calls; ++n) {
+    const auto call = [&](std::size_t member) { return shared.members[member].of_kind(kind)[n]; };
+    auto placed = placed_of(runs_of(log, call(with[0])), row(with[0]), runs_of(log, call(with[1])),
+                            row(with[1]));
+    if (!placed) return std::nullopt;
     for (std::size_t i = 2; i < with.size(); ++i) {
-      if (!fits(log, typical.members[with[i]], *column, row(with[i]))) return std::nullopt;
+      if (!fits(log, call(with[i]), *placed, row(with[i]))) return std::nullopt;
     }
-    rule.columns.push_back(std::move(*column));
+    calls.push_back(std::move(*placed));
   }
-  if (width > 1 && count / width == 2) {
-    const int64_t step = rule.columns[0][0].step;
-    for (const auto& column : rule.columns) {
-      if (!std::all_of(column.begin(), column.end(), [&](auto& one) { return one.step == step; }))
-        return std::nullopt;
+  return calls;
+}
+
+// Whether all runs of a kind are as far from row to row: as far as `step`, if it is not 0.
+bool evenly(const Rule& rule, uint32_t kind, int64_t step) {
+  const int64_t wanted = step != 0 ? step : rule.columns[0][kind][0][0].step;
+  for (const auto& column : rule.columns) {
+    for (const auto& call : column[kind]) {
+      for (const Placed& placed : call) {
+        if (placed.step != wanted) return false;
+      }
     }
   }
+  return true;
+}
+
+// The rule with rows of `width` members. Two rows are always evenly spaced; in a grid with two rows
+// all places must be as far from row to row as those of the kind with the most bytes.
+Rule rule_of_width(const AccessLog& log, const Shared& shared, uint32_t width) {
+  Rule rule{width, std::vector(width, std::vector<Rule::Calls>(shared.kinds.size())), 0};
+  std::vector<uint32_t> ruled;
+  for (uint32_t kind = 0; kind < shared.kinds.size(); ++kind) {
+    bool all = shared.kinds[kind].calls > 0;
+    for (std::size_t c = 0; c < width && all; ++c) {
+      auto calls = calls_of_column(log, shared, kind, c, width);
+      all = calls.has_value();
+      if (all) rule.columns[c][kind] = std::move(*calls);
+    }
+    if (all) ruled.push_back(kind);
+    for (std::size_t c = 0; c < width && !all; ++c) rule.columns[c][kind].clear();
+  }
+  const auto bytes = [&](uint32_t kind) {
+    return shared.kinds[kind].calls * shared.kinds[kind].bytes;
+  };
+  if (width > 1 && shared.members.size() / width == 2 && !ruled.empty()) {
+    const uint32_t largest =
+        *std::max_element(ruled.begin(), ruled.end(),
+                          [&](auto one, auto other) { return bytes(one) < bytes(other); });
+    const int64_t step = rule.columns[0][largest][0][0].step;
+    std::erase_if(ruled, [&](uint32_t kind) {
+      const bool even = evenly(rule, kind, step) ||
+                        (step != 0 && kind != largest && rule.columns[0][kind][0][0].step == 0 &&
+                         evenly(rule, kind, 0));
+      for (std::size_t c = 0; c < width && !even; ++c) rule.columns[c][kind].clear();
+      return !even;
+    });
+  }
+  for (const uint32_t kind : ruled) rule.bytes += bytes(kind);
   return rule;
 }
 
-std::optional<Rule> find_rule(const AccessLog& log, const Typical& typical) {
-  const auto count = static_cast<uint32_t>(typical.members.size());
+// The rule that gives most of the bytes; of several that with the shortest rows.
+std::optional<Rule> find_rule(const AccessLog& log, const Shared& shared) {
+  int64_t wanted = 0;
+  for (const Kind& kind : shared.kinds) wanted += kind.calls * kind.bytes;
+  const auto count = static_cast<uint32_t>(shared.members.size());
+  std::optional<Rule> best;
   for (uint32_t width = 1; width <= count / 2; ++width) {
     if (count % width != 0) continue;
-    if (auto rule = rule_of_width(log, typical, width)) return rule;
+    Rule rule = rule_of_width(log, shared, width);
+    if (rule.bytes > (best ? best->bytes : 0)) best = std::move(rule);
+    if (best && best->bytes == wanted) break;
   }
-  return std::nullopt;
+  if (best && 2 * best->bytes < wanted) return std::nullopt;
+  return best;
 }
 
 // Where the bytes of a file lie once there are more rows.
@@ -210,8 +311,10 @@ class Stretch {
   std::string_view make(const Rule& rule, int64_t rows, int64_t more_rows) {
     std::vector<Placed> all;
     for (const auto& column : rule.columns) {
-      for (const Placed& placed : column) {
-        if (placed.step > 0) all.push_back(placed);
+      for (const Rule::Calls& calls : column) {
+        for (const auto& call : calls)
+          std::copy_if(call.begin(), call.end(), std::back_inserter(all),
+                       [](const Placed& placed) { return placed.step > 0; });
       }
     }
     std::sort(all.begin(), all.end(), [](const Placed& a, const Placed& b) {
@@ -399,7 +502,7 @@ class Extension {
       std::vector<Member>& members = files_[accesses[i].file];
       const auto [at, made] =
           known.try_emplace({accesses[i].file, accesses[i].process}, members.size());
-      if (made) members.push_back({accesses[i].process, {}, 0});
+      if (made) members.push_back({accesses[i].process, {}, {}});
       members[at->second].accesses.push_back(i);
     }
     for (auto& [file, members] : files_) {
@@ -445,25 +548,20 @@ class Extension {
       if (members[m].process != first + m * between) return some_only;
     }
     if (first + count * between < log_.processes()) return some_only;
-    std::vector<uint64_t> calls;
-    for (Member& member : members) {
-      member.calls = hash_of_calls(log_, member, false);
-      calls.push_back(member.calls);
-      for (const uint32_t number : member.accesses) {
-        const uint32_t group = log_.accesses()[number].group;
-        if (group == independent) continue;
+    const std::vector<Kind> kinds = find_kinds(log_, members);
+    if (std::all_of(kinds.begin(), kinds.end(), [](const Kind& kind) { return kind.calls == 0; }))
+      return other_calls;
+    const Shared shared{members, kinds};
+    const std::optional<Rule> rule = find_rule(log_, shared);
+    if (!rule) return no_rule;
+    for (const Member& member : members) {
+      for (const Call& call : member.calls) {
+        const uint32_t group = log_.accesses()[call.access].group;
+        if (!rule->has(call.kind) || group == independent) continue;
         const uint32_t ranks = log_.ranks_of_group(group);
         if (ranks != 1 && ranks != count) return other_groups;
       }
     }
-    const auto [typical_calls, met] = most_frequent(calls);
-    if (met < 2) return other_calls;
-    const Typical typical{members, typical_calls};
-    for (const Member& member : members) {
-      if (member.calls == typical_calls && !runs_of(log_, member)) return too_many_runs;
-    }
-    const std::optional<Rule> rule = find_rule(log_, typical);
-    if (!rule) return no_rule;
     const uint32_t all = 1 + (processes_ - 1 - first) / between;
     if (all % rule->width != 0) return partial_row;
     Stretch stretch;
@@ -474,38 +572,58 @@ class Extension {
         if (log_.accesses()[number].end > most_offset - stretch.growth()) return too_large;
       }
     }
-    write_shared(typical, *rule, stretch, all);
+    write_shared(shared, *rule, stretch, all);
     return "";
   }
 
-  void write_shared(const Typical& typical, const Rule& rule, const Stretch& stretch,
-                    uint32_t all) {
-    const auto count = static_cast<uint32_t>(typical.members.size());
-    const uint32_t first = typical.members[0].process;
-    const uint32_t between = typical.members[1].process - first;
+  void write_shared(const Shared& shared, const Rule& rule, const Stretch& stretch, uint32_t all) {
+    const auto count = static_cast<uint32_t>(shared.members.size());
+    const uint32_t first = shared.members[0].process;
+    const uint32_t between = shared.members[1].process - first;
     for (uint32_t m = 0; m < all; ++m) {
-      const std::vector<Placed>& column = rule.columns[m % rule.width];
-      const bool follows = m >= count || typical.has(m);
-      // The nearest process of the same column that follows the rule does what a further one would.
-      uint32_t like = m;
-      while (like >= count || (m >= count && !typical.has(like))) like -= rule.width;
-      const Member& member = typical.members[like];
-      std::size_t at = 0;
-      for (const uint32_t number : member.accesses) {
-        DataAccess access = log_.accesses()[number];
+      std::vector<Call> calls =
+          m < count ? shared.members[m].calls : calls_of_further(shared, rule, m);
+      // Their order; all are of one process, or of neighbours in a column.
+      std::sort(calls.begin(), calls.end(),
+                [](const Call& one, const Call& other) { return one.access < other.access; });
+      for (const Call& call : calls) {
+        DataAccess access = log_.accesses()[call.access];
+        const bool ruled = rule.has(call.kind) && (m >= count || shared.follows(m, call.kind));
+        std::size_t at = 0;
         std::vector<Extent> runs;
         for_runs(log_, access, [&](Extent run) {
-          add_run(runs, follows ? stretch.place(column[at++], m / rule.width) : stretch.place(run),
-                  access.view != no_view);
+          const Extent placed =
+              ruled ? stretch.place(rule.columns[m % rule.width][call.kind][call.nth][at++],
+                                    m / rule.width)
+                    : stretch.place(run);
+          add_run(runs, placed, access.view != no_view);
           return true;
         });
+        if (!ruled) {
+          ++result_.kept_accesses;
+          result_.kept_bytes += access.bytes;
+        } else if (access.group != independent && log_.ranks_of_group(access.group) == count) {
+          writer_.set_ranks(access.group, all);
+        }
         if (m >= count) further(access, first + m * between);
-        const uint32_t group = log_.accesses()[number].group;
-        if (group != independent && log_.ranks_of_group(group) == count)
-          writer_.set_ranks(group, all);
         if (!writer_.add(access, runs)) return;
       }
     }
+  }
+
+  // What a further member does: of each kind, what the nearest one of its column does that makes as
+  // many calls as most.
+  static std::vector<Call> calls_of_further(const Shared& shared, const Rule& rule, uint32_t m) {
+    const auto count = static_cast<uint32_t>(shared.members.size());
+    std::vector<Call> calls;
+    for (uint32_t kind = 0; kind < shared.kinds.size(); ++kind) {
+      if (!rule.has(kind)) continue;
+      uint32_t like = m;
+      while (like >= count || !shared.follows(like, kind)) like -= rule.width;
+      const std::span<const Call> of_kind = shared.members[like].of_kind(kind);
+      calls.insert(calls.end(), of_kind.begin(), of_kind.end());
+    }
+    return calls;
   }
 
   static void add_run(std::vector<Extent>& runs, Extent run, bool several) {
@@ -530,8 +648,7 @@ class Extension {
     std::vector<uint64_t> kinds(count);
     for (uint32_t p = 0; p < count; ++p) {
       Hash hash;
-      for (const uint32_t file : own_files_[p])
-        hash.add(hash_of_calls(log_, files_[file][0], true));
+      for (const uint32_t file : own_files_[p]) hash.add(hash_of_places(log_, files_[file][0]));
       kinds[p] = hash.value();
     }
     const auto [kind, met] = most_frequent(kinds);

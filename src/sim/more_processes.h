@@ -1,10 +1,12 @@
 // The same job with more processes than its log has: what the log's processes do follows a rule,
 // and the rule gives what further ones would do.
 //
-// A file has a rule if those of its processes that make the same calls (most of them) are at places
-// that grow evenly with the process, or with the row of a grid of processes: the parts of all
-// processes then lie beside each other, part after part. With more processes such a sequence of
-// parts becomes longer, and what follows it in the file moves. Each process does as much as before.
+// Calls of one kind (read or write, collective or not, so many bytes) that most of a file's
+// processes make, and equally often, follow a rule if their places grow evenly with the process, or
+// with the row of a grid of processes: the parts of all processes then lie beside each other, part
+// after part. With more processes such a sequence of parts becomes longer, and what follows it in
+// the file moves. Each process does as much as before. Other calls stay with the processes that
+// make them. A file has a rule if the calls that follow one have half of the bytes of what most do.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +32,10 @@ struct MoreProcesses {
 
   AccessLog log{0};
   uint32_t shared = 0;  // files that further processes share with the log's
+  // In these, calls that only some processes make, or at places without a rule: further ones do not
+  // make them.
+  uint64_t kept_accesses = 0;
+  int64_t kept_bytes = 0;
   std::vector<Left> left;
   uint32_t first_own = 0;  // the number of own[0]; the others follow it
   std::vector<Own> own;

@@ -514,6 +514,16 @@ def test_files_without_a_rule_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not LOGS.is_dir(), reason="there are no Darshan logs")
+def test_metadata_of_some_processes_stays(tmp_path: Path) -> None:
+    """HDF5 gives its metadata to some processes; the data of all follows a rule."""
+    log = LOGS / "ior_hdf5_4ranks.darshan"
+    said: list[str] = []
+    (one,) = simulate_cluster(log, "nfs-25gbe", processes=12, warn=said.append)
+    assert one.written_bytes - 12 * (1 << 20) < 1 << 14
+    assert any("of its accesses" in line and "some processes only" in line for line in said)
+
+
+@pytest.mark.skipif(not LOGS.is_dir(), reason="there are no Darshan logs")
 def test_more_processes_of_a_real_log() -> None:
     log = LOGS / "mpi-io-test_32ranks.darshan"
     run = forebay(

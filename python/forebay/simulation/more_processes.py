@@ -9,6 +9,7 @@ from pathlib import Path
 
 from forebay import _core
 from forebay.simulation.block_traces import Input
+from forebay.sizes import shown_size
 from forebay.text import one_line
 from forebay.trace import TraceError
 
@@ -51,6 +52,11 @@ def with_processes(
         f"{name}: {processes:,} processes are simulated; it has {log.processes:,}, and the others"
         f" do what these do, at the places that follow ({', '.join(alike)})"
     )
+    if made.kept_accesses:
+        warn(
+            f"{name}: {made.kept_accesses:,} of its accesses ({shown_size(made.kept_bytes)}) are of"
+            " some processes only, or at places without a rule; the others do not make them"
+        )
     for line in left[:_MOST_NAMED]:
         warn(f"{name}: {line}; it keeps its processes")
     if len(left) > _MOST_NAMED:
