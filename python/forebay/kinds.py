@@ -13,16 +13,17 @@ from forebay import _core
 _MADE_BY = {
     "Trace": ("what forebay.open_trace returns", "forebay.open_trace"),
     "Analysis": ("what forebay.analyze returns", "forebay.analyze"),
+    "ClusterResults": ("what forebay.simulate_cluster returns", "forebay.simulate_cluster"),
 }
 
 
 def check_kind(given: Any, kind: type, function: str, parameter: str) -> None:
-    """Raises TypeError unless `given` is a `kind`, which is Trace or Analysis."""
+    """Raises TypeError unless `given` is a `kind`, which is Trace, Analysis or ClusterResults."""
     if isinstance(given, kind):
         return
     wanted, maker = _MADE_BY[kind.__name__]
     advice = ""
-    if isinstance(given, str | os.PathLike):
+    if isinstance(given, str | os.PathLike) and maker != "forebay.simulate_cluster":
         made = f"forebay.open_trace({os.fspath(given)!r})"
         if maker != "forebay.open_trace":
             made = f"{maker}({made})"

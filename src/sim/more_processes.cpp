@@ -132,10 +132,12 @@ std::pair<uint64_t, std::size_t> most_frequent(std::span<const uint64_t> values)
   return *most;
 }
 
-// A run of the process in row 0 (of its column); those of the next rows lie `step` bytes on each.
+// A run of the first process of a column that makes it. From row to row it lies `step` bytes
+// further; some rows may leave a gap (HDF5 puts metadata there). `last`: its place in the last row.
 struct Placed {
   Extent run;
   int64_t step = 0;
+  int64_t last = 0;
 };
 
 // How a file's processes share it, in rows of `width`: by column, kind and number of the call, the
@@ -150,18 +152,12 @@ struct Rule {
   bool has(uint32_t kind) const { return !columns[0][kind].empty(); }
 };
 
-// A part of the file that consists of parts of equal size, one for each row.
+// A part of the file that consists of parts of equal size, one for each row, and perhaps gaps.
 struct Region {
   int64_t begin = 0, end = 0;
   int64_t step = 0;
-  int64_t reach = 0;   // from a part's begin to the last byte of its row's accesses
   int64_t shift = 0;   // by how much it moves, since the regions before it grow
   int64_t growth = 0;  // by how much it grows
-
-  bool holds(int64_t offset, int64_t rows) const {
-    const int64_t from_begin = offset - begin;
-    return from_begin < step || (from_begin - reach) / step < rows - 1;
-  }
 };
 
 // The processes of a file, and what most of them do.
@@ -185,37 +181,81 @@ std::vector<Extent> runs_of(const AccessLog& log, const Call& call) {
   return runs;
 }
 
-// The runs of a call of the member in row `row` and those of the same call in row `other`, as runs
-// of row 0; nothing: they differ, or places become smaller from row to row.
-std::optional<std::vector<Placed>> placed_of(std::span<const Extent> runs, int64_t row,
-                                             std::span<const Extent> others, int64_t other) {
-  if (runs.size() != others.size() || runs.size() > most_runs) return std::nullopt;
-  std::vector<Placed> all;
-  all.reserve(runs.size());
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const int64_t distance = others[i].offset - runs[i].offset;
-    if (runs[i].length != others[i].length || distance < 0 || distance % (other - row) != 0)
-      return std::nullopt;
-    const int64_t step = distance / (other - row);
-    int64_t before = 0;
-    if (__builtin_mul_overflow(step, row, &before) || before > runs[i].offset) return std::nullopt;
-    all.push_back({{runs[i].offset - before, runs[i].length}, step});
+// Finds how the runs of a call move from row to row: first the step of most rows (a majority vote),
+// then whether the others fit.
+class Steps {
+ public:
+  // The runs of a member in `row`, which grows. False: they are others than before.
+  bool vote(const std::vector<Extent>& runs, int64_t row) {
+    return next(runs, row, [this](std::size_t i, int64_t distance, int64_t rows) {
+      Run& run = runs_[i];
+      if (distance % rows == 0 && distance / rows == run.step) {
+        ++run.votes;
+      } else if (run.votes == 0) {
+        run.step = distance / rows;
+        run.votes = 1;
+      } else {
+        --run.votes;
+      }
+      return true;
+    });
   }
-  return all;
-}
+  // The same once more, from the first row on. False: a distance is smaller than the steps.
+  bool check(const std::vector<Extent>& runs, int64_t row) {
+    return next(runs, row, [this](std::size_t i, int64_t distance, int64_t rows) {
+      int64_t wanted = 0;
+      if (__builtin_mul_overflow(runs_[i].step, rows, &wanted)) return false;
+      if (distance == wanted) ++runs_[i].matches;
+      return distance >= wanted;
+    });
+  }
+  void again() { rows_ = 0; }
+  // The runs with their steps; nothing: fewer than three quarters of the rows fit.
+  std::optional<std::vector<Placed>> placed(int64_t rows) const {
+    std::vector<Placed> all;
+    all.reserve(runs_.size());
+    for (const Run& run : runs_) {
+      int64_t beyond = 0, last = 0;
+      if (run.step < 0 || 4 * run.matches < 3 * (rows_ - 1) ||
+          __builtin_mul_overflow(run.step, rows - 1 - row_, &beyond) ||
+          __builtin_add_overflow(run.at.offset, beyond, &last))
+        return std::nullopt;
+      all.push_back({run.first, run.step, last});
+    }
+    return all;
+  }
 
-// Whether the runs of a call are those of row 0, `row` rows on.
-bool fits(const AccessLog& log, const Call& call, std::span<const Placed> placed, int64_t row) {
-  std::size_t at = 0;
-  const bool all = for_runs(log, log.accesses()[call.access], [&](Extent run) {
-    if (at == placed.size()) return false;
-    const Placed& one = placed[at++];
-    int64_t moved = 0;
-    return !__builtin_mul_overflow(one.step, row, &moved) && run.offset - one.run.offset == moved &&
-           run.length == one.run.length;
-  });
-  return all && at == placed.size();
-}
+ private:
+  struct Run {
+    Extent first, at;
+    int64_t step = -1;
+    int64_t votes = 0, matches = 0;
+  };
+
+  template <typename Each>
+  bool next(const std::vector<Extent>& runs, int64_t row, const Each& each) {
+    if (rows_ == 0) {
+      if (runs_.empty()) {
+        for (const Extent run : runs) runs_.push_back({run, run});
+      }
+      for (std::size_t i = 0; i < runs.size(); ++i) runs_[i].at = runs[i];
+    } else {
+      if (runs.size() != runs_.size()) return false;
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (runs[i].length != runs_[i].at.length ||
+            !each(i, runs[i].offset - runs_[i].at.offset, row - row_))
+          return false;
+        runs_[i].at = runs[i];
+      }
+    }
+    row_ = row;
+    ++rows_;
+    return true;
+  }
+
+  std::vector<Run> runs_;
+  int64_t row_ = 0, rows_ = 0;  // the last row; how many there were
+};
 
 // The calls of a kind in a column of `width`; nothing: they follow no rule.
 std::optional<Rule::Calls> calls_of_column(const AccessLog& log, const Shared& shared,
@@ -228,13 +268,19 @@ std::optional<Rule::Calls> calls_of_column(const AccessLog& log, const Shared& s
   const auto row = [&](std::size_t member) { return static_cast<int64_t>(member / width); };
   Rule::Calls calls;
   for (uint32_t n = 0; n < shared.kinds[kind].calls; ++n) {
-    const auto call = [&](std::size_t member) { return shared.members[member].of_kind(kind)[n]; };
-    auto placed = placed_of(runs_of(log, call(with[0])), row(with[0]), runs_of(log, call(with[1])),
-                            row(with[1]));
-    if (!placed) return std::nullopt;
-    for (std::size_t i = 2; i < with.size(); ++i) {
-      if (!fits(log, call(with[i]), *placed, row(with[i]))) return std::nullopt;
+    const auto runs = [&](std::size_t member) {
+      return runs_of(log, shared.members[member].of_kind(kind)[n]);
+    };
+    Steps steps;
+    for (const std::size_t member : with) {
+      if (!steps.vote(runs(member), row(member))) return std::nullopt;
     }
+    steps.again();
+    for (const std::size_t member : with) {
+      if (!steps.check(runs(member), row(member))) return std::nullopt;
+    }
+    auto placed = steps.placed(static_cast<int64_t>(shared.members.size() / width));
+    if (!placed) return std::nullopt;
     calls.push_back(std::move(*placed));
   }
   return calls;
@@ -323,25 +369,23 @@ class Stretch {
     // A run begins a region, unless it lies in the part of row 0 or, as the seam of tiles that
     // overlap, in those of the next rows.
     for (const Placed& placed : all) {
-      if (regions_.empty() || regions_.back().step != placed.step ||
-          !regions_.back().holds(placed.run.offset, rows))
-        regions_.push_back({placed.run.offset, 0, placed.step, 0, 0, 0});
+      if (placed.last > most_offset) return too_large;
+      const Region* const before = regions_.empty() ? nullptr : &regions_.back();
+      if (before == nullptr || before->step != placed.step ||
+          (placed.run.offset - before->begin >= placed.step && placed.run.offset >= before->end))
+        regions_.push_back({placed.run.offset, 0, placed.step, 0, 0});
       Region& region = regions_.back();
-      region.reach = std::max(region.reach, placed.run.end() - region.begin);
+      region.end = std::max(region.end, placed.last + placed.run.length);
     }
     std::sort(regions_.begin(), regions_.end(),
               [](const Region& a, const Region& b) { return a.begin < b.begin; });
     int64_t shift = 0;
     for (Region& region : regions_) {
-      int64_t parts = 0, grown = 0;
-      if (__builtin_mul_overflow(region.step, rows - 1, &parts) ||
-          __builtin_mul_overflow(region.step, more_rows - rows, &grown) || grown > most_offset ||
-          region.begin > most_offset || parts > most_offset || shift > most_offset)
+      if (__builtin_mul_overflow(region.step, more_rows - rows, &region.growth) ||
+          region.growth > most_offset || shift > most_offset)
         return too_large;
-      region.end = region.begin + parts + region.reach;
       region.shift = shift;
-      region.growth = grown;
-      shift += grown;
+      shift += region.growth;
     }
     for (std::size_t i = 1; i < regions_.size(); ++i) {
       if (regions_[i].begin < regions_[i - 1].end) return tangled;
@@ -359,11 +403,11 @@ class Stretch {
     }
     return {begin, end - begin};
   }
-  // The place of a run of the rule, in `row`.
-  Extent place(const Placed& placed, int64_t row) const {
+  // The place of a run of the rule, `rows` rows after the last one.
+  Extent place(const Placed& placed, int64_t rows) const {
     if (placed.step == 0) return place(placed.run);
     const Region* const region = region_before(placed.run.offset);
-    return {placed.run.offset + region->shift + row * placed.step, placed.run.length};
+    return {placed.last + region->shift + rows * placed.step, placed.run.length};
   }
   // The largest distance by which a byte moves, of all.
   int64_t growth() const {
@@ -593,9 +637,9 @@ class Extension {
         std::vector<Extent> runs;
         for_runs(log_, access, [&](Extent run) {
           const Extent placed =
-              ruled ? stretch.place(rule.columns[m % rule.width][call.kind][call.nth][at++],
-                                    m / rule.width)
-                    : stretch.place(run);
+              m < count ? stretch.place(run)
+                        : stretch.place(rule.columns[m % rule.width][call.kind][call.nth][at++],
+                                        m / rule.width - (count / rule.width - 1));
           add_run(runs, placed, access.view != no_view);
           return true;
         });

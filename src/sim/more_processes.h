@@ -4,9 +4,10 @@
 // Calls of one kind (read or write, collective or not, so many bytes) that most of a file's
 // processes make, and equally often, follow a rule if their places grow evenly with the process, or
 // with the row of a grid of processes: the parts of all processes then lie beside each other, part
-// after part. With more processes such a sequence of parts becomes longer, and what follows it in
-// the file moves. Each process does as much as before. Other calls stay with the processes that
-// make them. A file has a rule if the calls that follow one have half of the bytes of what most do.
+// after part (some gaps may lie between). With more processes such a sequence of parts becomes
+// longer, and what follows it in the file moves. Each process does as much as before. Other calls
+// stay with the processes that make them. A file has a rule if the calls that follow one have half
+// of the bytes of what most do.
 #pragma once
 
 #include <cstdint>

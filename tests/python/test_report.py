@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from forebay.analysis import analyze
 from forebay.commands.report import report
 from forebay.plots.bins import TIMES, count_into_bins, overlaps
-from forebay.reports import page as page_module
+from forebay.reports import job as page_module
 from forebay.reports.job import render, short_path
 from forebay.trace import Operation, open_trace
 from traces import (

@@ -173,4 +173,5 @@ def _read_blocks(
         marked=False,
         collective="",
         owner=blocks,
+        files=tuple(name.decode(errors="backslashreplace") for name in blocks.files),
     )

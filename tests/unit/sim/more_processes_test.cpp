@@ -147,6 +147,22 @@ TEST(MoreProcesses, CallsOfSomeProcessesStayWithThem) {
   EXPECT_EQ(story_of(made.log), story_of(job(11)));
 }
 
+// As HDF5 writes chunks: metadata lies between those of some processes.
+TEST(MoreProcesses, GapsBetweenProcessesStay) {
+  const auto job = [](uint32_t processes) {
+    LogMaker maker;
+    for (uint32_t p = 0; p < processes; ++p)
+      maker.write(p, 0, 50 + p * 1000 + (p >= 3 ? 70 : 0) + (p >= 7 ? 30 : 0), 1000);
+    for (uint32_t p = 0; p < processes; ++p) maker.read(p, 0, 0, 50);
+    maker.write(4, 0, 3050, 70);
+    for (uint32_t p = 0; p < processes; ++p) maker.write(p, 0, 150 + processes * 1000 + p * 5, 5);
+    return maker.log();
+  };
+  const MoreProcesses made = extended(job(12), 20);
+  EXPECT_EQ(made.kept_accesses, 1u);
+  EXPECT_EQ(story_of(made.log), story_of(job(20)));
+}
+
 TEST(MoreProcesses, AGridGetsMoreRows) {
   // Tiles of 4 lines of 50 bytes with an overlap of 10, 2 in a row.
   const auto job = [](uint32_t rows) {
