@@ -76,16 +76,17 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
 }
 PREAMBLE = """\
 `make bench` writes this page from `docs/results.json`; do not edit it by hand. Plain and Forebay
-launches alternate in one run on the same directory. Each figure is the median over the launches. A
-launch counts with the mean of its files, the first included, or with its first file alone. Each
-speed-up is the median (and its 95 % interval) of the ratios of neighbouring launches. A target is
-missed if the whole interval lies below it. Writing includes opening and closing the file. The data
-is verified on both sides, and the files of both sides are compared byte for byte. The cost of a
-call, once it is warm, is processor time of the calling thread, on pages that the cache already
-holds (`again`) or does not yet hold (`first`). The last column is the commit that was measured;
-rows of older code must be measured again (`bench/results.py --stale`; the script names later
-commits that leave the way that a row measures as it was). `consistency=mpi` has no case of its own,
-because it changes nothing on one node.
+launches alternate in one run on the same directory, and which comes first changes from pair to pair
+(since 2026-11-27). Each figure is the median over the launches. A launch counts with the mean of
+its files, the first included, or with its first file alone. Each speed-up is the median (and its 95
+% interval) of the ratios of neighbouring launches. A target is missed if the whole interval lies
+below it. Writing includes opening and closing the file. The data is verified on both sides, and the
+files of both sides are compared byte for byte. The cost of a call, once it is warm, is processor
+time of the calling thread, on pages that the cache already holds (`again`) or does not yet hold
+(`first`). The last column is the commit that was measured; rows of older code must be measured
+again (`bench/results.py --stale`; the script names later commits that leave the way that a row
+measures as it was). `consistency=mpi` has no case of its own, because it changes nothing on one
+node.
 """
 
 REMARKS = {

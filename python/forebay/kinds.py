@@ -9,11 +9,11 @@ from typing import Any
 
 from forebay import _core
 
-# By the name of a type: what makes a value of it, and the name of that function.
+# By the name of a type: what makes a value of it, and how it is made of a path.
 _MADE_BY = {
-    "Trace": ("what forebay.open_trace returns", "forebay.open_trace"),
-    "Analysis": ("what forebay.analyze returns", "forebay.analyze"),
-    "ClusterResults": ("what forebay.simulate_cluster returns", "forebay.simulate_cluster"),
+    "Trace": ("forebay.open_trace", "forebay.open_trace({0!r})"),
+    "Analysis": ("forebay.analyze", "forebay.analyze(forebay.open_trace({0!r}))"),
+    "ClusterResults": ("forebay.simulate_cluster", None),
 }
 
 
@@ -21,14 +21,13 @@ def check_kind(given: Any, kind: type, function: str, parameter: str) -> None:
     """Raises TypeError unless `given` is a `kind`, which is Trace, Analysis or ClusterResults."""
     if isinstance(given, kind):
         return
-    wanted, maker = _MADE_BY[kind.__name__]
+    maker, of_path = _MADE_BY[kind.__name__]
     advice = ""
-    if isinstance(given, str | os.PathLike) and maker != "forebay.simulate_cluster":
-        made = f"forebay.open_trace({os.fspath(given)!r})"
-        if maker != "forebay.open_trace":
-            made = f"{maker}({made})"
-        advice = f"; make it: forebay.{function}({made})"
-    raise TypeError(f"forebay.{function}: {parameter} is {wanted}, not {_named(given)}{advice}")
+    if of_path is not None and isinstance(given, str | os.PathLike):
+        advice = f"; make it: forebay.{function}({of_path.format(os.fspath(given))})"
+    raise TypeError(
+        f"forebay.{function}: {parameter} is what {maker} returns, not {_named(given)}{advice}"
+    )
 
 
 def check_path(given: Any, function: str, parameter: str) -> None:

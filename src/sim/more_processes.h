@@ -36,7 +36,7 @@ struct MoreProcesses {
   // In these, calls that only some processes make, or at places without a rule: further ones do not
   // make them.
   uint64_t kept_accesses = 0;
-  int64_t kept_bytes = 0;
+  uint64_t kept_bytes = 0;
   std::vector<Left> left;
   uint32_t first_own = 0;  // the number of own[0]; the others follow it
   std::vector<Own> own;

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from forebay.reports.template import embedded, rendered
 from forebay.simulation import ClusterResult, ClusterResults, Machine
-from forebay.simulation.text import Cells, busy_of, named_of, run_times_of, summary_of
+from forebay.simulation.cluster_text import Cells, busy_of, named_of, run_times_of, summary_of
 from forebay.text import one_line
 
 _AS_FAST = 1.02
@@ -29,8 +29,7 @@ def render(results: ClusterResults, on: Machine, warnings: Sequence[str] = ()) -
         for key, value in first.settings.items()
         if all(one.settings.get(key) == value for one in results)
     }
-    values = {key: f"{value:,}" if isinstance(value, int) else str(value)
-              for key, value in on.flat().items()} | changed  # fmt: skip
+    values: dict[str, object] = {**on.flat(), **changed}
     return rendered(
         "run_times.html.j2",
         name=one_line(Path(first.trace).name),
@@ -44,11 +43,15 @@ def render(results: ClusterResults, on: Machine, warnings: Sequence[str] = ()) -
         busy=Cells(("simulation", "what was busy"), busy, 2),
         values=Cells(
             ("name", "value"),
-            tuple((one_line(key), one_line(value)) for key, value in sorted(values.items())),
+            tuple((one_line(key), _shown(value)) for key, value in sorted(values.items())),
             2,
         ),
         data=embedded({"results": results.to_json(), "machine": on.to_json()}),
     )
+
+
+def _shown(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else one_line(str(value))
 
 
 def _verdict(results: Sequence[ClusterResult]) -> str:

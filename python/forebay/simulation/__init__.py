@@ -3,7 +3,8 @@ cluster."""
 
 from __future__ import annotations
 
-from forebay.simulation import text as _text  # noqa: F401  (what notebooks show)
+from forebay.simulation import cluster_text as _cluster_text  # noqa: F401  (notebooks show it)
+from forebay.simulation import text as _text  # noqa: F401  (the same)
 from forebay.simulation.cache import (
     AWARENESS,
     BYPASS_BYTES,

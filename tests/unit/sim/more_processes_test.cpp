@@ -143,7 +143,7 @@ TEST(MoreProcesses, CallsOfSomeProcessesStayWithThem) {
   };
   const MoreProcesses made = extended(job(4), 11);
   EXPECT_EQ(made.kept_accesses, 3u + 3u + 1u);
-  EXPECT_EQ(made.kept_bytes, 40 + 41 + 42 + 3 * 500 + 96);
+  EXPECT_EQ(made.kept_bytes, 40u + 41u + 42u + 3 * 500u + 96u);
   EXPECT_EQ(story_of(made.log), story_of(job(11)));
 }
 
@@ -193,6 +193,20 @@ TEST(MoreProcesses, EveryOtherProcessStaysEveryOther) {
     return maker.log();
   };
   EXPECT_EQ(story_of(extended(job(6), 11).log), story_of(job(11)));
+}
+
+// The last process of the log makes one call more, so it counts for nothing; the parts of a further
+// one touch what all of them read.
+TEST(MoreProcesses, PiecesMayBecomeOne) {
+  LogMaker maker;
+  for (uint32_t p = 0; p < 4; ++p) {
+    if (p == 3) maker.add(p, 0, {{3000, 50}, {5000, 60}}, true, independent);
+    maker.add(p, 0, {{p * 100, 100}, {400, 10}}, true, independent);
+  }
+  const MoreProcesses made = extended(maker.log(), 6);
+  EXPECT_EQ(made.shared, 1u);
+  EXPECT_EQ(story_of(made.log).at({4, 0}), " w 400+100 600+10");
+  EXPECT_EQ(story_of(made.log).at({5, 0}), " w 500+110");
 }
 
 TEST(MoreProcesses, OwnFilesAreCopied) {
