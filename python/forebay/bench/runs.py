@@ -277,8 +277,8 @@ class Bench:
         hashes = set()
         row: dict[str, Any] = {}
         for pair in range(self.repeat):
-            # What comes first changes: if the disk still writes what the last launch left, this hits
-            # both sides alike.
+            # What comes first changes: a disk that still writes what the last launch left hits both
+            # sides alike.
             for side in SIDES if pair % 2 == 0 else reversed(SIDES):
                 progress(f"{self.workload.name}: pair {pair + 1} of {self.repeat}, {side}")
                 rows = self._launch(
