@@ -60,7 +60,10 @@ def _verdict(results: Sequence[ClusterResult]) -> str:
     if len(results) == 1:
         return f"It takes {first.run_s:,.4g} s."
     if first.run_s < fastest.run_s * _AS_FAST:
-        return f"Nothing is faster than {named_of(first, results)}: {first.run_s:,.4g} s."
+        return (
+            f"Nothing is {_AS_FAST - 1:.0%} faster than {named_of(first, results)}:"
+            f" {first.run_s:,.4g} s."
+        )
     ratio = first.run_s / fastest.run_s
     alike = [
         named_of(one, results)
