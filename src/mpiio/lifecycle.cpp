@@ -26,6 +26,7 @@ void begin() {
   learn_thread_level();
   tell_of_environment();
   begin_tracing(true);
+  join_node_early();
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ from forebay.job.launch import finish_like, run_command
 # Files of the run directory. The preload makes the first when it is loaded into a process; the
 # second, with the name of the process, if an argument changes LD_PRELOAD; the third when it finds
 # an MPI library; the fourth, with the reason, if it cannot load the interposer. The interposer
-# makes the others: MPI-IO was used through it; a file was cached; a file was not, with the reason.
+# makes the others: a file was opened and not cached; a file was cached; a file was not, with the
+# reason.
 _LOADED = "loaded"
 _OTHER_PRELOAD = "ld_preload"
 _MPI = "mpi"
@@ -63,7 +64,7 @@ def _forward_to_remote_ranks(command: Sequence[str], environment: dict[str, str]
 
 def _run_in_directory(command: Sequence[str], environment: dict[str, str]) -> int:
     """Runs the command with a private directory for messages of its processes."""
-    directory = Path(tempfile.mkdtemp(prefix="forebay-"))
+    directory = Path(tempfile.mkdtemp(prefix="forebay-run-", dir=_message_folder()))
     try:
         environment["FOREBAY_RUN_DIR"] = str(directory)
         status = run_command(command, environment)
@@ -73,6 +74,13 @@ def _run_in_directory(command: Sequence[str], environment: dict[str, str]) -> in
     finally:
         _report_saved(directory, environment)
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _message_folder() -> str | None:
+    """Shared memory, where a process leaves a message in microseconds; else where temporary files
+    are."""
+    memory = "/dev/shm"
+    return memory if os.access(memory, os.W_OK | os.X_OK) else None
 
 
 def _report_saved(directory: Path, environment: dict[str, str]) -> None:
@@ -137,16 +145,16 @@ def _report_trace(environment: dict[str, str]) -> None:
 
 def _report_if_in_vain(directory: Path, command: Sequence[str]) -> None:
     """Prints one line if no file was cached, unless the user wanted that or was told already."""
+    if (directory / _CACHED).exists():
+        return
     if not (directory / _USED).exists():
         reason = _why_unused(directory, command)
         said = f"no process on this node used MPI-IO through Forebay; {reason}"
-    elif not (directory / _CACHED).exists():
+    else:
         reasons = [mark.read_text().strip() for mark in sorted(directory.glob(_UNCACHED))]
         if not reasons:
             return
         said = "no file was cached on this node; " + "; ".join(reasons)
-    else:
-        return
     click.echo(f"forebay: {said}", err=True)
 
 

@@ -14,57 +14,61 @@
 namespace forebay::mpiio {
 namespace {
 
-// Makes the new view the handle's: file pointers begin at 0. Waits for all ranks, so that no rank
-// uses the shared pointer before it is reset.
+// Makes the new view the handle's; the rank's own file pointer begins at 0.
 void adopt(Handle& handle, View&& view, const std::optional<Options>& options, bool foreign) {
-  {
-    const HandleLock lock(handle);
-    if (options) handle.cached->change_options(*options);
-    handle.view = std::move(view);
-    handle.position = 0;
-    if (foreign)
-      handle.pass_through |= foreign_view;
-    else
-      handle.pass_through &= ~static_cast<uint32_t>(foreign_view);
-  }
-  if (handle.shared.position != nullptr && handle.rank == 0)
-    handle.shared.position->store(0, std::memory_order_release);
-  mpi().Barrier(handle.own.comm);
-}
-
-// Sets a view that Forebay cannot walk on some rank: the library accepts it, or says what is wrong.
-int set_foreign_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype,
-                     MPI_Datatype filetype, const char* datarep, MPI_Info info,
-                     const std::optional<Options>& options) {
-  const Status status = agree_status(handle.own.comm, make_coherent(handle));
-  if (!status.ok()) return raise(handle, status, "committing");  // the view stays as it was
-  const int code = true_code(handle, [&] {
-    return mpi().File_set_view(handle.file, displacement, etype, filetype, datarep, info);
-  });
-  View view;
-  bool accepted = false;
-  const Status kept = within_memory([&] {
-    accepted = code == MPI_SUCCESS && View::foreign(displacement, etype, filetype, datarep, view);
-  });
-  (void)kept;
-  if (any_rank(handle.own.comm, !accepted)) {
-    if (code != MPI_SUCCESS) return code;
-    return raise(handle, MPI_ERR_ARG,
-                 "Forebay: the view of \"" + handle.name +
-                     "\" was refused on another rank or has an empty etype");
-  }
-  adopt(handle, std::move(view), options, true);
-  return MPI_SUCCESS;
-}
-
-std::optional<Options> options_with(Handle& handle, MPI_Info info) {
   const HandleLock lock(handle);
-  return changed_options(handle, info, handle.mistakes);
+  if (options) handle.cached->change_options(*options);
+  handle.view = std::move(view);
+  handle.position = 0;
+  if (foreign)
+    handle.pass_through |= foreign_view;
+  else
+    handle.pass_through &= ~static_cast<uint32_t>(foreign_view);
 }
 
-// What the ranks tell each other before they set a view; 1: true on some rank.
+// Sets the shared file pointer to 0 while the ranks agree on a new view, so that no rank uses it
+// before. The pointer gets its value back unless the view is kept.
+class SharedPointerReset {
+ public:
+  explicit SharedPointerReset(Handle& handle)
+      : pointer_(handle.rank == 0 ? handle.shared.position : nullptr) {
+    if (pointer_ != nullptr) before_ = pointer_->exchange(0);
+  }
+  ~SharedPointerReset() { undo(); }
+  SharedPointerReset(const SharedPointerReset&) = delete;
+  SharedPointerReset& operator=(const SharedPointerReset&) = delete;
+
+  void keep() { pointer_ = nullptr; }
+  void undo() {
+    if (pointer_ != nullptr) pointer_->store(before_);
+    pointer_ = nullptr;
+  }
+
+ private:
+  std::atomic<int64_t>* pointer_;
+  int64_t before_ = 0;
+};
+
+// The arguments of MPI_File_set_view.
+struct NewView {
+  MPI_Offset displacement;
+  MPI_Datatype etype;
+  MPI_Datatype filetype;
+  const char* datarep;
+  MPI_Info info;
+};
+
+// Sets the library's view; its errors are not raised.
+int set_view_of_library(Handle& handle, const NewView& view) {
+  const QuietErrors quiet(handle);
+  return mpi().File_set_view(handle.file, view.displacement, view.etype, view.filetype,
+                             view.datarep, view.info);
+}
+
+// What the ranks tell each other about a new view; 1: true on some rank.
 struct ViewTerms {
   int64_t foreign;   // Forebay cannot walk it
+  int64_t refused;   // the library does not take it
   int64_t mistaken;  // there are mistakes in hints to tell
 };
 
@@ -72,32 +76,66 @@ bool library_needs_whole_view(const Handle& handle) {
   return handle.pass_through & atomic_library || handle.shared.position == nullptr;
 }
 
-}  // namespace
+// Has the library take a view that Forebay cannot walk on some rank, and what is cached go to
+// storage before. False on all ranks: some rank has no such view.
+bool take_foreign_view(Handle& handle, const NewView& asked, View& view, Status* committed,
+                       int* code) {
+  *committed = agree_status(handle.own.comm, make_coherent(handle));
+  if (!committed->ok()) return false;
+  *code = set_view_of_library(handle, asked);
+  bool accepted = false;
+  const Status kept = within_memory([&] {
+    accepted = *code == MPI_SUCCESS &&
+               View::foreign(asked.displacement, asked.etype, asked.filetype, asked.datarep, view);
+  });
+  (void)kept;
+  return !any_rank(handle.own.comm, !accepted);
+}
 
-namespace {
-
-int set_view_alone(Handle& handle, MPI_Offset displacement, MPI_Datatype etype,
-                   MPI_Datatype filetype, const char* datarep, MPI_Info info) {
+// The library takes the view before the ranks agree, so that one agreement does. A rank that cannot
+// walk its view shows the library plain bytes meanwhile.
+int set_view_alone(Handle& handle, const NewView& asked) {
   View view;
   bool walked = false;
   std::optional<Options> options;
   const Status decoded = within_memory([&] {
-    options = options_with(handle, info);
-    walked = View::decode(handle.own.comm, displacement, etype, filetype, datarep, view);
+    {
+      const HandleLock lock(handle);
+      options = changed_options(handle, asked.info, handle.mistakes);
+    }
+    walked = View::decode(handle.own.comm, asked.displacement, asked.etype, asked.filetype,
+                          asked.datarep, view);
   });
   (void)decoded;  // if one rank has no memory to walk the view, no rank walks it
+  NewView shown = asked;
+  if (!library_needs_whole_view(handle)) shown.filetype = asked.etype;
+  if (!walked) shown = {0, mpi().byte, mpi().byte, "native", mpi().info_null};
+  int code = set_view_of_library(handle, shown);
+  SharedPointerReset reset(handle);
   const ViewTerms agreed =
-      agree_max(handle.own.comm, ViewTerms{int64_t{!walked}, int64_t{!handle.mistakes.empty()}});
+      agree_max(handle.own.comm, ViewTerms{int64_t{!walked}, int64_t{walked && code != MPI_SUCCESS},
+                                           int64_t{!handle.mistakes.empty()}});
   if (agreed.mistaken != 0) tell_together(handle.own.comm, handle.mistakes);
-  if (agreed.foreign != 0)
-    return set_foreign_view(handle, displacement, etype, filetype, datarep, info, options);
-  const MPI_Datatype shown = library_needs_whole_view(handle) ? filetype : etype;
-  const int code = true_code(handle, [&] {
-    return mpi().File_set_view(handle.file, displacement, etype, shown, datarep, info);
-  });
-  if (any_rank(handle.own.comm, code != MPI_SUCCESS)) return code;
-  adopt(handle, std::move(view), options, false);
-  return MPI_SUCCESS;
+  const bool foreign = agreed.foreign != 0;
+  Status committed;
+  const bool taken =
+      foreign ? take_foreign_view(handle, asked, view, &committed, &code) : agreed.refused == 0;
+  if (taken) {
+    reset.keep();
+    adopt(handle, std::move(view), options, foreign);
+    return MPI_SUCCESS;
+  }
+  reset.undo();  // before an error is raised: its handler may not return
+  const View& earlier = handle.view;
+  (void)set_view_of_library(handle, {earlier.displacement(), earlier.etype(), earlier.filetype(),
+                                     earlier.datarep().c_str(), mpi().info_null});
+  if (!committed.ok()) return raise(handle, committed, "committing");
+  if (code == MPI_SUCCESS)
+    return raise(handle, MPI_ERR_ARG,
+                 "Forebay: the view of \"" + handle.name +
+                     "\" was refused on another rank or has an empty etype");
+  mpi().File_call_errhandler(handle.file, code);
+  return code;
 }
 
 }  // namespace
@@ -105,7 +143,7 @@ int set_view_alone(Handle& handle, MPI_Offset displacement, MPI_Datatype etype,
 int set_view(Handle& handle, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
              const char* datarep, MPI_Info info) {
   const Status settled = hand_over(handle);
-  const int code = set_view_alone(handle, displacement, etype, filetype, datarep, info);
+  const int code = set_view_alone(handle, {displacement, etype, filetype, datarep, info});
   if (code == MPI_SUCCESS && !settled.ok()) return raise(handle, settled, "committing");
   return code;
 }

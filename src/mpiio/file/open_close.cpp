@@ -418,12 +418,12 @@ Uncached cache_together(Opening& opening, const char* name) {
   return terms.why == Uncached::no ? open_cached(opening, terms) : terms.why;
 }
 
+// `name`: null if the library could not open the file.
 void note_open(const Opening& opening, const char* name, Uncached why) {
   const Status noted = within_memory([&] {
-    if (why == Uncached::no)
-      mark_cached();
-    else
-      record_uncached(opening.file, name, why);
+    if (why == Uncached::no) return mark_cached();
+    mark_used();
+    if (name != nullptr) record_uncached(opening.file, name, why);
   });
   (void)noted;  // statistics may lack a file
 }
@@ -439,12 +439,11 @@ int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_Fil
   // The code alone does not tell: MPICH returns success after it has called an error handler of the
   // user's.
   const bool opened = code == MPI_SUCCESS && *file != mpi().file_null;
-  mark_used();
   learn_thread_level();
   Opening opening{comm, *file, {}, amode, info, {}, {}};
   const Uncached why = joins_worlds(comm) ? Uncached::several_worlds
                                           : cache_together(opening, opened ? name : nullptr);
-  if (opened) note_open(opening, name, why);
+  note_open(opening, opened ? name : nullptr, why);
   return code;
 }
 

@@ -99,6 +99,17 @@ runtime::NodeMember* this_node(Status* status) {
   return runtime::node_of(Scope::node, process_options(), status, notices());
 }
 
+void join_node_early() {
+  const Options& options = process_options();
+  if (other_rights() || !options.enable || options.step_aside == StepAside::always) return;
+  const Status ignored = within_memory([&] {  // the first open tries again, and tells
+    Status status;
+    runtime::NodeMember* const node = this_node(&status);
+    if (node != nullptr && options.scope != Scope::process) runtime::make_ready(*node, options);
+  });
+  (void)ignored;
+}
+
 const std::vector<std::string>& environment_mistakes() { return environment().mistakes; }
 
 bool speaks_for_job() {

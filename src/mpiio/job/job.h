@@ -28,6 +28,10 @@ const Options& process_options();
 // This process's node, joined at first use; nullptr (and a Status) if that fails.
 runtime::NodeMember* this_node(Status* status);
 
+// Joins the node while the program starts, so that its first open need not; nothing where the
+// options leave all files to the library.
+void join_node_early();
+
 // Mistakes in the environment from which the options were read, one line each.
 const std::vector<std::string>& environment_mistakes();
 

@@ -7,7 +7,6 @@
 #include <cstdlib>
 
 #include "mpiio/job/job.h"
-#include "mpiio/library/mpi_library.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -33,9 +32,7 @@ bool run_is_watched() {
 
 void mark_used() {
   static std::atomic<bool> marked{false};
-  if (run_folder() == nullptr || marked.exchange(true)) return;
-  leave("used", "", 0);
-  leave(std::string("used.") + abi_name(), "", 0);
+  if (!marked.exchange(true)) leave("used", "", 0);
 }
 
 void mark_cached() {

@@ -9,10 +9,10 @@ namespace forebay::mpiio {
 // Whether there is such a folder on this node, and it can be written to.
 bool run_is_watched();
 
-// Notes that MPI-IO went through Forebay.
+// Notes that a file was opened and not cached.
 void mark_used();
 
-// Note that a file was cached, or that it was not. `reason`: a short name; `text`: the explanation.
+// Note that a file was cached, or why it was not. `reason`: a short name; `text`: the explanation.
 // For each reason the first text is kept.
 void mark_cached();
 void mark_uncached(const char* reason, const std::string& text);

@@ -46,6 +46,10 @@ NodeMember* node(const Options& process_options, Status* status);
 // Ends the helper threads and unmaps the segments. The last process to leave removes them. Called
 // at MPI_Finalize.
 void leave_node();
+
+// Makes what the first open on the node would make: the tables' first entries, and an arena for
+// files that are opened with these options.
+void make_ready(NodeMember& node, const Options& options);
 // Whether the node's caches keep bytes that storage refused.
 bool node_keeps_bytes();
 // The most shared memory, in bytes, that this process has seen its caches take: the cache that the

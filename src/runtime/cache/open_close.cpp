@@ -108,6 +108,26 @@ uint32_t take_seat(NodeMember& node, uint32_t file_slot) {
 
 }  // namespace
 
+void make_ready(NodeMember& node, const Options& options) {
+  const Status ignored = within_memory([&] {  // the first open tries again
+    Registry& registry = node.registry();
+    Options bounded = options;
+    bounded.cache_size_bytes = bounded_cache_size(options, registry);
+    const ArenaConfig config = config_of(bounded);
+    if (!valid(config)) return;
+    uint32_t arena = no_entry;
+    {
+      const RegistryLock lock(registry);
+      if (registry.made_files().empty()) (void)node.make_files();
+      if (registry.made_seats().empty()) (void)node.make_seats();
+      arena = arena_for(registry, config);
+    }
+    Status refused;
+    if (arena != no_entry) (void)node.cache(arena, &refused);
+  });
+  (void)ignored;
+}
+
 std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode mode,
                                              const Options& options, Status* status,
                                              const StorageOpener& opener) {
