@@ -181,7 +181,9 @@ def flash(
         ]
         if rank == 0:
             for number, header in enumerate(headers.tolist()):
-                calls[number].insert(0, _Call(_WRITE_AT, int(places[number, 0, 0]) - header, header))
+                calls[number].insert(
+                    0, _Call(_WRITE_AT, int(places[number, 0, 0]) - header, header)
+                )
             superblock = _Call(_WRITE_AT, 0, _SUPERBLOCK_BYTES)
             calls = [[superblock], *calls, [superblock]]
         return _Use(name, None, [call for part in calls for call in part])
