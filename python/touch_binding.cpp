@@ -201,6 +201,7 @@ void bind_touches(nb::module_& module) {
           "log", [](MoreProcesses& job) -> AccessLog& { return job.log; },
           nb::rv_policy::reference_internal)
       .def_ro("shared", &MoreProcesses::shared)
+      .def_ro("unequal", &MoreProcesses::unequal)
       .def_ro("kept_accesses", &MoreProcesses::kept_accesses)
       .def_ro("kept_bytes", &MoreProcesses::kept_bytes)
       .def_prop_ro("left", left_of, "Files that keep their processes: number, and why.")

@@ -11,13 +11,17 @@
 #include "extent/extent.h"
 #include "sim/process_rule.h"
 #include "sim/stretch.h"
+#include "sim/unequal_parts.h"
 
 namespace forebay::sim {
 namespace {
 
 constexpr std::string_view some_only =
     "only some processes use it, and which of further ones would is not known";
-constexpr std::string_view other_calls = "most of its processes make different calls";
+// A rule of equal parts that gives less of the bytes than this share of what unequal parts give
+// misses what the processes do.
+constexpr double clearly_most = 0.9;
+
 constexpr std::string_view no_rule = "the places of its processes follow no rule";
 constexpr std::string_view other_groups = "several groups of its processes opened it";
 constexpr std::string_view partial_row =
@@ -162,7 +166,7 @@ class Writer {
 class Extension {
  public:
   Extension(const AccessLog& log, uint32_t processes, uint64_t most)
-      : log_(log), processes_(processes), writer_(log, most) {
+      : log_(log), processes_(processes), writer_(log, most), ruled_(log.accesses().size()) {
     std::map<std::pair<uint32_t, uint32_t>, std::size_t> known;
     const std::span<const DataAccess> accesses = log.accesses();
     for (uint32_t i = 0; i < accesses.size(); ++i) {
@@ -215,66 +219,161 @@ class Extension {
     }
     if (first + count * between < log_.processes()) return some_only;
     const std::vector<Kind> kinds = find_kinds(log_, members);
-    if (std::all_of(kinds.begin(), kinds.end(), [](const Kind& kind) { return kind.calls == 0; }))
-      return other_calls;
     const Shared shared{members, kinds};
     const std::optional<Rule> rule = find_rule(log_, shared);
-    if (!rule) return no_rule;
-    for (const Member& member : members) {
-      for (const Call& call : member.calls) {
-        const uint32_t group = log_.accesses()[call.access].group;
-        if (!rule->has(call.kind) || group == independent) continue;
-        const uint32_t ranks = log_.ranks_of_group(group);
-        if (ranks != 1 && ranks != count) return other_groups;
-      }
-    }
+    const PartSequences sequences = find_part_sequences(log_, members);
     const uint32_t all = 1 + (processes_ - 1 - first) / between;
-    if (all % rule->width != 0) return partial_row;
-    Stretch stretch;
-    const std::string_view why = stretch.make(*rule, count / rule->width, all / rule->width);
-    if (!why.empty()) return why;
-    for (const Member& member : members) {
-      for (const uint32_t number : member.accesses) {
-        if (log_.accesses()[number].end > most_stretched - stretch.growth()) return too_large;
-      }
-    }
-    write_shared(shared, *rule, stretch, all);
-    return "";
+    if (rule && bytes_of(*rule, shared) >= clearly_most * sequences.bytes)
+      return share_by(*rule, shared, all);
+    if (sequences.all.empty() || sequences.bytes < sequences.others_bytes) return no_rule;
+    return share_unequal(sequences.all, members, all);
   }
 
-  void write_shared(const Shared& shared, const Rule& rule, const Stretch& stretch, uint32_t all) {
+  double bytes_of(const Rule& rule, const Shared& shared) const {
+    double bytes = 0;
+    for (std::size_t m = 0; m < shared.members.size(); ++m) {
+      for (const Call& call : shared.members[m].calls) {
+        if (rule.has(call.kind) && shared.follows(m, call.kind))
+          bytes += static_cast<double>(log_.accesses()[call.access].bytes);
+      }
+    }
+    return bytes;
+  }
+
+  // The same of processes that make the same calls, at places that grow evenly.
+  std::string_view share_by(const Rule& rule, const Shared& shared, uint32_t all) {
     const auto count = static_cast<uint32_t>(shared.members.size());
-    const uint32_t first = shared.members[0].process;
-    const uint32_t between = shared.members[1].process - first;
-    for (uint32_t m = 0; m < all; ++m) {
-      std::vector<Call> calls =
-          m < count ? shared.members[m].calls : calls_of_further(shared, rule, m);
-      // Their order; all are of one process, or of neighbours in a column.
+    if (all % rule.width != 0) return partial_row;
+    Stretch stretch;
+    const std::string_view why = stretch.make(rule, count / rule.width, all / rule.width);
+    if (!why.empty()) return why;
+    for (std::size_t m = 0; m < count; ++m) {
+      for (const Call& call : shared.members[m].calls)
+        ruled_[call.access] = rule.has(call.kind) && shared.follows(m, call.kind);
+    }
+    const std::string_view unfit = write_known(shared.members, stretch, all);
+    if (!unfit.empty()) return unfit;
+    for (uint32_t m = count; m < all; ++m) {
+      std::vector<Call> calls = calls_of_further(shared, rule, m);
+      // Their order; all are of neighbours in a column.
       std::sort(calls.begin(), calls.end(),
                 [](const Call& one, const Call& other) { return one.access < other.access; });
       for (const Call& call : calls) {
         DataAccess access = log_.accesses()[call.access];
-        const bool ruled = rule.has(call.kind) && (m >= count || shared.follows(m, call.kind));
         std::size_t at = 0;
         std::vector<Extent> runs;
-        for_runs(log_, access, [&](Extent run) {
-          const Extent placed =
-              m < count ? stretch.place(run)
-                        : stretch.place(rule.columns[m % rule.width][call.kind][call.nth][at++],
-                                        m / rule.width - (count / rule.width - 1));
-          add_run(runs, placed, access.view != no_view);
+        for_runs(log_, access, [&](Extent) {
+          const Placed& placed = rule.columns[m % rule.width][call.kind][call.nth][at++];
+          add_run(runs, stretch.place(placed, m / rule.width - (count / rule.width - 1)),
+                  access.view != no_view);
           return true;
         });
-        if (!ruled) {
+        further(access, process_of(shared.members, m));
+        if (!writer_.add(access, runs)) return "";
+      }
+    }
+    return "";
+  }
+
+  // An access of a part, and where it lies behind the begin of its member's parts.
+  struct Piece {
+    uint32_t access;
+    std::size_t sequence;
+    int64_t behind;
+  };
+  // By member, in order.
+  static std::vector<std::vector<Piece>> pieces_of(std::span<const PartSequence> sequences,
+                                                   uint32_t members) {
+    std::vector<std::vector<Piece>> pieces(members);
+    for (std::size_t s = 0; s < sequences.size(); ++s) {
+      std::vector<int64_t> behind(members);
+      for (const Part& part : sequences[s].parts) {
+        for (const uint32_t number : part.accesses)
+          pieces[part.member].push_back({number, s, behind[part.member]});
+        behind[part.member] += part.at.length;
+      }
+    }
+    for (std::vector<Piece>& of_member : pieces) {
+      std::sort(of_member.begin(), of_member.end(),
+                [](const Piece& one, const Piece& other) { return one.access < other.access; });
+    }
+    return pieces;
+  }
+
+  // The same of processes whose parts are of unequal sizes: the further ones have parts as large as
+  // those of the log's, in turn.
+  std::string_view share_unequal(std::span<const PartSequence> sequences,
+                                 std::span<const Member> members, uint32_t all) {
+    const auto count = static_cast<uint32_t>(members.size());
+    std::vector<int64_t> growths;
+    for (const PartSequence& sequence : sequences) {
+      if (sequence.bytes() > most_stretched / (all / count)) return too_large;
+      growths.push_back(std::accumulate(sequence.member_bytes.begin(),
+                                        sequence.member_bytes.begin() + all % count,
+                                        (all / count - 1) * sequence.bytes()));
+      for (const Part& part : sequence.parts) {
+        for (const uint32_t number : part.accesses) ruled_[number] = true;
+      }
+    }
+    Stretch stretch;
+    const std::string_view why = stretch.make(sequences, growths);
+    if (!why.empty()) return why;
+    const std::string_view unfit = write_known(members, stretch, all);
+    if (!unfit.empty()) return unfit;
+    ++result_.unequal;
+    const std::vector<std::vector<Piece>> pieces = pieces_of(sequences, count);
+    std::vector<int64_t> ends;  // of the sequences so far
+    for (const PartSequence& sequence : sequences) ends.push_back(stretch.further(sequence));
+    for (uint32_t m = count; m < all; ++m) {
+      for (const Piece& piece : pieces[m % count]) {
+        DataAccess access = log_.accesses()[piece.access];
+        const Extent run{ends[piece.sequence] + piece.behind, access.bytes};
+        further(access, process_of(members, m));
+        if (!writer_.add(access, {&run, 1})) return "";
+      }
+      for (std::size_t s = 0; s < sequences.size(); ++s)
+        ends[s] += sequences[s].member_bytes[m % count];
+    }
+    return "";
+  }
+
+  // Writes the accesses of the log's processes at their new places, in a file that will have `all`
+  // processes. Returns why not; then nothing was written.
+  std::string_view write_known(std::span<const Member> members, const Stretch& stretch,
+                               uint32_t all) {
+    const auto count = static_cast<uint32_t>(members.size());
+    for (const Member& member : members) {
+      for (const uint32_t number : member.accesses) {
+        const DataAccess& access = log_.accesses()[number];
+        if (access.end > most_stretched - stretch.growth()) return too_large;
+        if (access.group == independent || !ruled_[number]) continue;
+        const uint32_t ranks = log_.ranks_of_group(access.group);
+        if (ranks != 1 && ranks != count) return other_groups;
+      }
+    }
+    for (const Member& member : members) {
+      for (const uint32_t number : member.accesses) {
+        const DataAccess& access = log_.accesses()[number];
+        std::vector<Extent> runs;
+        for_runs(log_, access, [&](Extent run) {
+          add_run(runs, stretch.place(run), access.view != no_view);
+          return true;
+        });
+        if (!ruled_[number]) {
           ++result_.kept_accesses;
           result_.kept_bytes += static_cast<uint64_t>(access.bytes);
         } else if (access.group != independent && log_.ranks_of_group(access.group) == count) {
           writer_.set_ranks(access.group, all);
         }
-        if (m >= count) further(access, first + m * between);
-        if (!writer_.add(access, runs)) return;
+        if (!writer_.add(access, runs)) return "";
       }
     }
+    return "";
+  }
+
+  // The process of the file's member `m`; members are evenly spaced.
+  static uint32_t process_of(std::span<const Member> members, uint32_t m) {
+    return members[0].process + m * (members[1].process - members[0].process);
   }
 
   // What a further member does: of each kind, what the nearest one of its column does that makes as
@@ -338,6 +437,7 @@ class Extension {
   const AccessLog& log_;
   const uint32_t processes_;
   Writer writer_;
+  std::vector<bool> ruled_;  // by access: further processes make it, too
   std::map<uint32_t, std::vector<Member>> files_;
   std::unordered_map<uint32_t, std::vector<uint32_t>> own_files_;  // by process
   MoreProcesses result_;

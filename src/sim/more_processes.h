@@ -8,6 +8,9 @@
 // longer, and what follows it in the file moves. Each process does as much as before. Other calls
 // stay with the processes that make them. A file has a rule if the calls that follow one have half
 // of the bytes of what most do.
+//
+// Where the processes' parts of an array are of unequal sizes and lie behind each other in the
+// order of the processes, further ones have parts as large as those of the log's, in turn.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +35,8 @@ struct MoreProcesses {
   };
 
   AccessLog log{0};
-  uint32_t shared = 0;  // files that further processes share with the log's
+  uint32_t shared = 0;   // files that further processes share with the log's
+  uint32_t unequal = 0;  // of these, files with parts of unequal sizes
   // In these, calls that only some processes make, or at places without a rule: further ones do not
   // make them.
   uint64_t kept_accesses = 0;

@@ -28,12 +28,25 @@ std::string_view Stretch::make(const Rule& rule, int64_t rows, int64_t more_rows
     Region& region = regions_.back();
     region.end = std::max(region.end, placed.last + placed.run.length);
   }
+  for (Region& region : regions_) {
+    if (__builtin_mul_overflow(region.step, more_rows - rows, &region.growth)) return too_large;
+  }
+  return settle();
+}
+
+std::string_view Stretch::make(std::span<const PartSequence> sequences,
+                               std::span<const int64_t> growths) {
+  for (std::size_t i = 0; i < sequences.size(); ++i)
+    regions_.push_back({sequences[i].begin(), sequences[i].end(), 0, 0, growths[i]});
+  return settle();
+}
+
+std::string_view Stretch::settle() {
   std::sort(regions_.begin(), regions_.end(),
             [](const Region& a, const Region& b) { return a.begin < b.begin; });
   int64_t shift = 0;
   for (Region& region : regions_) {
-    if (__builtin_mul_overflow(region.step, more_rows - rows, &region.growth) ||
-        region.growth > most_stretched || shift > most_stretched)
+    if (region.growth > most_stretched || region.end > most_stretched || shift > most_stretched)
       return too_large;
     region.shift = shift;
     shift += region.growth;

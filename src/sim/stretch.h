@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "extent/extent.h"
 #include "sim/process_rule.h"
+#include "sim/unequal_parts.h"
 
 namespace forebay::sim {
 
@@ -22,6 +24,9 @@ class Stretch {
   // Prepares for `more_rows` in place of `rows`. Returns why the rule does not allow it; empty: it
   // does.
   std::string_view make(const Rule& rule, int64_t rows, int64_t more_rows);
+  // Prepares for sequences of parts (by place) that grow by so many bytes each. Returns why that is
+  // not possible; empty: it is.
+  std::string_view make(std::span<const PartSequence> sequences, std::span<const int64_t> growths);
 
   // The place of a run that all further processes have, too, or that is no part of the rule. It
   // grows with the regions that it holds.
@@ -39,16 +44,20 @@ class Stretch {
     const Region* const region = region_before(placed.run.offset);
     return {placed.last + region->shift + rows * placed.step, placed.run.length};
   }
+  // Where the sequence's further parts begin.
+  int64_t further(const PartSequence& sequence) const {
+    return sequence.end() + region_before(sequence.begin())->shift;
+  }
   // The largest distance by which a byte moves, of all.
   int64_t growth() const {
     return regions_.empty() ? 0 : regions_.back().shift + regions_.back().growth;
   }
 
  private:
-  // A part of the file that consists of parts of equal size, one for each row, and perhaps gaps.
+  // A part of the file that consists of parts, and perhaps gaps.
   struct Region {
     int64_t begin = 0, end = 0;
-    int64_t step = 0;
+    int64_t step = 0;    // from row to row, where the parts are of equal size
     int64_t shift = 0;   // by how much it moves, since the regions before it grow
     int64_t growth = 0;  // by how much it grows
   };
@@ -65,6 +74,9 @@ class Stretch {
     if (region == nullptr) return 0;
     return region->shift + (offset < region->end ? 0 : region->growth);
   }
+
+  // Gives the regions, which have their growths, their places.
+  std::string_view settle();
 
   std::vector<Region> regions_;
 };

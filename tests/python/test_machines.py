@@ -49,7 +49,7 @@ COMMON: dict[str, object] = {
     "file_system.extents_a_request": 64,
     "network.serial_hosts": True,
     "network.segments_an_acknowledgement": 1,
-    "file_system.request_s": 0.5e-3,
+    "file_system.request_s": 0.62e-3,
     "file_system.client.open_s": 0.1e-3,
     "file_system.metadata.create_directory_entry_s": 1.172e-3,
     "file_system.metadata.create_data_file_s": 0.885e-3,

@@ -631,9 +631,11 @@ def test_generated_ior_interleaves_pieces(tmp_path: Path) -> None:
     ]
 
 
-def test_generated_flash_fills_three_files(tmp_path: Path) -> None:
-    """Independent writes without a hole or an overlap, but for the superblock, written twice."""
-    workload_traces.flash(tmp_path / "f", 4, sets=20)
+@pytest.mark.parametrize(("sets", "pieces"), [(20, 1), (5, 4)])
+def test_generated_flash_fills_three_files(tmp_path: Path, sets: int, pieces: int) -> None:
+    """Independent writes without a hole or an overlap, but for the superblock, written twice; the
+    pieces of a process's part lie behind each other."""
+    workload_traces.flash(tmp_path / "f", 4, sets=sets, pieces=pieces)
     trace = open_trace(tmp_path / "f")
     assert not trace.problems
     assert [Path(path).name for path in trace.files] == [
@@ -647,11 +649,14 @@ def test_generated_flash_fills_three_files(tmp_path: Path) -> None:
         places = sorted(
             zip(accesses["offset"][rows].tolist(), accesses["end"][rows].tolist(), strict=True)
         )
-        assert len(places) == 2 + 20 * (1 + 4)
+        assert len(places) == 2 + sets * (1 + 4 * pieces)
         assert places.pop(0) == places[0] == (0, 96)
         assert all(before[1] == after[0] for before, after in itertools.pairwise(places))
         own = rows[accesses["rank"][rows] == 3]
         sizes = accesses["end"][own] - accesses["offset"][own]
+        ends = accesses["end"][own].reshape(sets, pieces)
+        begins = accesses["offset"][own].reshape(sets, pieces)
+        assert (ends[:, :-1] == begins[:, 1:]).all()
         assert len(sizes) == 20 and all(sizes % 2 == 1)
         assert sizes.min() >= 1000 and sizes.max() <= 50_000
     assert not any(one.collective for one in trace.routines if one.name == "MPI_File_write_at")

@@ -511,6 +511,28 @@ def test_files_without_a_rule_are_named(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("sets", "pieces"), [(20, 1), (5, 4)])
+def test_parts_of_unequal_sizes_are_repeated(tmp_path: Path, sets: int, pieces: int) -> None:
+    """FLASH I/O: each process's part of a data set has a size of its own; process 0 alone writes
+    headers between."""
+    workload_traces.flash(tmp_path / "flash", 4, sets=sets, pieces=pieces)
+    said: list[str] = []
+    one, two, three = (
+        simulate_cluster(
+            tmp_path / "flash", "palmetto-gige", processes=processes, warn=said.append
+        )[0]
+        for processes in (4, 8, 12)
+    )
+    assert two.written_bytes - one.written_bytes == three.written_bytes - two.written_bytes
+    assert two.written_bytes == pytest.approx(2 * one.written_bytes, rel=0.05)
+    assert two.writes - one.writes == 3 * 20 * 4
+    assert said[1:2] == [
+        "flash: 3 files have parts of unequal sizes; those of the other processes are as large as"
+        " its own, in turn",
+    ]
+    assert f"flash: {3 * (sets + 2)} of its accesses" in said[2]
+
+
 @pytest.mark.skipif(not LOGS.is_dir(), reason="there are no Darshan logs")
 def test_gaps_for_metadata_are_no_hindrance() -> None:
     """The chunks of 384 processes, with HDF5's metadata between some of them."""

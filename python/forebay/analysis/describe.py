@@ -84,6 +84,7 @@ def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
     return Analysis(
         path=str(trace.path),
         kind=trace.kind,
+        layer=trace.layer,
         processes=processes,
         problems=tuple(trace.problems),
         operations=describe.operations,
@@ -102,7 +103,7 @@ def analysis_of(trace: Trace, folded: Fold, page_bytes: int) -> Analysis:
         phases=phases_of(folded.activity, trace.files, sums.first_ns, sums.last_ns),
         outside_phases=outside_phases(folded.activity),
         files=files,
-        findings=tuple(findings_of(files, cached, job, span, trace.tells_order)),
+        findings=tuple(findings_of(files, cached, job, span, trace)),
         counters=job,
     )
 

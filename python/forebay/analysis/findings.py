@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from forebay.analysis.known_calls import KnownCalls
 from forebay.analysis.result import FileAnalysis, Finding
+from forebay.trace import Trace
 from forebay.trace.counters import Counters, FileCounters, Hdf5, Mpiio, Posix, Stripes
 
 MANY_CALLS = 1000
@@ -42,6 +43,8 @@ class Subject:
     """Whether Forebay cached the file in the traced run."""
     tells_order: bool
     """Whether the order in which the program makes its ranks act is known."""
+    layer: str
+    """The interface that the accesses belong to: `MPI-IO` or `POSIX`."""
 
     @property
     def mpiio(self) -> Mpiio | None:
@@ -71,7 +74,7 @@ class Subject:
     @property
     def in_mpiio(self) -> bool:
         """Whether the program calls MPI-IO, not only POSIX."""
-        return self.job is None or self.job.layer == "MPI-IO" or self.mpiio is not None
+        return self.layer == "MPI-IO" or self.mpiio is not None
 
     @property
     def kinds(self) -> tuple[tuple[str, KnownCalls], tuple[str, KnownCalls]]:
@@ -114,13 +117,13 @@ def findings_of(
     cached: set[str],
     job: Counters | None,
     span: float,
-    tells_order: bool,
+    trace: Trace,
 ) -> list[Finding]:
     """The findings of all files, the most expensive first. `cached`: paths; `span`: seconds of the
     job."""
     found: list[tuple[float, Finding]] = []
     for file in files:
-        subject = Subject(file, job, span, file.path in cached, tells_order)
+        subject = Subject(file, job, span, file.path in cached, trace.tells_order, trace.layer)
         for rule in RULES:
             found += [
                 (one.seconds, Finding(one.title, one.evidence, one.advice, rule.name, file.path))

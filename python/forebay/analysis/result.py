@@ -130,6 +130,8 @@ class Analysis(Shown):
 
     path: str
     kind: str
+    layer: str
+    """The interface that the calls belong to: `MPI-IO` or `POSIX`."""
     processes: int
     problems: tuple[str, ...]
     operations: tuple[tuple[str, bool], ...]
@@ -161,11 +163,6 @@ class Analysis(Shown):
     def traced(self) -> bool:
         """Whether the trace has accesses, not only counters."""
         return self.counters is None or self.counters.traced
-
-    @property
-    def layer(self) -> str:
-        """The interface that the calls belong to: `MPI-IO` or `POSIX`."""
-        return self.counters.layer if self.counters is not None else "MPI-IO"
 
     @property
     def seconds(self) -> float:

@@ -31,8 +31,9 @@ _ENDINGS = ", ".join(ending for format_ in FORMATS for ending in format_.endings
 def convert(trace: Path, output: Path, name: str | None, force: bool) -> None:
     """Write a trace as Parquet, as CSV or as a timeline for ui.perfetto.dev.
 
-    TRACE is a folder of trace files, one trace file, or a Darshan log with DXT. Missing or damaged
-    accesses are reported on standard error. The exit code is 1 if nothing could be read.
+    TRACE is a folder of trace files, one trace file, a Darshan log with DXT, or what strace
+    printed. Missing or damaged accesses are reported on standard error. The exit code is 1 if
+    nothing could be read.
     """
     format_ = _format(output, name)
     check_output(output, trace, force)

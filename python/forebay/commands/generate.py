@@ -127,6 +127,13 @@ def mpi_io_test(processes: int, output: Path, **parameters: Any) -> None:
 @_PROCESSES
 @_OUTPUT
 @click.option("--sets", type=_COUNT, default=250, show_default=True, help="Data sets of a file.")
+@click.option(
+    "--pieces",
+    type=_COUNT,
+    default=1,
+    show_default=True,
+    help="Writes of a process for its part of a data set.",
+)
 def flash(processes: int, output: Path, **parameters: Any) -> None:
     """FLASH I/O: write three files of data sets in small, unaligned, independent pieces."""
     _make(workload_traces.flash, output, processes, parameters)

@@ -222,9 +222,10 @@ def cache(
 ) -> None:
     """Simulate block caches for the accesses of each TRACE.
 
-    TRACE is a trace of `forebay trace`, a Darshan log with DXT, or a block trace. A block trace is
-    text (.csv, .txt: ids, `time,id,size`, or `time,process,operation,offset,length`) or
-    libCacheSim's oracleGeneral, and may be compressed (.zst). docs/simulating.md has the details.
+    TRACE is a trace of `forebay trace`, a Darshan log with DXT, what strace printed, or a block
+    trace. A block trace is text (.csv, .txt: ids, `time,id,size`, or
+    `time,process,operation,offset,length`) or libCacheSim's oracleGeneral, and may be compressed
+    (.zst). docs/simulating.md has the details.
     """
     outputs = [file for file in (csv_file, parquet_file, plot_file) if file is not None]
     for file in outputs:

@@ -161,8 +161,8 @@ def cluster(
 ) -> None:
     """Simulate the job of TRACE on a machine, without Forebay and with its caches.
 
-    TRACE is a trace of `forebay trace` or a Darshan log with DXT. docs/cluster.md says what is
-    simulated.
+    TRACE is a trace of `forebay trace`, a Darshan log with DXT, or what strace printed.
+    docs/cluster.md says what is simulated.
     """
     scopes = any(text.startswith("scope=") for text in (*options, *compared))
     if not compared and not scopes:

@@ -14,6 +14,7 @@ from forebay import _core
 from forebay.text import one_line
 from forebay.trace import Trace, TraceError, open_trace
 from forebay.trace.opening import is_darshan
+from forebay.trace.strace import is_strace
 
 FORMATS = ("auto", "trace", "text", "oracleGeneral")
 """The formats that an input may have. `trace`: anything that `forebay.open_trace` opens."""
@@ -74,7 +75,7 @@ def _format_of(path: Path) -> str:
     """Recognises the format by the beginning of the file, otherwise by its name."""
     name = one_line(str(path))
     try:
-        if path.is_dir() or is_darshan(path):
+        if path.is_dir() or is_darshan(path) or is_strace(path):
             return "trace"
         with path.open("rb") as file:
             if file.read(len(_FOREBAY_MAGIC)) == _FOREBAY_MAGIC:

@@ -52,6 +52,12 @@ def with_processes(
         f"{name}: {processes:,} processes are simulated; it has {log.processes:,}, and the others"
         f" do what these do, at the places that follow ({', '.join(alike)})"
     )
+    if made.unequal:
+        files = "1 file has" if made.unequal == 1 else f"{made.unequal:,} files have"
+        warn(
+            f"{name}: {files} parts of unequal sizes; those of the other processes are as large as"
+            " its own, in turn"
+        )
     if made.kept_accesses:
         warn(
             f"{name}: {made.kept_accesses:,} of its accesses ({shown_size(made.kept_bytes)}) are of"

@@ -157,29 +157,36 @@ def mpi_io_test(
     _write(Path(directory), processes, lambda rank: [_Use("test.out", None, calls(rank))])
 
 
-def flash(directory: str | os.PathLike[str], processes: int, *, sets: int = 250) -> None:
+def flash(
+    directory: str | os.PathLike[str], processes: int, *, sets: int = 250, pieces: int = 1
+) -> None:
     """FLASH I/O: three files, one after the other, each of `sets` data sets, to which each process
-    contributes one unaligned independent write.
+    contributes a part of its own, in `pieces` unaligned independent writes.
 
-    A write has 1 to 50 KB, mostly little; the three files have 7 MB a process. Before each data set
-    process 0 writes a small header, and the superblock twice, as HDF5 does. The accesses are those
-    of `forebay bench flash`. Raises ValueError and OSError.
+    A write has 1 to 50 KB, mostly little; with 250 writes a file, the three have 7 MB a process.
+    Before each data set process 0 writes a small header, and the superblock twice, as HDF5 does.
+    With one piece the accesses are those of `forebay bench flash`. Raises ValueError and OSError.
     """
-    _check(min(processes, sets) > 0, "sizes are positive")
-    _check_extent(processes * sets * 50_000, 6 * sets)
+    _check(min(processes, sets, pieces) > 0, "sizes are positive")
+    _check_extent(processes * sets * pieces * 50_000, (3 * pieces + 3) * sets)
     names = ("flash_checkpoint", "flash_plot_centered", "flash_plot_corner")
-    files = [(name, *_flash_file(index, sets, processes)) for index, name in enumerate(names)]
+    files = [
+        (name, *_flash_file(index, sets, processes, pieces)) for index, name in enumerate(names)
+    ]
 
     def use(rank: int, name: str, headers: _Integers, places: _Integers, sizes: _Integers) -> _Use:
-        own = zip(places[:, rank].tolist(), sizes[:, rank].tolist(), strict=True)
-        calls = [_Call(_WRITE_AT, *one) for one in own]
+        calls = [
+            [_Call(_WRITE_AT, *one) for one in zip(*part, strict=True)]
+            for part in zip(places[:, rank].tolist(), sizes[:, rank].tolist(), strict=True)
+        ]
         if rank == 0:
-            starts = (places[:, 0] - headers).tolist()
-            before = zip(starts, headers.tolist(), strict=True)
-            pairs = zip((_Call(_WRITE_AT, *one) for one in before), calls, strict=True)
+            for number, header in enumerate(headers.tolist()):
+                calls[number].insert(
+                    0, _Call(_WRITE_AT, int(places[number, 0, 0]) - header, header)
+                )
             superblock = _Call(_WRITE_AT, 0, _SUPERBLOCK_BYTES)
-            calls = [superblock, *(call for pair in pairs for call in pair), superblock]
-        return _Use(name, None, calls)
+            calls = [[superblock], *calls, [superblock]]
+        return _Use(name, None, [call for part in calls for call in part])
 
     _write(Path(directory), processes, lambda rank: [use(rank, *one) for one in files])
 
@@ -188,18 +195,24 @@ _Integers = npt.NDArray[np.int64]
 _SUPERBLOCK_BYTES = 96
 
 
-def _flash_file(file: int, sets: int, ranks: int) -> tuple[_Integers, _Integers, _Integers]:
-    """The bytes of each data set's header; place and bytes of each rank's part of each data set."""
+def _flash_file(
+    file: int, sets: int, ranks: int, pieces: int
+) -> tuple[_Integers, _Integers, _Integers]:
+    """The bytes of each data set's header; place and bytes of each piece, by data set, rank and
+    piece."""
     set_numbers = np.arange(sets, dtype=np.uint64)
-    seeds = (np.uint64(file) << np.uint64(48)) + (set_numbers << np.uint64(24))
+    writes = np.arange(sets * pieces, dtype=np.uint64)
+    seeds = (np.uint64(file) << np.uint64(48)) + (writes << np.uint64(24))
     mixed = _mixed(np.add.outer(seeds, np.arange(ranks, dtype=np.uint64)))
     u = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
     sizes = 1 | (1000 + 49000 * (u * u * u * u) * np.where(u > 0.5, u, 0.5 * u)).astype(np.int64)
     of_file = _mixed((np.uint64(file) << np.uint64(32)) + set_numbers)
     headers = 96 + (of_file % np.uint64(449)).astype(np.int64)
-    ends = _SUPERBLOCK_BYTES + np.cumsum(headers + sizes.sum(axis=1))
-    places = ends[:, None] - np.cumsum(sizes[:, ::-1], axis=1)[:, ::-1]
-    return headers, places, sizes
+    sizes = sizes.reshape(sets, pieces, ranks).transpose(0, 2, 1)
+    in_order = sizes.reshape(sets, ranks * pieces)
+    ends = _SUPERBLOCK_BYTES + np.cumsum(headers + in_order.sum(axis=1))
+    places = ends[:, None] - np.cumsum(in_order[:, ::-1], axis=1)[:, ::-1]
+    return headers, places.reshape(sizes.shape), sizes
 
 
 def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

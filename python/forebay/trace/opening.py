@@ -7,12 +7,13 @@ from pathlib import Path
 
 from forebay.kinds import check_path
 from forebay.text import one_line
+from forebay.trace.strace import StraceLog, is_strace
 from forebay.trace.types import Trace, TraceError
 
 
 def open_trace(path: str | os.PathLike[str]) -> Trace:
-    """Opens a folder of trace files, one trace file, a Darshan log, or a Parquet file of `forebay
-    convert`.
+    """Opens a folder of trace files, one trace file, a Darshan log, what strace printed, or a
+    Parquet file of `forebay convert`.
 
     Raises TraceError if nothing can be read. Other problems are in `Trace.problems`.
     """
@@ -31,6 +32,8 @@ def open_trace(path: str | os.PathLike[str]) -> Trace:
                 f" 'forebay[arrow]' ({error})"
             ) from error
         return Trace(where, ParquetTrace(where))
+    if is_strace(where):
+        return Trace(where, StraceLog(where))
     from forebay.trace.files import TraceFiles
 
     return Trace(where, TraceFiles(where))

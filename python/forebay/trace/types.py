@@ -203,7 +203,7 @@ class Trace(Shown):
 
     @property
     def kind(self) -> str:
-        """The origin of the trace, before any conversion: `forebay` or `darshan`."""
+        """The origin of the trace, before any conversion: `forebay`, `darshan` or `strace`."""
         return self._source.kind
 
     @property
@@ -241,6 +241,13 @@ class Trace(Shown):
     def counters(self) -> Counters | None:
         """The counters of a Darshan log; None for other traces."""
         return self._source.counters
+
+    @property
+    def layer(self) -> str:
+        """The interface that the accesses belong to: `MPI-IO` or `POSIX`."""
+        if self.counters is not None:
+            return self.counters.layer
+        return "POSIX" if self.kind == "strace" else "MPI-IO"
 
     @property
     def tells_order(self) -> bool:
