@@ -52,9 +52,9 @@ What is known of the reasons:
   one, each segment with an acknowledgement of its own: otherwise one node with 8 processes is as
   fast as eight nodes. No setting gives both. Ours is that of the baselines, and falls short of them
   still: what his hosts spend on a small request is not known.
-- **Myrinet, progressive.** On 8 nodes the switch drops frames when all caches write at a close: with
-  pages of 256 KiB 71 frames, and one connection waits for its time-out. On one node a shared cache
-  writes by 88 requests what the processes' own write by 579; his servers gain less by that.
+- **Myrinet, progressive.** On 8 nodes the switch drops frames when all caches write at a close:
+  with pages of 256 KiB 71 frames, and one connection waits for its time-out. On one node a shared
+  cache writes by 88 requests what the processes' own write by 579; his servers gain less by that.
 - **The trace.** FLASH writes all blocks of a process for one variable side by side. With the 250
   writes as 250 data sets instead (`--sets 250 --pieces 1`), each process has a part of nearly every
   page, and reads nearly all pages: then 1 of 56 speed-ups is within 20 %.

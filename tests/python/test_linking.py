@@ -117,7 +117,7 @@ def test_a_program_with_other_rights_is_left_alone(tmp_path):
     words = [str(program), str(tmp_path / "file")]
     ordinary = mpi.run(words, {**environment, **installation.environment})
     assert (ordinary.code, ordinary.errors) == (0, "")
-    marks = ["used", "used.mpich", "stats.json"]
+    marks = ["cached", "stats.json"]
     assert all((tmp_path / mark).exists() for mark in marks)
     for mark in marks:
         (tmp_path / mark).unlink()

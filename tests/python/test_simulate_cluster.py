@@ -525,7 +525,7 @@ def test_parts_of_unequal_sizes_are_repeated(tmp_path: Path, sets: int, pieces: 
     )
     assert two.written_bytes - one.written_bytes == three.written_bytes - two.written_bytes
     assert two.written_bytes == pytest.approx(2 * one.written_bytes, rel=0.05)
-    assert two.writes - one.writes == 3 * 20 * 4
+    assert two.accesses - one.accesses == 3 * 20 * 4
     assert said[1:2] == [
         "flash: 3 files have parts of unequal sizes; those of the other processes are as large as"
         " its own, in turn",

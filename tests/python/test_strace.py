@@ -87,11 +87,10 @@ def test_descriptors_are_followed(tmp_path: Path) -> None:
     assert (start[0], end[0]) == (2_000_000, 2_200_000)
     assert (start[-1], end[-1]) == (5_300_000, 5_900_000)
     assert [problem.removeprefix(f"{file}: ") for problem in trace.problems] == [
-        "2 reads and writes are left out: where their descriptors came from was not traced",
-        "1 reads and writes of the system's files and of program text are left out",
-        "1 times a file was mapped to be written: what a program does in mapped memory is not"
-        " traced",
-        "1 calls of sendfile are left out",
+        "left out: 2 reads and writes with descriptors of unknown origin",
+        "left out: 1 reads and writes of the system's files and of program text",
+        "left out: 1 mappings of files to be written, and what is done in that memory",
+        "left out: 1 calls of sendfile",
     ]
 
 

@@ -158,7 +158,9 @@ def _shared_bytes(subject: Subject) -> Iterator[Found]:
             " of all ranks; messages and collective calls of MPI-IO are not counted"
             if told
             else "`forebay trace` records whether collectives of the program, such as MPI_Barrier,"
-            " guarantee the order",
+            " guarantee the order"
+            if subject.in_mpiio
+            else "let one process wait for the other",
         ),
         (
             file.conflicts.ordered,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from forebay import _core
@@ -93,3 +94,47 @@ class Routine:
     collective: bool | None
     """None: unknown, also in the next member."""
     nonblocking: bool | None
+
+
+def plain_columns(
+    *,
+    rank: Array,
+    process: Array,
+    thread: Array,
+    file: Array,
+    routine: Array,
+    writes: Array,
+    offset: Array,
+    length: Array,
+    start_ns: Array,
+    end_ns: Array,
+) -> Columns:
+    """The columns of reads and writes of one run of bytes each, of which no more is known: neither
+    opens and views, nor whether they were collective. An offset of -1 is unknown."""
+    count = len(offset)
+    columns: dict[str, Array] = {
+        "rank": rank.astype(np.int32),
+        "process": process.astype(np.uint32),
+        "thread": thread.astype(np.uint32),
+        "file": file.astype(np.int32),
+        "open": np.full(count, -1, np.int32),
+        "routine": routine.astype(np.uint16),
+        "operation": np.where(writes, Operation.WRITE, Operation.READ).astype(np.uint8),
+        "collective": np.full(count, -1, np.int8),
+        "offset": offset,
+        "end": np.where(offset >= 0, offset + length, -1),
+        "contiguous": np.ones(count, np.uint8),
+        "requested": length,
+        "transferred": length,
+        "start_ns": start_ns,
+        "end_ns": end_ns,
+        "completed_ns": end_ns,
+        "folded": np.zeros(count, np.uint8),
+        "sequence": np.zeros(count, np.uint64),
+        "view": np.zeros(count, np.int32),
+        "position": offset,
+    }
+    columns = {name: np.ascontiguousarray(column) for name, column in columns.items()}
+    for column in columns.values():
+        column.flags.writeable = False
+    return columns

@@ -21,7 +21,7 @@ import numpy as np
 
 from forebay import _core
 from forebay.text import one_line
-from forebay.trace.columns import Columns, Operation, Routine
+from forebay.trace.columns import Columns, Operation, Routine, plain_columns
 from forebay.trace.counters import Counters, Stripes
 from forebay.trace.darshan_child import REFUSED
 from forebay.trace.darshan_counters import Job, Records, counters_of, files_of
@@ -181,33 +181,19 @@ def _columns(records: Any, segments: Any, ids: Any, process_of_record: Any) -> C
     order = np.lexsort((start, process))
     offset, length = segments["offset"][order], segments["length"][order]
     known = (offset >= 0) & (length >= 0) & (offset <= np.iinfo(np.int64).max - length)
-    count = len(segments)
-    rank = np.repeat(records["rank"], counts)[order]
-    columns = {
-        "rank": rank.astype(np.int32),
-        "process": process[order].astype(np.uint32),
-        "thread": np.zeros(count, np.uint32),
-        "file": np.repeat(np.searchsorted(ids, records["id"]), counts)[order].astype(np.int32),
-        "open": np.full(count, -1, np.int32),
-        "routine": np.where(writes, _WRITE, _READ)[order].astype(np.uint16),
-        "operation": np.where(writes, Operation.WRITE, Operation.READ)[order].astype(np.uint8),
-        "collective": np.full(count, -1, np.int8),
-        "offset": np.where(known, offset, -1),
-        "end": np.where(known, offset + np.where(known, length, 0), -1),
-        "contiguous": np.ones(count, np.uint8),
-        "requested": length,
-        "transferred": length,
-        "start_ns": start[order],
-        "end_ns": end[order],
-        "completed_ns": end[order],
-        "folded": np.zeros(count, np.uint8),
-        "sequence": np.zeros(count, np.uint64),
-        "view": np.zeros(count, np.int32),
-        "position": offset,
-    }
-    for column in columns.values():
-        column.flags.writeable = False
-    return columns
+    writes = writes[order]
+    return plain_columns(
+        rank=np.repeat(records["rank"], counts)[order],
+        process=process[order],
+        thread=np.zeros(len(segments)),
+        file=np.repeat(np.searchsorted(ids, records["id"]), counts)[order],
+        routine=np.where(writes, _WRITE, _READ),
+        writes=writes,
+        offset=np.where(known, offset, -1),
+        length=length,
+        start_ns=start[order],
+        end_ns=end[order],
+    )
 
 
 def _nanoseconds(seconds: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 
 from forebay import _core
 from forebay.text import one_line
-from forebay.trace.columns import Columns, Operation, Routine
+from forebay.trace.columns import Columns, Operation, Routine, plain_columns
 from forebay.trace.types import Open, Process, TraceError, View
 
 _READS = ("read", "readv", "pread64", "preadv", "preadv2")
@@ -274,23 +274,15 @@ class _Follower:
         """What is missing, one line each."""
         if not timed:
             yield "it has no durations: every call takes no time (strace -T tells them)"
-        if self._unplaced:
-            yield (
-                f"{self._unplaced:,} reads and writes are left out: where their descriptors came"
-                " from was not traced"
-            )
-        if self._system:
-            yield (
-                f"{self._system:,} reads and writes of the system's files and of program text are"
-                " left out"
-            )
-        if self._mapped:
-            yield (
-                f"{self._mapped:,} times a file was mapped to be written: what a program does in"
-                " mapped memory is not traced"
-            )
-        for name, count in sorted(self._unseen.items()):
-            yield f"{count:,} calls of {name} are left out"
+        counted = (
+            (self._unplaced, "reads and writes with descriptors of unknown origin"),
+            (self._system, "reads and writes of the system's files and of program text"),
+            (self._mapped, "mappings of files to be written, and what is done in that memory"),
+            *((count, f"calls of {name}") for name, count in sorted(self._unseen.items())),
+        )
+        for count, what in counted:
+            if count:
+                yield f"left out: {count:,} {what}"
 
     def _task(self, number: int) -> _Task:
         known = self._tasks.get(number)
@@ -463,30 +455,15 @@ def _columns(rows: Sequence[_Row], numbers: Sequence[int], zero_ns: int) -> Colu
             threads[of, task] = met.setdefault(of, 0)
             met[of] += 1
     thread = [threads[of, task] for of, task in table[:, :2].tolist()]
-    writes = table[:, 3] >= len(_READS)
-    columns = {
-        "rank": np.full(count, -1, np.int32),
-        "process": process.astype(np.uint32),
-        "thread": np.array(thread, np.uint32),
-        "file": table[:, 2].astype(np.int32),
-        "open": np.full(count, -1, np.int32),
-        "routine": table[:, 3].astype(np.uint16),
-        "operation": np.where(writes, Operation.WRITE, Operation.READ).astype(np.uint8),
-        "collective": np.full(count, -1, np.int8),
-        "offset": offset,
-        "end": end,
-        "contiguous": np.ones(count, np.uint8),
-        "requested": end - offset,
-        "transferred": end - offset,
-        "start_ns": table[:, 6] - zero_ns,
-        "end_ns": table[:, 7] - zero_ns,
-        "completed_ns": table[:, 7] - zero_ns,
-        "folded": np.zeros(count, np.uint8),
-        "sequence": np.zeros(count, np.uint64),
-        "view": np.zeros(count, np.int32),
-        "position": offset,
-    }
-    for name, column in columns.items():
-        columns[name] = column = np.ascontiguousarray(column)
-        column.flags.writeable = False
-    return columns
+    return plain_columns(
+        rank=np.full(count, -1),
+        process=process,
+        thread=np.array(thread, np.uint32),
+        file=table[:, 2],
+        routine=table[:, 3],
+        writes=table[:, 3] >= len(_READS),
+        offset=offset,
+        length=end - offset,
+        start_ns=table[:, 6] - zero_ns,
+        end_ns=table[:, 7] - zero_ns,
+    )
