@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,7 +29,10 @@ _UNSEEN = ("sendfile", "copy_file_range", "splice", "io_uring_enter", "io_submit
 """Calls that move bytes of files in ways that strace does not tell."""
 _NO_FILES = ("socket", "accept", "accept4", "eventfd2", "epoll_create1", "timerfd_create")
 """Calls whose result is a descriptor of no file."""
-_SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib", "/bin/", "/sbin/")
+_SYSTEM = (
+    *("/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/bin/", "/sbin/"),
+    *("/lib/", "/lib32/", "/lib64/"),
+)
 """Files below these are the system's, but for shared memory."""
 _PROGRAM_TEXT = re.compile(r"\.(so[.\d]*|pyc?)$")
 """Libraries and modules, which the loader and Python read."""
@@ -252,7 +255,7 @@ _Row = tuple[int, int, int, int, int, int, int, int]
 class _Follower:
     """Follows the descriptors through the calls, in the order of their starts."""
 
-    def __init__(self, calls: Iterable[_Call]):
+    def __init__(self, calls: Sequence[_Call]):
         self.files: list[str] = []
         self.rows: list[_Row] = []
         self._numbers: dict[str, int] = {}
@@ -261,7 +264,6 @@ class _Follower:
         self._parents: dict[int, tuple[int, bool, bool]] = {}
         self._unplaced = self._mapped = self._system = 0
         self._unseen: dict[str, int] = {}
-        calls = list(calls)
         for call in calls:
             if call.name in _FORKS and call.result > 0:
                 flags = call.arguments

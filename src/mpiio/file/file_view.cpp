@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "mpiio/file/arrivals.h"
 #include "mpiio/file/commit_together.h"
 #include "mpiio/file/errors.h"
 #include "mpiio/file/hand_over.h"
@@ -26,13 +27,14 @@ void adopt(Handle& handle, View&& view, const std::optional<Options>& options, b
     handle.pass_through &= ~static_cast<uint32_t>(foreign_view);
 }
 
-// Sets the shared file pointer to 0 while the ranks agree on a new view, so that no rank uses it
-// before. The pointer gets its value back unless the view is kept.
+// Sets the shared file pointer to 0 before the ranks agree on a new view, but not before all have
+// come: the last one sets it. The pointer gets its value back unless the view is kept.
 class SharedPointerReset {
  public:
-  explicit SharedPointerReset(Handle& handle)
-      : pointer_(handle.rank == 0 ? handle.shared.position : nullptr) {
-    if (pointer_ != nullptr) before_ = pointer_->exchange(0);
+  explicit SharedPointerReset(Handle& handle) {
+    if (handle.shared.position == nullptr || arrive(handle) % handle.ranks != 0) return;
+    pointer_ = handle.shared.position;
+    before_ = pointer_->exchange(0);
   }
   ~SharedPointerReset() { undo(); }
   SharedPointerReset(const SharedPointerReset&) = delete;
@@ -45,7 +47,7 @@ class SharedPointerReset {
   }
 
  private:
-  std::atomic<int64_t>* pointer_;
+  std::atomic<int64_t>* pointer_ = nullptr;
   int64_t before_ = 0;
 };
 

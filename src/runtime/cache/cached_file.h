@@ -46,7 +46,6 @@ NodeMember* node(const Options& process_options, Status* status);
 // Ends the helper threads and unmaps the segments. The last process to leave removes them. Called
 // at MPI_Finalize.
 void leave_node();
-
 // Makes what the first open on the node would make: the tables' first entries, and an arena for
 // files that are opened with these options.
 void make_ready(NodeMember& node, const Options& options);
