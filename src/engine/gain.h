@@ -19,7 +19,7 @@ class Gain {
   void direct(int64_t ns, int64_t bytes);
 
   // Counts `calls` calls of `bytes` bytes in all. Returns whether a call should go past the cache
-  // now as a sample: about one call a mebibyte; if samples are cheap, one in 32 calls, and fewer
+  // now as a sample: about one call a mebibyte; if samples are cheap, one in 8 calls, and fewer
   // the longer the cache brings a gain. Stays true until direct() notes the sample.
   bool direct_sample_due(int64_t calls, int64_t bytes, bool cheap);
 
@@ -68,8 +68,8 @@ class Gain {
   int verdicts_ = 0;  // against the cache, in a row
   int64_t calls_aside_ = 0;
   int64_t calls_until_trial_ = first_trial_after;
-  static constexpr int64_t first_trial_after = 1024;
-  static constexpr int64_t first_cheap_sample = 32;
+  static constexpr int64_t first_trial_after = 4096;
+  static constexpr int64_t first_cheap_sample = 8;
 };
 
 }  // namespace forebay

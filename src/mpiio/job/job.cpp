@@ -15,6 +15,7 @@
 #include "mpiio/job/launch.h"
 #include "mpiio/job/notices.h"
 #include "mpiio/job/run_folder.h"
+#include "mpiio/library/own_comm.h"
 #include "runtime/cache/cached_file.h"
 #include "runtime/node/node_member.h"
 
@@ -103,6 +104,8 @@ void join_node_early() {
   const Options& options = process_options();
   if (other_rights() || !options.enable || options.step_aside == StepAside::always) return;
   const Status ignored = within_memory([&] {  // the first open tries again, and tells
+    node_identity();
+    prepare_own_comms();
     Status status;
     runtime::NodeMember* const node = this_node(&status);
     if (node != nullptr && options.scope != Scope::process) runtime::make_ready(*node, options);

@@ -29,15 +29,6 @@ class CommAttribute {
     return value.release();
   }
 
- private:
-  static int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
-    *flag = 0;
-    return MPI_SUCCESS;
-  }
-  static int destroy(MPI_Comm, int, void* value, void*) {
-    delete static_cast<T*>(value);
-    return MPI_SUCCESS;
-  }
   // MPI_KEYVAL_INVALID: the library refuses to make a key.
   static int key() {
     static const int key = []() -> int {
@@ -47,6 +38,16 @@ class CommAttribute {
       return made;
     }();
     return key;
+  }
+
+ private:
+  static int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
+    *flag = 0;
+    return MPI_SUCCESS;
+  }
+  static int destroy(MPI_Comm, int, void* value, void*) {
+    delete static_cast<T*>(value);
+    return MPI_SUCCESS;
   }
 };
 

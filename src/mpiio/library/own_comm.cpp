@@ -47,6 +47,8 @@ std::shared_ptr<CommPool> pool_of(MPI_Comm users, bool make) {
 
 }  // namespace
 
+void prepare_own_comms() { CommAttribute<PoolOfComm>::key(); }
+
 int64_t spare_comm(MPI_Comm users) {
   const std::shared_ptr<CommPool> pool = pool_of(users, false);
   if (pool == nullptr) return -1;

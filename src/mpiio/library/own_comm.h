@@ -20,6 +20,10 @@ struct OwnComm {
   std::shared_ptr<CommPool> pool;  // keeps it as a spare; null: it is freed
 };
 
+// Does what is the same for every communicator, and needs no other rank. Otherwise the first open
+// does it.
+void prepare_own_comms();
+
 // The lowest number among this rank's spares; -1: it has no spare.
 int64_t spare_comm(MPI_Comm users);
 

@@ -18,7 +18,7 @@ Helper::~Helper() {
 }
 
 void Helper::submit(const void* owner, std::function<void()> job) {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   for (const auto& waiting : jobs_) {
     if (waiting.first == owner) return;
   }
@@ -34,6 +34,7 @@ void Helper::submit(const void* owner, std::function<void()> job) {
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
+  lock.unlock();  // else the helper, woken, would wait for the mutex, and be woken once more
   changed_.notify_all();
 }
 

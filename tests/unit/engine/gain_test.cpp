@@ -86,6 +86,22 @@ TEST(Gain, TakesFewerCheapSamplesWhereTheCacheBringsAGain) {
   EXPECT_LE(samples, 70);
 }
 
+// With more ranks than cores, each call through the cache can wait for a rank that lost the
+// processor.
+TEST(Gain, FindsALossWithinAHundredCallsWhereSamplesAreCheap) {
+  Gain gain;
+  int calls = 0;
+  for (bool aside = false; !aside && calls < 1000; ++calls) {
+    if (gain.direct_sample_due(1, 300, true)) {
+      gain.direct(900, 300);
+      aside = gain.judge({.ns_per_call = 1000});
+    } else {
+      gain.cached(100, 300);
+    }
+  }
+  EXPECT_LE(calls, 100);
+}
+
 TEST(Gain, TriesAgainLaterAndLaterEachTime) {
   Gain gain;
   int64_t before = 0;
