@@ -58,6 +58,7 @@ SEVERAL_NODES = [
 # Commits that touch these files but change the path of an access of one node's ranks in few
 # workloads, or in none. The results of the others are as good after them as before.
 COLLECTIVE = ("tile-io", "tile-io-small", "lattice", "btio", "sliding-window", "points")
+SMALL_READS = ("small", "small-parts", "strided-read", "record-read", "tile-io-small")
 CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     "6a13d9dd9597ff61e172d6d2df8664b2031d7202": (),  # the exchange between nodes
     "ea298431e39e317fbf808acde8131b2e8610732c": (),  # long runs on NFS, between nodes
@@ -73,6 +74,8 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     "d8bfb97bc40ec97841816b41b9cf9f09351aebf9": (),  # comments
     "39cc33e7d5f8eeff929120ebb011d84865d4047f": (),  # comments
     "66819f06d1e217748068b190c01e2a017ac8ae89": (),  # long runs between nodes
+    # Reads of small extents where nothing is dirty, and the first open of a launch.
+    "8dda06768372e7333afb4f5bc4b84cf5a235bb00": SMALL_READS,
     "2b9a949317d51eaf6be6a7b6418d2869114c4478": (),  # one addition in MPI_File_set_view
 }
 PREAMBLE = """\
