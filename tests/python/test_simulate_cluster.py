@@ -538,7 +538,7 @@ def test_gaps_for_metadata_are_no_hindrance() -> None:
     """The chunks of 384 processes, with HDF5's metadata between some of them."""
     log = LOGS / "benchmark_write_parallel_384ranks.darshan"
     one, more = (
-        simulate_cluster(log, "palmetto-myri10g", processes=processes)[0]
+        simulate_cluster(log, "palmetto-myri10g", processes=processes, by_frames=False)[0]
         for processes in (384, 768)
     )
     assert (more.processes, more.traced_processes) == (768, 384)
