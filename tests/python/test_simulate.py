@@ -278,6 +278,35 @@ def test_informed_replacement_takes_no_sample(tmp_path: Path) -> None:
     assert "informed follows the order of all accesses, and takes no sample" in alone.stderr
 
 
+@pytest.mark.parametrize("scope", ["job", "process", "node"])
+def test_more_processes_do_what_those_of_the_trace_do(tmp_path: Path, scope: str) -> None:
+    """A job of 4 extended to 12 is the job of 12."""
+    few, many = tmp_path / "few", tmp_path / "many"
+    for trace, processes in ((few, 4), (many, 12)):
+        workload_traces.ior(trace, processes, transfer=1 << 16, piece=4096, segments=4)
+    said: list[str] = []
+    settings: dict[str, Any] = {"policies": ["lru", INFORMED, MIN], "cache_sizes": [1 << 18]}
+    if scope != "job":
+        settings["scope"] = scope
+    extended = simulate_cache(few, processes=12, warn=said.append, **settings)
+    plain = simulate_cache(many, **settings)
+    assert [replace(one, trace="") for one in extended] == [replace(one, trace="") for one in plain]
+    assert said[0].startswith("few: 12 processes are simulated; it has 4, and the others do")
+    assert simulate_cache(few, processes=4, **settings) == simulate_cache(few, **settings)
+
+
+def test_more_processes_than_can_be(tmp_path: Path) -> None:
+    trace, ids = tmp_path / "ior", tmp_path / "ids.txt"
+    workload_traces.ior(trace, 4, transfer=1 << 16, segments=4)
+    ids.write_text("1\n2\n")
+    fewer = forebay("simulate", "cache", trace, "--processes", 3)
+    assert fewer.returncode == 1
+    assert "ior has 4 processes; 3 cannot be simulated, but 4 to 65,536" in fewer.stderr
+    blocks = forebay("simulate", "cache", ids, "--processes", 3)
+    assert (blocks.returncode, blocks.stderr.count("\n")) == (1, 1)
+    assert "block ids know no processes to add to" in blocks.stderr
+
+
 def test_ids_count_blocks(tmp_path: Path) -> None:
     trace = tmp_path / "ids.txt"
     trace.write_text("1\n2\n3\n1\n4\n1\n2\n")

@@ -175,6 +175,13 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
     "  [default: all pages]",
 )
 @click.option(
+    "--processes",
+    type=click.IntRange(1, 1 << 16),
+    metavar="N",
+    help="Simulate more processes than the trace has: the others do what these do, at the places"
+    " that follow.  [default: those of the trace]",
+)
+@click.option(
     "--format",
     "file_format",
     type=click.Choice(FORMATS),

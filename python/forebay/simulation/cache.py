@@ -32,6 +32,7 @@ from forebay.kinds import (
 from forebay.memory import available_bytes
 from forebay.results import Results
 from forebay.simulation.block_traces import FORMATS, Input, read_input
+from forebay.simulation.more_processes import with_processes
 from forebay.simulation.sampling import Estimate, Sample, can_estimate
 from forebay.sizes import shown_size
 from forebay.text import one_line
@@ -142,6 +143,7 @@ class Settings:
     bypass: int | None
     scope: str
     sample: float | None
+    processes: int | None
 
     def __post_init__(self) -> None:
         for name in self.policies:
@@ -197,6 +199,7 @@ def simulate_cache(
     bypass: int | None = BYPASS_BYTES,
     scope: str = "job",
     sample: float | None = None,
+    processes: int | None = None,
     file_format: str = "auto",
     memory: int | None = None,
     jobs: int | None = None,
@@ -224,6 +227,8 @@ def simulate_cache(
         sample: fraction of the pages that is simulated, above 0; None: all. The caches are smaller
             by the same factor, and the results are estimates that state their error. `informed`
             takes no sample: it is left out, and `warn` is told.
+        processes: simulate so many, if the trace has fewer: the others do what those of the trace
+            do, at the places that follow (docs/cluster.md). Default: those of the trace.
         file_format: from block_traces.FORMATS.
         memory: rough limit in bytes. Default: half of the available memory.
         jobs: simulations at a time. Default: one per core.
@@ -250,7 +255,10 @@ def simulate_cache(
     for name, real in (("sample", sample), ("union_window", union_window)):
         if real is not None:
             check_real(real, "simulate_cache", name)
-    for name, number in (("aggregators", aggregators), ("memory", memory), ("jobs", jobs)):
+    for name, number in (
+        *(("aggregators", aggregators), ("processes", processes)),
+        *(("memory", memory), ("jobs", jobs)),
+    ):
         if number is not None:
             check_number(number, "simulate_cache", name)
     settings = Settings(
@@ -267,6 +275,7 @@ def simulate_cache(
         bypass=_plain(bypass),
         scope=scope,
         sample=sample,
+        processes=_plain(processes),
     )
     if settings.is_sample and INFORMED in settings.policies:
         warn(f"{INFORMED} is left out: it follows the order of all accesses, and takes no sample")
@@ -284,6 +293,12 @@ def simulate_cache(
         )
         for problem in source.problems:
             warn(problem)
+        if processes is not None:
+            if source.log is None:
+                raise TraceError(f"{name}: block ids know no processes to add to")
+            source = with_processes(
+                source, source.log, settings.processes, settings.memory // 2, warn
+            )
         results += _Simulation(source, settings, progress, warn).run()
     return results
 

@@ -26,7 +26,7 @@ from forebay.results import Results
 from forebay.simulation.block_traces import Input, read_input
 from forebay.simulation.cache import COLLECTIVE_BUFFER_BYTES, UNION_WINDOW_S, Progress
 from forebay.simulation.machines import Lustre, Machine, Pvfs, RotatingDisk, machine
-from forebay.simulation.more_processes import with_processes
+from forebay.simulation.more_processes import MOST_PROCESSES, with_processes
 from forebay.simulation.timeline import write_timeline
 from forebay.sizes import parse_size, shown_size
 from forebay.text import one_line
@@ -43,7 +43,6 @@ CALL_S = 1e-6
 """The time of the MPI library and Forebay for a call, besides what the call waits for."""
 
 _POLL_S = 0.1
-_MOST_PROCESSES = 1 << 16
 _MOST_THINK = 1000.0
 _MOST_WINDOW_S = 1_000_000
 _BYTES_PER_SERVER = 24 << 10
@@ -268,14 +267,8 @@ def simulate_cluster(
     for problem in source.problems:
         warn(problem)
     traced = log.processes
-    if processes is not None and processes != traced:
-        if not traced < processes <= _MOST_PROCESSES:
-            raise ValueError(
-                f"{name} has {traced:,} processes; {processes:,} cannot be simulated, but"
-                f" {traced:,} to {_MOST_PROCESSES:,}"
-            )
-        source = with_processes(source, log, processes, most_bytes, warn)
-        log = _log_of(source)
+    source = with_processes(source, log, processes, most_bytes, warn)
+    log = _log_of(source)
     window_s = 0.0
     if not log.has_collective and source.counted_collective:
         if 2 * source.counted_collective > source.counted_calls:
@@ -400,8 +393,8 @@ def _log_of(source: Input) -> _core.AccessLog:
         raise TraceError(f"{name}: it names blocks, not places in files; a cluster has files")
     if len(log) == 0:
         raise TraceError(f"{name}: no process reads or writes in it")
-    if log.processes > _MOST_PROCESSES:
-        raise TraceError(f"{name}: {log.processes:,} processes; {_MOST_PROCESSES:,} is the most")
+    if log.processes > MOST_PROCESSES:
+        raise TraceError(f"{name}: {log.processes:,} processes; {MOST_PROCESSES:,} is the most")
     return log
 
 
