@@ -44,6 +44,8 @@ MEASURED = [
     )
 ]
 AGENTS = [f"src/{folder}" for folder in ("agent", "channel", "domain")]
+# Of the folders above, what only simulations use.
+SIMULATED = [f":(exclude,glob)src/{files}" for files in ("policy/informed.*", "predict/forecast.*")]
 SEVERAL_NODES = [
     f":(exclude,glob)src/{files}"
     for files in (
@@ -139,7 +141,7 @@ class Case:
     @property
     def code(self) -> list[str]:
         """What git must compare to see whether a result is older than the code."""
-        return [*MEASURED, *(AGENTS if self.nodes > 1 else SEVERAL_NODES)]
+        return [*MEASURED, *SIMULATED, *(AGENTS if self.nodes > 1 else SEVERAL_NODES)]
 
     @property
     def rounds(self) -> int:

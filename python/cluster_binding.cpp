@@ -161,6 +161,17 @@ nb::dict timeline_of(const ClusterResult& result) {
   return columns;
 }
 
+// The readings of sim::ClusterSeries, and how many servers and hosts they are of.
+nb::dict series_of(const ClusterResult& result) {
+  const sim::ClusterSeries& series = result.series;
+  nb::dict columns;
+  columns["servers"] = series.servers;
+  columns["hosts"] = series.hosts;
+  columns["times_ps"] = array_of(std::vector<int64_t>(series.times));
+  columns["readings"] = array_of(std::vector<int64_t>(series.readings));
+  return columns;
+}
+
 template <typename Each>
 std::vector<double> times_of(const ClusterResult& result, const Each& each) {
   std::vector<double> times;
@@ -255,6 +266,7 @@ void bind_cluster(nb::module_& module) {
       .def_rw("copy_bytes_per_second", &ClusterSettings::copy_bytes_per_second)
       .def_rw("think", &ClusterSettings::think)
       .def_rw("timeline", &ClusterSettings::timeline)
+      .def_rw("series", &ClusterSettings::series)
       .def(
           "set_disk",
           [](ClusterSettings& of, const std::string& model, const std::string& scheduler) {
@@ -307,6 +319,8 @@ void bind_cluster(nb::module_& module) {
       .def_ro("events", &ClusterResult::events)
       .def("timeline", &timeline_of, nb::sig("def timeline(self) -> dict[str, typing.Any]"),
            "What each process did when, as columns.")
+      .def("series", &series_of, nb::sig("def series(self) -> dict[str, typing.Any]"),
+           "What the parts of the cluster did by when (src/sim/cluster/cluster.h).")
       .def_prop_ro("collective_calls", [](const ClusterResult& r) { return r.two_phase.calls; })
       .def_prop_ro("incomplete_calls",
                    [](const ClusterResult& r) { return r.two_phase.without_some; })

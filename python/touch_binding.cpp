@@ -94,7 +94,7 @@ std::vector<std::pair<uint32_t, uint32_t>> own_of(const MoreProcesses& job) {
 
 std::optional<sim::Stream> original(const AccessLog& log, int64_t page_bytes, uint64_t most,
                                     std::vector<uint32_t> cache_of, std::vector<int64_t> least_past,
-                                    Progress& progress) {
+                                    Progress& progress, bool pieces) {
   expect_page(page_bytes);
   expect(!least_past.empty(), "there is at least one cache");
   expect(cache_of.empty() || cache_of.size() >= log.processes(), "a process has no cache");
@@ -102,20 +102,21 @@ std::optional<sim::Stream> original(const AccessLog& log, int64_t page_bytes, ui
   sim::Shown shown;
   const nb::gil_scoped_release release;
   const sim::Caches caches{std::move(cache_of), std::move(least_past)};
-  if (!sim::original_touches(log, page_bytes, caches, most, shown, progress)) return std::nullopt;
+  if (!sim::original_touches(log, page_bytes, caches, most, shown, progress, pieces))
+    return std::nullopt;
   return sim::Stream(std::move(shown));
 }
 
 std::optional<sim::Stream> aggregated(const AccessLog& log, int64_t page_bytes, uint64_t most,
                                       uint32_t aggregators, int64_t buffer_bytes, int64_t window_ns,
-                                      int64_t least_past, Progress& progress) {
+                                      int64_t least_past, Progress& progress, bool pieces) {
   expect_page(page_bytes);
   expect(aggregators > 0, "there is at least one aggregator");
   expect(buffer_bytes > 0, "a collective buffer has at least one byte");
   sim::Shown shown;
   const nb::gil_scoped_release release;
   if (!sim::aggregated_touches(log, page_bytes, least_past, {aggregators, buffer_bytes, window_ns},
-                               most, shown, progress))
+                               most, shown, progress, pieces))
     return std::nullopt;
   return sim::Stream(std::move(shown));
 }
@@ -132,11 +133,14 @@ std::tuple<int64_t, int64_t, int64_t> simulate_stream(const sim::Stream& stream,
                                                       const std::vector<uint32_t>& frames,
                                                       Progress& progress) {
   const PolicySpec* const policy = find_policy(name);
-  expect(policy != nullptr || name == "min", "there is no such policy");
+  const bool informed = name == "informed";
+  expect(policy != nullptr || informed || name == "min", "there is no such policy");
+  expect(!informed || stream.has_order(), "the accesses were not recorded");
   expect(frames.size() == stream.caches(), "each cache has its frames");
   expect(stream.touches() <= sim::most_touches, "these are too many touches");
   const nb::gil_scoped_release release;
-  const sim::CacheCounts counts = policy == nullptr
+  const sim::CacheCounts counts = informed ? sim::simulate_informed(stream, frames, progress)
+                                  : policy == nullptr
                                       ? sim::simulate_min(stream, frames, progress)
                                       : sim::simulate(stream, *policy, frames, progress);
   return {counts.hits, counts.misses, counts.evictions};
@@ -170,6 +174,7 @@ std::vector<nb::bytes> files_of(BlockReader& reader) {
 
 void bind_touches(nb::module_& module) {
   module.attr("touch_bytes") = sim::touch_bytes;
+  module.attr("piece_bytes") = sizeof(sim::Piece);
   nb::class_<AccessLog>(module, "AccessLog", "The data accesses of a job, for simulators.")
       .def("__len__", [](const AccessLog& log) { return log.accesses().size(); })
       .def_prop_ro("processes", &AccessLog::processes)
@@ -249,17 +254,19 @@ void bind_touches(nb::module_& module) {
       .def("sampled", &sim::Stream::sampled, "low"_a, "high"_a,
            nb::call_guard<nb::gil_scoped_release>(),
            "The touches of pages whose marks, of 32 bits, are in [low, high).")
-      .def("simulate", simulate_stream, "policy"_a, "frames"_a, "progress"_a,
-           "Hits, misses and evictions of caches with these numbers of frames. `min`: Belady's "
-           "MIN.");
+      .def(
+          "simulate", simulate_stream, "policy"_a, "frames"_a, "progress"_a,
+          "Hits, misses and evictions of caches with these numbers of frames. `informed` needs the "
+          "accesses; `min`: Belady's MIN.");
   module.def("least_past", least_past, "bypass_bytes"_a, "capacity_bytes"_a,
              "Accesses of at least so many bytes go past a cache of the runtime.");
   module.def("original_touches", original, "log"_a, "page_bytes"_a, "most"_a, "cache_of"_a,
-             "least_past"_a, "progress"_a,
-             "The touches of the processes' own accesses. None: they are more than `most`.");
+             "least_past"_a, "progress"_a, "pieces"_a = false,
+             "The touches of the processes' own accesses, and with `pieces` these. None: they are "
+             "more than `most`.");
   module.def(
       "aggregated_touches", aggregated, "log"_a, "page_bytes"_a, "most"_a, "aggregators"_a,
-      "buffer_bytes"_a, "window_ns"_a, "least_past"_a, "progress"_a,
+      "buffer_bytes"_a, "window_ns"_a, "least_past"_a, "progress"_a, "pieces"_a = false,
       "The touches of aggregators (src/sim/aggregation.h). None: they are more than `most`.");
 }
 

@@ -259,10 +259,10 @@ Requests requests_of(const AccessLog& log, int64_t window_ns) {
 
 bool aggregated_touches(const AccessLog& log, int64_t page_bytes, int64_t least_past,
                         const Aggregation& aggregation, uint64_t most, Shown& shown,
-                        Progress& progress) {
+                        Progress& progress, bool pieces) {
   const Caches one{{}, {least_past}};
   const Requests requests = requests_of(log, aggregation.window_ns);
-  return record(page_bytes, one, most, shown, [&](TouchRecorder& recorder) {
+  return record(page_bytes, one, most, pieces, shown, [&](TouchRecorder& recorder) {
     Aggregator aggregator(log, aggregation, most);
     std::vector<int64_t> last_pages(log.handles(), -1);
     return std::ranges::all_of(requests.list, [&](const Request& request) {

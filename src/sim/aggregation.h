@@ -58,9 +58,9 @@ Asked asked_within(const AccessLog& log, const DataAccess& access, int64_t begin
 
 // The touches of one cache for all processes. Pieces of at least `least_past` bytes go past the
 // cache. False: there are more touches than `most`, or one call has more rounds than that.
-// `progress` counts each access twice.
+// `progress` counts each access twice. With `pieces`, the requests are kept, too.
 bool aggregated_touches(const AccessLog& log, int64_t page_bytes, int64_t least_past,
                         const Aggregation& aggregation, uint64_t most, Shown& shown,
-                        Progress& progress);
+                        Progress& progress, bool pieces = false);
 
 }  // namespace forebay::sim

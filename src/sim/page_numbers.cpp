@@ -16,10 +16,22 @@ uint32_t PageNumbers::of(PageKey key) {
   return number;
 }
 
-PageNumbers::Chunk& PageNumbers::chunk_of(PageKey key) {
+uint32_t PageNumbers::find(PageKey key) const {
+  const std::size_t at = place_of({key.file, key.page >> chunk_log2});
+  if (table_[at] == none) return none;
+  return chunks_[table_[at]].numbers[key.page & ((1 << chunk_log2) - 1)];
+}
+
+// Where in the table the chunk is, or would be.
+std::size_t PageNumbers::place_of(PageKey key) const {
   const std::size_t mask = table_.size() - 1;
   std::size_t at = hash_of(key) & mask;
   while (table_[at] != none && !(chunks_[table_[at]].key == key)) at = (at + 1) & mask;
+  return at;
+}
+
+PageNumbers::Chunk& PageNumbers::chunk_of(PageKey key) {
+  const std::size_t at = place_of(key);
   if (table_[at] != none) {
     last_ = table_[at];
     return chunks_[last_];

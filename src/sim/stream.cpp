@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/belady.h"
+#include "sim/informed_cache.h"
 #include "sim/numbered_cache.h"
 #include "sim/page_numbers.h"
 
@@ -37,7 +38,12 @@ Stream::Stream(Shown shown)
     : touch_ends_(std::move(shown.ends)),
       accesses_(std::move(shown.accesses)),
       past_accesses_(shown.past_accesses),
-      past_bytes_(shown.past_bytes) {
+      past_bytes_(shown.past_bytes),
+      has_order_(shown.has_pieces),
+      pieces_(std::move(shown.pieces)),
+      piece_ends_(std::move(shown.piece_ends)),
+      page_bytes_(shown.page_bytes),
+      least_past_(std::move(shown.least_past)) {
   touches_.reserve(shown.keys.size());
   std::size_t begin = 0;
   for (const std::size_t end : touch_ends_) {
@@ -48,13 +54,27 @@ Stream::Stream(Shown shown)
       if (touches_.back() == known) marks_.push_back(mark_of(shown.keys[begin]));
     }
     mark_ends_.push_back(marks_.size());
+    if (has_order_) numbers_.push_back(std::move(numbers));
   }
 }
 
-Stream::Stream(std::vector<PageKey> keys) : Stream(shown_to_one_cache(std::move(keys))) {}
+Stream::Stream(std::vector<PageKey> keys) : Stream(shown_to_one_cache(std::move(keys))) {
+  has_order_ = true;
+}
 
 Stream::Cache Stream::cache(std::size_t number) const {
-  return {part_of(touches_, touch_ends_, number), part_of(marks_, mark_ends_, number)};
+  Cache cache{part_of(touches_, touch_ends_, number),
+              part_of(marks_, mark_ends_, number),
+              {},
+              nullptr,
+              1,
+              Caches::never};
+  if (numbers_.empty()) return cache;
+  cache.pieces = part_of(pieces_, piece_ends_, number);
+  cache.numbers = &numbers_[number];
+  cache.page_bytes = page_bytes_;
+  cache.least_past = least_past_[number];
+  return cache;
 }
 
 Stream Stream::sampled(uint64_t low, uint64_t high) const {
@@ -97,6 +117,39 @@ CacheCounts simulate(const Stream& stream, const PolicySpec& policy,
       progress.add(next.size());
       rest = rest.subspan(next.size());
     }
+    sum.hits += cache.hits();
+    sum.misses += cache.misses();
+    sum.evictions += cache.evictions();
+  }
+  return sum;
+}
+
+CacheCounts simulate_informed(const Stream& stream, std::span<const uint32_t> frames,
+                              Progress& progress) {
+  CacheCounts sum;
+  for (std::size_t c = 0; c < stream.caches(); ++c) {
+    const Stream::Cache shown = stream.cache(c);
+    InformedCache cache(frames[c],
+                        {shown.pages(), shown.numbers, shown.page_bytes, shown.least_past});
+    uint64_t done = 0;
+    const auto access = [&](const Piece& piece, std::span<const uint32_t> touches) {
+      cache.access(piece, touches);
+      if ((done += touches.size()) < Progress::step) return;
+      progress.add(done);
+      done = 0;
+    };
+    if (shown.numbers == nullptr) {
+      // Block ids have no places. Their order is that of their first touches.
+      for (const uint32_t& page : shown.touches)
+        access({0, 0, page, int64_t{page} + 1, 1}, std::span(&page, 1));
+    } else {
+      std::span<const uint32_t> rest = shown.touches;
+      for (const Piece& piece : shown.pieces) {
+        access(piece, rest.first(piece.touches));
+        rest = rest.subspan(piece.touches);
+      }
+    }
+    progress.add(done);
     sum.hits += cache.hits();
     sum.misses += cache.misses();
     sum.evictions += cache.evictions();

@@ -13,17 +13,20 @@ constexpr int runs_before_search = 16;
 
 }  // namespace
 
-TouchRecorder::TouchRecorder(int64_t page_bytes, uint64_t most, const Caches& caches)
+TouchRecorder::TouchRecorder(int64_t page_bytes, uint64_t most, const Caches& caches, bool pieces)
     : caches_(caches),
       page_bytes_(page_bytes),
       most_(most),
+      pieces_(pieces),
       counts_(caches.least_past.size()),
+      piece_counts_(caches.least_past.size()),
       least_past_(caches.least_past.front()) {}
 
 void TouchRecorder::begin(uint32_t process) {
   cache_ = caches_.of_process.empty() ? 0 : caches_.of_process[process];
   least_past_ = caches_.least_past[cache_];
   counted_past_ = false;
+  process_ = process;
   if (shown_ != nullptr) ++shown_->accesses[cache_];
 }
 
@@ -34,19 +37,31 @@ bool TouchRecorder::touch(uint32_t file, int64_t offset, int64_t end, int64_t* l
                (page != last || page != *last_page);
   if (went_past_) {
     pass(end - offset);
-    return true;
+    return note_piece({process_, file, offset, end, 0});
   }
   if (page == *last_page) ++page;
   *last_page = last;
-  if (page > last) return true;
-  const auto pages = static_cast<uint64_t>(last - page) + 1;
-  if (pages > most_ - count_) return false;
+  const auto pages = static_cast<uint64_t>(last - page + 1);
+  if (pages > most_ - count_ ||
+      !note_piece({process_, file, offset, end, static_cast<uint32_t>(pages)}))
+    return false;
   count_ += pages;
   std::size_t& at = counts_[cache_];
   if (shown_ != nullptr) {
     for (std::size_t to = at; page <= last; ++page) shown_->keys[to++] = {uint64_t{file} + 1, page};
   }
   at += pages;
+  return true;
+}
+
+// False: there would be too many pieces.
+bool TouchRecorder::note_piece(const Piece& piece) {
+  if (!pieces_) return true;
+  if (piece_count_ == most_) return false;
+  ++piece_count_;
+  std::size_t& at = piece_counts_[cache_];
+  if (shown_ != nullptr) shown_->pieces[at] = piece;
+  ++at;
   return true;
 }
 
@@ -61,12 +76,20 @@ void TouchRecorder::keep(const TouchRecorder& counted, Shown* shown) {
   *shown = {};
   shown->accesses.resize(counts_.size());
   std::size_t sum = 0;
+  std::size_t pieces = 0;
   for (std::size_t cache = 0; cache < counts_.size(); ++cache) {
     counts_[cache] = sum;
     sum += counted.counts_[cache];
     shown->ends.push_back(sum);
+    piece_counts_[cache] = pieces;
+    pieces += counted.piece_counts_[cache];
+    shown->piece_ends.push_back(pieces);
   }
   shown->keys.resize(sum);
+  shown->has_pieces = pieces_;
+  shown->pieces.resize(pieces);
+  shown->page_bytes = page_bytes_;
+  shown->least_past = caches_.least_past;
   shown_ = shown;
 }
 
@@ -95,8 +118,8 @@ bool touch_access(const AccessLog& log, const DataAccess& access, int64_t* last_
 }
 
 bool original_touches(const AccessLog& log, int64_t page_bytes, const Caches& caches, uint64_t most,
-                      Shown& shown, Progress& progress) {
-  return record(page_bytes, caches, most, shown, [&](TouchRecorder& recorder) {
+                      Shown& shown, Progress& progress, bool pieces) {
+  return record(page_bytes, caches, most, pieces, shown, [&](TouchRecorder& recorder) {
     std::vector<int64_t> last_pages(log.handles(), -1);
     return std::ranges::all_of(log.accesses(), [&](const DataAccess& access) {
       progress.add(1);

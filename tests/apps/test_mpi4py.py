@@ -54,7 +54,7 @@ def test_mpi4py_with_owners_on_two_nodes(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(dir=memory) as temporary:
         program = ["env", f"TMPDIR={temporary}", installation.python, str(DRIVER)]
         program = forebay.on_nodes([*program, str(unpacked_tests()), *MODULES], 2)
-        plain = forebay.launch(installation, 4, program, tmp_path / "plain", None, PATIENCE)
-        cached = forebay.launch(installation, 4, program, tmp_path / "cached", settings, PATIENCE)
+        plain = forebay.launch(installation, 2, program, tmp_path / "plain", None, PATIENCE)
+        cached = forebay.launch(installation, 2, program, tmp_path / "cached", settings, PATIENCE)
         forebay.assert_same(plain, cached)
     forebay.assert_served(cached.statistics, cached.outcome)

@@ -24,7 +24,14 @@ from hypothesis import strategies as st
 from command import forebay
 from forebay import _core, simulate_cache
 from forebay.commands import cli
-from forebay.simulation import AWARENESS, MIN, POLICIES, SCOPES, simulate_runtime, workload_traces
+from forebay.simulation import (
+    AWARENESS,
+    POLICIES,
+    SCOPES,
+    SIMULATED_ONLY,
+    simulate_runtime,
+    workload_traces,
+)
 from forebay.trace import TraceError, open_trace
 from test_parquet_trace import converted
 from traces import Call, block, process, sample, write_trace
@@ -297,7 +304,7 @@ def test_caches_of_blocks() -> None:
 
     @bounded(100)
     @given(
-        st.sampled_from([name for name in POLICIES if name != MIN]),
+        st.sampled_from([name for name in POLICIES if name not in SIMULATED_ONLY]),
         st.lists(numbers(np.uint64), max_size=8),
         st.lists(numbers(np.uint32), min_size=1, max_size=3),
         st.sampled_from((0, 1, 2, 3, 64, 65, 2**32 - 1)),
@@ -366,11 +373,11 @@ def test_touches_of_a_job() -> None:
         of = data.draw(st.lists(st.sampled_from((0, 1, 2, 2**32 - 1)), max_size=3))
         past = data.draw(st.lists(number, max_size=3))
         outcomes.of(
-            lambda: _core.original_touches(job.log, page, most, of, past, progress), REFUSED
+            lambda: _core.original_touches(job.log, page, most, of, past, progress, True), REFUSED
         )
         several = data.draw(st.tuples(number, number, number, number))
         touches = outcomes.of(
-            lambda: _core.aggregated_touches(job.log, page, most, *several, progress), REFUSED
+            lambda: _core.aggregated_touches(job.log, page, most, *several, progress, True), REFUSED
         )
         if touches is not None:
             (pages,) = touches.pages

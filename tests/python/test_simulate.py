@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import json
 import math
@@ -18,6 +20,7 @@ from forebay import _core
 from forebay.simulation import (
     AWARENESS,
     BYPASS_BYTES,
+    INFORMED,
     MIN,
     POLICIES,
     CacheResult,
@@ -218,7 +221,8 @@ def test_results_have_every_combination_in_order(tmp_path: Path) -> None:
 def test_defaults_are_all_policies_and_nine_sizes_up_to_the_footprint(tmp_path: Path) -> None:
     workload_traces.mpi_io_test(tmp_path / "test", 4, size=1 << 20, iterations=2)
     results = simulate_cache(tmp_path / "test", bypass=None)
-    assert {one.policy for one in results} == {*(p.name for p in _core.policies()), MIN}
+    of_programs = {policy.name for policy in _core.policies()}
+    assert {one.policy for one in results} == {*of_programs, INFORMED, MIN}
     sizes = sorted({one.cache_size for one in results})
     assert sizes == [1 << power for power in range(16, 24)]  # 8 MiB in pages of 64 KiB
     assert all(one.hit_rate == 0.5 for one in results if one.cache_size == sizes[-1])
@@ -230,6 +234,77 @@ def test_defaults_are_all_policies_and_nine_sizes_up_to_the_footprint(tmp_path: 
             == (MIN, one.awareness, one.cache_size)
         )
         assert one.hits <= bound
+
+
+def in_rounds(trace: Path, rounds: int = 100) -> None:
+    """Two processes that go through 100 records each of 9,000 bytes, side by side, in rounds."""
+    lines = [
+        f"{time},{process},read,{(2 * record + process) * 9000},9000"
+        for time, (_, record, process) in enumerate(
+            itertools.product(range(rounds), range(100), range(2))
+        )
+    ]
+    trace.write_text("\n".join(["time,process,operation,offset,length", *lines]))
+
+
+def test_informed_replacement_is_nearly_the_optimum_where_accesses_repeat(tmp_path: Path) -> None:
+    trace = tmp_path / "rounds.csv"
+    in_rounds(trace)
+    sizes = [100 << 12, 300 << 12]
+    results = simulate_cache(
+        trace, policies=["lru", "arc", INFORMED, MIN], cache_sizes=sizes, page_size=4096
+    )
+    hits = {(one.policy, one.awareness, one.cache_size): one.hits for one in results}
+    for size in sizes:
+        bound = hits[MIN, "original", size]
+        assert 0.95 * bound <= hits[INFORMED, "original", size] <= bound
+        assert hits["arc", "original", size] < 0.9 * bound
+        assert hits[INFORMED, "aggregated", size] <= hits[MIN, "aggregated", size]
+    conclusion = forebay("simulate", "cache", trace, "--policy", "arc,informed").stdout
+    assert "informed" in conclusion
+    assert "\n    arc with" in conclusion or "\narc with" in conclusion  # programs have no other
+
+
+def test_informed_replacement_takes_no_sample(tmp_path: Path) -> None:
+    trace = tmp_path / "rounds.csv"
+    in_rounds(trace, 4)
+    few = ("--page-size", "512", "--cache-size", "100KiB", "--sample", "0.5", "--csv")
+    both = forebay("simulate", "cache", trace, "--policy", "lru,informed", *few)
+    assert both.returncode == 0
+    assert "informed is left out: it follows the order of all accesses" in both.stderr
+    assert {one["policy"] for one in csv.DictReader(io.StringIO(both.stdout))} == {"lru"}
+    alone = forebay("simulate", "cache", trace, "--policy", "informed", *few)
+    assert alone.returncode == 1
+    assert "informed follows the order of all accesses, and takes no sample" in alone.stderr
+
+
+@pytest.mark.parametrize("scope", ["job", "process", "node"])
+def test_more_processes_do_what_those_of_the_trace_do(tmp_path: Path, scope: str) -> None:
+    """A job of 4 extended to 12 is the job of 12."""
+    few, many = tmp_path / "few", tmp_path / "many"
+    for trace, processes in ((few, 4), (many, 12)):
+        workload_traces.ior(trace, processes, transfer=1 << 16, piece=4096, segments=4)
+    said: list[str] = []
+    settings: dict[str, Any] = {"policies": ["lru", INFORMED, MIN], "cache_sizes": [1 << 18]}
+    if scope != "job":
+        settings["scope"] = scope
+    extended = simulate_cache(few, processes=12, warn=said.append, **settings)
+    plain = simulate_cache(many, **settings)
+    assert [replace(one, trace="") for one in extended] == [replace(one, trace="") for one in plain]
+    assert said[0].startswith("few: 12 processes are simulated; it has 4, and the others do")
+    assert simulate_cache(few, processes=4, **settings) == simulate_cache(few, **settings)
+
+
+def test_more_processes_than_can_be(tmp_path: Path) -> None:
+    trace, ids = tmp_path / "ior", tmp_path / "ids.txt"
+    workload_traces.ior(trace, 4, transfer=1 << 16, segments=4)
+    ids.write_text("1\n2\n")
+    fewer = forebay("simulate", "cache", trace, "--processes", 3)
+    assert fewer.returncode == 1
+    assert "ior has 4 processes; 3 cannot be simulated, but 4 to 65,536" in fewer.stderr
+    blocks = forebay("simulate", "cache", ids, "--processes", 3)
+    assert (blocks.returncode, blocks.stderr.count("\n")) == (1, 1)
+    assert "block ids know no processes to add to" in blocks.stderr
 
 
 def test_ids_count_blocks(tmp_path: Path) -> None:

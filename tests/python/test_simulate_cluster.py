@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as parquet
 import pytest
 
 import forebay as package
@@ -362,6 +363,39 @@ def test_little_differences_look_little(pieces: Path) -> None:
     assert colours[0] == 0 and colours[2] < 0.1 and colours[3] < 0.5
 
 
+def test_a_series(pieces: Path, tmp_path: Path) -> None:
+    """What parts of the cluster did by interval, of every row of the comparison."""
+    file = tmp_path / "series.parquet"
+    words = ("simulate", "cluster", str(pieces), "--compare", "scope=none,node")
+    done = forebay(*words, "--json", "--series", file)
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)["results"]
+    assert results == json.loads(forebay(*words, "--json").stdout)["results"]
+    rows = parquet.read_table(file).to_pylist()
+    for number, result in enumerate(results):
+        own = [row for row in rows if row["simulation"] == number]
+        assert {row["settings"] for row in own} == {f"scope={('none', 'node')[number]}"}
+        assert max(row["end_s"] for row in own) >= result["run_s"]
+        assert all(0 <= row["busy"] <= 1 for row in own)
+        assert {row["name"] for row in own if row["part"] == "sending"} == {
+            *(f"node {node}" for node in range(result["nodes"])),
+            *(f"server {server}" for server in range(result["servers"])),
+            "metadata",
+        }
+        for part, busiest in (("server", "server_busy"), ("disk", "disk_busy")):
+            worked: dict[str, float] = {}
+            for row in own:
+                if row["part"] == part:
+                    worked.setdefault(row["name"], 0.0)
+                    worked[row["name"]] += row["busy"] * (row["end_s"] - row["start_s"])
+            assert len(worked) == result["servers"]
+            assert max(worked.values()) == pytest.approx(
+                result[busiest] * result["run_s"], rel=1e-6, abs=1e-9
+            )
+        assert {row["part"] for row in own if row["waiting_s"] is not None} == {"server"}
+        assert {row["part"] for row in own if row["requests"] is not None} == {"disk"}
+
+
 def test_a_timeline(pieces: Path, tmp_path: Path) -> None:
     """Each process's track is full from the start to its end."""
     file = tmp_path / "timeline.json"
@@ -538,7 +572,7 @@ def test_gaps_for_metadata_are_no_hindrance() -> None:
     """The chunks of 384 processes, with HDF5's metadata between some of them."""
     log = LOGS / "benchmark_write_parallel_384ranks.darshan"
     one, more = (
-        simulate_cluster(log, "palmetto-myri10g", processes=processes)[0]
+        simulate_cluster(log, "palmetto-myri10g", processes=processes, by_frames=False)[0]
         for processes in (384, 768)
     )
     assert (more.processes, more.traced_processes) == (768, 384)

@@ -15,12 +15,16 @@ from types import MappingProxyType
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "src" / "engine"
 BUILT = ROOT / "build" / "gcc"
-# The engine's templates are instantiated in these files alone. Those of the test share most of
-# them, and are compiled as one.
-INSTANTIATING = ["src/sim/virtual_node.cpp"]
-TOGETHER = ["accesses", "looks", "run"]
+# The engine's templates are instantiated in these files alone, most of them in each, so they are
+# compiled as one.
+INSTANTIATING = [
+    "simulated/accesses.cpp",
+    "simulated/looks.cpp",
+    "simulated/run.cpp",
+    "sim/virtual_node.cpp",
+]
 OTHERS = ["byte_model", "faulty_storage", "program", "nodes_test"]  # of the test; as built
-COMPILE = [os.environ.get("CXX", "g++"), "-std=c++20"]
+COMPILE = [os.environ.get("CXX", "clang++"), "-std=c++20"]  # sooner done than g++
 # What a changed engine instantiates stands before the library, which has it once more.
 LINK = ["-Wl,-z,muldefs", "-lgtest", "-lgtest_main", "-lzstd", "-lpthread"]
 SECONDS = 600  # of a core, that a run may take, however wrong the engine is
@@ -45,8 +49,8 @@ class Workshop:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.ranks = folder / "ranks.cpp"
-        self.ranks.write_text("".join(f'#include "simulated/{name}.cpp"\n' for name in TOGETHER))
+        self.together = folder / "together.cpp"
+        self.together.write_text("".join(f'#include "{source}"\n' for source in INSTANTIATING))
         built = BUILT / "tests" / "CMakeFiles" / "forebay_simulated.dir" / "simulated"
         self.objects = [built / f"{name}.cpp.o" for name in OTHERS]
         self.objects += [BUILT / "src" / "libforebay_core.a"]
@@ -62,14 +66,12 @@ class Workshop:
             for file, text in changed.items():
                 (folder / "src" / "engine" / file).write_text(text)
             headers = [f"-I{folder / 'src'}", f"-I{ROOT / 'tests'}"]
-            objects: list[Path] = []
-            for source in (self.ranks, *(folder / source for source in INSTANTIATING)):
-                objects.append(folder / f"{source.stem}.o")
-                command = [*COMPILE, optimize, *headers, "-c", source, "-o", objects[-1]]
-                result = subprocess.run(command, capture_output=True, text=True, check=False)
-                if result.returncode != 0:
-                    raise CompileError(result.stderr)
-            subprocess.run([COMPILE[0], *objects, *self.objects, *LINK, "-o", program], check=True)
+            made = folder / "together.o"
+            command = [*COMPILE, optimize, *headers, "-c", self.together, "-o", made]
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+            if result.returncode != 0:
+                raise CompileError(result.stderr)
+            subprocess.run([COMPILE[0], made, *self.objects, *LINK, "-o", program], check=True)
 
     @staticmethod
     def run(

@@ -27,6 +27,7 @@ from forebay.notebook import parts_of, write
 from forebay.simulation import (
     AWARENESS,
     BYPASS_BYTES,
+    INFORMED,
     MIN,
     POLICIES,
     SCOPES,
@@ -85,6 +86,7 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
     f"{name:<8} {meaning}"
     for name, meaning in (
         *((policy.name, policy.meaning) for policy in _core.policies()),
+        (INFORMED, "what comes last again, as far as foreseen; in no program yet"),
         (MIN, "Belady's optimal policy, which knows the future: the bound for all others"),
     )
 )
@@ -171,6 +173,13 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
     metavar="RATE",
     help="Simulate this fraction of the pages, for example 0.01, and state the error."
     "  [default: all pages]",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 1 << 16),
+    metavar="N",
+    help="Simulate more processes than the trace has: the others do what these do, at the places"
+    " that follow.  [default: those of the trace]",
 )
 @click.option(
     "--format",

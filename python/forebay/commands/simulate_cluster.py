@@ -134,6 +134,13 @@ def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, 
     help="Write what each process does when, as JSON for ui.perfetto.dev; of one simulation.",
 )
 @click.option(
+    "--series",
+    "series_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write how busy servers, disks and links are over time, as a Parquet table.",
+)
+@click.option(
     "--report",
     "report_file",
     type=click.Path(path_type=Path),
@@ -156,6 +163,7 @@ def cluster(
     as_json: bool,
     plot_file: Path | None,
     timeline_file: Path | None,
+    series_file: Path | None,
     report_file: Path | None,
     force: bool,
 ) -> None:
@@ -169,7 +177,7 @@ def cluster(
         compared = ("scope=" + ",".join(CLUSTER_SCOPES),)
     changes = _changes(options, compared)
     check_plot(plot_file)
-    for file in (plot_file, timeline_file, report_file):
+    for file in (plot_file, timeline_file, series_file, report_file):
         if file is not None:
             check_output(file, trace, force)
     results = ClusterResults()
@@ -186,7 +194,7 @@ def cluster(
             click.echo()
             return
 
-        def run(timeline: IO[bytes] | None = None) -> None:
+        def run(timeline: IO[bytes] | None = None, series: IO[bytes] | None = None) -> None:
             with stages() as progress:
                 results.extend(
                     simulate_cluster(
@@ -200,15 +208,22 @@ def cluster(
                         memory=memory,
                         jobs=jobs,
                         timeline=timeline,
+                        series=series,
                         progress=progress,
                         warn=warn,
                     )
                 )
 
+        def run_in_time(timeline: IO[bytes] | None = None) -> None:
+            if series_file is None:
+                run(timeline)
+            else:
+                write_output(series_file, force, lambda series: run(timeline, series))
+
         if timeline_file is None:
-            run()
+            run_in_time()
         else:
-            write_output(timeline_file, force, run)
+            write_output(timeline_file, force, run_in_time)
     except (TraceError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     except MemoryError as error:

@@ -15,7 +15,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from operator import index
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,6 +32,7 @@ from forebay.kinds import (
 from forebay.memory import available_bytes
 from forebay.results import Results
 from forebay.simulation.block_traces import FORMATS, Input, read_input
+from forebay.simulation.more_processes import with_processes
 from forebay.simulation.sampling import Estimate, Sample, can_estimate
 from forebay.sizes import shown_size
 from forebay.text import one_line
@@ -40,7 +41,13 @@ from forebay.trace import TraceError
 MIN = "min"
 """Belady's MIN, which no policy can surpass, because it knows the following accesses."""
 
-POLICIES = (*(policy.name for policy in _core.policies()), MIN)
+INFORMED = "informed"
+"""Evicts what is accessed again last, as far as the order of each process's accesses foretells."""
+
+SIMULATED_ONLY = (INFORMED, MIN)
+"""Policies that programs cannot use."""
+
+POLICIES = (*(policy.name for policy in _core.policies()), *SIMULATED_ONLY)
 AWARENESS = ("original", "aggregated")
 SCOPES = ("process", "node", "job")
 """Which processes share a cache."""
@@ -63,6 +70,8 @@ _MOST_BYTES = 1 << 62
 _MOST_FRAMES = 1 << 31
 _BYTES_PER_TOUCH = _core.touch_bytes + 40
 """Memory per touch: of a stream, and of MIN while it works."""
+_BYTES_PER_PIECE = _core.piece_bytes
+"""Memory that `informed` takes besides per touch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +143,7 @@ class Settings:
     bypass: int | None
     scope: str
     sample: float | None
+    processes: int | None
 
     def __post_init__(self) -> None:
         for name in self.policies:
@@ -150,6 +160,8 @@ class Settings:
             )
         if self.sample is not None and not 0 < self.sample <= 1:
             raise ValueError("a sample is a part of the pages: above 0, at most 1")
+        if self.is_sample and self.policies == (INFORMED,):
+            raise ValueError(f"{INFORMED} follows the order of all accesses, and takes no sample")
         if self.file_format not in FORMATS:
             raise ValueError(f"there is no format '{self.file_format}': {', '.join(FORMATS)}")
         sizes = (*self.cache_sizes, *self.page_sizes, self.collective_buffer, self.memory)
@@ -168,6 +180,11 @@ class Settings:
         if self.union_window is not None and not 0 <= self.union_window < 1e9:
             raise ValueError("the union window is a time in seconds")
 
+    @property
+    def is_sample(self) -> bool:
+        """Whether only a part of the pages is simulated."""
+        return self.sample is not None and self.sample < 1
+
 
 def simulate_cache(
     traces: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
@@ -182,6 +199,7 @@ def simulate_cache(
     bypass: int | None = BYPASS_BYTES,
     scope: str = "job",
     sample: float | None = None,
+    processes: int | None = None,
     file_format: str = "auto",
     memory: int | None = None,
     jobs: int | None = None,
@@ -207,7 +225,10 @@ def simulate_cache(
         scope: from SCOPES: one cache per process, per node (`cache_sizes` then counts per process
             of the node), or for the job.
         sample: fraction of the pages that is simulated, above 0; None: all. The caches are smaller
-            by the same factor, and the results are estimates that state their error.
+            by the same factor, and the results are estimates that state their error. `informed`
+            takes no sample: it is left out, and `warn` is told.
+        processes: simulate so many, if the trace has fewer: the others do what those of the trace
+            do, at the places that follow (docs/cluster.md). Default: those of the trace.
         file_format: from block_traces.FORMATS.
         memory: rough limit in bytes. Default: half of the available memory.
         jobs: simulations at a time. Default: one per core.
@@ -234,7 +255,10 @@ def simulate_cache(
     for name, real in (("sample", sample), ("union_window", union_window)):
         if real is not None:
             check_real(real, "simulate_cache", name)
-    for name, number in (("aggregators", aggregators), ("memory", memory), ("jobs", jobs)):
+    for name, number in (
+        *(("aggregators", aggregators), ("processes", processes)),
+        *(("memory", memory), ("jobs", jobs)),
+    ):
         if number is not None:
             check_number(number, "simulate_cache", name)
     settings = Settings(
@@ -251,7 +275,13 @@ def simulate_cache(
         bypass=_plain(bypass),
         scope=scope,
         sample=sample,
+        processes=_plain(processes),
     )
+    if settings.is_sample and INFORMED in settings.policies:
+        warn(f"{INFORMED} is left out: it follows the order of all accesses, and takes no sample")
+        settings = replace(
+            settings, policies=tuple(name for name in settings.policies if name != INFORMED)
+        )
     results = CacheResults()
     for path in map(Path, paths):
         name = one_line(path.name)
@@ -263,6 +293,12 @@ def simulate_cache(
         )
         for problem in source.problems:
             warn(problem)
+        if processes is not None:
+            if source.log is None:
+                raise TraceError(f"{name}: block ids know no processes to add to")
+            source = with_processes(
+                source, source.log, settings.processes, settings.memory // 2, warn
+            )
         results += _Simulation(source, settings, progress, warn).run()
     return results
 
@@ -318,7 +354,8 @@ class _Simulation:
         self._warn = warn
         self._name = one_line(source.path)
         self._short_name = one_line(Path(source.path).name)
-        self._most_touches = min(settings.memory // 2 // _BYTES_PER_TOUCH, _MOST_TOUCHES)
+        per_touch = _BYTES_PER_TOUCH + _BYTES_PER_PIECE * (INFORMED in settings.policies)
+        self._most_touches = min(settings.memory // 2 // per_touch, _MOST_TOUCHES)
         self._caches = self._shared()
         self._warned_of_union = False
         self._divided: tuple[object, _core.Touches] | None = None
@@ -466,13 +503,14 @@ class _Simulation:
         if len(log) == 0:
             raise TraceError(f"{self._name}: no process reads or writes in it")
         window = self._union_window() if awareness == "aggregated" else None
+        pieces = INFORMED in self._settings.policies
         done = _core.Progress()
 
         def divided() -> _core.Touches | None:
             if awareness == "original":
                 caches = self._caches.of_process
                 return _core.original_touches(
-                    log, page_size, self._most_touches, caches, list(least_past), done
+                    log, page_size, self._most_touches, caches, list(least_past), done, pieces
                 )
             return _core.aggregated_touches(
                 log,
@@ -483,6 +521,7 @@ class _Simulation:
                 _AS_MARKED if window is None else round(window * 1e9),
                 least_past[0],
                 done,
+                pieces,
             )
 
         stage = f"dividing {self._name} into pages"

@@ -26,7 +26,8 @@ from forebay.results import Results
 from forebay.simulation.block_traces import Input, read_input
 from forebay.simulation.cache import COLLECTIVE_BUFFER_BYTES, UNION_WINDOW_S, Progress
 from forebay.simulation.machines import Lustre, Machine, Pvfs, RotatingDisk, machine
-from forebay.simulation.more_processes import with_processes
+from forebay.simulation.more_processes import MOST_PROCESSES, with_processes
+from forebay.simulation.series import write_series
 from forebay.simulation.timeline import write_timeline
 from forebay.sizes import parse_size, shown_size
 from forebay.text import one_line
@@ -43,7 +44,6 @@ CALL_S = 1e-6
 """The time of the MPI library and Forebay for a call, besides what the call waits for."""
 
 _POLL_S = 0.1
-_MOST_PROCESSES = 1 << 16
 _MOST_THINK = 1000.0
 _MOST_WINDOW_S = 1_000_000
 _BYTES_PER_SERVER = 24 << 10
@@ -205,6 +205,7 @@ def simulate_cluster(
     memory: int | None = None,
     jobs: int | None = None,
     timeline: IO[bytes] | None = None,
+    series: IO[bytes] | None = None,
     progress: Progress = lambda _stage, _part: None,
     warn: Callable[[str], object] = lambda _: None,
 ) -> ClusterResults:
@@ -231,6 +232,8 @@ def simulate_cluster(
         jobs: simulations at a time. Default: one per core.
         timeline: a file to which is written what each process did when, for ui.perfetto.dev; then
             there is one of `changes`.
+        series: a file to which a Parquet table is written: how busy servers, disks and links were
+            over time, and what waited. Needs pyarrow.
         progress: called with the current stage and the fraction of it that is done.
         warn: called with a line for each thing that is missing from the trace or simulated
             otherwise than it was.
@@ -268,14 +271,8 @@ def simulate_cluster(
     for problem in source.problems:
         warn(problem)
     traced = log.processes
-    if processes is not None and processes != traced:
-        if not traced < processes <= _MOST_PROCESSES:
-            raise ValueError(
-                f"{name} has {traced:,} processes; {processes:,} cannot be simulated, but"
-                f" {traced:,} to {_MOST_PROCESSES:,}"
-            )
-        source = with_processes(source, log, processes, most_bytes, warn)
-        log = _log_of(source)
+    source = with_processes(source, log, processes, most_bytes, warn)
+    log = _log_of(source)
     window_s = 0.0
     if not log.has_collective and source.counted_collective:
         if 2 * source.counted_collective > source.counted_calls:
@@ -298,6 +295,7 @@ def simulate_cluster(
     for one, settings, _nodes in runs:
         settings.set_caching(one.scope, one.options)
         settings.timeline = timeline is not None
+        settings.series = series is not None
         if one.collective == COLLECTIVE[0]:
             message_s = _short_message_s(one.machine)
             united_s = window_s if one.union_window_s is None else one.union_window_s
@@ -332,6 +330,14 @@ def simulate_cluster(
         results.append(_result(source.path, one, traced, nodes, future.result()))
         if timeline is not None:
             write_timeline(timeline, future.result(), settings.node_of_process, source.files)
+    if series is not None:
+        write_series(
+            series,
+            [
+                (one.changes, future.result())
+                for (one, *_), future in zip(runs, futures, strict=True)
+            ],
+        )
     return results
 
 
@@ -400,8 +406,8 @@ def _log_of(source: Input) -> _core.AccessLog:
         raise TraceError(f"{name}: it names blocks, not places in files; a cluster has files")
     if len(log) == 0:
         raise TraceError(f"{name}: no process reads or writes in it")
-    if log.processes > _MOST_PROCESSES:
-        raise TraceError(f"{name}: {log.processes:,} processes; {_MOST_PROCESSES:,} is the most")
+    if log.processes > MOST_PROCESSES:
+        raise TraceError(f"{name}: {log.processes:,} processes; {MOST_PROCESSES:,} is the most")
     return log
 
 

@@ -3,6 +3,7 @@ the rule gives what further ones would do. docs/cluster.md says which rules are 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,23 +14,33 @@ from forebay.sizes import shown_size
 from forebay.text import one_line
 from forebay.trace import TraceError
 
+MOST_PROCESSES = 1 << 16
+
 _MOST_NAMED = 3
 
 
 def with_processes(
     source: Input,
     log: _core.AccessLog,
-    processes: int,
+    processes: int | None,
     most_bytes: int,
     warn: Callable[[str], object],
 ) -> Input:
-    """The input with processes 0 to `processes` - 1; `log` is its log, which has fewer.
+    """The input with processes 0 to `processes` - 1; None: as it is. `log` is its log. If it names
+    several nodes, further nodes have as many processes as its largest.
 
     `warn` is called with a line that says what was done, and one for each file that keeps its
-    processes. Raises ValueError if nothing has a rule, and TraceError if the accesses take more
-    memory than `most_bytes`.
+    processes. Raises ValueError if the log has more processes, or nothing has a rule, and
+    TraceError if the accesses take more memory than `most_bytes`.
     """
+    if processes is None or processes == log.processes:
+        return source
     name = one_line(Path(source.path).name)
+    if not log.processes < processes <= MOST_PROCESSES:
+        raise ValueError(
+            f"{name} has {log.processes:,} processes; {processes:,} cannot be simulated, but"
+            f" {log.processes:,} to {MOST_PROCESSES:,}"
+        )
     made = _core.more_processes(log, processes, most_bytes)
     if made is None:
         raise TraceError(
@@ -69,7 +80,18 @@ def with_processes(
         warn(f"{name}: {len(left) - _MOST_NAMED:,} more files keep their processes")
     names = [_name_of(source, number) for number in range(made.first_own)]
     names += [f"{names[of]} (of process {process})" for of, process in made.own]
-    return replace(source, log=made.log, owner=(source.owner, made), files=tuple(names))
+    nodes = source.nodes
+    if nodes is not None:
+        each = max(Counter(nodes).values()) if source.hosts > 1 else processes
+        nodes = tuple(process // each for process in range(processes))
+    return replace(
+        source,
+        log=made.log,
+        owner=(source.owner, made),
+        files=tuple(names),
+        nodes=nodes,
+        hosts=source.hosts if nodes is None else max(nodes) + 1,
+    )
 
 
 def _name_of(source: Input, number: int) -> str:

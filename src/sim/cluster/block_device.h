@@ -27,7 +27,9 @@ class BlockDevice {
   // within this call. Throws std::out_of_range if the place lies outside.
   virtual void submit(bool writes, Extent place, Then done) = 0;
   virtual const DeviceCounts& counts() const = 0;
-  virtual int64_t bytes() const = 0;  // the capacity
+  virtual Picoseconds worked() const = 0;  // time with a request under way, until now
+  virtual uint64_t requests() const = 0;   // that wait or are under way
+  virtual int64_t bytes() const = 0;       // the capacity
 
  protected:
   BlockDevice() = default;

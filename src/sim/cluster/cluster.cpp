@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "sim/cluster/series.h"
+
 namespace forebay::sim {
 namespace {
 
@@ -89,6 +91,7 @@ class Cluster {
   FileDomains domains() const;
   OwnedSettings owned_settings() const;
   void end_job();
+  void read_counters(std::vector<int64_t>& counters) const;
   void live(Job& job);
   // The process has done something since `began`; `access`: of what it did, or null.
   void spend(Job& job, Doing doing, Picoseconds began, const DataAccess* access);
@@ -208,9 +211,12 @@ ClusterResult Cluster::run() {
     }));
   }
   living_ = processes.size();
+  Series series(kernel_, [this](std::vector<int64_t>& counters) { read_counters(counters); });
+  if (settings_.series) series.begin();
   do {
     kernel_.run();
   } while (two_phase_.go_without());
+  if (settings_.series) series.end();
   for (const auto& process : processes) {
     if (process->failure() != nullptr) std::rethrow_exception(process->failure());
   }
@@ -223,6 +229,9 @@ ClusterResult Cluster::run() {
   for (const DataAccess& access : log_.accesses())
     (access.writes ? result.written_bytes : result.read_bytes) += access.bytes;
   result.timeline = std::move(timeline_);
+  if (settings_.series)
+    result.series = {settings_.servers, nodes_ + settings_.servers + 1, series.times(),
+                     series.counters()};
   result.accesses = std::ssize(log_.accesses());
   for (const auto& cache : caches_) result.caches.add(cache->statistics());
   result.cache_count = static_cast<uint32_t>(caches_.size());
@@ -237,6 +246,20 @@ ClusterResult Cluster::run() {
   }
   result.events = kernel_.happened();
   return result;
+}
+
+void Cluster::read_counters(std::vector<int64_t>& counters) const {
+  for (uint32_t s = 0; s < settings_.servers; ++s) {
+    counters.push_back(file_system_->worked(s));
+    counters.push_back(file_system_->waiting(s));
+  }
+  for (const auto& device : servers_.devices_) {
+    counters.push_back(device->worked());
+    counters.push_back(static_cast<int64_t>(device->requests()));
+  }
+  const uint32_t hosts = nodes_ + settings_.servers + 1;
+  for (uint32_t host = 0; host < hosts; ++host) counters.push_back(network_.sent_for(host));
+  for (uint32_t host = 0; host < hosts; ++host) counters.push_back(network_.received_for(host));
 }
 
 // Once the last process has ended, nobody needs the others' caches any more.

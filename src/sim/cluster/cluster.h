@@ -44,6 +44,7 @@ struct ClusterSettings {
   Picoseconds call_time = 0;           // of the library, for each access
   double copy_bytes_per_second = 4e9;  // between a program's memory and a cache
   bool timeline = false;               // keep what each process does when
+  bool series = false;                 // keep what the parts of the cluster did by when
   double think = 0;  // the part of the time between accesses that the processes compute
 };
 
@@ -64,10 +65,21 @@ struct Span {
   Doing doing;
 };
 
+// Readings of the cluster's counters over time. A reading has for each server how long it has
+// worked at requests, disks aside, and how long the requests that wait for it will take; for each
+// device how long it has worked, and how many requests it has; for each link how long it was in
+// use: from each host (nodes, servers, metadata), then to each. Times are in picoseconds.
+struct ClusterSeries {
+  uint32_t servers = 0, hosts = 0;
+  std::vector<Picoseconds> times;
+  std::vector<int64_t> readings;  // one after the other
+};
+
 struct ClusterResult {
   Picoseconds run_time = 0;  // until the last process has closed its files
   std::vector<ProcessTimes> processes;
   std::vector<Span> timeline;  // in the order of the ends
+  ClusterSeries series;
   int64_t accesses = 0, read_bytes = 0, written_bytes = 0;
   Statistics caches;  // sums
   uint32_t cache_count = 0;

@@ -181,6 +181,7 @@ void Disk::start_next() {
   const Picoseconds end = serve(request);
   arm_sector_ = request.end;
   counts_.busy += end - kernel_.now();
+  busy_until_ = end;
   kernel_.at(end, {this, 0});
 }
 

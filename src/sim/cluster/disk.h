@@ -77,6 +77,10 @@ class Disk final : public BlockDevice, private Event {
 
   void submit(bool writes, Extent place, Then done) override;
   const DeviceCounts& counts() const override { return counts_; }
+  Picoseconds worked() const override {
+    return counts_.busy - (busy_ ? busy_until_ - kernel_.now() : 0);
+  }
+  uint64_t requests() const override { return queue_.size() + serving_.size() + for_cache_.size(); }
   int64_t bytes() const override { return sectors_ * DiskProfile::sector_bytes; }
 
   const DiskProfile& profile() const { return profile_; }
@@ -150,6 +154,7 @@ class Disk final : public BlockDevice, private Event {
   std::pmr::deque<Request> for_cache_{&memory_};  // writes that wait for room in the drive's cache
   uint64_t submitted_ = 0;
   bool busy_ = false;
+  Picoseconds busy_until_ = 0;
   std::vector<Then> serving_;   // what is to happen when the request under way is done
   int64_t serving_cached_ = 0;  // bytes of the write cache that it will free
   int64_t cached_writes_ = 0;   // bytes

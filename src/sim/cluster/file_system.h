@@ -2,6 +2,7 @@
 // caches at the clients (pvfs.h), and those whose clients keep pages (paged_file_system.h).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -57,6 +58,11 @@ class FileSystem {
 
   virtual Striping striping() const = 0;
   const FileServerCounts& counts(uint32_t server) const { return servers_[server].counts; }
+  // Of a server: the work with requests that waits, and what it has done until now.
+  Picoseconds waiting(uint32_t server) const {
+    return std::max<Picoseconds>(servers_[server].free_at - kernel_.now(), 0);
+  }
+  Picoseconds worked(uint32_t server) const { return counts(server).busy - waiting(server); }
   int64_t requests() const { return requests_; }  // for bytes
   virtual LockCounts locks() const { return {}; }
 

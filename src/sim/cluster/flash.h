@@ -32,6 +32,10 @@ class Flash final : public BlockDevice, private Event {
 
   void submit(bool writes, Extent place, Then done) override;
   const DeviceCounts& counts() const override { return counts_; }
+  Picoseconds worked() const override {
+    return counts_.busy + (under_way_ > 0 ? kernel_.now() - busy_since_ : 0);
+  }
+  uint64_t requests() const override { return static_cast<uint64_t>(waiting_ + under_way_); }
   int64_t bytes() const override { return profile_.bytes; }
 
  private:

@@ -40,9 +40,18 @@ Kernel::Entry Kernel::take_first() {
   return first;
 }
 
+void Kernel::let_watch(Picoseconds until) {
+  while (watch_at_ <= until) {
+    now_ = std::max(now_, watch_at_);
+    watch_at_ = std::numeric_limits<Picoseconds>::max();
+    watcher_->happen(0);
+  }
+}
+
 bool Kernel::run(uint64_t most) {
   for (; most > 0 && !heap_.empty(); --most) {
     const Entry next = take_first();
+    if (watch_at_ <= next.time) let_watch(next.time);
     now_ = next.time;
     ++happened_;
     next.then.happen();

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace forebay::sim {
@@ -54,6 +55,12 @@ class Kernel {
   bool run(uint64_t most = UINT64_MAX);
 
   uint64_t happened() const { return happened_; }
+  // Lets an event happen at this time, if anything else happens then or later, and before that. It
+  // may only look, and call watch() again; it counts as nothing that happened.
+  void watch(Picoseconds time, Event& watcher) {
+    watcher_ = &watcher;
+    watch_at_ = time;
+  }
 
  private:
   struct Entry {
@@ -67,7 +74,11 @@ class Kernel {
   static constexpr std::size_t children = 4;  // of an entry of the heap
   Entry take_first();
 
+  void let_watch(Picoseconds until);
+
   std::vector<Entry> heap_;  // the first entry happens next
+  Event* watcher_ = nullptr;
+  Picoseconds watch_at_ = std::numeric_limits<Picoseconds>::max();
   Picoseconds now_ = 0;
   uint64_t set_ = 0;
   uint64_t happened_ = 0;

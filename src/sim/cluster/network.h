@@ -8,6 +8,7 @@
 // and a third one where it waits for the output port.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
@@ -88,6 +89,13 @@ class Network final : public Event {
   // How long a host's link has been busy, including what it is reserved for.
   Picoseconds sending_time(uint32_t host) const { return hosts_[host].sending; }
   Picoseconds receiving_time(uint32_t host) const { return hosts_[host].receiving; }
+  // The same until now, about: a link may be reserved from later on.
+  Picoseconds sent_for(uint32_t host) const {
+    return used_of(hosts_[host].sending, hosts_[host].sends_until);
+  }
+  Picoseconds received_for(uint32_t host) const {
+    return used_of(hosts_[host].receiving, hosts_[host].receives_until);
+  }
   int64_t highest_fill() const { return highest_fill_; }  // of the switch's buffer, in bytes
 
  private:
@@ -95,6 +103,10 @@ class Network final : public Event {
   enum Word : uint64_t { at_port, port_free, delivered, timer, whole_at_port };
   enum class Kind : uint8_t { data, acknowledgement, echo, answer };
   static constexpr uint32_t none = UINT32_MAX;
+
+  Picoseconds used_of(Picoseconds all, Picoseconds until) const {
+    return all - std::clamp<Picoseconds>(until - kernel_.now(), 0, all);
+  }
 
   struct Host {
     Picoseconds sends_until = 0;     // the link to the switch

@@ -26,6 +26,10 @@ class Raid final : public BlockDevice, private Event {
 
   void submit(bool writes, Extent place, Then done) override;
   const DeviceCounts& counts() const override { return counts_; }  // those of the members are apart
+  Picoseconds worked() const override {
+    return counts_.busy + (under_way_ > 0 ? kernel_.now() - busy_since_ : 0);
+  }
+  uint64_t requests() const override { return under_way_; }
   int64_t bytes() const override { return bytes_; }
 
  private:

@@ -163,7 +163,8 @@ TEST_P(EveryPolicy, GoesOnFromItsStateAlone) {
 
 // A page that replaces another may come to a free frame: the victim's keeps its bytes for a while.
 TEST_P(EveryPolicy, DecidesTheSameWhereverAPageGoes) {
-  if (find_policy(GetParam().name) == nullptr) return;  // the template goes by frames' numbers
+  // The others go by the numbers of frames.
+  if (find_policy(GetParam().name) == nullptr) return;
   Fixture here(GetParam(), 16);
   Fixture there(GetParam(), 16);
   Cache a(here, false);

@@ -13,6 +13,7 @@
 #include "page/page_kind.h"
 #include "policy/policy.h"
 #include "predict/predictor.h"
+#include "sim/cluster/series.h"
 #include "sim/instant_cache.h"
 
 namespace forebay::sim {
@@ -315,6 +316,48 @@ TEST(Cluster, ATimelineHoldsAllThatProcessesDo) {
     }
     for (std::size_t p = 0; p < 4; ++p) EXPECT_EQ(done[p], result.processes[p].end);
     EXPECT_EQ(bytes, 4 * 20 * 300);
+  }
+}
+
+// Readings of a run of any length, which change nothing in it.
+TEST(Cluster, ASeriesHoldsAllThatPartsDo) {
+  for (const int records : {20, 2000}) {
+    const AccessLog log = interleaved_records(4, records);
+    for (const Caching caching : {Caching::none, Caching::node}) {
+      ClusterSettings settings = settings_for(2, 2, caching);
+      const ClusterResult without = simulated(log, settings);
+      EXPECT_TRUE(without.series.times.empty());
+      settings.series = true;
+      const ClusterResult result = simulated(log, settings);
+      EXPECT_EQ(result.run_time, without.run_time);
+      EXPECT_EQ(result.events, without.events);
+      const ClusterSeries& series = result.series;
+      const std::size_t servers = settings.servers;
+      ASSERT_EQ(series.servers, servers);
+      ASSERT_EQ(series.hosts, 2 + servers + 1);
+      ASSERT_LE(series.times.size(), Series::most_readings);
+      ASSERT_GE(series.times.size(), 10U);
+      EXPECT_EQ(series.times.front(), 0);
+      EXPECT_GE(series.times.back(), result.run_time);
+      const std::size_t each = 4 * servers + 2 * series.hosts;
+      ASSERT_EQ(series.readings.size(), each * series.times.size());
+      for (std::size_t i = 1; i < series.times.size(); ++i) {
+        EXPECT_LT(series.times[i - 1], series.times[i]);
+        for (std::size_t column = 0; column < 4 * servers; column += 2) {  // servers and disks
+          const int64_t worked =
+              series.readings[i * each + column] - series.readings[(i - 1) * each + column];
+          EXPECT_GE(worked, 0);
+          EXPECT_LE(worked, series.times[i] - series.times[i - 1]);
+        }
+      }
+      const int64_t* const last = series.readings.data() + each * (series.times.size() - 1);
+      for (std::size_t s = 0; s < servers; ++s) {
+        EXPECT_EQ(last[2 * s], result.servers[s].busy);
+        EXPECT_EQ(last[2 * s + 1], 0);
+        EXPECT_EQ(last[2 * servers + 2 * s], result.devices[s].busy);
+        EXPECT_EQ(last[2 * servers + 2 * s + 1], 0);
+      }
+    }
   }
 }
 

@@ -1,0 +1,90 @@
+// Replacement by the next access to each page, as far as it is foreseen or can be expected:
+// Belady's MIN over a forecast. A page is evicted if its next access is the latest of all.
+//
+//   foreseen          a forecast tells when the page is accessed next
+//   accessed before   the page is expected after as long as between its last two accesses (the
+//                     recency between accesses of Jiang and Zhang's LIRS, SIGMETRICS 2002); the
+//                     later, the fewer pages come that were accessed as often; if it does not come,
+//                     after as long as it has not been accessed for
+//   accessed once     likewise, after as long as between the first two accesses of other pages
+//
+// Times of accesses to evicted pages are remembered, so that a page that comes back is known. Time
+// is counted in accesses to the cache. An access takes time logarithmic in the number of frames;
+// the state is in the arena.
+#pragma once
+
+#include <array>
+
+#include "policy/policy.h"
+
+namespace forebay {
+
+class InformedPolicy final : public Policy {
+ public:
+  static std::size_t state_bytes(uint32_t frames);
+  InformedPolicy(void* state, uint32_t frames);
+
+  void reset() override;
+  void hit(FrameIndex frame, PageKey key) override;
+  void insert(FrameIndex frame, PageKey key) override;
+  void replace(FrameIndex victim, PageKey old, FrameIndex frame, PageKey key) override;
+  void remove(FrameIndex frame, PageKey key) override;
+  FrameIndex victim(PageKey incoming, const Candidates& candidates) override;
+
+  // The number of accesses so far.
+  uint64_t now() const { return head_->now; }
+  // The resident page will be accessed next at this time. Holds until its next access, or until it
+  // is late by as long as it was foreseen before.
+  void foresee(FrameIndex frame, uint64_t when);
+  // What was foreseen of the resident page is void.
+  void forget(FrameIndex frame);
+
+ private:
+  static constexpr uint32_t most_accesses = 3;  // that are told apart
+  // Pages that were accessed so many times: how many came again, and how many did not.
+  struct Class {
+    uint64_t came;
+    uint64_t stayed_away;
+  };
+  struct Head {
+    uint64_t now;
+    uint64_t first_interval;  // mean, between first two accesses; 0: there was none
+    Class classes[most_accesses];
+    uint32_t size;  // of the heap
+    uint32_t hand;
+  };
+  struct Frame {
+    uint64_t next;      // expected time of the next access
+    uint64_t until;     // if it is foreseen: until when that is believed; otherwise 0
+    uint64_t last;      // time of the last access
+    uint64_t interval;  // between the last two accesses; 0: there was one
+    uint32_t place;     // in the heap; no_frame: the frame holds no page
+    uint32_t accesses;  // at most most_accesses
+  };
+  // A page that was evicted. The oldest of a set makes room.
+  struct Ghost {
+    uint64_t hash;
+    uint64_t last_and_accesses;  // the latter in the lowest two bits; 0: there is none
+  };
+  static constexpr uint32_t set_size = 4;
+  static uint32_t ghosts_for(uint32_t frames);
+
+  void enter(FrameIndex frame, PageKey key);
+  void leave(FrameIndex frame, PageKey key, bool remembered);
+  void came_again(Frame& frame, uint64_t last, uint32_t accesses);
+  void count(uint32_t accesses, bool came);
+  void expect_again(Frame& frame) const;
+  void look_around();
+  Ghost* set_of(uint64_t hash) const { return ghosts_ + (hash & ghost_mask_) * set_size; }
+  void moved(FrameIndex frame);
+  void swap_places(uint32_t a, uint32_t b);
+
+  uint32_t count_;
+  Head* head_;
+  Frame* frames_;
+  Ghost* ghosts_;
+  uint32_t* heap_;  // frames; the one with the latest next access first
+  uint32_t ghost_mask_;
+};
+
+}  // namespace forebay
