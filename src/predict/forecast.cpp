@@ -6,13 +6,13 @@ namespace forebay {
 namespace {
 
 // Only the most recent terms are needed to foresee. The signature itself is not kept.
-constexpr pattern::Limits limits{.look_back = 32, .raw_bytes = 0, .pattern_bytes = 0};
+constexpr pattern::Limits forecast_limits{.look_back = 32, .raw_bytes = 0, .pattern_bytes = 0};
 // The work for what is foreseen in vain is bounded by what came true before.
 constexpr uint64_t foreseen_for_each_that_came_true = 64;
 
 }  // namespace
 
-Forecast::Forecast() : folder_(limits) {}
+Forecast::Forecast() : folder_(forecast_limits) {}
 
 bool Forecast::take(Extent access) {
   const uint64_t generation = folder_.generation();

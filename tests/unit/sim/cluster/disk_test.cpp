@@ -330,6 +330,8 @@ struct NotingDevice final : BlockDevice {
     kernel.after(millisecond, done);
   }
   const DeviceCounts& counts() const override { return noted; }
+  Picoseconds worked() const override { return 0; }
+  uint64_t requests() const override { return 0; }
   int64_t bytes() const override { return 1 << 30; }
 
   Kernel& kernel;

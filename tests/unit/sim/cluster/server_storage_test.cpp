@@ -31,6 +31,8 @@ struct SlowDevice final : BlockDevice {
     kernel.after(slow_request, done);
   }
   const DeviceCounts& counts() const override { return noted; }
+  Picoseconds worked() const override { return 0; }
+  uint64_t requests() const override { return 0; }
   int64_t bytes() const override { return int64_t{1} << 34; }
 
   Kernel& kernel;
