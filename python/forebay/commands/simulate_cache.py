@@ -21,6 +21,7 @@ from forebay.commands.figures import (
     write_output,
     write_plot,
 )
+from forebay.commands.options import processes_option
 from forebay.commands.terminal import output, stages
 from forebay.new_file import check_output
 from forebay.notebook import parts_of, write
@@ -174,13 +175,7 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
     help="Simulate this fraction of the pages, for example 0.01, and state the error."
     "  [default: all pages]",
 )
-@click.option(
-    "--processes",
-    type=click.IntRange(1, 1 << 16),
-    metavar="N",
-    help="Simulate more processes than the trace has: the others do what these do, at the places"
-    " that follow.  [default: those of the trace]",
-)
+@processes_option
 @click.option(
     "--format",
     "file_format",

@@ -17,6 +17,7 @@ from forebay.commands.figures import (
     write_output,
     write_plot,
 )
+from forebay.commands.options import processes_option
 from forebay.commands.terminal import output, stages
 from forebay.new_file import check_output
 from forebay.notebook import parts_of, write
@@ -83,13 +84,7 @@ def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, 
     help="One simulation for each value; several of these: one for each combination."
     f"  [default: scope={','.join(CLUSTER_SCOPES)}]",
 )
-@click.option(
-    "--processes",
-    type=click.IntRange(1, 1 << 16),
-    metavar="N",
-    help="Simulate more processes than the trace has: the others do what these do, at the places"
-    " that follow.  [default: those of the trace]",
-)
+@processes_option
 @click.option(
     "--processes-per-node",
     type=click.IntRange(1, 1 << 16),
