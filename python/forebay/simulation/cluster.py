@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from statistics import fmean
 from typing import IO, Any
@@ -233,13 +234,14 @@ def simulate_cluster(
         timeline: a file to which is written what each process did when, for ui.perfetto.dev; then
             there is one of `changes`.
         series: a file to which a Parquet table is written: how busy servers, disks and links were
-            over time, and what waited. Needs pyarrow.
+            over time, and what waited.
         progress: called with the current stage and the fraction of it that is done.
         warn: called with a line for each thing that is missing from the trace or simulated
             otherwise than it was.
 
     Raises TraceError, one line with the file, if the trace cannot be read or tells no places in
-    files; ValueError (MachineError) for changes and machines that make no sense.
+    files; ValueError (MachineError) for changes and machines that make no sense; ImportError for
+    `series` without pyarrow.
     """
     check_path(trace, "simulate_cluster", "trace")
     check_callable(progress, "simulate_cluster", "progress")
@@ -259,6 +261,8 @@ def simulate_cluster(
     prepared = [_Settings(base, dict(change)) for change in changes]
     if timeline is not None and len(prepared) != 1:
         raise ValueError(f"a timeline is of one simulation; these are {len(prepared):,}")
+    if series is not None:
+        import_module("pyarrow")  # rather now than after the work
     name = one_line(Path(trace).name)
     most_bytes = available_bytes() // 2 if memory is None else memory
     source = read_input(
