@@ -244,7 +244,7 @@ def test_simulate_runtime_by_command(tmp_path: Path, inputs: list[Path]) -> None
 def test_a_cache_below_a_page_misses_by_every_policy(inputs: list[Path], size: str) -> None:
     """In a child process, because `min` once crashed here."""
     checked = {"LD_PRELOAD": os.environ.get("LD_PRELOAD", "")}  # the sanitizer, if there is one
-    sizes = ("--cache-size", f"{size},64KiB")
+    sizes = ("--cache-size", f"{size},64KiB", "--policy", ",".join(POLICIES))
     done = forebay("simulate", "cache", *inputs[:2], *sizes, "--csv", **checked)
     assert done.returncode == 0
     assert done.stdout.count("\n") == 1 + 2 * 2 * 2 * len(POLICIES)
@@ -256,7 +256,9 @@ def test_a_cache_below_a_page_misses_by_every_policy(inputs: list[Path], size: s
     told = [line for line in done.stderr.splitlines() if "holds no page" in line]
     assert [line.split(": ")[1] for line in told] == [str(path) for path in inputs[:2]]
     ids = forebay(
-        "simulate", "cache", inputs[2], "--cache-size=3", "--page-size=4", "--csv", **checked
+        *("simulate", "cache", inputs[2], "--cache-size=3", "--page-size=4", "--csv"),
+        *sizes[2:],
+        **checked,
     )
     assert ids.stdout.count(",0,4,0,0.0\n") == len(POLICIES), ids.stdout
     assert "a cache of 3 holds no page of 4" in ids.stderr

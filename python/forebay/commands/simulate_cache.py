@@ -28,6 +28,7 @@ from forebay.notebook import parts_of, write
 from forebay.simulation import (
     AWARENESS,
     BYPASS_BYTES,
+    DEFAULT_POLICIES,
     INFORMED,
     MIN,
     POLICIES,
@@ -101,9 +102,9 @@ _HELP = "Policies:\n\n\b\n" + "\n".join(
     "--policy",
     "policies",
     type=_list_of(_one_of(POLICIES)),
-    default=",".join(POLICIES),
+    default=",".join(DEFAULT_POLICIES),
     metavar="NAME,...",
-    help="Replacement policies; the list is below.  [default: all]",
+    help="Replacement policies; the list is below.  [default: all but informed]",
 )
 @click.option(
     "--cache-size",

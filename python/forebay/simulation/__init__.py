@@ -8,6 +8,7 @@ from forebay.simulation import text as _text  # noqa: F401  (the same)
 from forebay.simulation.cache import (
     AWARENESS,
     BYPASS_BYTES,
+    DEFAULT_POLICIES,
     INFORMED,
     MIN,
     POLICIES,
@@ -31,6 +32,7 @@ __all__ = [
     "AWARENESS",
     "BYPASS_BYTES",
     "CLUSTER_SCOPES",
+    "DEFAULT_POLICIES",
     "INFORMED",
     "MIN",
     "POLICIES",

@@ -48,6 +48,10 @@ SIMULATED_ONLY = (INFORMED, MIN)
 """Policies that programs cannot use."""
 
 POLICIES = (*(policy.name for policy in _core.policies()), *SIMULATED_ONLY)
+
+DEFAULT_POLICIES = tuple(name for name in POLICIES if name != INFORMED)
+"""`informed` takes many times as long as the others, and memory for each access."""
+
 AWARENESS = ("original", "aggregated")
 SCOPES = ("process", "node", "job")
 """Which processes share a cache."""
@@ -189,7 +193,7 @@ class Settings:
 def simulate_cache(
     traces: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
-    policies: Sequence[str] = POLICIES,
+    policies: Sequence[str] = DEFAULT_POLICIES,
     cache_sizes: Sequence[int] = (),
     page_size: int | Sequence[int] = (),
     awareness: Sequence[str] | None = None,
@@ -210,7 +214,7 @@ def simulate_cache(
 
     Args:
         traces: one or several paths: traces for `forebay.open_trace`, or block traces.
-        policies: names from POLICIES.
+        policies: names from POLICIES. Default: all but `informed`.
         cache_sizes: in bytes (blocks for traces of ids). Default: nine powers of two, up to a cache
             that holds the whole trace. A cache smaller than a page holds none: every touch misses,
             and `warn` is told.
@@ -527,9 +531,10 @@ class _Simulation:
         stage = f"dividing {self._name} into pages"
         touches = self._watched(stage, {"": divided}, done, 2 * len(log))[""]
         if touches is None:
+            many = f", or accesses more pieces than {INFORMED} can follow" if pieces else ""
             raise TraceError(
                 f"{self._name}: it touches more than {self._most_touches:,} pages of"
-                f" {page_size:,} bytes; use larger pages or raise --memory"
+                f" {page_size:,} bytes{many}; use larger pages or raise --memory"
             )
         return touches
 
