@@ -1,7 +1,7 @@
 """Draws the figures of docs/report.md: of a run like FLASH's, which it makes, and of a Darshan log
 of 384 ranks.
 
-    python bench/figures.py LOG.darshan [DIRECTORY]    (Forebay installed with `report`, `darshan`)
+    python bench/figures.py LOG.darshan [DIRECTORY]    (Forebay installed with `darshan`)
 
 The run writes in DIRECTORY, or in a temporary one: choose a disk, whose times are worth drawing.
 """

@@ -1,7 +1,7 @@
 """Draws docs/figures/informed.svg and prints the table of docs/simulating.md, "Informed
 replacement": the hits of policies over nine cache sizes, as a share of Belady's.
 
-    python bench/informed.py [LOG.darshan ...]    (Forebay installed with `report`, `darshan`)
+    python bench/informed.py [LOG.darshan ...]    (Forebay installed with `darshan`)
 
 Besides the logs: processes that read their records in rounds, and MPI-Tile-IO.
 """
