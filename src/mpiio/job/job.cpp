@@ -1,7 +1,9 @@
 #include "mpiio/job/job.h"
 
 #include <fcntl.h>
+#include <link.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <span>
 #include <string_view>
 
 #include "mpiio/job/launch.h"
@@ -100,10 +103,43 @@ runtime::NodeMember* this_node(Status* status) {
   return runtime::node_of(Scope::node, process_options(), status, notices());
 }
 
+namespace {
+
+// The kernel maps a library's pages when they are first used: some microseconds for each run of a
+// few pages, in the first open and the first accesses. One call maps all of them beforehand.
+void map_own_code() {
+#ifdef MADV_POPULATE_READ
+  dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void* own) {
+        const auto address = reinterpret_cast<uintptr_t>(own);
+        const std::span segments(object->dlpi_phdr, object->dlpi_phnum);
+        const auto first_byte = [&](const ElfW(Phdr) & segment) {
+          return object->dlpi_addr + segment.p_vaddr;
+        };
+        const auto is_ours = [&](const ElfW(Phdr) & segment) {
+          return segment.p_type == PT_LOAD && address - first_byte(segment) < segment.p_memsz;
+        };
+        if (std::none_of(segments.begin(), segments.end(), is_ours)) return 0;
+        const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+        for (const ElfW(Phdr) & segment : segments) {
+          if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
+          const uintptr_t start = first_byte(segment) / page * page;
+          madvise(reinterpret_cast<void*>(start), first_byte(segment) + segment.p_memsz - start,
+                  MADV_POPULATE_READ);
+        }
+        return 1;
+      },
+      reinterpret_cast<void*>(&map_own_code));
+#endif
+}
+
+}  // namespace
+
 void join_node_early() {
   const Options& options = process_options();
   if (other_rights() || !options.enable || options.step_aside == StepAside::always) return;
   const Status ignored = within_memory([&] {  // the first open tries again, and tells
+    map_own_code();
     node_identity();
     prepare_own_comms();
     Status status;

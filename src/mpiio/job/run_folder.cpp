@@ -1,6 +1,7 @@
 #include "mpiio/job/run_folder.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,14 +14,26 @@ namespace {
 
 const char* run_folder() { return other_rights() ? nullptr : std::getenv("FOREBAY_RUN_DIR"); }
 
+std::string path_in(const char* folder, const std::string& name) {
+  return std::string(folder) + "/" + name;
+}
+
 void leave(const std::string& name, const std::string& text, int flags) {
   const char* const folder = run_folder();
   if (folder == nullptr) return;
-  const std::string path = std::string(folder) + "/" + name;
+  const std::string path = path_in(folder, name);
   const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC | flags, 0644);
   if (file < 0) return;
   [[maybe_unused]] const ssize_t written = write(file, text.data(), text.size());
   close(file);
+}
+
+// Leaves an empty file. A first open waits for it, and one system call takes a third of the time
+// of open, write and close.
+void mark(const char* name) {
+  const char* const folder = run_folder();
+  if (folder == nullptr) return;
+  [[maybe_unused]] const int made = mknod(path_in(folder, name).c_str(), S_IFREG | 0644, 0);
 }
 
 }  // namespace
@@ -32,12 +45,12 @@ bool run_is_watched() {
 
 void mark_used() {
   static std::atomic<bool> marked{false};
-  if (!marked.exchange(true)) leave("used", "", 0);
+  if (!marked.exchange(true)) mark("used");
 }
 
 void mark_cached() {
   static std::atomic<bool> marked{false};
-  if (!marked.exchange(true)) leave("cached", "", 0);
+  if (!marked.exchange(true)) mark("cached");
 }
 
 void mark_uncached(const char* reason, const std::string& text) {

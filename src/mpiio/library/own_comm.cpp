@@ -69,13 +69,14 @@ OwnComm take_comm(MPI_Comm users, int64_t number) {
     const std::lock_guard lock(own.pool->mutex);
     own.number = own.pool->made++;
   }
-  // MPI_Comm_split, unlike MPI_Comm_dup, does not call the user's functions that copy attributes.
-  int rank = 0;
-  mpi().Comm_rank(users, &rank);
-  if (mpi().Comm_split(users, 0, rank, &own.comm) != MPI_SUCCESS)
+  // MPI_Comm_create, unlike MPI_Comm_dup, does not call the user's functions that copy attributes.
+  MPI_Group ranks;
+  if (mpi().Comm_group(users, &ranks) != MPI_SUCCESS) return own;
+  if (mpi().Comm_create(users, ranks, &own.comm) != MPI_SUCCESS)
     own.comm = mpi().comm_null;
   else
     mpi().Comm_set_errhandler(own.comm, mpi().errors_return);
+  mpi().Group_free(&ranks);
   return own;
 }
 

@@ -120,6 +120,7 @@ void make_ready(NodeMember& node, const Options& options) {
       const RegistryLock lock(registry);
       if (registry.made_files().empty()) (void)node.make_files();
       if (registry.made_seats().empty()) (void)node.make_seats();
+      if (registry.made_words().empty()) (void)node.make_words();
       arena = arena_for(registry, config);
     }
     Status refused;

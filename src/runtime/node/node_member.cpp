@@ -299,6 +299,7 @@ uint32_t NodeMember::make(Table<Entry, most>& table, std::atomic<uint32_t>& made
 uint32_t NodeMember::make_changes() { return make(registry_->changes, registry_->changes_made); }
 uint32_t NodeMember::make_files() { return make(registry_->files, registry_->files_made); }
 uint32_t NodeMember::make_seats() { return make(registry_->seats, registry_->seats_made); }
+uint32_t NodeMember::make_words() { return make(registry_->words, registry_->words_made); }
 
 std::shared_ptr<OpenStorage> NodeMember::storage(uint32_t slot, const StorageOpener& opener,
                                                  OpenMode mode, Status* status) {
@@ -529,8 +530,7 @@ int32_t SharedWords::allocate(NodeMember& node) {
   const std::span<SharedWord> words = registry.made_words();
   const auto free = std::find_if(words.begin(), words.end(),
                                  [](const SharedWord& word) { return word.used.load() == 0; });
-  const uint32_t index = free != words.end() ? registry.words.index_of(*free)
-                                             : node.make(registry.words, registry.words_made);
+  const uint32_t index = free != words.end() ? registry.words.index_of(*free) : node.make_words();
   if (index == no_entry) return -1;
   registry.words[index].used.store(1);
   registry.words[index].value.store(0);

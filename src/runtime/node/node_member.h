@@ -51,8 +51,6 @@ struct OpenStorage {
 };
 
 class NodeMember {
-  friend class SharedWords;
-
  public:
   struct Name {
     std::string job;
@@ -89,6 +87,7 @@ class NodeMember {
   uint32_t make_changes();
   uint32_t make_files();
   uint32_t make_seats();
+  uint32_t make_words();
   // Waits until the node's agent listens, which the committer starts when it is first called.
   // False: the node has none.
   bool call_agent();
