@@ -30,6 +30,8 @@ using sim::ClusterResult;
 using sim::ClusterSettings;
 using sim::DiskProfile;
 using sim::FlashProfile;
+using sim::MeasuredProfile;
+using sim::MeasuredTimes;
 using sim::NetworkProfile;
 using sim::PagedProfile;
 using sim::Picoseconds;
@@ -106,6 +108,14 @@ void check(const PagedProfile& files) {
              files.extents_an_rpc > 0 && files.read_ahead_bytes >= 0 &&
              files.copy_bytes_per_second > 0,
          "caches have bytes, requests extents, and copies a rate");
+}
+void check(const MeasuredProfile& files) {
+  for (const MeasuredTimes* const times :
+       {&files.write, &files.read, &files.read_written, &files.read_reopened})
+    expect(times->alone_rate > 0 && times->together_rate > 0, "requests have a rate");
+  expect(files.full_speed_nodes > 0 && files.requests_at_once > 0 &&
+             files.requests_at_once <= 1024 && files.close_rate >= 0,
+         "nodes are served, and accesses make 1 to 1,024 requests at once");
 }
 void check(const FlashProfile& drive) {
   expect(drive.bytes > 0 && drive.page_bytes >= 512 && drive.channels > 0 &&
@@ -235,6 +245,29 @@ void bind_cluster(nb::module_& module) {
   time<PagedProfile, &PagedProfile::create>(paged, "create_s");
   time<PagedProfile, &PagedProfile::open>(paged, "open_s");
   time<PagedProfile, &PagedProfile::close>(paged, "close_s");
+  time<PagedProfile, &PagedProfile::library_lock>(paged, "library_lock_s");
+
+  nb::class_<MeasuredTimes> times(module, "MeasuredTimes", "Of reads, or of writes.");
+  times.def(nb::init<>())
+      .def_rw("alone_bytes_per_second", &MeasuredTimes::alone_rate)
+      .def_rw("together_bytes_per_second", &MeasuredTimes::together_rate);
+  time<MeasuredTimes, &MeasuredTimes::alone>(times, "alone_s");
+  time<MeasuredTimes, &MeasuredTimes::together>(times, "together_s");
+
+  nb::class_<MeasuredProfile> measured(module, "MeasuredProfile",
+                                       "A file system of which only times are known.");
+  measured.def(nb::init<>())
+      .def_rw("read", &MeasuredProfile::read)
+      .def_rw("read_written", &MeasuredProfile::read_written)
+      .def_rw("read_reopened", &MeasuredProfile::read_reopened)
+      .def_rw("write", &MeasuredProfile::write)
+      .def_rw("close_bytes_per_second", &MeasuredProfile::close_rate)
+      .def_rw("full_speed_nodes", &MeasuredProfile::full_speed_nodes)
+      .def_rw("requests_at_once", &MeasuredProfile::requests_at_once);
+  time<MeasuredProfile, &MeasuredProfile::create>(measured, "create_s");
+  time<MeasuredProfile, &MeasuredProfile::open>(measured, "open_s");
+  time<MeasuredProfile, &MeasuredProfile::close>(measured, "close_s");
+  time<MeasuredProfile, &MeasuredProfile::lock>(measured, "library_lock_s");
 
   nb::class_<FlashProfile> flash(module, "FlashProfile", "A flash drive.");
   flash.def(nb::init<>())

@@ -26,6 +26,7 @@ from forebay.simulation.cluster import (
     simulate_cluster,
 )
 from forebay.simulation.machines import Machine, MachineError, machine, machine_names
+from forebay.simulation.measuring import Measurement, measure
 from forebay.simulation.runtime import RuntimeResult, RuntimeResults, simulate_runtime
 
 __all__ = [
@@ -45,10 +46,12 @@ __all__ = [
     "ClusterResults",
     "Machine",
     "MachineError",
+    "Measurement",
     "RuntimeResult",
     "RuntimeResults",
     "machine",
     "machine_names",
+    "measure",
     "simulate_cache",
     "simulate_cluster",
     "simulate_runtime",

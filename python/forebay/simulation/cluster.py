@@ -26,7 +26,14 @@ from forebay.memory import available_bytes
 from forebay.results import Results
 from forebay.simulation.block_traces import Input, read_input
 from forebay.simulation.cache import COLLECTIVE_BUFFER_BYTES, UNION_WINDOW_S, Progress
-from forebay.simulation.machines import Lustre, Machine, Pvfs, RotatingDisk, machine
+from forebay.simulation.machines import (
+    Lustre,
+    Machine,
+    Measured,
+    Pvfs,
+    RotatingDisk,
+    machine,
+)
 from forebay.simulation.more_processes import MOST_PROCESSES, with_processes
 from forebay.simulation.series import write_series
 from forebay.simulation.timeline import write_timeline
@@ -79,7 +86,7 @@ _PVFS = {
     "get_attributes_s": "file_system.metadata.get_attributes_s",
     "lookup_s": "file_system.metadata.lookup_s",
 }
-_NFS = {
+_PAGED = {
     "page_bytes": "file_system.client.page_bytes",
     "cache_bytes": "file_system.client.cache_bytes",
     "dirty_bytes": "file_system.client.dirty_bytes",
@@ -96,12 +103,24 @@ _NFS = {
     "open_s": "file_system.metadata.open_s",
     "close_s": "file_system.metadata.close_s",
 }
+_NFS = {**_PAGED, "library_lock_s": "file_system.library_lock_s"}
 _LUSTRE = {
-    **_NFS,
+    **_PAGED,
     "stripe_bytes": "file_system.stripe_bytes",
     "stripe_count": "file_system.stripe_count",
     "lock_s": "file_system.lock_s",
 }
+_MEASURED = {
+    "create_s": "file_system.create_s",
+    "open_s": "file_system.open_s",
+    "close_s": "file_system.close_s",
+    "close_bytes_per_second": "file_system.close_bytes_per_second",
+    "full_speed_nodes": "file_system.full_speed_nodes",
+    "requests_at_once": "file_system.requests_at_once",
+    "library_lock_s": "file_system.library_lock_s",
+}
+_WAYS = ("write", "read", "read_written", "read_reopened")
+_REQUESTS = ("alone_s", "alone_bytes_per_second", "together_s", "together_bytes_per_second")
 _FLASH = {
     "bytes": "disk.bytes",
     "page_bytes": "disk.page_bytes",
@@ -458,11 +477,19 @@ def _placed(
     return settings, nodes
 
 
-def _file_system_of(machine: Machine) -> _core.PvfsProfile | _core.PagedProfile:
+def _file_system_of(
+    machine: Machine,
+) -> _core.PvfsProfile | _core.PagedProfile | _core.MeasuredProfile:
     values = machine.flat()
     if isinstance(machine.file_system, Pvfs):
         pvfs: _core.PvfsProfile = _filled(_core.PvfsProfile(), _PVFS, values)
         return pvfs
+    if isinstance(machine.file_system, Measured):
+        measured: _core.MeasuredProfile = _filled(_core.MeasuredProfile(), _MEASURED, values)
+        for way in _WAYS:
+            names = {name: f"file_system.{way}.{name}" for name in _REQUESTS}
+            setattr(measured, way, _filled(_core.MeasuredTimes(), names, values))
+        return measured
     locks = isinstance(machine.file_system, Lustre)
     paged: _core.PagedProfile = _filled(_core.PagedProfile(), _LUSTRE if locks else _NFS, values)
     paged.locks = locks

@@ -124,6 +124,8 @@ std::unique_ptr<FileSystem> Cluster::made_file_system() {
   };
   if (const auto* const pvfs = std::get_if<PvfsProfile>(&settings_.file_system))
     return made.operator()<Pvfs>(*pvfs);
+  if (const auto* const measured = std::get_if<MeasuredProfile>(&settings_.file_system))
+    return made.operator()<MeasuredFileSystem>(*measured);
   return made.operator()<PagedFileSystem>(std::get<PagedProfile>(settings_.file_system));
 }
 
@@ -357,6 +359,7 @@ void Cluster::straight(const Job& job, const DataAccess& access) {
   std::vector<Extent> extents;
   const forebay::Access made = access_of(access);
   for (AccessRuns runs(made); !runs.done();) extents.push_back(runs.next());
+  if (const Picoseconds lock = file_system_->lock_time()) Process::current()->sleep(lock);
   Completion done;
   file_system_->access(job.node, access.file, access.writes, extents, done.then());
   done.wait();

@@ -12,6 +12,7 @@
 #include "sim/cluster/client_node.h"
 #include "sim/cluster/disk.h"
 #include "sim/cluster/flash.h"
+#include "sim/cluster/measured_file_system.h"
 #include "sim/cluster/network.h"
 #include "sim/cluster/owned_files.h"
 #include "sim/cluster/paged_file_system.h"
@@ -30,7 +31,7 @@ struct ClusterSettings {
   std::vector<uint32_t> node_of_process;  // by process of the log
   uint32_t servers = 1;
   NetworkProfile network;
-  std::variant<PvfsProfile, PagedProfile> file_system;
+  std::variant<PvfsProfile, PagedProfile, MeasuredProfile> file_system;
   ServerProfile server;
   std::variant<DiskProfile, FlashProfile> device;  // of each server
   Caching caching = Caching::none;

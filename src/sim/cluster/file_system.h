@@ -57,6 +57,9 @@ class FileSystem {
   virtual void place(uint64_t file, int64_t bytes) = 0;
 
   virtual Striping striping() const = 0;
+  // The time of the lock that an MPI library takes around each access of a program's call, and of
+  // its end; 0: it takes none.
+  virtual Picoseconds lock_time() const { return 0; }
   const FileServerCounts& counts(uint32_t server) const { return servers_[server].counts; }
   // Of a server: the work with requests that waits, and what it has done until now.
   Picoseconds waiting(uint32_t server) const {

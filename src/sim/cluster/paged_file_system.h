@@ -40,6 +40,7 @@ struct PagedProfile {
   Picoseconds request_time = 0;             // a server's work for a request, besides its storage
   Picoseconds lock_time = 0;                // and for each message of a lock
   Picoseconds create = 0, open = 0, close = 0;  // the metadata server's work
+  Picoseconds library_lock = 0;                 // lock_time()
 };
 
 class PagedFileSystem final : public FileSystem {
@@ -59,6 +60,7 @@ class PagedFileSystem final : public FileSystem {
     return profile_.locks ? Striping{profile_.stripe_bytes, stripes_a_row()} : Striping{};
   }
   LockCounts locks() const override { return lock_counts_; }
+  Picoseconds lock_time() const override { return profile_.library_lock; }
 
   // Of a node, for tests: bytes of pages that it has, and of those that no server has yet.
   int64_t cached_bytes(uint32_t client) const;

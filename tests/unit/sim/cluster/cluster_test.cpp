@@ -80,12 +80,21 @@ AccessLog interleaved_records(uint32_t processes, int records) {
 }
 
 // Of each kind. What programs have written is with the servers when they have closed their files.
-std::variant<PvfsProfile, PagedProfile> any_file_system(std::mt19937& random) {
+std::variant<PvfsProfile, PagedProfile, MeasuredProfile> any_file_system(std::mt19937& random) {
   const auto below = [&random](uint32_t n) { return static_cast<int64_t>(random() % n); };
-  if (below(2) == 0) {
+  const int64_t kind = below(5);
+  if (kind < 2) {
     PvfsProfile pvfs;
     pvfs.strip_bytes = 1000 + below(100'000);
     return pvfs;
+  }
+  if (kind == 2) {
+    MeasuredProfile measured;
+    measured.write.alone = below(1000) * microsecond;
+    measured.read.together = below(1000) * microsecond;
+    measured.close_rate = static_cast<double>(below(2) * (1 + below(1'000'000)));
+    measured.requests_at_once = 1 + below(8);
+    return measured;
   }
   PagedProfile paged;
   paged.locks = below(2) == 0;
