@@ -7,6 +7,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -122,6 +123,18 @@ void check(const FlashProfile& drive) {
              drive.channels <= 4096 && drive.queue_depth > 0 &&
              drive.channel_bytes_per_second > 0 && drive.interface_bytes_per_second > 0,
          "a drive has pages and channels with a rate");
+}
+
+// The most memory, in bytes, that the states of pages take if they are masks: three bits a byte of
+// the pages that accesses reach, or of the caches.
+double mask_bytes(const sim::AccessLog& log, const ClusterSettings& settings) {
+  constexpr double bits = 3, bits_a_byte = 8;
+  const CacheShape& shape = settings.cache.shape;
+  double reached = 0;
+  for (const sim::DataAccess& access : log.accesses())
+    reached += static_cast<double>(access.end - access.offset + 2 * shape.page_size);
+  const double capacity = static_cast<double>(shape.capacity_bytes) * log.processes();
+  return std::min(reached, capacity) * bits / bits_a_byte;
 }
 
 ClusterResult simulate(const sim::AccessLog& log, const ClusterSettings& settings,
@@ -317,6 +330,10 @@ void bind_cluster(nb::module_& module) {
             set_cache(of, options);
           },
           "scope"_a, "options"_a, "Raises ValueError, one line, for options that no run accepts.");
+  settings.def(
+      "mask_bytes",
+      [](const ClusterSettings& of, const sim::AccessLog& log) { return mask_bytes(log, of); },
+      "log"_a, "The most memory that masks of pages take.");
   settings.def(
       "set_two_phase",
       [](ClusterSettings& of, uint32_t aggregators, int64_t buffer_bytes, double message,

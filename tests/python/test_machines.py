@@ -326,7 +326,11 @@ def test_content_that_is_no_profile(
         ("network.host_delay_s", 'host_delay_s = "1"', "a number from 0 to 1e+06, not '1'"),
         ("disk.scheduler", 'scheduler = "sstff"', "'fcfs' or 'sstf' or 'elevator', not 'sstff'"),
         ("disk.scheduler", "scheduler = 1", "'fcfs' or 'sstf' or 'elevator', not 1"),
-        ("file_system.kind", 'kind = "zfs"', "is 'pvfs' or 'lustre' or 'nfs' or 'measured', not 'zfs'"),
+        (
+            "file_system.kind",
+            'kind = "zfs"',
+            "is 'pvfs' or 'lustre' or 'nfs' or 'measured', not 'zfs'",
+        ),
         ("file_system.kind", 'kind = "nfs"', "file_system.client.page_bytes is missing; it is"),
         ("disk.kind", "", "disk.kind is missing; it is 'rotating' or 'flash'"),
         # Limits.

@@ -57,6 +57,8 @@ _MOST_WINDOW_S = 1_000_000
 _BYTES_PER_SERVER = 24 << 10
 _BYTES_PER_PROCESS = 64 << 10
 """Memory of the simulation, about; a cache takes some only for the pages that are used."""
+_MOST_MASK_BYTES = 1 << 30
+"""For the states of pages, of one simulation."""
 _NETWORK = {
     "bits_per_second": "network.bits_per_second",
     "host_delay_s": "network.host_delay_s",
@@ -315,8 +317,14 @@ def simulate_cluster(
         for one in prepared
     ]
     at_once = min(len(runs), jobs or len(os.sched_getaffinity(0)))
+    as_trees: list[str] = []
     for one, settings, _nodes in runs:
         settings.set_caching(one.scope, one.options)
+        if one.scope != "none" and "page_kind" not in one.options:
+            most_masks = min(_MOST_MASK_BYTES, most_bytes // 2 // at_once)
+            if settings.mask_bytes(log) > most_masks:
+                settings.set_caching(one.scope, one.options | {"page_kind": "tree"})
+                as_trees.append(one.scope)
         settings.timeline = timeline is not None
         settings.series = series is not None
         if one.collective == COLLECTIVE[0]:
@@ -332,6 +340,12 @@ def simulate_cluster(
                 f" {log.processes:,} processes take {shown_size(at_once * needed)}, more than the"
                 f" {shown_size(most_bytes)} allowed; ask for fewer, or change memory or jobs"
             )
+    if as_trees:
+        warn(
+            f"{name}: with scope {', '.join(dict.fromkeys(as_trees))} pages are simulated as"
+            " page_kind=tree, since masks as in a program would not fit into memory; pages with"
+            " many small pieces then cost more"
+        )
     done = _core.Progress()
     whole = len(log) * len(runs)
     stage = f"simulating {name}"
@@ -384,8 +398,7 @@ class _Settings:
             )
         self.buffer_bytes = _buffer_bytes(options.pop("cb_buffer_size", None))
         self.union_window_s = _window_s(options.pop("union_window", None))
-        # A page's regions as a tree: a mask of its bytes would take a third of a cache's size.
-        self.options = {"page_kind": "tree"} | options
+        self.options = options
         if self.scope == "job" and options.get("consistency", "posix") != "posix":
             raise ValueError("scope=job is simulated with consistency=posix only")
         if self.scope == "job" and options.get("domain") == "first-touch":
