@@ -45,7 +45,7 @@ def test_pio_computes_between_its_reads(tmp_path: Path) -> None:
         tmp_path / "pio", "perlmutter", [{"scope": "node"}, {"scope": "node", "read_ahead": "0"}],
         think=1,
     )  # fmt: skip
-    assert ahead.reading_s < none.reading_s / 2
+    assert ahead.reading_s < 0.8 * none.reading_s
 
 
 @pytest.mark.parametrize("name", OF_BENCH)
@@ -64,7 +64,7 @@ def test_the_command_makes_a_trace(name: str, tmp_path: Path) -> None:
     [
         (["btio", "-n", "8"], "btio needs 1, 4, 16, 64, ... up to 4,096 processes, not 8"),
         (["btio", "-n", "9"], "not 9"),
-        (["pio", "--size", "4EiB"], "no file has"),
+        (["pio", "--size", "1TiB", "--count", "1048576"], "no file has"),
         (["pio", "--compute", "-1"], "-1.0 is not in the range"),
         (["small", "--count", "0"], "0 is not in the range"),
         (["lattice", "-n", "1048576", "--count", "1048576"], "no file has"),
