@@ -195,6 +195,30 @@ nb::dict series_of(const ClusterResult& result) {
   return columns;
 }
 
+// The columns of who waited for whom: hosts by number, why (by number of Waiting), how often, and
+// seconds.
+nb::dict waits_of(const ClusterResult& result) {
+  std::vector<uint32_t> host, other;
+  std::vector<uint8_t> reason;
+  std::vector<int64_t> times;
+  std::vector<double> waited;
+  for (const auto& [key, sum] : result.waits.sums()) {
+    host.push_back(key.host);
+    other.push_back(key.other);
+    reason.push_back(static_cast<uint8_t>(key.reason));
+    times.push_back(sum.times);
+    waited.push_back(seconds(sum.time));
+  }
+  nb::dict columns;
+  columns["host"] = array_of(std::move(host));
+  columns["other"] = array_of(std::move(other));
+  columns["reason"] = array_of(std::move(reason));
+  columns["times"] = array_of(std::move(times));
+  columns["seconds"] = array_of(std::move(waited));
+  columns["hosts"] = result.hosts;
+  return columns;
+}
+
 template <typename Each>
 std::vector<double> times_of(const ClusterResult& result, const Each& each) {
   std::vector<double> times;
@@ -371,6 +395,8 @@ void bind_cluster(nb::module_& module) {
            "What each process did when, as columns.")
       .def("series", &series_of, nb::sig("def series(self) -> dict[str, typing.Any]"),
            "What the parts of the cluster did by when (src/sim/cluster/cluster.h).")
+      .def("waits", &waits_of, nb::sig("def waits(self) -> dict[str, typing.Any]"),
+           "Who waited for whom (src/sim/cluster/waits.h).")
       .def_prop_ro("collective_calls", [](const ClusterResult& r) { return r.two_phase.calls; })
       .def_prop_ro("incomplete_calls",
                    [](const ClusterResult& r) { return r.two_phase.without_some; })

@@ -23,6 +23,7 @@ from forebay.new_file import check_output
 from forebay.notebook import parts_of, write
 from forebay.simulation import (
     CLUSTER_SCOPES,
+    ClusterResult,
     ClusterResults,
     Machine,
     machine,
@@ -154,6 +155,14 @@ def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, 
     help="Write how busy servers, disks and links are over time, as a Parquet table.",
 )
 @click.option(
+    "--waits",
+    "waits_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw who waits for whom, nodes for servers and for each other: .svg, .png or .pdf; of one"
+    " simulation.",
+)
+@click.option(
     "--report",
     "report_file",
     type=click.Path(path_type=Path),
@@ -179,6 +188,7 @@ def cluster(
     plot_file: Path | None,
     timeline_file: Path | None,
     series_file: Path | None,
+    waits_file: Path | None,
     report_file: Path | None,
     force: bool,
 ) -> None:
@@ -187,7 +197,9 @@ def cluster(
     TRACE is a trace of `forebay trace`, a Darshan log with DXT, or what strace printed.
     docs/cluster.md says what is simulated.
     """
-    outputs = [file for file in (plot_file, timeline_file, series_file, report_file) if file]
+    outputs = [
+        file for file in (plot_file, timeline_file, series_file, waits_file, report_file) if file
+    ]
     if measured is None and machine_file is not None:
         raise click.UsageError("--save-machine needs --measure")
     if measured is not None and on is not None:
@@ -199,6 +211,9 @@ def cluster(
         compared = ("scope=" + ",".join(CLUSTER_SCOPES),)
     changes = _changes(options, compared)
     check_plot(plot_file)
+    check_plot(waits_file, "--waits")
+    if waits_file is not None and len(changes) != 1:
+        raise click.UsageError(f"--waits is of one simulation; these are {len(changes):,}")
     for file in (*outputs, *([machine_file] if machine_file else [])):
         check_output(file, trace or file, force)
     used: str | Machine = on or _DEFAULT_MACHINE
@@ -236,6 +251,7 @@ def cluster(
                         jobs=jobs,
                         timeline=timeline,
                         series=series,
+                        waits=waits_file is not None,
                         progress=progress,
                         warn=warn,
                     )
@@ -257,6 +273,8 @@ def cluster(
         raise click.ClickException("there is not enough memory") from error
     if plot_file is not None:
         write_plot(plot_file, force, lambda: _drawn(results))
+    if waits_file is not None:
+        write_plot(waits_file, force, lambda: _drawn_waits(results[0]))
     if report_file is not None:
         page = _page(results, used, told)
         write_output(report_file, force, lambda file: file.write(page.encode()))
@@ -271,6 +289,12 @@ def _drawn(results: ClusterResults) -> Plot:
     from forebay.plots.run_times import draw
 
     return draw(results)
+
+
+def _drawn_waits(result: ClusterResult) -> Plot:
+    from forebay.plots.waits import draw
+
+    return draw(result)
 
 
 def _page(results: ClusterResults, on: str | Machine, warnings: Sequence[str]) -> str:

@@ -21,8 +21,10 @@ from forebay.simulation.cache import (
 )
 from forebay.simulation.cluster import (
     CLUSTER_SCOPES,
+    WAIT_REASONS,
     ClusterResult,
     ClusterResults,
+    Wait,
     simulate_cluster,
 )
 from forebay.simulation.machines import Machine, MachineError, machine, machine_names
@@ -40,6 +42,7 @@ __all__ = [
     "SCOPES",
     "SIMULATED_ONLY",
     "UNION_WINDOW_S",
+    "WAIT_REASONS",
     "CacheResult",
     "CacheResults",
     "ClusterResult",
@@ -49,6 +52,7 @@ __all__ = [
     "Measurement",
     "RuntimeResult",
     "RuntimeResults",
+    "Wait",
     "machine",
     "machine_names",
     "measure",

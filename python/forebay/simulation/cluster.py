@@ -26,6 +26,7 @@ from forebay.memory import available_bytes
 from forebay.results import Results
 from forebay.simulation.block_traces import Input, read_input
 from forebay.simulation.cache import COLLECTIVE_BUFFER_BYTES, UNION_WINDOW_S, Progress
+from forebay.simulation.hosts import host_name
 from forebay.simulation.machines import (
     Lustre,
     Machine,
@@ -144,6 +145,27 @@ _SERVER = {
 
 
 @dataclass(frozen=True, slots=True)
+class Wait:
+    """How long a part of the cluster waited for another, for one reason."""
+
+    who: str
+    """As `node 3`."""
+    for_whom: str
+    """As `server 0`, `metadata` or `node 1`."""
+    reason: str
+    """One of `WAIT_REASONS`."""
+    times: int
+    seconds: float
+    """Of waits at the same time, each counts."""
+
+
+WAIT_REASONS = ("request", "lock", "owner", "collective")
+"""A request of bytes or metadata, until its answer comes; a lock that the other node returns, after
+it has sent what it wrote; bytes that the other node owns (scope job); the last process to come to a
+collective call."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterResult:
     """What a job took on a machine with some settings. Times of processes are means over them."""
 
@@ -198,6 +220,8 @@ class ClusterResult:
     exchanged_bytes: int
     """Between processes and aggregators in these calls."""
     events: int
+    waits: tuple[Wait, ...] = ()
+    """Who waited for whom, if that was asked for."""
 
     @property
     def bytes_per_second(self) -> float:
@@ -206,7 +230,10 @@ class ClusterResult:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        return {**asdict(self), "bytes_per_second": self.bytes_per_second}
+        values = {**asdict(self), "bytes_per_second": self.bytes_per_second}
+        if not self.waits:
+            del values["waits"]
+        return values
 
 
 class ClusterResults(Results[ClusterResult]):
@@ -228,6 +255,7 @@ def simulate_cluster(
     jobs: int | None = None,
     timeline: IO[bytes] | None = None,
     series: IO[bytes] | None = None,
+    waits: bool = False,
     progress: Progress = lambda _stage, _part: None,
     warn: Callable[[str], object] = lambda _: None,
 ) -> ClusterResults:
@@ -256,6 +284,7 @@ def simulate_cluster(
             there is one of `changes`.
         series: a file to which a Parquet table is written: how busy servers, disks and links were
             over time, and what waited.
+        waits: whether the results say who waited for whom.
         progress: called with the current stage and the fraction of it that is done.
         warn: called with a line for each thing that is missing from the trace or simulated
             otherwise than it was.
@@ -364,7 +393,7 @@ def simulate_cluster(
             raise
     progress(stage, 1.0)
     for (one, settings, nodes), future in zip(runs, futures, strict=True):
-        results.append(_result(source.path, one, traced, nodes, future.result()))
+        results.append(_result(source.path, one, traced, nodes, future.result(), waits))
         if timeline is not None:
             write_timeline(timeline, future.result(), settings.node_of_process, source.files)
     if series is not None:
@@ -526,8 +555,23 @@ def _short_message_s(machine: Machine) -> float:
     return 2 * network.host_delay_s + on_links + network.switch_delay_s
 
 
+def _waits(of: _core.ClusterResult, servers: int) -> tuple[Wait, ...]:
+    """The longest first."""
+    columns = of.waits()
+    names = [host_name(number, servers, columns["hosts"]) for number in range(columns["hosts"])]
+    rows = zip(
+        *(columns[key].tolist() for key in ("host", "other", "reason", "times", "seconds")),
+        strict=True,
+    )
+    made = [
+        Wait(names[host], names[other], WAIT_REASONS[reason], times, seconds)
+        for host, other, reason, times, seconds in rows
+    ]
+    return tuple(sorted(made, key=lambda wait: -wait.seconds))
+
+
 def _result(
-    path: str, one: _Settings, traced: int, nodes: int, of: _core.ClusterResult
+    path: str, one: _Settings, traced: int, nodes: int, of: _core.ClusterResult, waits: bool
 ) -> ClusterResult:
     def busiest(times: Sequence[float]) -> float:
         return max(times, default=0.0) / of.run_s if of.run_s else 0.0
@@ -569,4 +613,5 @@ def _result(
         incomplete_calls=of.incomplete_calls,
         exchanged_bytes=of.exchanged_bytes,
         events=of.events,
+        waits=_waits(of, one.machine.servers) if waits else (),
     )

@@ -246,6 +246,8 @@ ClusterResult Cluster::run() {
     result.servers.push_back(file_system_->counts(s));
     result.devices.push_back(servers_.devices_[s]->counts());
   }
+  result.waits = file_system_->waits();
+  result.hosts = nodes_ + settings_.servers + 1;
   result.events = kernel_.happened();
   return result;
 }

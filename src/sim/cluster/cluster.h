@@ -91,6 +91,8 @@ struct ClusterResult {
   Network::Counts network;
   std::vector<FileServerCounts> servers;
   std::vector<DeviceCounts> devices;
+  Waits waits;  // by host: nodes, servers, metadata
+  uint32_t hosts = 0;
   uint64_t events = 0;
 };
 

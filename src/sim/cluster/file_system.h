@@ -12,6 +12,7 @@
 #include "sim/cluster/network.h"
 #include "sim/cluster/process.h"
 #include "sim/cluster/server_storage.h"
+#include "sim/cluster/waits.h"
 
 namespace forebay::sim {
 
@@ -68,6 +69,8 @@ class FileSystem {
   Picoseconds worked(uint32_t server) const { return counts(server).busy - waiting(server); }
   int64_t requests() const { return requests_; }  // for bytes
   virtual LockCounts locks() const { return {}; }
+  // Who waited for whom, also where no request was made.
+  Waits& waits() { return waits_; }
 
  protected:
   struct Server {
@@ -89,6 +92,7 @@ class FileSystem {
   const uint32_t io_servers_;
   std::vector<Server> servers_;
   int64_t requests_ = 0;
+  Waits waits_;
 
  private:
   class Call;

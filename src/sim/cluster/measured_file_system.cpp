@@ -85,6 +85,7 @@ void MeasuredFileSystem::access(uint32_t client, uint64_t file, bool writes,
     kept.written = true;
     kept.unflushed += bytes;
   }
+  waits_.add(client, host_of(0), Waiting::request, end - kernel_.now());
   kernel_.at(end, done);
 }
 

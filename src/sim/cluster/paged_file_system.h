@@ -156,6 +156,7 @@ class PagedFileSystem final : public FileSystem {
   void ask_lock(Object& object, Extent pages, bool writes);
   void release_lock(Object& object, Number number);
   void return_locks(Object& object);
+  void note_return(const ExtentLocks::Lock& lock);
   void tell_clients(uint32_t server, uint64_t file, const ExtentLocks::Outcome& outcome);
 
   PagedProfile profile_;
@@ -164,6 +165,11 @@ class PagedFileSystem final : public FileSystem {
   std::unordered_map<uint64_t, int64_t> ends_;  // of objects, by object_key()
   std::vector<uint64_t> versions_;              // by file: how often a server has got bytes of it
   Number next_lock_ = 1;
+  struct CallBack {
+    uint32_t for_client;
+    Picoseconds since;
+  };
+  std::unordered_map<Number, CallBack> called_back_;  // locks that have not come back
   LockCounts lock_counts_;
   Recycled<Access> accesses_;
   Recycled<Rpc> rpcs_;
