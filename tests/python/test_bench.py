@@ -243,6 +243,8 @@ GENERATED = {
     "btio": ("count", 2),
     "points": ("count", 50),
     "sliding-window": ("count", 3),
+    "pio": ("count", 4),
+    "pio-nested": ("count", 4),
 }
 
 
@@ -257,8 +259,9 @@ def test_a_generated_workload_is_what_the_program_does(name: str, mpi: Mpi, tmp_
     launch = mpi.command(ranks, arguments)
     run = forebay("trace", "-d", tmp_path / "run", "--", *launch, **mpi.environment(ranks))
     assert run.returncode == 0, run.stderr
-    make = getattr(workload_traces, name.replace("-", "_"))
-    make(tmp_path / "made", ranks, **{parameter: count})
+    nested = {"nested": True} if name == "pio-nested" else {}
+    make = getattr(workload_traces, name.removesuffix("-nested").replace("-", "_"))
+    make(tmp_path / "made", ranks, **{parameter: count}, **nested)
 
     def calls(trace: Trace, rank: int) -> list[tuple[Any, ...]]:
         """Operation, file and extents of each."""
