@@ -95,6 +95,18 @@ DiskProfile disk_of(const std::string& model, const std::string& scheduler) {
   return disk;
 }
 
+sim::RaidProfile raid_of(const std::string& level, uint32_t members, int64_t unit_bytes) {
+  using sim::RaidLevel;
+  const std::map<std::string, RaidLevel> levels = {{"0", RaidLevel::raid0},
+                                                   {"1", RaidLevel::raid1},
+                                                   {"5", RaidLevel::raid5},
+                                                   {"6", RaidLevel::raid6}};
+  const auto known = levels.find(level);
+  expect(known != levels.end(), "a group of disks has the level 0, 1, 5 or 6");
+  expect(unit_bytes >= 512 && members >= 1 && members <= 1024, "a group has 1 to 1,024 disks");
+  return {known->second, members, unit_bytes};
+}
+
 void check(const PvfsProfile& files) {
   expect(files.strip_bytes > 0 && files.flow_buffer_bytes > 0 && files.flow_buffers > 0 &&
              files.extents_a_request > 0,
@@ -343,6 +355,12 @@ void bind_cluster(nb::module_& module) {
             of.device = disk_of(model, scheduler);
           },
           "model"_a, "scheduler"_a)
+      .def(
+          "set_raid",
+          [](ClusterSettings& of, const std::string& level, uint32_t members, int64_t unit_bytes) {
+            of.raid = raid_of(level, members, unit_bytes);
+          },
+          "level"_a, "members"_a, "unit_bytes"_a)
       .def(
           "set_flash",
           [](ClusterSettings& of, const FlashProfile& profile) { of.device = profile; },

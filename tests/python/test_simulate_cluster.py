@@ -716,7 +716,7 @@ def test_waits_say_who_waited_for_whom(tmp_path: Path) -> None:
             assert one.times > 0 and one.seconds >= 0
             if one.reason in ("lock", "owner"):
                 assert one.who != one.for_whom
-        # One more for each process's open and close, and for the file's creation; agents open it, too.
+        # One more for each open and close, and for the file's creation; agents open it, too.
         of_processes = result.requests + (8 + 8 + 1)
         asked = sums(result, "request")[0]
         assert asked > of_processes if result is job else asked == of_processes
@@ -767,3 +767,39 @@ def test_the_command_draws_waits_of_one_simulation(pieces: Path, tmp_path: Path)
     drawn = forebay(*words, "-o", "scope=none")
     assert drawn.returncode == 0, drawn.stderr
     assert "<svg" in figure.read_text()
+
+
+def test_servers_may_have_raid_groups(tmp_path: Path) -> None:
+    """Records that find nothing in a server's cache: more disks, less time; parity takes some."""
+    folder = tmp_path / "records"
+    workload_traces.ior(folder, 4, transfer=1 << 20, piece=1 << 16, segments=16)
+    base = {
+        "machine.servers": "1", "server.cache_bytes": "1MiB", "collective": "independent",
+    }  # fmt: skip
+    groups = [("0", "1"), ("0", "8"), ("5", "8"), ("6", "8")]
+    changes = [
+        base | {"server.raid": level, "server.disks": disks, "server.raid_unit_bytes": "64KiB"}
+        for level, disks in groups
+    ]
+    one, striped, raid5, raid6 = (
+        result.run_s
+        for result in simulate_cluster(folder, "palmetto-myri10g", changes, by_frames=False)
+    )
+    assert striped < 0.7 * one
+    assert striped < raid5 < raid6
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"server.raid": "6"}, "server.disks is at least 4 where server.raid is '6', not 1"),
+        ({"server.raid": "7"}, "server.raid is '0' or '1' or '5' or '6', not '7'"),
+        ({"server.raid_unit_bytes": "1000"}, "server.raid_unit_bytes is a multiple of 512"),
+        ({"server.disks": "2000"}, "server.disks is a whole number from 1 to 1,024"),
+    ],
+)
+def test_raid_groups_that_cannot_be_get_a_line(
+    change: dict[str, str], expected: str, pieces: Path
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        simulate_cluster(pieces, "perlmutter", [change])

@@ -513,6 +513,7 @@ def _placed(
         settings.set_disk(machine.disk.model, machine.disk.scheduler)
     else:
         settings.set_flash(_filled(_core.FlashProfile(), _FLASH, values))
+    settings.set_raid(machine.server.raid, machine.server.disks, machine.server.raid_unit_bytes)
     settings.copy_bytes_per_second = machine.memory.copy_bytes_per_second
     settings.call_s = CALL_S
     settings.think = float(think)

@@ -40,6 +40,8 @@ _HEADER_BYTES = 40
 _ETHERNET_BYTES = 18
 """Header and checksum of a frame beside `mtu` (IEEE 802.3)."""
 _SECTOR_BYTES = 512
+_RAID_DISKS = {"0": 1, "1": 2, "5": 3, "6": 4}
+"""The fewest disks of a group, by its level."""
 
 # tomllib takes time that grows with the square of the number of parts of a name.
 _LONG_NAME = re.compile(r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){32}""")
@@ -401,8 +403,24 @@ class Server:
     copy_bytes_per_second: Rate
     """Between the network and the cache, or the disk."""
     read_ahead_bytes: BytesOrNone
+    disks: Annotated[int, Whole(1, 1024)]
+    """Several are one RAID group."""
+    raid: Annotated[str, Word(tuple(_RAID_DISKS))]
+    """The level; of one disk 0."""
+    raid_unit_bytes: Annotated[int, Size(_SECTOR_BYTES, 1 << 30)]
+    """Bytes that follow each other on a disk, before the next disk's come."""
 
     def contradictions(self) -> Iterator[str]:
+        if self.disks < _RAID_DISKS[self.raid]:
+            yield (
+                f"server.disks is at least {_RAID_DISKS[self.raid]} where server.raid is"
+                f" '{self.raid}', not {self.disks}"
+            )
+        if self.raid_unit_bytes % _SECTOR_BYTES:
+            yield (
+                f"server.raid_unit_bytes is a multiple of {_SECTOR_BYTES}, not"
+                f" {self.raid_unit_bytes:,}"
+            )
         if self.block_bytes % _SECTOR_BYTES:
             yield (
                 f"server.block_bytes is a multiple of a disk's sector, {_SECTOR_BYTES} bytes, not"

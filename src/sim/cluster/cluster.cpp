@@ -48,13 +48,25 @@ class Cluster {
   struct Servers {
     Servers(Kernel& kernel, const ClusterSettings& settings) {
       for (uint32_t s = 0; s < settings.servers; ++s) {
-        devices_.push_back(made_device(kernel, settings));
+        devices_.push_back(made_group(kernel, settings));
         storages_.push_back(
             std::make_unique<ServerStorage>(kernel, *devices_.back(), settings.server));
         pointers_.push_back(storages_.back().get());
       }
     }
+    // Of one server.
+    std::unique_ptr<BlockDevice> made_group(Kernel& kernel, const ClusterSettings& settings) {
+      const RaidProfile& raid = settings.raid;
+      if (raid.members == 1) return made_device(kernel, settings);
+      std::vector<BlockDevice*> group;
+      for (uint32_t m = 0; m < raid.members; ++m) {
+        members_.push_back(made_device(kernel, settings));
+        group.push_back(members_.back().get());
+      }
+      return std::make_unique<Raid>(kernel, raid.level, raid.unit_bytes, std::move(group));
+    }
     std::span<ServerStorage* const> storages() const { return pointers_; }
+    std::vector<std::unique_ptr<BlockDevice>> members_;  // of groups
     std::vector<std::unique_ptr<BlockDevice>> devices_;
     std::vector<std::unique_ptr<ServerStorage>> storages_;
     std::vector<ServerStorage*> pointers_;

@@ -282,6 +282,8 @@ TEST(Cluster, RandomJobsEnd) {
     settings.cache.handles.dirty_bound = below(2) == 0 ? 0.1 : 0.9;
     settings.cache.commit_size_bytes = 4096 << below(8);
     settings.file_system = any_file_system(random);
+    if (below(2) == 0)
+      settings.raid = {static_cast<RaidLevel>(below(4)), 4 + below(3), int64_t{512} << below(9)};
     settings.assignment = &assignments()[below(static_cast<uint32_t>(assignments().size()))];
     settings.chunk_bytes = 1 + below(1 << 20);
     settings.owners = below(nodes + 1);
