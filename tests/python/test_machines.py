@@ -334,7 +334,7 @@ def test_content_that_is_no_profile(
             'kind = "zfs"',
             "is 'pvfs' or 'lustre' or 'nfs' or 'measured', not 'zfs'",
         ),
-        ("file_system.kind", 'kind = "nfs"', "file_system.client.page_bytes is missing; it is"),
+        ("file_system.kind", 'kind = "nfs"', "file_system.library_lock_s is missing; it is"),
         ("disk.kind", "", "disk.kind is missing; it is 'rotating' or 'flash'"),
         # Limits.
         ("machine.servers", "servers = 0", "a whole number from 1 to 1,048,576, not 0"),
