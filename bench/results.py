@@ -154,7 +154,7 @@ class Case:
         """
         if self.place == "nodes":
             return 1
-        if self.workload in ("sliding-window", "mpi-io-test"):
+        if self.workload in ("sliding-window", "mpi-io-test", "pio", "pio-nested"):
             return 2
         if self.place == "gluster":
             return 1 if self.workload in ("small", "flash") else 2
@@ -197,6 +197,7 @@ def plan() -> list[Case]:
             Case("local", "tile", ranks, both, {}),
             Case("local", "strided-read", ranks, reading, {}),
             Case("local", "record-read", ranks, reading, {}),
+            Case("local", "pio", ranks, reading, {}),
             Case("local", "stream", ranks, both, {}),
             Case("local", "open", ranks, {"write": opening, "read": opening}, {}),
             Case("local", "small-parts", ranks, both, {}),
@@ -226,6 +227,8 @@ def plan() -> list[Case]:
             Case("gluster", "flash", ranks, {"write": 2, "requests": 50}, {}),
             Case("gluster", "strided-read", ranks, {"times computation": 1.3}, {}),
             Case("gluster", "record-read", ranks, {}, {}),
+            Case("gluster", "pio", ranks, {"times computation": 1.3}, {}),
+            Case("gluster", "pio-nested", ranks, {"times computation": 1.3}, {}),
             Case("gluster", "stream", ranks, {"write": 0.98, "read": 0.98}, {}),
         ]
     return cases + cases_of_several_nodes()

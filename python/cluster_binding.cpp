@@ -7,6 +7,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -30,6 +31,8 @@ using sim::ClusterResult;
 using sim::ClusterSettings;
 using sim::DiskProfile;
 using sim::FlashProfile;
+using sim::MeasuredProfile;
+using sim::MeasuredTimes;
 using sim::NetworkProfile;
 using sim::PagedProfile;
 using sim::Picoseconds;
@@ -92,6 +95,18 @@ DiskProfile disk_of(const std::string& model, const std::string& scheduler) {
   return disk;
 }
 
+sim::RaidProfile raid_of(const std::string& level, uint32_t members, int64_t unit_bytes) {
+  using sim::RaidLevel;
+  const std::map<std::string, RaidLevel> levels = {{"0", RaidLevel::raid0},
+                                                   {"1", RaidLevel::raid1},
+                                                   {"5", RaidLevel::raid5},
+                                                   {"6", RaidLevel::raid6}};
+  const auto known = levels.find(level);
+  expect(known != levels.end(), "a group of disks has the level 0, 1, 5 or 6");
+  expect(unit_bytes >= 512 && members >= 1 && members <= 1024, "a group has 1 to 1,024 disks");
+  return {known->second, members, unit_bytes};
+}
+
 void check(const PvfsProfile& files) {
   expect(files.strip_bytes > 0 && files.flow_buffer_bytes > 0 && files.flow_buffers > 0 &&
              files.extents_a_request > 0,
@@ -107,11 +122,31 @@ void check(const PagedProfile& files) {
              files.copy_bytes_per_second > 0,
          "caches have bytes, requests extents, and copies a rate");
 }
+void check(const MeasuredProfile& files) {
+  for (const MeasuredTimes* const times :
+       {&files.write, &files.read, &files.read_written, &files.read_reopened})
+    expect(times->alone_rate > 0 && times->together_rate > 0, "requests have a rate");
+  expect(files.full_speed_nodes > 0 && files.requests_at_once > 0 &&
+             files.requests_at_once <= 1024 && files.close_rate >= 0,
+         "nodes are served, and accesses make 1 to 1,024 requests at once");
+}
 void check(const FlashProfile& drive) {
   expect(drive.bytes > 0 && drive.page_bytes >= 512 && drive.channels > 0 &&
              drive.channels <= 4096 && drive.queue_depth > 0 &&
              drive.channel_bytes_per_second > 0 && drive.interface_bytes_per_second > 0,
          "a drive has pages and channels with a rate");
+}
+
+// The most memory, in bytes, that the states of pages take if they are masks: three bits a byte of
+// the pages that accesses reach, or of the caches.
+double mask_bytes(const sim::AccessLog& log, const ClusterSettings& settings) {
+  constexpr double bits = 3, bits_a_byte = 8;
+  const CacheShape& shape = settings.cache.shape;
+  double reached = 0;
+  for (const sim::DataAccess& access : log.accesses())
+    reached += static_cast<double>(access.end - access.offset + 2 * shape.page_size);
+  const double capacity = static_cast<double>(shape.capacity_bytes) * log.processes();
+  return std::min(reached, capacity) * bits / bits_a_byte;
 }
 
 ClusterResult simulate(const sim::AccessLog& log, const ClusterSettings& settings,
@@ -169,6 +204,30 @@ nb::dict series_of(const ClusterResult& result) {
   columns["hosts"] = series.hosts;
   columns["times_ps"] = array_of(std::vector<int64_t>(series.times));
   columns["readings"] = array_of(std::vector<int64_t>(series.readings));
+  return columns;
+}
+
+// The columns of who waited for whom: hosts by number, why (by number of Waiting), how often, and
+// seconds.
+nb::dict waits_of(const ClusterResult& result) {
+  std::vector<uint32_t> host, other;
+  std::vector<uint8_t> reason;
+  std::vector<int64_t> times;
+  std::vector<double> waited;
+  for (const auto& [key, sum] : result.waits.sums()) {
+    host.push_back(key.host);
+    other.push_back(key.other);
+    reason.push_back(static_cast<uint8_t>(key.reason));
+    times.push_back(sum.times);
+    waited.push_back(seconds(sum.time));
+  }
+  nb::dict columns;
+  columns["host"] = array_of(std::move(host));
+  columns["other"] = array_of(std::move(other));
+  columns["reason"] = array_of(std::move(reason));
+  columns["times"] = array_of(std::move(times));
+  columns["seconds"] = array_of(std::move(waited));
+  columns["hosts"] = result.hosts;
   return columns;
 }
 
@@ -235,6 +294,29 @@ void bind_cluster(nb::module_& module) {
   time<PagedProfile, &PagedProfile::create>(paged, "create_s");
   time<PagedProfile, &PagedProfile::open>(paged, "open_s");
   time<PagedProfile, &PagedProfile::close>(paged, "close_s");
+  time<PagedProfile, &PagedProfile::library_lock>(paged, "library_lock_s");
+
+  nb::class_<MeasuredTimes> times(module, "MeasuredTimes", "Of reads, or of writes.");
+  times.def(nb::init<>())
+      .def_rw("alone_bytes_per_second", &MeasuredTimes::alone_rate)
+      .def_rw("together_bytes_per_second", &MeasuredTimes::together_rate);
+  time<MeasuredTimes, &MeasuredTimes::alone>(times, "alone_s");
+  time<MeasuredTimes, &MeasuredTimes::together>(times, "together_s");
+
+  nb::class_<MeasuredProfile> measured(module, "MeasuredProfile",
+                                       "A file system of which only times are known.");
+  measured.def(nb::init<>())
+      .def_rw("read", &MeasuredProfile::read)
+      .def_rw("read_written", &MeasuredProfile::read_written)
+      .def_rw("read_reopened", &MeasuredProfile::read_reopened)
+      .def_rw("write", &MeasuredProfile::write)
+      .def_rw("close_bytes_per_second", &MeasuredProfile::close_rate)
+      .def_rw("full_speed_nodes", &MeasuredProfile::full_speed_nodes)
+      .def_rw("requests_at_once", &MeasuredProfile::requests_at_once);
+  time<MeasuredProfile, &MeasuredProfile::create>(measured, "create_s");
+  time<MeasuredProfile, &MeasuredProfile::open>(measured, "open_s");
+  time<MeasuredProfile, &MeasuredProfile::close>(measured, "close_s");
+  time<MeasuredProfile, &MeasuredProfile::lock>(measured, "library_lock_s");
 
   nb::class_<FlashProfile> flash(module, "FlashProfile", "A flash drive.");
   flash.def(nb::init<>())
@@ -274,6 +356,12 @@ void bind_cluster(nb::module_& module) {
           },
           "model"_a, "scheduler"_a)
       .def(
+          "set_raid",
+          [](ClusterSettings& of, const std::string& level, uint32_t members, int64_t unit_bytes) {
+            of.raid = raid_of(level, members, unit_bytes);
+          },
+          "level"_a, "members"_a, "unit_bytes"_a)
+      .def(
           "set_flash",
           [](ClusterSettings& of, const FlashProfile& profile) { of.device = profile; },
           "profile"_a)
@@ -284,6 +372,10 @@ void bind_cluster(nb::module_& module) {
             set_cache(of, options);
           },
           "scope"_a, "options"_a, "Raises ValueError, one line, for options that no run accepts.");
+  settings.def(
+      "mask_bytes",
+      [](const ClusterSettings& of, const sim::AccessLog& log) { return mask_bytes(log, of); },
+      "log"_a, "The most memory that masks of pages take.");
   settings.def(
       "set_two_phase",
       [](ClusterSettings& of, uint32_t aggregators, int64_t buffer_bytes, double message,
@@ -321,6 +413,8 @@ void bind_cluster(nb::module_& module) {
            "What each process did when, as columns.")
       .def("series", &series_of, nb::sig("def series(self) -> dict[str, typing.Any]"),
            "What the parts of the cluster did by when (src/sim/cluster/cluster.h).")
+      .def("waits", &waits_of, nb::sig("def waits(self) -> dict[str, typing.Any]"),
+           "Who waited for whom (src/sim/cluster/waits.h).")
       .def_prop_ro("collective_calls", [](const ClusterResult& r) { return r.two_phase.calls; })
       .def_prop_ro("incomplete_calls",
                    [](const ClusterResult& r) { return r.two_phase.without_some; })

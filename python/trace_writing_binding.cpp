@@ -3,11 +3,14 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bytes.h"
 #include "columns.h"
@@ -27,9 +30,15 @@ void write_file(Writer& writer, uint32_t number, uint32_t ranks, int64_t amode,
   writer.file({number, amode, ranks, false, path});
 }
 
-void write_view(Writer& writer, uint32_t number, int64_t origin, int64_t extent, int64_t count,
-                int64_t stride, int64_t block) {
-  LayoutRef layout = Layout::repeat(count, stride, Layout::block(block));
+void write_view(Writer& writer, uint32_t number, int64_t origin, int64_t extent,
+                const std::vector<int64_t>& places,
+                const std::vector<std::pair<int64_t, int64_t>>& steps, int64_t block) {
+  LayoutRef layout = Layout::block(block);
+  for (const auto& [count, stride] : steps) {
+    if (layout != nullptr) layout = Layout::repeat(count, stride, std::move(layout));
+  }
+  if (layout != nullptr)
+    layout = Layout::indexed(places, std::vector<int64_t>(places.size(), 1), 0, std::move(layout));
   if (layout == nullptr) throw nb::value_error("these blocks make no view");
   writer.view({number, {std::move(layout), origin, extent}});
 }
@@ -50,8 +59,9 @@ void bind_trace_writing(nb::module_& module) {
   nb::class_<Writer>(module, "TraceWriter", "The trace file of one process (src/trace/writer.h).")
       .def(nb::init<const trace::ProcessInfo&>(), "process"_a)
       .def("file", write_file, "number"_a, "ranks"_a, "amode"_a, "path"_a)
-      .def("view", write_view, "number"_a, "origin"_a, "extent"_a, "count"_a, "stride"_a, "block"_a,
-           "`count` blocks of `block` bytes at steps of `stride`, in every `extent` bytes.")
+      .def("view", write_view, "number"_a, "origin"_a, "extent"_a, "places"_a, "steps"_a, "block"_a,
+           "`block` bytes at each of `places`, repeated by `steps` (number and distance, the "
+           "innermost first), in every `extent` bytes.")
       .def("accesses", write_accesses, "routine"_a, "file"_a, "view"_a, "position"_a, "size"_a,
            "start_ns"_a, "end_ns"_a, "Adds calls in their order.")
       .def(

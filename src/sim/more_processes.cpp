@@ -251,6 +251,14 @@ class Extension {
       for (const Call& call : shared.members[m].calls)
         ruled_[call.access] = rule.has(call.kind) && shared.follows(m, call.kind);
     }
+    turned_.clear();
+    for (const auto& [of, turn] : rule.turns) {
+      for (std::size_t m = count - turn; m < count; ++m) {
+        if (!shared.follows(m, of.first)) continue;
+        const Call& call = shared.members[m].of_kind(of.first)[of.second];
+        turned_[call.access] = places_of(rule, stretch, call, count, (m + turn) % all);
+      }
+    }
     const std::string_view unfit = write_known(shared.members, stretch, all);
     if (!unfit.empty()) return unfit;
     for (uint32_t m = count; m < all; ++m) {
@@ -260,19 +268,25 @@ class Extension {
                 [](const Call& one, const Call& other) { return one.access < other.access; });
       for (const Call& call : calls) {
         DataAccess access = log_.accesses()[call.access];
-        std::size_t at = 0;
-        std::vector<Extent> runs;
-        for_runs(log_, access, [&](Extent) {
-          const Placed& placed = rule.columns[m % rule.width][call.kind][call.nth][at++];
-          add_run(runs, stretch.place(placed, m / rule.width - (count / rule.width - 1)),
-                  access.view != no_view);
-          return true;
-        });
+        const std::vector<Extent> runs =
+            places_of(rule, stretch, call, count, (m + rule.turn_of(call)) % all);
         further(access, process_of(shared.members, m));
         if (!writer_.add(access, runs)) return "";
       }
     }
     return "";
+  }
+
+  // The runs of a call, in the part that belongs to member `m` of so many that there are and
+  // further ones.
+  std::vector<Extent> places_of(const Rule& rule, const Stretch& stretch, const Call& call,
+                                uint32_t count, std::size_t m) const {
+    const bool several = log_.accesses()[call.access].view != no_view;
+    const auto rows = static_cast<int64_t>(m / rule.width) - (count / rule.width - 1);
+    std::vector<Extent> runs;
+    for (const Placed& placed : rule.columns[m % rule.width][call.kind][call.nth])
+      add_run(runs, stretch.place(placed, rows), several);
+    return runs;
   }
 
   // An access of a part, and where it lies behind the begin of its member's parts.
@@ -315,6 +329,7 @@ class Extension {
         for (const uint32_t number : part.accesses) ruled_[number] = true;
       }
     }
+    turned_.clear();
     Stretch stretch;
     const std::string_view why = stretch.make(sequences, growths);
     if (!why.empty()) return why;
@@ -355,10 +370,14 @@ class Extension {
       for (const uint32_t number : member.accesses) {
         const DataAccess& access = log_.accesses()[number];
         std::vector<Extent> runs;
-        for_runs(log_, access, [&](Extent run) {
-          add_run(runs, stretch.place(run), access.view != no_view);
-          return true;
-        });
+        if (const auto turned = turned_.find(number); turned != turned_.end()) {
+          runs = turned->second;
+        } else {
+          for_runs(log_, access, [&](Extent run) {
+            add_run(runs, stretch.place(run), access.view != no_view);
+            return true;
+          });
+        }
         if (!ruled_[number]) {
           ++result_.kept_accesses;
           result_.kept_bytes += static_cast<uint64_t>(access.bytes);
@@ -438,6 +457,8 @@ class Extension {
   const uint32_t processes_;
   Writer writer_;
   std::vector<bool> ruled_;  // by access: further processes make it, too
+  // By access of the file that is written: where it lies, if its process has another part now.
+  std::unordered_map<uint32_t, std::vector<Extent>> turned_;
   std::map<uint32_t, std::vector<Member>> files_;
   std::unordered_map<uint32_t, std::vector<uint32_t>> own_files_;  // by process
   MoreProcesses result_;

@@ -125,33 +125,68 @@ class Steps {
   int64_t row_ = 0, rows_ = 0;  // the last row; how many there were
 };
 
-// The calls of a kind in a column of `width`; nothing: they follow no rule.
-std::optional<Rule::Calls> calls_of_column(const AccessLog& log, const Shared& shared,
-                                           uint32_t kind, std::size_t column, uint32_t width) {
-  std::vector<std::size_t> with;
-  for (std::size_t m = column; m < shared.members.size(); m += width) {
-    if (shared.follows(m, kind)) with.push_back(m);
+// A member that makes the calls of a kind, and its row.
+struct InRow {
+  std::size_t member;
+  int64_t row;
+};
+
+// The runs of call `n` of a kind in these rows, which grow; nothing: they follow no rule.
+std::optional<std::vector<Placed>> placed_in(const AccessLog& log, const Shared& shared,
+                                             uint32_t kind, uint32_t n,
+                                             std::span<const InRow> order, int64_t rows) {
+  const auto runs = [&](std::size_t member) {
+    return runs_of(log, shared.members[member].of_kind(kind)[n]);
+  };
+  Steps steps;
+  for (const InRow& one : order) {
+    if (!steps.vote(runs(one.member), one.row)) return std::nullopt;
   }
-  if (with.size() < 2) return std::nullopt;
-  const auto row = [&](std::size_t member) { return static_cast<int64_t>(member / width); };
-  Rule::Calls calls;
+  steps.again();
+  for (const InRow& one : order) {
+    if (!steps.check(runs(one.member), one.row)) return std::nullopt;
+  }
+  return steps.placed(rows);
+}
+
+// The same rows, if the member whose part comes first is to be in row 0 and those before it follow
+// the last. Nothing: it is there.
+std::optional<uint32_t> turn_of(const AccessLog& log, const Shared& shared, uint32_t kind,
+                                uint32_t n, std::span<const InRow> order) {
+  const auto first = std::ranges::min_element(order, {}, [&](const InRow& one) {
+    return log.accesses()[shared.members[one.member].of_kind(kind)[n].access].offset;
+  });
+  if (first->member == 0) return std::nullopt;
+  return static_cast<uint32_t>(shared.members.size() - first->member);
+}
+
+// Fills the calls of a kind in a column. False: they follow no rule.
+bool find_calls(const AccessLog& log, const Shared& shared, uint32_t kind, std::size_t column,
+                Rule& rule) {
+  const std::size_t count = shared.members.size();
+  std::vector<InRow> order;
+  for (std::size_t m = column; m < count; m += rule.width) {
+    if (shared.follows(m, kind)) order.push_back({m, static_cast<int64_t>(m / rule.width)});
+  }
+  if (order.size() < 2) return false;
+  const auto rows = static_cast<int64_t>(count / rule.width);
+  Rule::Calls& calls = rule.columns[column][kind];
   for (uint32_t n = 0; n < shared.kinds[kind].calls; ++n) {
-    const auto runs = [&](std::size_t member) {
-      return runs_of(log, shared.members[member].of_kind(kind)[n]);
-    };
-    Steps steps;
-    for (const std::size_t member : with) {
-      if (!steps.vote(runs(member), row(member))) return std::nullopt;
+    auto placed = placed_in(log, shared, kind, n, order, rows);
+    const auto turn =
+        placed || rule.width > 1 ? std::nullopt : turn_of(log, shared, kind, n, order);
+    if (turn) {
+      std::vector<InRow> turned;
+      for (const InRow& one : order)
+        turned.push_back({one.member, static_cast<int64_t>((one.member + *turn) % count)});
+      std::ranges::sort(turned, {}, &InRow::row);
+      placed = placed_in(log, shared, kind, n, turned, rows);
+      if (placed) rule.turns[{kind, n}] = *turn;
     }
-    steps.again();
-    for (const std::size_t member : with) {
-      if (!steps.check(runs(member), row(member))) return std::nullopt;
-    }
-    auto placed = steps.placed(static_cast<int64_t>(shared.members.size() / width));
-    if (!placed) return std::nullopt;
+    if (!placed) return false;
     calls.push_back(std::move(*placed));
   }
-  return calls;
+  return true;
 }
 
 // Whether all runs of a kind are as far from row to row: as far as `step`, if it is not 0.
@@ -170,15 +205,11 @@ bool evenly(const Rule& rule, uint32_t kind, int64_t step) {
 // The rule with rows of `width` members. Two rows are always evenly spaced; in a grid with two rows
 // all places must be as far from row to row as those of the kind with the most bytes.
 Rule rule_of_width(const AccessLog& log, const Shared& shared, uint32_t width) {
-  Rule rule{width, std::vector(width, std::vector<Rule::Calls>(shared.kinds.size())), 0};
+  Rule rule{width, std::vector(width, std::vector<Rule::Calls>(shared.kinds.size())), 0, {}};
   std::vector<uint32_t> ruled;
   for (uint32_t kind = 0; kind < shared.kinds.size(); ++kind) {
     bool all = shared.kinds[kind].calls > 0;
-    for (std::size_t c = 0; c < width && all; ++c) {
-      auto calls = calls_of_column(log, shared, kind, c, width);
-      all = calls.has_value();
-      if (all) rule.columns[c][kind] = std::move(*calls);
-    }
+    for (std::size_t c = 0; c < width && all; ++c) all = find_calls(log, shared, kind, c, rule);
     if (all) ruled.push_back(kind);
     for (std::size_t c = 0; c < width && !all; ++c) rule.columns[c][kind].clear();
   }

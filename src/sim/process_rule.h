@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -88,8 +89,16 @@ struct Rule {
   uint32_t width = 1;
   std::vector<std::vector<Calls>> columns;
   double bytes = 0;  // of one process's calls that follow the rule
+  // In rows of one: by kind and number of the call, how many processes further on the process has
+  // its part in the order of the parts; after the last comes the first (IOR's -C reads so what
+  // others wrote). Calls with no entry: 0.
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> turns;
 
   bool has(uint32_t kind) const { return !columns[0][kind].empty(); }
+  uint32_t turn_of(const Call& call) const {
+    const auto known = turns.find({call.kind, call.nth});
+    return known == turns.end() ? 0 : known->second;
+  }
 };
 
 // The rule that gives most of the bytes; of several that with the shortest rows. Nothing: none

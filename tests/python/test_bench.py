@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import click
 import numpy as np
@@ -230,29 +231,55 @@ def test_workloads_verify_their_own_data(name: str, mpi: Mpi, tmp_path: Path) ->
     assert list(files.iterdir()) == []
 
 
-def test_the_generated_flash_is_what_the_workload_writes(mpi: Mpi, tmp_path: Path) -> None:
-    program = str(mpi.compile("flash", tmp_path))
+GENERATED = {
+    "flash": ("sets", 20),
+    "small": ("count", 90),
+    "small-parts": ("count", 30),
+    "ior-easy": ("count", 3),
+    "ior-hard": ("count", 21),
+    "checkpoint": ("count", 2),
+    "tile-io-small": ("count", 2),
+    "lattice": ("count", 1),
+    "btio": ("count", 2),
+    "points": ("count", 50),
+    "sliding-window": ("count", 3),
+    "pio": ("count", 4),
+    "pio-nested": ("count", 4),
+}
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_a_generated_workload_is_what_the_program_does(name: str, mpi: Mpi, tmp_path: Path) -> None:
+    ranks = 4
+    parameter, count = GENERATED[name]
+    program = str(mpi.compile(name, tmp_path))
     files = tmp_path / "files"
     files.mkdir()
-    arguments = [program, "--dir", str(files), "--count", "20", "--no-file-check"]
-    launch = mpi.command(3, arguments)
-    run = forebay("trace", "-d", tmp_path / "run", "--", *launch, **mpi.environment(3))
+    arguments = [program, "--dir", str(files), "--count", str(count), "--no-file-check"]
+    launch = mpi.command(ranks, arguments)
+    run = forebay("trace", "-d", tmp_path / "run", "--", *launch, **mpi.environment(ranks))
     assert run.returncode == 0, run.stderr
-    workload_traces.flash(tmp_path / "made", 3, sets=20)
+    nested = {"nested": True} if name == "pio-nested" else {}
+    make = getattr(workload_traces, name.removesuffix("-nested").replace("-", "_"))
+    make(tmp_path / "made", ranks, **{parameter: count}, **nested)
 
-    def writes(trace: Trace, rank: int) -> list[tuple[int, int, int]]:
+    def calls(trace: Trace, rank: int) -> list[tuple[Any, ...]]:
+        """Operation, file and extents of each."""
         accesses = trace.accesses
-        rows = np.flatnonzero(
-            (accesses["operation"] == Operation.WRITE) & (accesses["rank"] == rank)
-        )
+        moves = np.isin(accesses["operation"], [Operation.READ, Operation.WRITE])
+        rows = np.flatnonzero(moves & (accesses["rank"] == rank))
         in_order = rows[np.argsort(accesses["start_ns"][rows], kind="stable")]
-        columns = (accesses[name][in_order].tolist() for name in ("file", "offset", "end"))
-        return list(zip(*columns, strict=True))
+        made = []
+        for row in in_order.tolist():
+            one = {key: int(accesses[key][row]) for key in ("operation", "file", "offset", "end")}
+            asked = (int(accesses[key][row]) for key in ("view", "position", "requested"))
+            made.append((*one.values(), list(trace.extents(*asked))))
+        return made
 
     recorded, made = open_trace(tmp_path / "run"), open_trace(tmp_path / "made")
-    for rank in range(3):
-        assert writes(recorded, rank) == writes(made, rank)
-    assert len(writes(made, 0)) == 3 * (2 + 2 * 20)
+    for rank in range(ranks):
+        assert calls(made, rank) == calls(recorded, rank)
+        assert calls(made, rank)
 
 
 def test_the_counter_counts_one_request_a_plain_call(mpi: Mpi, tmp_path: Path) -> None:

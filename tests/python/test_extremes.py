@@ -332,8 +332,11 @@ def views(draw: st.DrawFn) -> _core.Views:
     writer = _core.TraceWriter({"rank": "0", "ranks": "1", "host": "h", "pid": "1"})
     writer.file(0, 1, 0, "f")
     with suppress(ValueError):
-        writer.view(1, *draw(st.tuples(*[numbers(np.int64)] * 5)))
-    writer.view(2, 3, 64, 4, 16, 5)
+        number = numbers(np.int64)
+        steps = st.lists(st.tuples(number, number), max_size=4)
+        shape = st.tuples(number, number, st.lists(number, max_size=3), steps, number)
+        writer.view(1, *draw(shape))
+    writer.view(2, 3, 64, [0], [(4, 16)], 5)
     path = _folder[0] / "views.trace"
     path.write_bytes(writer.finish())
     try:

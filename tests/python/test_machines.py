@@ -60,6 +60,9 @@ COMMON: dict[str, object] = {
     "server.dirty_threshold": 0.9,
     "server.system_call_s": 0.2e-6,
     "server.copy_bytes_per_second": 4 * 2.0**30,
+    "server.disks": 1,
+    "server.raid": "0",
+    "server.raid_unit_bytes": 65_536,
     "disk.kind": "rotating",
     "disk.model": "wd800jd",
     "disk.scheduler": "elevator",
@@ -326,8 +329,12 @@ def test_content_that_is_no_profile(
         ("network.host_delay_s", 'host_delay_s = "1"', "a number from 0 to 1e+06, not '1'"),
         ("disk.scheduler", 'scheduler = "sstff"', "'fcfs' or 'sstf' or 'elevator', not 'sstff'"),
         ("disk.scheduler", "scheduler = 1", "'fcfs' or 'sstf' or 'elevator', not 1"),
-        ("file_system.kind", 'kind = "zfs"', "is 'pvfs' or 'lustre' or 'nfs', not 'zfs'"),
-        ("file_system.kind", 'kind = "nfs"', "file_system.client.page_bytes is missing; it is"),
+        (
+            "file_system.kind",
+            'kind = "zfs"',
+            "is 'pvfs' or 'lustre' or 'nfs' or 'measured', not 'zfs'",
+        ),
+        ("file_system.kind", 'kind = "nfs"', "file_system.library_lock_s is missing; it is"),
         ("disk.kind", "", "disk.kind is missing; it is 'rotating' or 'flash'"),
         # Limits.
         ("machine.servers", "servers = 0", "a whole number from 1 to 1,048,576, not 0"),
@@ -489,7 +496,7 @@ def test_changes_are_read_as_an_option_is() -> None:
         (
             GIGE,
             {"file_system.kind": "zfs"},
-            "file_system.kind is 'pvfs' or 'lustre' or 'nfs', not 'zfs'",
+            "file_system.kind is 'pvfs' or 'lustre' or 'nfs' or 'measured', not 'zfs'",
         ),
         (
             NFS,

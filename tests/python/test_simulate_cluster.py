@@ -15,9 +15,10 @@ import pytest
 import forebay as package
 import forebay.reports as forebay_reports
 from command import forebay
-from forebay.plots import run_times
+from forebay.plots import run_times, waits
 from forebay.simulation import (
     CLUSTER_SCOPES,
+    WAIT_REASONS,
     ClusterResult,
     ClusterResults,
     machine,
@@ -690,3 +691,115 @@ def test_arguments_of_other_kinds_are_refused(pieces: Path) -> None:
         simulate_cluster(pieces, "palmetto-gige", jobs=0)
     with pytest.raises(ValueError, match="think is from 0"):
         package.simulate_cluster(pieces, "palmetto-gige", think=float("nan"))
+
+
+def test_waits_say_who_waited_for_whom(tmp_path: Path) -> None:
+    """Records in turns on 4 nodes: nodes wait for each other's locks, for owners, for the last."""
+    folder = tmp_path / "records"
+    workload_traces.ior(folder, 8, transfer=47_008, piece=47_008, segments=20)
+    changes = [{"scope": "none", "collective": "independent"}, {"scope": "none"}, {"scope": "job"}]
+    independent, together, job = simulate_cluster(
+        folder, "perlmutter", changes, processes_per_node=2, by_frames=False, waits=True
+    )
+
+    def sums(of: ClusterResult, reason: str) -> tuple[int, float]:
+        some = [one for one in of.waits if one.reason == reason]
+        return sum(one.times for one in some), sum(one.seconds for one in some)
+
+    for result in (independent, together, job):
+        assert list(result.waits) == sorted(result.waits, key=lambda one: -one.seconds)
+        assert {one.reason for one in result.waits} <= set(WAIT_REASONS)
+        for one in result.waits:
+            assert re.fullmatch(r"node [0-3]", one.who)
+            to_server = one.reason == "request"
+            assert re.fullmatch(r"metadata|server \d+" if to_server else "node [0-3]", one.for_whom)
+            assert one.times > 0 and one.seconds >= 0
+            if one.reason in ("lock", "owner"):
+                assert one.who != one.for_whom
+        # One more for each open and close, and for the file's creation; agents open it, too.
+        of_processes = result.requests + (8 + 8 + 1)
+        asked = sums(result, "request")[0]
+        assert asked > of_processes if result is job else asked == of_processes
+        assert sums(result, "lock")[0] == result.locks_called_back
+    assert independent.locks_called_back > 0 and sums(independent, "collective") == (0, 0)
+    assert sums(job, "owner")[0] == job.agent_questions > 0
+    calls, seconds = sums(together, "collective")
+    assert calls == 7 * 2 * 20  # the others wait for the last of 8
+    assert seconds > 0
+    # A figure for each reason.
+    figure = waits(job)
+    titles = [axes.get_title(loc="left") or axes.get_title() for axes in figure.axes]
+    assert [title for title in titles if title] == [
+        "waiting for answers of servers",
+        "waiting for locks that other nodes return",
+        "waiting for owners of bytes",
+    ]
+
+
+def test_results_say_nothing_of_waits_unless_asked(pieces: Path) -> None:
+    (result,) = simulate_cluster(pieces, "palmetto-gige")
+    assert result.waits == ()
+    assert "waits" not in result.to_json()
+    with pytest.raises(ValueError, match="does not say who waits"):
+        waits(result)
+
+
+def test_many_hosts_share_cells_of_the_figure(tmp_path: Path) -> None:
+    workload_traces.ior(tmp_path / "many", 200, transfer=1 << 16, segments=2)
+    (result,) = simulate_cluster(
+        tmp_path / "many", "perlmutter", processes_per_node=1, by_frames=False, waits=True
+    )
+    requests = waits(result).axes[0]
+    labels = [label.get_text() for label in requests.get_yticklabels()]
+    assert len(labels) <= 8
+    assert re.fullmatch(r"node 0-[1-9]\d*", labels[0])
+    assert labels[-1].endswith("199")
+
+
+def test_the_command_draws_waits_of_one_simulation(pieces: Path, tmp_path: Path) -> None:
+    figure = tmp_path / "waits.svg"
+    words = ["simulate", "cluster", pieces, "--waits", figure]
+    several = forebay(*words)
+    assert several.returncode == 2
+    assert several.stderr == "forebay: --waits is of one simulation; these are 4\n"
+    badly = forebay(*words[:-1], tmp_path / "waits.txt", "-o", "scope=none")
+    assert "end it in .svg, .png or .pdf" in badly.stderr
+    drawn = forebay(*words, "-o", "scope=none")
+    assert drawn.returncode == 0, drawn.stderr
+    assert "<svg" in figure.read_text()
+
+
+def test_servers_may_have_raid_groups(tmp_path: Path) -> None:
+    """Records that find nothing in a server's cache: more disks, less time; parity takes some."""
+    folder = tmp_path / "records"
+    workload_traces.ior(folder, 4, transfer=1 << 20, piece=1 << 16, segments=16)
+    base = {
+        "machine.servers": "1", "server.cache_bytes": "1MiB", "collective": "independent",
+    }  # fmt: skip
+    groups = [("0", "1"), ("0", "8"), ("5", "8"), ("6", "8")]
+    changes = [
+        base | {"server.raid": level, "server.disks": disks, "server.raid_unit_bytes": "64KiB"}
+        for level, disks in groups
+    ]
+    one, striped, raid5, raid6 = (
+        result.run_s
+        for result in simulate_cluster(folder, "palmetto-myri10g", changes, by_frames=False)
+    )
+    assert striped < 0.7 * one
+    assert striped < raid5 < raid6
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"server.raid": "6"}, "server.disks is at least 4 where server.raid is '6', not 1"),
+        ({"server.raid": "7"}, "server.raid is '0' or '1' or '5' or '6', not '7'"),
+        ({"server.raid_unit_bytes": "1000"}, "server.raid_unit_bytes is a multiple of 512"),
+        ({"server.disks": "2000"}, "server.disks is a whole number from 1 to 1,024"),
+    ],
+)
+def test_raid_groups_that_cannot_be_get_a_line(
+    change: dict[str, str], expected: str, pieces: Path
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        simulate_cluster(pieces, "perlmutter", [change])

@@ -84,6 +84,16 @@ WORKLOADS = {
             {"read": ("open", "read", "close"), "compute": ("compute",)},
         ),
         Workload(
+            "pio",
+            "collective reads of 1 MiB in turn, 10 ms of computation after each",
+            {"read": ("open", "read", "close"), "compute": ("compute",)},
+        ),
+        Workload(
+            "pio-nested",
+            "the same with two strides in turn",
+            {"read": ("open", "read", "close"), "compute": ("compute",)},
+        ),
+        Workload(
             "stream",
             "contiguous 8 MiB writes, read back through the same handle",
             _WRITE_AND_READ,

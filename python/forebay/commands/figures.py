@@ -26,10 +26,10 @@ plot_option = click.option(
 force_option = click.option("--force", is_flag=True, help="Replace files that exist.")
 
 
-def check_plot(plot_file: Path | None) -> None:
+def check_plot(plot_file: Path | None, option: str = "--plot") -> None:
     """Raises click.UsageError if the name's ending tells no format."""
     if plot_file is not None and plot_file.suffix not in _ENDINGS:
-        raise click.UsageError(f"--plot {one_line(str(plot_file))}: end it in .svg, .png or .pdf")
+        raise click.UsageError(f"{option} {one_line(str(plot_file))}: end it in .svg, .png or .pdf")
 
 
 def write_output(path: Path, force: bool, write: Callable[[IO[bytes]], object]) -> None:

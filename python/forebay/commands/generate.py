@@ -139,6 +139,70 @@ def flash(processes: int, output: Path, **parameters: Any) -> None:
     _make(workload_traces.flash, output, processes, parameters)
 
 
+@generate.command("pio")
+@_PROCESSES
+@_OUTPUT
+@click.option(
+    "--size",
+    type=size_option,
+    default="1MiB",
+    show_default=True,
+    metavar="SIZE",
+    help="Bytes of a read.",
+)
+@click.option("--nested", is_flag=True, help="Two strides in turn: one read, and three.")
+@click.option("--independent", is_flag=True, help="Reads are not collective.")
+@click.option("--count", type=_COUNT, default=64, show_default=True, help="Reads per process.")
+@click.option(
+    "--compute",
+    type=click.FloatRange(0, 3600),
+    default=0.01,
+    show_default=True,
+    metavar="SECONDS",
+    help="Computation between two reads; simulate it with --think 1.",
+)
+def pio(processes: int, output: Path, **parameters: Any) -> None:
+    """pio-bench: read strided blocks of a file that is there, and compute between."""
+    _make(workload_traces.pio, output, processes, parameters)
+
+
+def _add_of_bench(make: Callable[..., None], count: int, work: str, does: str) -> None:
+    """Adds a workload of `forebay bench`, which has a `--count` of work."""
+
+    def run(processes: int, output: Path, **parameters: Any) -> None:
+        _make(make, output, processes, parameters)
+
+    run.__doc__ = does
+    option = click.option("--count", type=_COUNT, default=count, show_default=True, help=work)
+    name = make.__name__.replace("_", "-")
+    generate.command(name)(_PROCESSES(_OUTPUT(option(run))))
+
+
+for _workload in (
+    (workload_traces.small, 100_000, "Records of all processes together.",
+     "Write interleaved records of 300 bytes independently, then read them."),
+    (workload_traces.ior_hard, 1600, "Records of all processes together.",
+     "IOR's hard runs: write interleaved records of 47,008 bytes independently, then read them."),
+    (workload_traces.small_parts, 25_000, "Records per process.",
+     "Write records of 300 bytes in parts of the file independently, then read them."),
+    (workload_traces.ior_easy, 32, "Transfers per process.",
+     "IOR's easy runs: write 1 MiB at a time in parts of the file, then read them."),
+    (workload_traces.checkpoint, 24, "Variables.",
+     "Write records of some 25 KB of many variables independently, reopen and read them."),
+    (workload_traces.tile_io_small, 20, "Pictures.",
+     "Write, then read pictures in tiles of 80 x 1000 bytes collectively."),
+    (workload_traces.lattice, 1, "Fields.",
+     "Write, then read blocks of a field in four dimensions collectively."),
+    (workload_traces.btio, 3, "Cubes.",
+     "BT-IO: write, then read cells of cubes on a diagonal collectively (1, 4, 16 ... processes)."),
+    (workload_traces.points, 100_000, "Records per process.",
+     "Write, then read scattered records of 4 bytes in one collective call."),
+    (workload_traces.sliding_window, 16, "Tiles per process.",
+     "Read and write tiles of a picture collectively, from tile to tile."),
+):  # fmt: skip
+    _add_of_bench(*_workload)
+
+
 def _make(
     make: Callable[..., None], output: Path, processes: int, parameters: dict[str, Any]
 ) -> None:

@@ -23,9 +23,12 @@ from forebay.new_file import check_output
 from forebay.notebook import parts_of, write
 from forebay.simulation import (
     CLUSTER_SCOPES,
+    ClusterResult,
     ClusterResults,
+    Machine,
     machine,
     machine_names,
+    measure,
     simulate_cluster,
 )
 from forebay.sizes import size_option
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from forebay.plots.style import Plot
 
 _MOST_RUNS = 4096
+_DEFAULT_MACHINE = "palmetto-gige"
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -62,11 +66,26 @@ def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, 
     short_help="Run time of a job on another machine, or with a cache.",
     epilog="Machines: " + ", ".join(machine_names()) + ", or the path of a profile.",
 )
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=click.Path(path_type=Path), required=False)
 @click.option(
-    "--machine", "on", default="palmetto-gige", show_default=True, metavar="NAME|FILE",
-    help="The machine: one of the list below, or a profile.",
+    "--machine", "on", metavar="NAME|FILE",
+    help="The machine: one of the list below, or a profile.  [default: palmetto-gige]",
 )  # fmt: skip
+@click.option(
+    "--measure",
+    "measured",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Measure the file system of a folder, half a minute or so, and simulate a machine that has"
+    " it. Without TRACE only print this machine.",
+)
+@click.option(
+    "--save-machine",
+    "machine_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the measured machine as a profile, for --machine.",
+)
 @click.option(
     "-o",
     "options",
@@ -136,6 +155,14 @@ def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, 
     help="Write how busy servers, disks and links are over time, as a Parquet table.",
 )
 @click.option(
+    "--waits",
+    "waits_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw who waits for whom, nodes for servers and for each other: .svg, .png or .pdf; of one"
+    " simulation.",
+)
+@click.option(
     "--report",
     "report_file",
     type=click.Path(path_type=Path),
@@ -144,8 +171,10 @@ def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, 
 )
 @force_option
 def cluster(
-    trace: Path,
-    on: str,
+    trace: Path | None,
+    on: str | None,
+    measured: Path | None,
+    machine_file: Path | None,
     options: tuple[str, ...],
     compared: tuple[str, ...],
     processes: int | None,
@@ -159,6 +188,7 @@ def cluster(
     plot_file: Path | None,
     timeline_file: Path | None,
     series_file: Path | None,
+    waits_file: Path | None,
     report_file: Path | None,
     force: bool,
 ) -> None:
@@ -167,14 +197,28 @@ def cluster(
     TRACE is a trace of `forebay trace`, a Darshan log with DXT, or what strace printed.
     docs/cluster.md says what is simulated.
     """
+    outputs = [
+        file for file in (plot_file, timeline_file, series_file, waits_file, report_file) if file
+    ]
+    if measured is None and machine_file is not None:
+        raise click.UsageError("--save-machine needs --measure")
+    if measured is not None and on is not None:
+        raise click.UsageError("--machine and --measure both name a machine: give one")
+    if trace is None and (outputs or as_json or not (show_machine or measured)):
+        raise click.UsageError("give a TRACE" + ("" if measured else ", or --measure DIR"))
     scopes = any(text.startswith("scope=") for text in (*options, *compared))
     if not compared and not scopes:
         compared = ("scope=" + ",".join(CLUSTER_SCOPES),)
     changes = _changes(options, compared)
     check_plot(plot_file)
-    for file in (plot_file, timeline_file, series_file, report_file):
-        if file is not None:
-            check_output(file, trace, force)
+    check_plot(waits_file, "--waits")
+    if waits_file is not None and len(changes) != 1:
+        raise click.UsageError(f"--waits is of one simulation; these are {len(changes):,}")
+    for file in (*outputs, *([machine_file] if machine_file else [])):
+        check_output(file, trace or file, force)
+    used: str | Machine = on or _DEFAULT_MACHINE
+    if measured is not None:
+        used = _measured_machine(measured, machine_file, force, not (trace or show_machine))
     results = ClusterResults()
     told: list[str] = []
 
@@ -185,16 +229,19 @@ def cluster(
     try:
         if show_machine:
             dotted = {name: value for name, value in changes[0].items() if "." in name}
-            json.dump(machine(on).with_changes(dotted).to_json(), sys.stdout, indent=1)
+            chosen = used if isinstance(used, Machine) else machine(used)
+            json.dump(chosen.with_changes(dotted).to_json(), sys.stdout, indent=1)
             click.echo()
+        if trace is None or show_machine:
             return
+        job: Path = trace
 
         def run(timeline: IO[bytes] | None = None, series: IO[bytes] | None = None) -> None:
             with stages() as progress:
                 results.extend(
                     simulate_cluster(
-                        trace,
-                        on,
+                        job,
+                        used,
                         changes,
                         processes=processes,
                         processes_per_node=processes_per_node,
@@ -204,6 +251,7 @@ def cluster(
                         jobs=jobs,
                         timeline=timeline,
                         series=series,
+                        waits=waits_file is not None,
                         progress=progress,
                         warn=warn,
                     )
@@ -225,8 +273,11 @@ def cluster(
         raise click.ClickException("there is not enough memory") from error
     if plot_file is not None:
         write_plot(plot_file, force, lambda: _drawn(results))
+    if waits_file is not None:
+        write_plot(waits_file, force, lambda: _drawn_waits(results[0]))
     if report_file is not None:
-        write_output(report_file, force, lambda file: file.write(_page(results, on, told).encode()))
+        page = _page(results, used, told)
+        write_output(report_file, force, lambda file: file.write(page.encode()))
     if as_json:
         json.dump({"results": results.to_json()}, sys.stdout, indent=1)
         click.echo()
@@ -240,7 +291,38 @@ def _drawn(results: ClusterResults) -> Plot:
     return draw(results)
 
 
-def _page(results: ClusterResults, on: str, warnings: Sequence[str]) -> str:
+def _drawn_waits(result: ClusterResult) -> Plot:
+    from forebay.plots.waits import draw
+
+    return draw(result)
+
+
+def _page(results: ClusterResults, on: str | Machine, warnings: Sequence[str]) -> str:
     from forebay.reports.run_times import render
 
-    return render(results, machine(on), warnings)
+    return render(results, on if isinstance(on, Machine) else machine(on), warnings)
+
+
+def _measured_machine(
+    directory: Path, machine_file: Path | None, force: bool, printed: bool
+) -> Machine:
+    """A machine with the file system of the folder. Its profile goes to `machine_file` or, if
+    there is none, to standard output if it is to be `printed`."""
+    try:
+        with stages() as progress:
+            found = measure(directory, progress=progress)
+    except ValueError as error:
+        raise click.ClickException(f"--measure {error}") from error
+    if found.check is not None:
+        click.echo(
+            f"forebay: a workload that the values were not fitted to takes"
+            f" {found.check.measured_s:.3g} s, and {found.check.simulated_s:.3g} s simulated"
+            f" ({found.check.deviation:+.0%})",
+            err=True,
+        )
+    profile = found.profile()
+    if machine_file is not None:
+        write_output(machine_file, force, lambda file: file.write(profile.encode()))
+    elif printed:
+        click.echo(profile, nl=False)
+    return found.machine()

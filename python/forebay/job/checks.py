@@ -16,6 +16,7 @@ from pathlib import Path
 
 from forebay import _core
 from forebay.job.environment import MPI_ABIS, inside_launcher, preload_value
+from forebay.mounts import mounted_kind
 from forebay.paths import library_directory, preload_library
 from forebay.sizes import shown_size
 
@@ -243,7 +244,7 @@ def _options(place: Place) -> Iterator[Check]:
 
 
 def _file_system(place: Place) -> Iterator[Check]:
-    kind = _mounted(place.directory)
+    kind = mounted_kind(place.directory)
     try:
         with tempfile.NamedTemporaryFile(dir=place.directory, prefix=".forebay-doctor-") as file:
             file.write(b"\0")
@@ -419,18 +420,6 @@ def _is_static(program: Path) -> bool:
     return "statically linked" in told.stdout or "not a dynamic executable" in (
         told.stdout + told.stderr
     )
-
-
-def _mounted(directory: Path) -> str:
-    """The type of the file system that contains the directory."""
-    path = directory.resolve()
-    best, kind = -1, "unknown"
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        before, _, after = line.partition(" - ")
-        top = Path(before.split()[4].encode().decode("unicode_escape"))
-        if len(top.parts) >= best and path.is_relative_to(top):
-            best, kind = len(top.parts), after.split()[0]
-    return kind
 
 
 def _in_container() -> bool:

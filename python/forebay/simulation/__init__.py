@@ -21,11 +21,14 @@ from forebay.simulation.cache import (
 )
 from forebay.simulation.cluster import (
     CLUSTER_SCOPES,
+    WAIT_REASONS,
     ClusterResult,
     ClusterResults,
+    Wait,
     simulate_cluster,
 )
 from forebay.simulation.machines import Machine, MachineError, machine, machine_names
+from forebay.simulation.measuring import Measurement, measure
 from forebay.simulation.runtime import RuntimeResult, RuntimeResults, simulate_runtime
 
 __all__ = [
@@ -39,16 +42,20 @@ __all__ = [
     "SCOPES",
     "SIMULATED_ONLY",
     "UNION_WINDOW_S",
+    "WAIT_REASONS",
     "CacheResult",
     "CacheResults",
     "ClusterResult",
     "ClusterResults",
     "Machine",
     "MachineError",
+    "Measurement",
     "RuntimeResult",
     "RuntimeResults",
+    "Wait",
     "machine",
     "machine_names",
+    "measure",
     "simulate_cache",
     "simulate_cluster",
     "simulate_runtime",

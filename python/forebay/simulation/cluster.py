@@ -26,7 +26,15 @@ from forebay.memory import available_bytes
 from forebay.results import Results
 from forebay.simulation.block_traces import Input, read_input
 from forebay.simulation.cache import COLLECTIVE_BUFFER_BYTES, UNION_WINDOW_S, Progress
-from forebay.simulation.machines import Lustre, Machine, Pvfs, RotatingDisk, machine
+from forebay.simulation.hosts import host_name
+from forebay.simulation.machines import (
+    Lustre,
+    Machine,
+    Measured,
+    Pvfs,
+    RotatingDisk,
+    machine,
+)
 from forebay.simulation.more_processes import MOST_PROCESSES, with_processes
 from forebay.simulation.series import write_series
 from forebay.simulation.timeline import write_timeline
@@ -50,6 +58,8 @@ _MOST_WINDOW_S = 1_000_000
 _BYTES_PER_SERVER = 24 << 10
 _BYTES_PER_PROCESS = 64 << 10
 """Memory of the simulation, about; a cache takes some only for the pages that are used."""
+_MOST_MASK_BYTES = 1 << 30
+"""For the states of pages, of one simulation."""
 _NETWORK = {
     "bits_per_second": "network.bits_per_second",
     "host_delay_s": "network.host_delay_s",
@@ -79,7 +89,7 @@ _PVFS = {
     "get_attributes_s": "file_system.metadata.get_attributes_s",
     "lookup_s": "file_system.metadata.lookup_s",
 }
-_NFS = {
+_PAGED = {
     "page_bytes": "file_system.client.page_bytes",
     "cache_bytes": "file_system.client.cache_bytes",
     "dirty_bytes": "file_system.client.dirty_bytes",
@@ -96,12 +106,24 @@ _NFS = {
     "open_s": "file_system.metadata.open_s",
     "close_s": "file_system.metadata.close_s",
 }
+_NFS = {**_PAGED, "library_lock_s": "file_system.library_lock_s"}
 _LUSTRE = {
-    **_NFS,
+    **_PAGED,
     "stripe_bytes": "file_system.stripe_bytes",
     "stripe_count": "file_system.stripe_count",
     "lock_s": "file_system.lock_s",
 }
+_MEASURED = {
+    "create_s": "file_system.create_s",
+    "open_s": "file_system.open_s",
+    "close_s": "file_system.close_s",
+    "close_bytes_per_second": "file_system.close_bytes_per_second",
+    "full_speed_nodes": "file_system.full_speed_nodes",
+    "requests_at_once": "file_system.requests_at_once",
+    "library_lock_s": "file_system.library_lock_s",
+}
+_WAYS = ("write", "read", "read_written", "read_reopened")
+_REQUESTS = ("alone_s", "alone_bytes_per_second", "together_s", "together_bytes_per_second")
 _FLASH = {
     "bytes": "disk.bytes",
     "page_bytes": "disk.page_bytes",
@@ -120,6 +142,27 @@ _SERVER = {
     "read_ahead_bytes": "server.read_ahead_bytes",
     "copy_bytes_per_second": "server.copy_bytes_per_second",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How long a part of the cluster waited for another, for one reason."""
+
+    who: str
+    """As `node 3`."""
+    for_whom: str
+    """As `server 0`, `metadata` or `node 1`."""
+    reason: str
+    """One of `WAIT_REASONS`."""
+    times: int
+    seconds: float
+    """Of waits at the same time, each counts."""
+
+
+WAIT_REASONS = ("request", "lock", "owner", "collective")
+"""A request of bytes or metadata, until its answer comes; a lock that the other node returns, after
+it has sent what it wrote; bytes that the other node owns (scope job); the last process to come to a
+collective call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +220,8 @@ class ClusterResult:
     exchanged_bytes: int
     """Between processes and aggregators in these calls."""
     events: int
+    waits: tuple[Wait, ...] = ()
+    """Who waited for whom, if that was asked for."""
 
     @property
     def bytes_per_second(self) -> float:
@@ -185,7 +230,10 @@ class ClusterResult:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        return {**asdict(self), "bytes_per_second": self.bytes_per_second}
+        values = {**asdict(self), "bytes_per_second": self.bytes_per_second}
+        if not self.waits:
+            del values["waits"]
+        return values
 
 
 class ClusterResults(Results[ClusterResult]):
@@ -207,6 +255,7 @@ def simulate_cluster(
     jobs: int | None = None,
     timeline: IO[bytes] | None = None,
     series: IO[bytes] | None = None,
+    waits: bool = False,
     progress: Progress = lambda _stage, _part: None,
     warn: Callable[[str], object] = lambda _: None,
 ) -> ClusterResults:
@@ -235,6 +284,7 @@ def simulate_cluster(
             there is one of `changes`.
         series: a file to which a Parquet table is written: how busy servers, disks and links were
             over time, and what waited.
+        waits: whether the results say who waited for whom.
         progress: called with the current stage and the fraction of it that is done.
         warn: called with a line for each thing that is missing from the trace or simulated
             otherwise than it was.
@@ -296,8 +346,14 @@ def simulate_cluster(
         for one in prepared
     ]
     at_once = min(len(runs), jobs or len(os.sched_getaffinity(0)))
+    as_trees: list[str] = []
     for one, settings, _nodes in runs:
         settings.set_caching(one.scope, one.options)
+        if one.scope != "none" and "page_kind" not in one.options:
+            most_masks = min(_MOST_MASK_BYTES, most_bytes // 2 // at_once)
+            if settings.mask_bytes(log) > most_masks:
+                settings.set_caching(one.scope, one.options | {"page_kind": "tree"})
+                as_trees.append(one.scope)
         settings.timeline = timeline is not None
         settings.series = series is not None
         if one.collective == COLLECTIVE[0]:
@@ -313,6 +369,12 @@ def simulate_cluster(
                 f" {log.processes:,} processes take {shown_size(at_once * needed)}, more than the"
                 f" {shown_size(most_bytes)} allowed; ask for fewer, or change memory or jobs"
             )
+    if as_trees:
+        warn(
+            f"{name}: with scope {', '.join(dict.fromkeys(as_trees))} pages are simulated as"
+            " page_kind=tree, since masks as in a program would not fit into memory; pages with"
+            " many small pieces then cost more"
+        )
     done = _core.Progress()
     whole = len(log) * len(runs)
     stage = f"simulating {name}"
@@ -331,7 +393,7 @@ def simulate_cluster(
             raise
     progress(stage, 1.0)
     for (one, settings, nodes), future in zip(runs, futures, strict=True):
-        results.append(_result(source.path, one, traced, nodes, future.result()))
+        results.append(_result(source.path, one, traced, nodes, future.result(), waits))
         if timeline is not None:
             write_timeline(timeline, future.result(), settings.node_of_process, source.files)
     if series is not None:
@@ -365,8 +427,7 @@ class _Settings:
             )
         self.buffer_bytes = _buffer_bytes(options.pop("cb_buffer_size", None))
         self.union_window_s = _window_s(options.pop("union_window", None))
-        # A page's regions as a tree: a mask of its bytes would take a third of a cache's size.
-        self.options = {"page_kind": "tree"} | options
+        self.options = options
         if self.scope == "job" and options.get("consistency", "posix") != "posix":
             raise ValueError("scope=job is simulated with consistency=posix only")
         if self.scope == "job" and options.get("domain") == "first-touch":
@@ -452,17 +513,26 @@ def _placed(
         settings.set_disk(machine.disk.model, machine.disk.scheduler)
     else:
         settings.set_flash(_filled(_core.FlashProfile(), _FLASH, values))
+    settings.set_raid(machine.server.raid, machine.server.disks, machine.server.raid_unit_bytes)
     settings.copy_bytes_per_second = machine.memory.copy_bytes_per_second
     settings.call_s = CALL_S
     settings.think = float(think)
     return settings, nodes
 
 
-def _file_system_of(machine: Machine) -> _core.PvfsProfile | _core.PagedProfile:
+def _file_system_of(
+    machine: Machine,
+) -> _core.PvfsProfile | _core.PagedProfile | _core.MeasuredProfile:
     values = machine.flat()
     if isinstance(machine.file_system, Pvfs):
         pvfs: _core.PvfsProfile = _filled(_core.PvfsProfile(), _PVFS, values)
         return pvfs
+    if isinstance(machine.file_system, Measured):
+        measured: _core.MeasuredProfile = _filled(_core.MeasuredProfile(), _MEASURED, values)
+        for way in _WAYS:
+            names = {name: f"file_system.{way}.{name}" for name in _REQUESTS}
+            setattr(measured, way, _filled(_core.MeasuredTimes(), names, values))
+        return measured
     locks = isinstance(machine.file_system, Lustre)
     paged: _core.PagedProfile = _filled(_core.PagedProfile(), _LUSTRE if locks else _NFS, values)
     paged.locks = locks
@@ -486,8 +556,23 @@ def _short_message_s(machine: Machine) -> float:
     return 2 * network.host_delay_s + on_links + network.switch_delay_s
 
 
+def _waits(of: _core.ClusterResult, servers: int) -> tuple[Wait, ...]:
+    """The longest first."""
+    columns = of.waits()
+    names = [host_name(number, servers, columns["hosts"]) for number in range(columns["hosts"])]
+    rows = zip(
+        *(columns[key].tolist() for key in ("host", "other", "reason", "times", "seconds")),
+        strict=True,
+    )
+    made = [
+        Wait(names[host], names[other], WAIT_REASONS[reason], times, seconds)
+        for host, other, reason, times, seconds in rows
+    ]
+    return tuple(sorted(made, key=lambda wait: -wait.seconds))
+
+
 def _result(
-    path: str, one: _Settings, traced: int, nodes: int, of: _core.ClusterResult
+    path: str, one: _Settings, traced: int, nodes: int, of: _core.ClusterResult, waits: bool
 ) -> ClusterResult:
     def busiest(times: Sequence[float]) -> float:
         return max(times, default=0.0) / of.run_s if of.run_s else 0.0
@@ -529,4 +614,5 @@ def _result(
         incomplete_calls=of.incomplete_calls,
         exchanged_bytes=of.exchanged_bytes,
         events=of.events,
+        waits=_waits(of, one.machine.servers) if waits else (),
     )

@@ -40,6 +40,8 @@ _HEADER_BYTES = 40
 _ETHERNET_BYTES = 18
 """Header and checksum of a frame beside `mtu` (IEEE 802.3)."""
 _SECTOR_BYTES = 512
+_RAID_DISKS = {"0": 1, "1": 2, "5": 3, "6": 4}
+"""The fewest disks of a group, by its level."""
 
 # tomllib takes time that grows with the square of the number of parts of a name.
 _LONG_NAME = re.compile(r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){32}""")
@@ -342,11 +344,51 @@ class Nfs:
     kind: Annotated[str, Word(("nfs",))]
     request_s: Seconds
     """The server's work for each request for bytes, besides its system calls and copies."""
+    library_lock_s: Seconds
+    """Of the lock that an MPI library takes around each access of a program; 0: it takes none."""
     client: Pages
     metadata: Metadata
 
     def contradictions(self) -> Iterator[str]:
         yield from self.client.contradictions()
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """Times of requests to read, or to write, as the processes of a node see them."""
+
+    alone_s: Seconds
+    """Of a request without its bytes, where no other is under way."""
+    alone_bytes_per_second: Rate
+    together_s: Seconds
+    """What each request adds, where many of a node are under way."""
+    together_bytes_per_second: Rate
+    """Of all processes of a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A file system of which only the times are known that a node's processes see."""
+
+    kind: Annotated[str, Word(("measured",))]
+    create_s: Seconds
+    open_s: Seconds
+    close_s: Seconds
+    close_bytes_per_second: Annotated[float, Number(1e18)]
+    """Of what the node has written to the file, for which a close waits; 0: for nothing."""
+    full_speed_nodes: Annotated[float, Number(1e6, positive=True)]
+    """So many nodes together are served as fast as each is alone; more share."""
+    requests_at_once: Annotated[int, Whole(1, 1024)]
+    """Of one access with several extents."""
+    library_lock_s: Seconds
+    """Of the lock that an MPI library takes around each access of a program; 0: it takes none."""
+    write: Requests
+    read: Requests
+    """Of a file that was there before the job."""
+    read_written: Requests
+    """Of what the node has written since it has had the file open."""
+    read_reopened: Requests
+    """Of other bytes that the job has written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,8 +403,24 @@ class Server:
     copy_bytes_per_second: Rate
     """Between the network and the cache, or the disk."""
     read_ahead_bytes: BytesOrNone
+    disks: Annotated[int, Whole(1, 1024)]
+    """Several are one RAID group."""
+    raid: Annotated[str, Word(tuple(_RAID_DISKS))]
+    """The level; of one disk 0."""
+    raid_unit_bytes: Annotated[int, Size(_SECTOR_BYTES, 1 << 30)]
+    """Bytes that follow each other on a disk, before the next disk's come."""
 
     def contradictions(self) -> Iterator[str]:
+        if self.disks < _RAID_DISKS[self.raid]:
+            yield (
+                f"server.disks is at least {_RAID_DISKS[self.raid]} where server.raid is"
+                f" '{self.raid}', not {self.disks}"
+            )
+        if self.raid_unit_bytes % _SECTOR_BYTES:
+            yield (
+                f"server.raid_unit_bytes is a multiple of {_SECTOR_BYTES}, not"
+                f" {self.raid_unit_bytes:,}"
+            )
         if self.block_bytes % _SECTOR_BYTES:
             yield (
                 f"server.block_bytes is a multiple of a disk's sector, {_SECTOR_BYTES} bytes, not"
@@ -423,7 +481,7 @@ class Machine:
     """I/O servers, each on a node of its own."""
     network: Network
     memory: Memory
-    file_system: Pvfs | Lustre | Nfs
+    file_system: Pvfs | Lustre | Nfs | Measured
     server: Server
     disk: RotatingDisk | FlashDrive
 
@@ -435,10 +493,13 @@ class Machine:
     def _contradictions(self) -> Iterator[str]:
         yield from self.network.contradictions()
         yield from self.server.contradictions()
-        if not isinstance(self.file_system, Pvfs):
+        if isinstance(self.file_system, Lustre | Nfs):
             yield from self.file_system.contradictions()
-        if isinstance(self.file_system, Nfs) and self.servers != 1:
-            yield f"machine.servers is 1 where file_system.kind is 'nfs', not {self.servers:,}"
+        if isinstance(self.file_system, Nfs | Measured) and self.servers != 1:
+            yield (
+                f"machine.servers is 1 where file_system.kind is '{self.file_system.kind}', not"
+                f" {self.servers:,}"
+            )
 
     def flat(self) -> dict[str, Value]:
         """Every value by its dotted name, such as `network.mtu` or `machine.nodes`."""
@@ -503,6 +564,11 @@ def machine(name_or_path: str | os.PathLike[str]) -> Machine:
         return _made(_flat(_tables(path), ""))
     except MachineError as error:
         raise MachineError(f"{_short(str(path), 1000)}: {error}") from None
+
+
+def machine_of(profile: str) -> Machine:
+    """The machine of a profile's text. Raises MachineError, one line with the place."""
+    return _made(_flat(_parsed(profile.encode()), ""))
 
 
 def _user_path(given: str) -> Path:

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from forebay import _core
+from forebay.simulation.hosts import host_name
 
 if TYPE_CHECKING:
     import pyarrow
@@ -89,11 +90,4 @@ def _parts(series: Mapping[str, Any]) -> Iterator[Part]:
         yield "disk", f"server {server}", busy(column), None, readings[1:, column + 1]
     for kind, first in (("sending", 4 * servers), ("receiving", 4 * servers + hosts)):
         for host in range(hosts):
-            yield kind, _host(host, servers, hosts), busy(first + host), None, None
-
-
-def _host(number: int, servers: int, hosts: int) -> str:
-    nodes = hosts - servers - 1
-    if number < nodes:
-        return f"node {number}"
-    return f"server {number - nodes}" if number < hosts - 1 else "metadata"
+            yield kind, host_name(host, servers, hosts), busy(first + host), None, None

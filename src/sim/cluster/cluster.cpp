@@ -48,13 +48,25 @@ class Cluster {
   struct Servers {
     Servers(Kernel& kernel, const ClusterSettings& settings) {
       for (uint32_t s = 0; s < settings.servers; ++s) {
-        devices_.push_back(made_device(kernel, settings));
+        devices_.push_back(made_group(kernel, settings));
         storages_.push_back(
             std::make_unique<ServerStorage>(kernel, *devices_.back(), settings.server));
         pointers_.push_back(storages_.back().get());
       }
     }
+    // Of one server.
+    std::unique_ptr<BlockDevice> made_group(Kernel& kernel, const ClusterSettings& settings) {
+      const RaidProfile& raid = settings.raid;
+      if (raid.members == 1) return made_device(kernel, settings);
+      std::vector<BlockDevice*> group;
+      for (uint32_t m = 0; m < raid.members; ++m) {
+        members_.push_back(made_device(kernel, settings));
+        group.push_back(members_.back().get());
+      }
+      return std::make_unique<Raid>(kernel, raid.level, raid.unit_bytes, std::move(group));
+    }
     std::span<ServerStorage* const> storages() const { return pointers_; }
+    std::vector<std::unique_ptr<BlockDevice>> members_;  // of groups
     std::vector<std::unique_ptr<BlockDevice>> devices_;
     std::vector<std::unique_ptr<ServerStorage>> storages_;
     std::vector<ServerStorage*> pointers_;
@@ -124,6 +136,8 @@ std::unique_ptr<FileSystem> Cluster::made_file_system() {
   };
   if (const auto* const pvfs = std::get_if<PvfsProfile>(&settings_.file_system))
     return made.operator()<Pvfs>(*pvfs);
+  if (const auto* const measured = std::get_if<MeasuredProfile>(&settings_.file_system))
+    return made.operator()<MeasuredFileSystem>(*measured);
   return made.operator()<PagedFileSystem>(std::get<PagedProfile>(settings_.file_system));
 }
 
@@ -244,6 +258,8 @@ ClusterResult Cluster::run() {
     result.servers.push_back(file_system_->counts(s));
     result.devices.push_back(servers_.devices_[s]->counts());
   }
+  result.waits = file_system_->waits();
+  result.hosts = nodes_ + settings_.servers + 1;
   result.events = kernel_.happened();
   return result;
 }
@@ -357,6 +373,7 @@ void Cluster::straight(const Job& job, const DataAccess& access) {
   std::vector<Extent> extents;
   const forebay::Access made = access_of(access);
   for (AccessRuns runs(made); !runs.done();) extents.push_back(runs.next());
+  if (const Picoseconds lock = file_system_->lock_time()) Process::current()->sleep(lock);
   Completion done;
   file_system_->access(job.node, access.file, access.writes, extents, done.then());
   done.wait();

@@ -39,7 +39,7 @@ bool ExtentLocks::settle(std::size_t request, Outcome& outcome) {
   held_.each_meeting(asked.extent, [&](auto& entry) {
     if (!conflict(entry.value.lock, asked)) return;
     free = false;
-    call_back(entry.value, outcome);
+    call_back(entry.value, asked, outcome);
   });
   for (std::size_t earlier = 0; free && earlier < request; ++earlier)
     free = !conflict(waiting_[earlier], asked);
@@ -48,17 +48,18 @@ bool ExtentLocks::settle(std::size_t request, Outcome& outcome) {
   granted.lock.extent = grown(asked);
   outcome.granted.push_back(granted.lock);
   // Those that waited behind this request wait for its lock now.
-  if (std::ranges::any_of(waiting_,
-                          [&](const Lock& other) { return conflict(granted.lock, other); }))
-    call_back(granted, outcome);
+  const auto behind = std::ranges::find_if(
+      waiting_, [&](const Lock& other) { return conflict(granted.lock, other); });
+  if (behind != waiting_.end()) call_back(granted, *behind, outcome);
   count(granted.lock, 1);
   extents_.emplace(granted.lock.number, granted.lock.extent);
   held_.insert(granted.lock.extent, granted);
   return true;
 }
 
-void ExtentLocks::call_back(Held& held, Outcome& outcome) {
-  if (!std::exchange(held.called_back, true)) outcome.called_back.push_back(held.lock);
+void ExtentLocks::call_back(Held& held, const Lock& for_lock, Outcome& outcome) {
+  if (!std::exchange(held.called_back, true))
+    outcome.called_back.push_back({held.lock, for_lock.client});
 }
 
 void ExtentLocks::count(const Lock& lock, int64_t more) {

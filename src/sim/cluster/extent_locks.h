@@ -30,10 +30,14 @@ class ExtentLocks {
     bool writes = false;
     Extent extent;
   };
+  struct CalledBack {
+    Lock lock;
+    uint32_t for_client;  // who waits for it
+  };
   // What the server tells its clients.
   struct Outcome {
     std::vector<Lock> granted;
-    std::vector<Lock> called_back;
+    std::vector<CalledBack> called_back;
   };
 
   void ask(const Lock& lock, Outcome& outcome);
@@ -54,7 +58,7 @@ class ExtentLocks {
   static bool conflict(const Lock& one, const Lock& other);
   // Grants the request, or calls back the locks in its way. False: it waits.
   bool settle(std::size_t request, Outcome& outcome);
-  static void call_back(Held& held, Outcome& outcome);
+  static void call_back(Held& held, const Lock& for_lock, Outcome& outcome);
   Extent grown(const Lock& asked) const;
   void count(const Lock& lock, int64_t more);
 

@@ -11,8 +11,11 @@ class FileSystem::Call final : public Event {
       : system_(system), client_(client), server_(server), time_(time), response_(response) {}
   // Called by a process, which waits.
   void make(int64_t request) {
-    system_.network_.send(client_, system_.host_of(server_), request, {this, arrived});
+    const Picoseconds began = system_.kernel_.now();
+    const uint32_t host = system_.host_of(server_);
+    system_.network_.send(client_, host, request, {this, arrived});
     answered_.wait();
+    system_.waits_.add(client_, host, Waiting::request, system_.kernel_.now() - began);
   }
   void happen(uint64_t word) override {
     if (word == arrived) return system_.work(server_, time_, {this, served});

@@ -12,6 +12,7 @@
 #include "sim/cluster/network.h"
 #include "sim/cluster/process.h"
 #include "sim/cluster/server_storage.h"
+#include "sim/cluster/waits.h"
 
 namespace forebay::sim {
 
@@ -57,6 +58,9 @@ class FileSystem {
   virtual void place(uint64_t file, int64_t bytes) = 0;
 
   virtual Striping striping() const = 0;
+  // The time of the lock that an MPI library takes around each access of a program's call, and of
+  // its end; 0: it takes none.
+  virtual Picoseconds lock_time() const { return 0; }
   const FileServerCounts& counts(uint32_t server) const { return servers_[server].counts; }
   // Of a server: the work with requests that waits, and what it has done until now.
   Picoseconds waiting(uint32_t server) const {
@@ -65,6 +69,8 @@ class FileSystem {
   Picoseconds worked(uint32_t server) const { return counts(server).busy - waiting(server); }
   int64_t requests() const { return requests_; }  // for bytes
   virtual LockCounts locks() const { return {}; }
+  // Who waited for whom, also where no request was made.
+  Waits& waits() { return waits_; }
 
  protected:
   struct Server {
@@ -86,6 +92,7 @@ class FileSystem {
   const uint32_t io_servers_;
   std::vector<Server> servers_;
   int64_t requests_ = 0;
+  Waits waits_;
 
  private:
   class Call;

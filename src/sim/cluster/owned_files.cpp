@@ -50,6 +50,7 @@ class OwnedFiles::Question final : public Event {
         files_(files),
         node_(node),
         agent_(files.settings_.node_of_owner[owner]),
+        began_(files.kernel_.now()),
         answered_(all_answered) {
     answered_.expect(1);
     ++files_.counts_.questions;
@@ -65,6 +66,7 @@ class OwnedFiles::Question final : public Event {
   }
   void happen(uint64_t word) override {
     if (word == asked) return files_.take(agent_, *this);
+    files_.file_system_.waits().add(node_, agent_, Waiting::owner, files_.kernel_.now() - began_);
     answered_.happen(0);
   }
 
@@ -78,6 +80,7 @@ class OwnedFiles::Question final : public Event {
   enum : uint64_t { asked, answered };
   OwnedFiles& files_;
   const uint32_t node_, agent_;
+  const Picoseconds began_;
   Countdown& answered_;
 };
 

@@ -114,6 +114,7 @@ class PagedFileSystem::Rpc final : public Event {
       bytes_ += length;
     }
     carried_ = writes && bytes_ <= system_.profile_.carried_bytes;
+    began_ = system_.kernel_.now();
     ++system_.requests_;
     to_server(request_bytes + extent_bytes * std::ssize(extents_) + (carried_ ? bytes_ : 0),
               arrived);
@@ -137,6 +138,8 @@ class PagedFileSystem::Rpc final : public Event {
         if (--parts_ == 0) to_client(response_bytes + (writes ? 0 : bytes_), ended);
         return;
       case ended:
+        system_.waits_.add(object->client, system_.host_of(object->server), Waiting::request,
+                           system_.kernel_.now() - began_);
         return system_.rpc_ends(*this);
     }
   }
@@ -174,6 +177,7 @@ class PagedFileSystem::Rpc final : public Event {
   int64_t bytes_ = 0;
   int64_t parts_ = 0;  // that storage moves
   bool carried_ = false;
+  Picoseconds began_ = 0;
 };
 
 // A message about a lock.
@@ -203,10 +207,12 @@ class PagedFileSystem::LockMessage final : public Event {
     if (word == at_client) return tell_client();
     ExtentLocks& locks = system_.lock_servers_[server_][file_];
     ExtentLocks::Outcome outcome;
-    if (kind_ == ask)
+    if (kind_ == ask) {
       locks.ask(lock_, outcome);
-    else
+    } else {
+      system_.note_return(lock_);
       locks.give_back(lock_.number, outcome);
+    }
     system_.tell_clients(server_, file_, outcome);
   }
 
@@ -335,9 +341,11 @@ class PagedFileSystem::Commit final : public Event {
   Commit(PagedFileSystem& system, const Object& object) : system_(system), object_(object) {}
   // Called by a process, which waits.
   void make() {
-    system_.network_.send(object_.client, system_.host_of(object_.server), request_bytes,
-                          {this, arrived});
+    const Picoseconds began = system_.kernel_.now();
+    const uint32_t host = system_.host_of(object_.server);
+    system_.network_.send(object_.client, host, request_bytes, {this, arrived});
     answered_.wait();
+    system_.waits_.add(object_.client, host, Waiting::request, system_.kernel_.now() - began);
   }
   void happen(uint64_t word) override {
     const uint32_t server = object_.server;
@@ -665,10 +673,19 @@ void PagedFileSystem::tell_clients(uint32_t server, uint64_t file,
                                    const ExtentLocks::Outcome& outcome) {
   for (const ExtentLocks::Lock& lock : outcome.granted)
     messages_.take(*this).send(LockMessage::grant, server, file, lock);
-  for (const ExtentLocks::Lock& lock : outcome.called_back) {
+  for (const auto& [lock, for_client] : outcome.called_back) {
     ++lock_counts_.called_back;
+    called_back_[lock.number] = {for_client, kernel_.now()};
     messages_.take(*this).send(LockMessage::call_back, server, file, lock);
   }
+}
+
+// The lock has come back to its server.
+void PagedFileSystem::note_return(const ExtentLocks::Lock& lock) {
+  const auto call = called_back_.find(lock.number);
+  waits_.add(call->second.for_client, lock.client, Waiting::lock,
+             kernel_.now() - call->second.since);
+  called_back_.erase(call);
 }
 
 }  // namespace forebay::sim

@@ -40,6 +40,7 @@ struct PagedProfile {
   Picoseconds request_time = 0;             // a server's work for a request, besides its storage
   Picoseconds lock_time = 0;                // and for each message of a lock
   Picoseconds create = 0, open = 0, close = 0;  // the metadata server's work
+  Picoseconds library_lock = 0;                 // lock_time()
 };
 
 class PagedFileSystem final : public FileSystem {
@@ -59,6 +60,7 @@ class PagedFileSystem final : public FileSystem {
     return profile_.locks ? Striping{profile_.stripe_bytes, stripes_a_row()} : Striping{};
   }
   LockCounts locks() const override { return lock_counts_; }
+  Picoseconds lock_time() const override { return profile_.library_lock; }
 
   // Of a node, for tests: bytes of pages that it has, and of those that no server has yet.
   int64_t cached_bytes(uint32_t client) const;
@@ -154,6 +156,7 @@ class PagedFileSystem final : public FileSystem {
   void ask_lock(Object& object, Extent pages, bool writes);
   void release_lock(Object& object, Number number);
   void return_locks(Object& object);
+  void note_return(const ExtentLocks::Lock& lock);
   void tell_clients(uint32_t server, uint64_t file, const ExtentLocks::Outcome& outcome);
 
   PagedProfile profile_;
@@ -162,6 +165,11 @@ class PagedFileSystem final : public FileSystem {
   std::unordered_map<uint64_t, int64_t> ends_;  // of objects, by object_key()
   std::vector<uint64_t> versions_;              // by file: how often a server has got bytes of it
   Number next_lock_ = 1;
+  struct CallBack {
+    uint32_t for_client;
+    Picoseconds since;
+  };
+  std::unordered_map<Number, CallBack> called_back_;  // locks that have not come back
   LockCounts lock_counts_;
   Recycled<Access> accesses_;
   Recycled<Rpc> rpcs_;

@@ -56,6 +56,7 @@ class Pvfs::Flow final : public Event {
     under_way_ = 0;
     responded_ = false;
     carried_ = writes && bytes_ <= pvfs_.profile_.carried_bytes;
+    began_ = pvfs_.kernel_.now();
     const auto count = std::ssize(extents_);
     ++pvfs_.requests_;
     pvfs_.network_.send(client_, pvfs_.host_of(server_),
@@ -116,6 +117,8 @@ class Pvfs::Flow final : public Event {
   void end() {
     const Then done = done_;
     extents_.clear();
+    pvfs_.waits_.add(client_, pvfs_.host_of(server_), Waiting::request,
+                     pvfs_.kernel_.now() - began_);
     pvfs_.flows_.give_back(*this);
     done.happen();
   }
@@ -178,6 +181,7 @@ class Pvfs::Flow final : public Event {
   uint32_t client_ = 0, server_ = 0;
   uint64_t object_ = 0;
   bool writes_ = false, carried_ = false;
+  Picoseconds began_ = 0;
   Then done_;
   int64_t bytes_ = 0;
   std::size_t next_ = 0;  // the extent whose bytes move next

@@ -108,13 +108,20 @@ bool TwoPhase::take_part(uint32_t access) {
   const std::shared_ptr<Call> call = known;
   if (call->closed) return false;
   call->came.push_back(access);
+  const uint32_t node = node_of_process_[log_.accesses()[access].process];
+  const Picoseconds came_at = Process::current()->kernel().now();
   const bool all = call->came.size() == requests_.list[request].count;
   if (!all) {
     call->waiting.wait();
-    if (call->ended) return call->united;
+    if (call->ended) {
+      file_system_.waits().add(node, call->last_node, Waiting::collective, call->began - came_at);
+      return call->united;
+    }
     ++counts_.without_some;
   }
   call->closed = true;
+  call->began = Process::current()->kernel().now();
+  call->last_node = node;
   Process::current()->sleep(agreement(call->came.size()));  // where each process's bytes are
   call->united = interleaved(call->came);
   if (call->united) {

@@ -69,6 +69,8 @@ class TwoPhase {
     bool closed = false;  // it takes place; who comes now makes an independent access
     bool ended = false;
     bool united = false;
+    Picoseconds began = 0;  // once closed
+    uint32_t last_node = 0;
   };
   // The part of a call's region that one aggregator reads and writes.
   struct Domain {

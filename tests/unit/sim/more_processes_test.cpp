@@ -127,6 +127,29 @@ TEST(MoreProcesses, AReadOfTheWholeFileGrows) {
   EXPECT_EQ(story_of(extended(job(3), 9).log), story_of(job(9)));
 }
 
+// As IOR -C: each process reads what another wrote, and the last ones what the first wrote.
+TEST(MoreProcesses, PartsOfOtherProcessesStayThatFarOn) {
+  for (const uint32_t on : {1, 2, 3}) {
+    const auto job = [on](uint32_t processes) {
+      LogMaker maker;
+      for (int64_t i = 0; i < 3; ++i) {
+        for (uint32_t p = 0; p < processes; ++p) maker.write(p, 0, (i * processes + p) * 300, 300);
+      }
+      for (int64_t i = 0; i < 3; ++i) {
+        for (uint32_t p = 0; p < processes; ++p)
+          maker.read(p, 0, (i * processes + (p + on) % processes) * 300, 300);
+      }
+      return maker.log();
+    };
+    for (const uint32_t all : {5, 6, 11}) {
+      const MoreProcesses made = extended(job(4), all);
+      EXPECT_TRUE(made.left.empty());
+      EXPECT_EQ(made.kept_accesses, 0u);
+      EXPECT_EQ(story_of(made.log), story_of(job(all))) << on << " of " << all;
+    }
+  }
+}
+
 // As HDF5 writes: data by all, and metadata by whichever process it is given to, between.
 TEST(MoreProcesses, CallsOfSomeProcessesStayWithThem) {
   const auto job = [](uint32_t processes) {
@@ -338,7 +361,8 @@ TEST(MoreProcesses, AccessesHaveALimit) {
 }
 
 // A file of arrays one after the other, each with a part for each process; some are written in
-// rounds, some in pieces through views, some are read again; process 0 writes headers between.
+// rounds, some in pieces through views, some are read again, by their process or by another;
+// process 0 writes headers between.
 AccessLog random_job(uint32_t seed, uint32_t processes) {
   std::minstd_rand random(seed);
   const auto up_to = [&](uint32_t most) { return static_cast<int64_t>(1 + random() % most); };
@@ -353,6 +377,7 @@ AccessLog random_job(uint32_t seed, uint32_t processes) {
     }
     const int64_t piece = up_to(90), pieces = up_to(5), rounds = up_to(4);
     const bool view = random() % 2 == 0, reads = random() % 2 == 0, together = random() % 2 == 0;
+    const uint32_t turn = random() % 2 == 0 ? 0 : 1 + random() % 2;  // as IOR's -C
     const uint32_t group = together ? 0 : independent;
     const int64_t begin = end, gap = random() % 2 == 0 ? 0 : up_to(20);
     end += rounds * (processes * pieces * piece + gap);
@@ -362,8 +387,9 @@ AccessLog random_job(uint32_t seed, uint32_t processes) {
         for (uint32_t p = 0; p < processes; ++p) {
           const int64_t base = begin + round * (processes * pieces * piece + gap);
           std::vector<Extent> runs;
+          const uint32_t part = writes ? p : (p + turn) % processes;
           for (int64_t i = 0; i < pieces; ++i) {
-            const Extent run{base + (i * processes + p) * piece, piece};
+            const Extent run{base + (i * processes + part) * piece, piece};
             if (view)
               runs.push_back(run);
             else

@@ -97,14 +97,6 @@ static inline void write_all_at(struct repetition* r, MPI_File file, long long p
   r->written_bytes += bytes;
 }
 
-static inline void read_all_at(struct repetition* r, MPI_File file, long long position,
-                               unsigned char* into, int bytes) {
-  const int error = MPI_File_read_at_all(file, position, into, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
-  if (error != MPI_SUCCESS) workload_fail("read", r->paths[r->files - 1], error);
-  r->read_calls += 1;
-  r->read_bytes += bytes;
-}
-
 // Writes this rank's blocks of `arrays` arrays, one collective call an array, and reads them back
 // through the same handle. The blocks are of one size.
 static inline void blocks_of_arrays(struct repetition* r, const char* name,
@@ -128,7 +120,7 @@ static inline void blocks_of_arrays(struct repetition* r, const char* name,
     write_all_at(r, file, a * mine, from + a * mine, (int)mine);
   phase_end(r, "write");
   phase_begin(r);
-  for (long long a = 0; a < arrays; ++a) read_all_at(r, file, a * mine, into + a * mine, (int)mine);
+  for (long long a = 0; a < arrays; ++a) read_at_all(r, file, a * mine, (int)mine, into + a * mine);
   phase_end(r, "read");
   close_file(r, file, path);
 

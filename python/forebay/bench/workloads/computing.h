@@ -10,8 +10,8 @@ struct place {
   int bytes;
 };
 
-static inline void compute(void) {  // 100 microseconds of processor time
-  const double until = thread_cpu_seconds() + 100e-6;
+static inline void compute(double seconds) {  // of processor time
+  const double until = thread_cpu_seconds() + seconds;
   while (thread_cpu_seconds() < until) {
   }
 }
@@ -29,9 +29,11 @@ static inline void make_input(const char* path, long long bytes) {
   if (close(fd) != 0) workload_fail("cannot close", path, MPI_SUCCESS);
 }
 
-// This rank makes `reads` reads of a file of so many bytes; nth_read(i) is the place of number i.
+// This rank makes `reads` reads of a file of so many bytes, by independent or collective calls, and
+// computes for so many seconds after each; nth_read(i) is the place of number i.
 static inline void read_and_compute(struct repetition* r, const char* name, long long file_bytes,
-                                    long long reads, struct place (*nth_read)(long long i)) {
+                                    long long reads, struct place (*nth_read)(long long i),
+                                    int collective, double seconds) {
   const char* path = new_file(r, name);
   long long all = 0;
   for (long long i = 0; i < reads; ++i) all += nth_read(i).bytes;
@@ -40,7 +42,7 @@ static inline void read_and_compute(struct repetition* r, const char* name, long
   if (workload_rank == 0) make_input(path, file_bytes);
 
   phase_begin(r);
-  for (long long i = 0; i < reads; ++i) compute();
+  for (long long i = 0; i < reads; ++i) compute(seconds);
   phase_end(r, "compute");
 
   phase_begin(r);
@@ -50,8 +52,11 @@ static inline void read_and_compute(struct repetition* r, const char* name, long
   unsigned char* next = into;
   for (long long i = 0; i < reads; ++i) {
     const struct place place = nth_read(i);
-    read_at(r, file, place.offset, place.bytes, next);
-    compute();
+    if (collective)
+      read_at_all(r, file, place.offset, place.bytes, next);
+    else
+      read_at(r, file, place.offset, place.bytes, next);
+    compute(seconds);
     next += place.bytes;
   }
   phase_end(r, "read");

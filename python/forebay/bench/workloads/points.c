@@ -32,7 +32,7 @@ static void run(struct repetition* r) {
   write_all_at(r, file, 0, from, bytes);
   phase_end(r, "write");
   phase_begin(r);
-  read_all_at(r, file, 0, into, bytes);
+  read_at_all(r, file, 0, bytes, into);
   phase_end(r, "read");
   close_file(r, file, path);
 

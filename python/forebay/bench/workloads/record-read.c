@@ -23,7 +23,8 @@ static struct place nth_read(long long i) {
 static void run(struct repetition* r) {
   const long long reads = (r->count ? r->count : 8192) / workload_ranks;
   const long long records = (reads + VARIABLES - 1) / VARIABLES;
-  read_and_compute(r, "record-read", records * record_bytes * workload_ranks, reads, nth_read);
+  read_and_compute(r, "record-read", records * record_bytes * workload_ranks, reads, nth_read, 0,
+                   100e-6);
 }
 
 int main(int argc, char** argv) { return workload_main(argc, argv, "record-read", run); }

@@ -28,7 +28,7 @@ static void run(struct repetition* r) {
     MPI_Datatype type = type_of_blocks(&tile, 1);
     phase_begin(r);
     set_view(file, type, path);
-    read_all_at(r, file, 0, memory, (int)bytes);
+    read_at_all(r, file, 0, (int)bytes, memory);
     phase_end(r, "read");
     for_each_row(r, &tile, 0, memory, check_row);
     phase_begin(r);

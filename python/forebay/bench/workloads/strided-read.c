@@ -11,7 +11,7 @@ static struct place nth_read(long long i) {
 static void run(struct repetition* r) {
   const long long records = r->count ? r->count : 8192;
   const long long mine = records / workload_ranks + (workload_rank < records % workload_ranks);
-  read_and_compute(r, "strided-read", records * RECORD, mine, nth_read);
+  read_and_compute(r, "strided-read", records * RECORD, mine, nth_read, 0, 100e-6);
 }
 
 int main(int argc, char** argv) { return workload_main(argc, argv, "strided-read", run); }

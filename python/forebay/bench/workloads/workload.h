@@ -137,6 +137,15 @@ static inline void read_at(struct repetition* r, MPI_File file, long long offset
   r->read_bytes += bytes;
 }
 
+// The same, where all ranks call it.
+static inline void read_at_all(struct repetition* r, MPI_File file, long long offset, int bytes,
+                               unsigned char* into) {
+  const int error = MPI_File_read_at_all(file, offset, into, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+  if (error != MPI_SUCCESS) workload_fail("read", r->paths[r->files - 1], error);
+  r->read_calls += 1;
+  r->read_bytes += bytes;
+}
+
 // Memory whose pages are present, so that no phase includes page faults.
 static inline unsigned char* touched_memory(size_t bytes) {
   unsigned char* memory = malloc(bytes ? bytes : 1);

@@ -80,12 +80,21 @@ AccessLog interleaved_records(uint32_t processes, int records) {
 }
 
 // Of each kind. What programs have written is with the servers when they have closed their files.
-std::variant<PvfsProfile, PagedProfile> any_file_system(std::mt19937& random) {
+std::variant<PvfsProfile, PagedProfile, MeasuredProfile> any_file_system(std::mt19937& random) {
   const auto below = [&random](uint32_t n) { return static_cast<int64_t>(random() % n); };
-  if (below(2) == 0) {
+  const int64_t kind = below(5);
+  if (kind < 2) {
     PvfsProfile pvfs;
     pvfs.strip_bytes = 1000 + below(100'000);
     return pvfs;
+  }
+  if (kind == 2) {
+    MeasuredProfile measured;
+    measured.write.alone = below(1000) * microsecond;
+    measured.read.together = below(1000) * microsecond;
+    measured.close_rate = static_cast<double>(below(2) * (1 + below(1'000'000)));
+    measured.requests_at_once = 1 + below(8);
+    return measured;
   }
   PagedProfile paged;
   paged.locks = below(2) == 0;
@@ -273,6 +282,8 @@ TEST(Cluster, RandomJobsEnd) {
     settings.cache.handles.dirty_bound = below(2) == 0 ? 0.1 : 0.9;
     settings.cache.commit_size_bytes = 4096 << below(8);
     settings.file_system = any_file_system(random);
+    if (below(2) == 0)
+      settings.raid = {static_cast<RaidLevel>(below(4)), 4 + below(3), int64_t{512} << below(9)};
     settings.assignment = &assignments()[below(static_cast<uint32_t>(assignments().size()))];
     settings.chunk_bytes = 1 + below(1 << 20);
     settings.owners = below(nodes + 1);

@@ -37,7 +37,8 @@ TEST(ExtentLocks, AnothersRequestCallsItBackAndWaits) {
   locks.ask({3, 2, true, {2 * mib, 4096}}, outcome);
   EXPECT_TRUE(outcome.granted.empty());
   ASSERT_EQ(outcome.called_back.size(), 1u);  // once
-  EXPECT_EQ(outcome.called_back[0].number, 1u);
+  EXPECT_EQ(outcome.called_back[0].lock.number, 1u);
+  EXPECT_EQ(outcome.called_back[0].for_client, 1u);
   outcome = {};
   locks.give_back(1, outcome);
   // Both get a part: each up to what the other has asked for.
@@ -94,7 +95,10 @@ TEST(ExtentLocks, NobodyWaitsForEverAndNoTwoConflict) {
         }
         held[lock.number] = lock;
       }
-      for (const Lock& lock : outcome.called_back) to_return.push_back(lock.number);
+      for (const auto& [lock, for_client] : outcome.called_back) {
+        EXPECT_NE(lock.client, for_client);
+        to_return.push_back(lock.number);
+      }
       outcome = {};
     };
     const auto give_back_one = [&] {
