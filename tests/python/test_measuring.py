@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from command import forebay
+from forebay.bench.runs import WORKLOADS
 from forebay.commands.simulate_cluster import cluster
 from forebay.mounts import mounted_kind
 from forebay.simulation import (
@@ -21,6 +23,7 @@ from forebay.simulation import (
 )
 from forebay.simulation.measuring import Fit
 
+ROOT = Path(__file__).parents[2]
 WAYS = ("write", "read", "read_written", "read_reopened")
 
 
@@ -190,3 +193,18 @@ def test_some_processes_measure(processes: int, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"processes (are 2 to 1,024|is at least 1)"):
         measure(tmp_path, processes=processes)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_workloads_are_predicted_as_the_bench_names_them() -> None:
+    """bench/beside.py puts these beside what the bench measures."""
+    spec = importlib.util.spec_from_file_location("beside", ROOT / "bench" / "beside.py")
+    assert spec is not None and spec.loader is not None
+    beside = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(beside)
+    assert set(beside.CASES) <= set(WORKLOADS)
+    fits = dict.fromkeys(WAYS, Fit(1e-3, 1e9))
+    made = Measurement("ext4", 2, 1e-5, 1e-5, 1e-5, 0.0, 1e-6, 8e9, fits, fits).machine()
+    seconds = beside.predicted("ior-hard", made, 2)
+    assert set(seconds) == {(side, what) for side in beside.SCOPES for what in beside.FIGURES}
+    assert seconds["plain", "write"] > 800 * 1e-3
+    assert seconds["forebay", "write"] < seconds["plain", "write"] / 2

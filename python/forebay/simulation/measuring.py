@@ -35,8 +35,8 @@ from forebay.simulation.machines import Machine, machine, machine_of
 from forebay.simulation.workload_traces import ior
 from forebay.text import one_line
 
-SIZES = (4 << 10, 64 << 10, 1 << 20)
-"""Bytes of the requests that are measured."""
+SIZES = (4_000, 60_000, 1_000_000)
+"""Bytes of the requests that are measured; unaligned, as records are."""
 _SECONDS = 0.15
 """Of a measurement, about."""
 _MOST_BYTES = 256 << 20
