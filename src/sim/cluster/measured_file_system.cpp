@@ -62,7 +62,8 @@ Picoseconds MeasuredFileSystem::request(uint32_t client, bool writes, int64_t by
   ++counts.requests;
   ++requests_;
   (writes ? counts.written_bytes : counts.read_bytes) += bytes;
-  counts.busy += share;
+  busy_[writes] += share;
+  counts.busy = std::max(busy_[false], busy_[true]);  // reads and writes do not wait for each other
   return std::max({begins + times.alone + time_of(bytes, times.alone_rate), node, all});
 }
 

@@ -69,6 +69,7 @@ class MeasuredFileSystem final : public FileSystem {
   MeasuredProfile profile_;
   std::vector<Doors> nodes_;
   Doors all_;
+  Picoseconds busy_[2] = {};                 // of that door, by direction
   std::unordered_map<uint64_t, Kept> kept_;  // by node and file
   std::vector<bool> placed_;                 // by file
 };

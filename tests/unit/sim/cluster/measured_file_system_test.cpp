@@ -82,6 +82,18 @@ TEST_F(MeasuredTest, NodesShareWhatTheFileSystemGives) {
   EXPECT_GE(both(1), 800 * microsecond);
 }
 
+TEST_F(MeasuredTest, ReadsAndWritesHaveDoorsOfTheirOwn) {
+  profile.full_speed_nodes = 1;
+  profile.read.together = profile.write.together = 100 * microsecond;
+  files().place(0, 1);
+  std::vector<std::function<void()>> both;
+  for (uint32_t p = 0; p < 20; ++p) both.push_back([&, p] { move(0, p % 2 == 0, {{0, 1}}); });
+  const Picoseconds time = run(both);
+  EXPECT_LT(time, 1001 * microsecond);
+  EXPECT_LE(files().counts(0).busy, time);
+  EXPECT_GE(files().counts(0).busy, 1000 * microsecond);
+}
+
 TEST_F(MeasuredTest, AnAccessMakesAFewRequestsAtOnce) {
   profile.write.together = 0;
   const std::vector<Extent> eight = {{0, 1},  {10, 1}, {20, 1}, {30, 1},
