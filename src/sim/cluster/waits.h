@@ -2,7 +2,6 @@
 // servers, which had requests of theirs, and for each other.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -18,7 +17,6 @@ enum class Waiting : uint8_t {
   owner,       // the other node owns the bytes (scope job)
   collective,  // the last process to come to a collective call is there
 };
-inline constexpr std::size_t waiting_reasons = 4;
 
 class Waits {
  public:
