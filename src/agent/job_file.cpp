@@ -67,9 +67,11 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
       told_(first_touch_),
       parts_(owners.agents.size() + 1),
       bytes_of_others_(owners.agents.size() + 1) {
-  Options options = here.options();
-  options.read_ahead_bytes = domains_.ahead(options.read_ahead_bytes);
-  here_.change_options(options);
+  if (!only_read()) {
+    Options options = here.options();
+    options.read_ahead_bytes = domains_.ahead(options.read_ahead_bytes);
+    here_.change_options(options);
+  }
   terms.owners = owners.encoded();
   const auto shared = std::make_shared<const FileTerms>(std::move(terms));
   const auto remote_of = [&](const Address& agent) {

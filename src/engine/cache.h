@@ -129,6 +129,9 @@ class Cache final : private FrameStates {
   void truncate(const OpenFile& file, int64_t bytes);
   // Whether the cache has, or is fetching, some byte of `range`.
   bool any_held(const OpenFile& file, Extent range);
+  // The pages of `range` from its beginning that are alike: the cache has, or is fetching, all
+  // bytes of each (*held) or of none. Returns their bytes of `range`.
+  int64_t held_run(const OpenFile& file, Extent range, bool* held);
 
   // Ends the I/O that a dead process had under way: bytes that it was writing are dirty again,
   // bytes that it was reading are forgotten.
@@ -183,6 +186,9 @@ class Cache final : private FrameStates {
   void open_frame(FrameIndex index) const;
   void forget_dirty(Frame& frame);
   void begin_io(FrameIndex index, FrameIo io) const;
+  void empty_page(FrameIndex index) const;
+  void note_use(OpenFile& file, FrameIndex index) const;
+  bool holds(PageKey key, Extent region);
   void release_frame(FrameIndex index);
   bool evictable(FrameIndex index) const override { return frame(index).io == FrameIo::idle; }
   CommitShape commit_shape(FrameIndex index) const override;
@@ -207,6 +213,7 @@ class Cache final : private FrameStates {
                std::vector<Fetch>& fetches);
   Status zero_holes(OpenFile& file, const std::vector<Claim>& claims,
                     typename Driver::Staging& staging, std::vector<Fetch>& fetches, int64_t* end);
+  void count_ahead(OpenFile& file, FrameIndex index) const;
   void install(const Claim& claim, const Fetch& fetched, typename Driver::Staging& staging);
 
   static bool commits(const Frame& frame) {

@@ -96,7 +96,10 @@ bool Cache<Driver>::prefetch(OpenFile& file, PageCursor& pages) {
       bool count = false;
       const Got got = obtain(file, lock, key, &count, false, nullptr, &index, &status);
       if (got == Got::again) continue;
-      if (got == Got::placed) claims.begin({index, pages.page() * page_size(), true});
+      if (got == Got::placed) {
+        claims.begin({index, pages.page() * page_size(), true});
+        frame(index).ahead = Ahead::unused;
+      }
       frames_left = got != Got::none;
     }
     pages.advance();
@@ -229,6 +232,7 @@ Status Cache<Driver>::fill(OpenFile& file, Filling& filling, Extent wanted, Targ
     filling.end_next();
     if (claim.fresh) {
       if (has_bytes && keep) {
+        count_ahead(file, claim.frame);
         open_frame(claim.frame);
       } else {
         release_frame(claim.frame);
@@ -242,6 +246,19 @@ Status Cache<Driver>::fill(OpenFile& file, Filling& filling, Extent wanted, Targ
   }
   *got = std::clamp<int64_t>(std::min(wanted.end(), end) - wanted.offset, 0, wanted.length);
   return status;
+}
+
+// Counts the frame's page, if it was fetched ahead, and its use, if somebody waits for it.
+template <typename Driver>
+void Cache<Driver>::count_ahead(OpenFile& file, FrameIndex index) const {
+  Frame& page = frame(index);
+  if (page.ahead == Ahead::no) return;
+  Statistics& statistics = file.statistics();
+  ++statistics.ahead_pages;
+  if (page.ahead == Ahead::unused) return;
+  page.ahead = Ahead::no;
+  ++statistics.ahead_used_pages;
+  ++statistics.ahead_late_pages;
 }
 
 // Merges the fetched bytes into the page, without replacing bytes that are newer. Under the shard's

@@ -15,6 +15,7 @@
 #include "engine/cache.h"
 #include "engine/gain.h"
 #include "engine/local_bypass.h"
+#include "engine/long_reads.h"
 #include "predict/predictor.h"
 
 namespace forebay {
@@ -106,6 +107,7 @@ class CacheHandle {
   void expect_local_speed();
   void count_call(int64_t Statistics::*calls, bool& counted);
   bool bypasses(int64_t length) const;
+  bool writes_through() const;
   bool continues_page(int64_t offset);
   bool next_run_is_near(Extent run) const;
   bool sweeps(Extent extent, int64_t page_before) const;
@@ -134,6 +136,9 @@ class CacheHandle {
   Status read_untranslated(Extent extent, Target target, int64_t* got);
   template <typename Target>
   Status read_pages(Extent extent, Target target, int64_t* got);
+  template <typename Target>
+  Status read_long(Extent extent, Target target, int64_t* got);
+  bool is_foreseen(Extent extent) const;
   Status write_behind();
   Status look_ahead(Extent access);
   void no_page();
@@ -196,6 +201,7 @@ class CacheHandle {
   Pages fetched_ahead_;
   Direction writes_{writes_aside, {}, {}};
   Direction reads_{reads_aside, {}, {}};
+  LongReads long_reads_;
 };
 
 template <typename Driver>
@@ -304,8 +310,12 @@ void CacheHandle<Driver>::count_call(int64_t Statistics::*calls, bool& counted) 
 
 template <typename Driver>
 bool CacheHandle<Driver>::bypasses(int64_t length) const {
-  return length >= least_past(rules_.bypass_bytes, cache_.capacity_bytes()) ||
-         shared().write_through.load(std::memory_order_acquire) != 0;
+  return length >= least_past(rules_.bypass_bytes, cache_.capacity_bytes()) || writes_through();
+}
+
+template <typename Driver>
+bool CacheHandle<Driver>::writes_through() const {
+  return shared().write_through.load(std::memory_order_acquire) != 0;
 }
 
 // Whether an access begins on the page on which the one before ended; remembers the page. Only this
@@ -583,9 +593,7 @@ inline Status CacheHandle<Driver>::read_run(Extent extent, Target target, int64_
     status = within_memory([&] { return read_untranslated(extent, target, got); });
   }
   if (!status.ok()) *got = 0;
-  // Nothing is fetched ahead for reads that go past the cache: they would not find it there.
-  if (*got > 0 && !bypasses(extent.length) && !reads_.local.takes(extent.length) &&
-      !is_aside(reads_)) {
+  if (*got > 0 && is_foreseen(extent)) {
     const Status ahead = within_memory([&] { return look_ahead(extent); });
     // A read of these bytes will meet the failure itself.
     if (ahead.code == Code::no_memory) predictor_.reset();
@@ -594,12 +602,52 @@ inline Status CacheHandle<Driver>::read_run(Extent extent, Target target, int64_
   return status;
 }
 
+// Whether what follows such a read may be fetched ahead. Not for reads that go past the cache,
+// which would not find it there, but for long ones on storage where it is worth it.
+template <typename Driver>
+bool CacheHandle<Driver>::is_foreseen(Extent extent) const {
+  if (reads_.local.takes(extent.length) || is_aside(reads_)) return false;
+  return !bypasses(extent.length) || long_reads_.worth_fetching_ahead();
+}
+
 template <typename Driver>
 template <typename Target>
 Status CacheHandle<Driver>::read_untranslated(Extent extent, Target target, int64_t* got) {
-  if (bypasses(extent.length) || stays_aside(reads_, extent) || bypasses_locally(reads_, extent))
+  if (bypasses(extent.length)) return read_long(extent, target, got);
+  if (stays_aside(reads_, extent) || bypasses_locally(reads_, extent))
     return read_past(extent, target, got);
   return read_pages(extent, target, got);
+}
+
+// A long read goes past the cache, but for the pages that the cache holds.
+template <typename Driver>
+template <typename Target>
+Status CacheHandle<Driver>::read_long(Extent extent, Target target, int64_t* got) {
+  if (writes_through() || rules_.deterministic) {
+    long_reads_.forget();
+    return read_past(extent, target, got);
+  }
+  const int64_t began_ns = Driver::now_ns();
+  int64_t past_bytes = 0, past_ns = 0;
+  Status status;
+  *got = 0;
+  while (*got < extent.length) {
+    const Extent rest{extent.offset + *got, extent.length - *got};
+    bool held = false;
+    const Extent run{rest.offset, cache_.held_run(file_, rest, &held)};
+    int64_t moved = 0, ns = 0;
+    status =
+        held ? read_pages(run, target + *got, &moved) : read_past(run, target + *got, &moved, &ns);
+    if (!status.ok()) break;
+    if (!held) {
+      past_bytes += moved;
+      past_ns += ns;
+    }
+    *got += moved;
+    if (moved < run.length) break;  // the end of file
+  }
+  long_reads_.note({began_ns, Driver::now_ns(), *got, past_ns, past_bytes});
+  return status;
 }
 
 template <typename Driver>

@@ -33,6 +33,26 @@ CommitShape Cache<Driver>::commit_shape(FrameIndex index) const {
   return shape_of(regions, page_size());
 }
 
+// Makes the frame hold a page without bytes.
+template <typename Driver>
+void Cache<Driver>::empty_page(FrameIndex index) const {
+  kind().reset(state(index), page_size());
+  frame(index).ahead = Ahead::no;
+}
+
+// Notes, under the frame's lock, that somebody asks for its page.
+template <typename Driver>
+void Cache<Driver>::note_use(OpenFile& file, FrameIndex index) const {
+  Frame& page = frame(index);
+  if (page.ahead != Ahead::unused) return;
+  if (page.closed()) {
+    page.ahead = Ahead::awaited;  // whoever fetches it counts it, if the file has such bytes
+    return;
+  }
+  page.ahead = Ahead::no;
+  ++file.statistics().ahead_used_pages;
+}
+
 // The one place where a page comes into the cache and a victim leaves it.
 template <typename Driver>
 typename Cache<Driver>::Got Cache<Driver>::obtain(OpenFile& file, Locked& lock, PageKey key,
@@ -45,12 +65,13 @@ typename Cache<Driver>::Got Cache<Driver>::obtain(OpenFile& file, Locked& lock, 
     case Acquire::hit:
       if (*count) ++file.statistics().hits;
       *count = false;
+      note_use(file, *index);
       if (!frame(*index).closed()) return Got::resident;
       if (!wait) return Got::none;
       lock.wait();
       return Got::again;
     case Acquire::empty:
-      kind().reset(state(*index), page_size());
+      empty_page(*index);
       shard.place(*index, key, file.slot());
       if (*count) ++file.statistics().misses;
       *count = false;
@@ -121,7 +142,7 @@ typename Cache<Driver>::Got Cache<Driver>::retire(OpenFile& file, FrameIndex vic
     return Got::again;
   }
   *index = spare.frame;
-  kind().reset(state(*index), page_size());
+  empty_page(*index);
   shard.retire(victim, *index, key, file.slot());
   count_eviction(file, count);
   return Got::placed;
@@ -130,7 +151,7 @@ typename Cache<Driver>::Got Cache<Driver>::retire(OpenFile& file, FrameIndex vic
 // Puts a page, still empty, into a victim's closed frame.
 template <typename Driver>
 void Cache<Driver>::replace(OpenFile& file, FrameIndex index, PageKey key, bool* count) {
-  kind().reset(state(index), page_size());
+  empty_page(index);
   arena_.shard(shard_number(key)).replace(index, key, file.slot());
   count_eviction(file, count);
 }
@@ -240,6 +261,7 @@ bool Cache<Driver>::read_resident(OpenFile& file, Extent part, Target target, bo
     shard.hit(index);
     ++file.statistics().hits;
   }
+  note_use(file, index);
   copy_out(index, region, target);
   if (kind().lock_free()) *translation = this->translation(index, page_start);
   return true;
@@ -283,6 +305,34 @@ bool Cache<Driver>::any_held(const OpenFile& file, Extent range) {
       return true;
   }
   return false;
+}
+
+// Whether the cache has, or is fetching, all bytes of a page's region.
+template <typename Driver>
+bool Cache<Driver>::holds(PageKey key, Extent region) {
+  const Shard& shard = arena_.shard(shard_number(key));
+  if (!shard.may_hold(key)) return false;
+  const Locked lock(*this, shard_number(key));
+  const FrameIndex index = shard.find(key);
+  if (index == no_frame) return false;
+  if (frame(index).io == FrameIo::filling) return true;
+  return !frame(index).closed() && kind().holds(state(index), page_size(), region);
+}
+
+template <typename Driver>
+int64_t Cache<Driver>::held_run(const OpenFile& file, Extent range, bool* held) {
+  *held = false;
+  if (!has_frames()) return range.length;
+  int64_t at = range.offset;
+  while (at < range.end()) {
+    const int64_t page_start = round_down(at, page_size());
+    const int64_t end = std::min(range.end(), page_start + page_size());
+    const bool holds = this->holds(key_of(file, at / page_size()), {at - page_start, end - at});
+    if (at == range.offset) *held = holds;
+    if (holds != *held) break;
+    at = end;
+  }
+  return at - range.offset;
 }
 
 }  // namespace forebay

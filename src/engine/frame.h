@@ -1,8 +1,9 @@
 // A frame: a place in the arena that holds one page, and the translation protocol around it.
 //
 // Invariants
-// - `key`, `hash_next`, `io`, `leaving` and the policy's links change only under the frame's shard
-// lock.
+// - `key`, `hash_next`, `io`, `leaving`, `ahead` and the policy's links change only under the
+// frame's
+//   shard lock.
 // - `tag` is even while the frame may be used by translations, odd while it is closed. Every close
 //   and every reopening increments it, so a translation (frame, tag) that still matches an even tag
 //   names the same page as when it was made.
@@ -36,6 +37,13 @@ enum class FrameIo : uint32_t {
   filling,  // storage is being read for it; while the tag is odd, no other process may touch it
 };
 
+// Whether a page was fetched before anybody asked for it.
+enum class Ahead : uint32_t {
+  no,       // or it has been used since
+  unused,   // nobody has asked for it yet
+  awaited,  // somebody waits for it while it is still being fetched
+};
+
 // The part of a frame that a shard uses.
 struct FrameSlot {
   PageKey key{};                    // key.file == 0: free
@@ -49,6 +57,7 @@ struct alignas(64) Frame : FrameSlot {
   uint32_t io_process = 0;  // the process that does the I/O, by the driver's number
   std::atomic<Writers> writers{0};
   uint32_t leaving = 0;  // 1: the policy has evicted the page, which stays until storage has it
+  Ahead ahead = Ahead::no;
 
   // Whether a page of the frame may have bytes that storage lacks.
   bool may_be_dirty() const { return writers.load(std::memory_order_seq_cst) != 0; }

@@ -17,6 +17,9 @@ void Statistics::add(const Statistics& other) {
   committed_bytes += other.committed_bytes;
   commit_lists += other.commit_lists;
   fetched_bytes += other.fetched_bytes;
+  ahead_pages += other.ahead_pages;
+  ahead_used_pages += other.ahead_used_pages;
+  ahead_late_pages += other.ahead_late_pages;
   guest_bytes += other.guest_bytes;
   accepted_bytes += other.accepted_bytes;
   asked_bytes += other.asked_bytes;

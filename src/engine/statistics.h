@@ -14,6 +14,9 @@ struct Statistics {
   int64_t committed_bytes = 0;  // written back
   int64_t commit_lists = 0;     // lists of requests, each written back at once
   int64_t fetched_bytes = 0;    // read into pages, ahead or on demand
+  // Pages fetched ahead; those of them that somebody used; and those of these that he had to wait
+  // for, since they were still on their way.
+  int64_t ahead_pages = 0, ahead_used_pages = 0, ahead_late_pages = 0;
   // Bytes of pages that other nodes own, handed over to them; and such bytes taken from others.
   int64_t guest_bytes = 0, accepted_bytes = 0;
   // Bytes of accesses that other nodes own: moved through their agents, or in the exchange of a

@@ -106,8 +106,13 @@ void Accesses::check_counts(const Operation& op, Opened& opened, const Statistic
       settings_.handles.read_ahead_bytes == 0)
     expect(past_bytes == total, "bytes past a cache that is never used");
   if (well && moved == total && piece > settings_.cache.page_size &&
-      piece >= least_past(settings_.handles.bypass_bytes, capacity()))
+      piece >= least_past(settings_.handles.bypass_bytes, capacity()) &&
+      (writes || settings_.handles.deterministic))
     expect(past_bytes == total, "bytes of large accesses");
+  const int64_t fetched_ahead = counted(&Statistics::ahead_pages);
+  expect(counted(&Statistics::ahead_used_pages) >= 0 && fetched_ahead >= 0 &&
+             (settings_.handles.read_ahead_bytes > 0 || fetched_ahead == 0),
+         "pages that are fetched ahead");
   if (never_past(piece) && well) expect(no_page == past_calls, "calls for which there was no page");
   if (!never_past(piece) || memory_is_short()) {
     opened.last_page_known = false;

@@ -66,6 +66,8 @@ TEST(Nodes, LoseNoByte) {
   EXPECT_GT(committed_behind, 0);
   EXPECT_GT(background.fetched_bytes, 0);
   EXPECT_GT(background.evictions, 0);
+  EXPECT_GT(statistics.ahead_used_pages, 0);
+  EXPECT_GT(background.ahead_late_pages, 0);
 }
 
 TEST(Nodes, TheSameSeedGivesTheSameRun) {

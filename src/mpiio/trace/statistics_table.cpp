@@ -178,6 +178,21 @@ std::string balance(const std::vector<FileStatistics>& files) {
   return sentence;
 }
 
+std::string percent(int64_t part, int64_t whole) {
+  return formatted("%.0f %%", 100 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+// What fetching ahead was good for; "": nothing was fetched ahead.
+std::string fetched_ahead(const Statistics& s) {
+  if (s.ahead_pages == 0) return "";
+  std::string sentence = counted(s.ahead_pages, "page was", "pages were") + " fetched ahead; " +
+                         percent(s.ahead_used_pages, s.ahead_pages) + " of them were used";
+  if (s.ahead_late_pages > 0)
+    sentence += ", and " + percent(s.ahead_late_pages, s.ahead_used_pages) +
+                " of these while they were still on their way";
+  return sentence + ".";
+}
+
 // Notes about the whole job, which a reader of the tables should know.
 std::vector<std::string> notes(const JobStatistics& job) {
   std::vector<std::string> sentences;
@@ -195,6 +210,8 @@ std::vector<std::string> notes(const JobStatistics& job) {
         " a process: on a node it takes a quarter of the " +
         size(static_cast<double>(job.memory_limit_bytes)) + " that the control group may use.");
   const Statistics& total = job.total().cached;
+  if (const std::string sentence = fetched_ahead(total); !sentence.empty())
+    sentences.push_back(sentence);
   if (const int64_t bytes = total.exchanged_bytes + total.asked_bytes; bytes > 0)
     sentences.push_back(
         size(static_cast<double>(bytes)) + " of the accesses belonged to other nodes: " +
