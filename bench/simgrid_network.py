@@ -95,18 +95,18 @@ def shown(size: int) -> str:
     return f"{size // MIB} MiB" if size >= MIB else f"{size // KIB} KiB"
 
 
-def one_message(size: int) -> Case:
-    return Case(f"one message of {shown(size)}", [(0, 1, size)])
+def one_message(size: int, rounds: int = 1) -> Case:
+    return Case(f"one message of {shown(size)}", [(0, 1, size)], rounds)
 
 
-def to_one(senders: int, size: int) -> Case:
+def to_one(senders: int, size: int, rounds: int = 1) -> Case:
     transfers = [(sender, 0, size) for sender in range(1, senders + 1)]
-    return Case(f"{senders} senders to one host, {shown(size)} each", transfers)
+    return Case(f"{senders} senders to one host, {shown(size)} each", transfers, rounds)
 
 
-def all_to_all(hosts: int, size: int) -> Case:
+def all_to_all(hosts: int, size: int, rounds: int = 1) -> Case:
     transfers = [(a, (a + turn) % hosts, size) for turn in range(1, hosts) for a in range(hosts)]
-    return Case(f"{hosts} all to all, {shown(size)} each", transfers)
+    return Case(f"{hosts} all to all, {shown(size)} each", transfers, rounds)
 
 
 PAIRS = Case("8 pairs, 16 MiB each", [(pair, 8 + pair, 16 * MIB) for pair in range(8)])
@@ -193,11 +193,16 @@ def compared(
         text=True,
         check=True,
     )
-    rows = [line.split() for line in ran.stdout.splitlines()]
     return [
-        Comparison(case, *map(float, row[:3]), int(row[3]), *map(float, row[4:]))
-        for case, row in zip(cases, rows, strict=True)
+        _comparison(case, line.split())
+        for case, line in zip(cases, ran.stdout.splitlines(), strict=True)
     ]
+
+
+def _comparison(case: Case, printed: Sequence[str]) -> Comparison:
+    simgrid_s, messages_s, frames_s = map(float, printed[:3])
+    dropped = int(printed[3])
+    return Comparison(case, simgrid_s, messages_s, frames_s, dropped, *map(float, printed[4:]))
 
 
 def section() -> str:
