@@ -3,7 +3,8 @@
 
 Settlemyer, "A Study of Client-based Caching for Parallel I/O" (2009), gives the run times of FLASH
 I/O with 8 processes and 4 servers for the best sizes of each of his caches. Each is simulated here,
-and stands beside the published value. This takes less than a minute.
+and stands beside the published value. Where SimGrid is installed, times of the network stand beside
+SimGrid's. This takes less than a minute.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from pathlib import Path
 from statistics import median
 
 import click
+import simgrid_network
+from simgrid_network import SimgridMissing
 
 from forebay.plots import run_times
 from forebay.simulation import simulate_cluster, workload_traces
@@ -34,7 +37,7 @@ then `forebay simulate cluster` with the settings of the row. The published valu
 Settlemyer (2009). His simulator and his trace are not available; ours has 6.9 MB a process, his
 7.5. FLASH writes 24 variables of its blocks, and each process has its blocks of a variable in one
 place of the file; so his 250 small writes a file are ten for each of 25 data sets here. A deviation
-is that of the speed-up.
+is that of the speed-up. The last section, on SimGrid, has transfers alone.
 
 The model was adjusted to the four baselines alone: a server's time for a request (`request_s`) to
 both rows of Myrinet; that hosts process one frame at a time (`serial_hosts`) and acknowledge each
@@ -250,7 +253,16 @@ def page(baselines: dict[tuple[str, int], float], rows: list[Row]) -> str:
     lines += ["Run times as in his figures of the same numbers; dark is slow.", ""]
     for one in MAPS:
         lines += [f"{one.number}: {one.cache} pages.", "", f"![Run times](figures/{one.name})", ""]
-    return "\n".join(lines).rstrip("\n") + "\n"
+    return "\n".join([*lines, beside_simgrid(PAGE.read_text())]).rstrip("\n") + "\n"
+
+
+def beside_simgrid(last: str) -> str:
+    """The section on SimGrid, which is the page's last: as it was, if SimGrid is missing."""
+    try:
+        return simgrid_network.section()
+    except SimgridMissing as missing:
+        click.echo(f"{missing}; the section on it stays as it is", err=True)
+        return "".join(last.partition(simgrid_network.TITLE)[1:])
 
 
 def _summary(rows: list[Row]) -> str:
