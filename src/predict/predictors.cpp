@@ -1,4 +1,5 @@
 // The table of predictors. Options, hints, simulators, tests and documentation use it.
+#include "predict/markov.h"
 #include "predict/predictor.h"
 #include "predict/sequential.h"
 #include "predict/signature.h"
@@ -15,6 +16,8 @@ constexpr PredictorSpec specs[] = {
     {"signature", "what the reads' I/O signature says; runs and steps where it says nothing yet",
      make<SignaturePredictor>},
     {"sequential", "contiguous runs, equal steps, rows of equal steps", make<SequentialPredictor>},
+    {"markov", "what followed the last two accesses before, for repeated reads in any order",
+     make<MarkovPredictor>},
 };
 
 }  // namespace

@@ -26,7 +26,9 @@ Settings random_settings(SeededRandom& random) {
                  : 1 + static_cast<uint32_t>(s.domain_size_bytes / 4) % s.nodes;
   if (random.one_in(2)) s.files = 2 + static_cast<uint32_t>(random.below(2));
   s.cache.page_kind = one_of(random, page_kinds());
-  s.cache.policy = &policies()[static_cast<std::size_t>(random.below(std::ssize(policies())))];
+  // Likewise: the last policy and the last predictor of the tables were added later.
+  const auto earlier = static_cast<std::size_t>(random.below(std::ssize(policies()) - 1));
+  s.cache.policy = s.domain_size_bytes % 8 == 1 ? &policies().back() : &policies()[earlier];
   s.cache.page_size = one_of(random, page_sizes);
   s.cache.capacity_bytes = s.cache.page_size * (1 + random.below(24));
   s.cache.shards = random.below(4);
@@ -39,8 +41,9 @@ Settings random_settings(SeededRandom& random) {
   s.handles.local_bypass_bytes = random.below(s.cache.page_size);
   s.handles.step_aside =
       s.local || random.one_in(3) ? SteppingAside::automatic : SteppingAside::never;
+  const auto predictor = static_cast<std::size_t>(random.below(std::ssize(predictors()) - 1));
   s.handles.predictor =
-      &predictors()[static_cast<std::size_t>(random.below(std::ssize(predictors())))];
+      s.domain_size_bytes % 8 == 3 ? &predictors().back() : &predictors()[predictor];
   s.commit_size_bytes = 1 + random.below(16 << 10);
   s.bytes_worth_a_request = random.below(300);
   s.file_bytes = 4000 + random.below(36000);

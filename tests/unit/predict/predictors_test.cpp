@@ -372,6 +372,56 @@ TEST(SignaturePredictor, FollowsARuleThatAppearsLater) {
 }
 
 // Rests are bounded in bytes, too: telling a predictor of large accesses costs nothing beside them.
+// Records that lie far from each other, in an order that no rule describes.
+std::vector<Extent> records_in_any_order(std::size_t count, uint64_t seed) {
+  std::vector<Extent> records;
+  for (std::size_t i = 0; i < count; ++i)
+    records.push_back({static_cast<int64_t>(i) * 256 * KiB, static_cast<int64_t>(3000 + i % 7)});
+  std::shuffle(records.begin(), records.end(), std::mt19937_64(seed));
+  return records;
+}
+
+TEST(MarkovPredictor, KnowsWhatIsReadInTheSameOrderAgain) {
+  const std::vector<Extent> records = records_in_any_order(500, 1);
+  Play known(*find_predictor("markov")), unknown(*find_predictor("signature"));
+  for (int round = 0; round < 4; ++round) {
+    for (const Extent& record : records) {
+      known.access(record);
+      unknown.access(record);
+    }
+  }
+  // Each record is read ahead in all rounds but the first.
+  EXPECT_LE(known.misses(), 500 + 10);
+  EXPECT_GE(unknown.misses(), 1400);
+  EXPECT_LE(known.fetched_bytes(), 3 * 500 * 3007 + 2 * largest_window);
+}
+
+TEST(MarkovPredictor, LearnsAnotherOrder) {
+  Play play(*find_predictor("markov"));
+  for (const uint64_t seed : {1, 2}) {
+    for (int round = 0; round < 4; ++round) {
+      for (const Extent& record : records_in_any_order(500, seed)) play.access(record);
+    }
+  }
+  EXPECT_LE(play.misses(), 2 * 500 + 100);
+}
+
+TEST(MarkovPredictor, FetchesLittleInVain) {
+  const auto predictor = find_predictor("markov")->make(largest_window, 0);
+  int64_t fetched = 0;
+  // Most pairs of accesses occurred before, and another access followed.
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 20'000; ++i) {
+    const Extent access{static_cast<int64_t>(random() % 20) * 256 * KiB, 4 * KiB};
+    if (predictor->rests() > 0) {
+      predictor->rested(1, access.length);
+      continue;
+    }
+    for (const Extent& extent : predictor->access(access)) fetched += extent.length;
+  }
+  EXPECT_LE(fetched, 20'000 * 4 * KiB);
+}
+
 TEST(Trust, RestsForFewLargeAccesses) {
   Trust trust;
   int failures = 0;
