@@ -84,6 +84,11 @@ WORKLOADS = {
             {"read": ("open", "read", "close"), "compute": ("compute",)},
         ),
         Workload(
+            "rounds",
+            "interleaved 47,008-byte reads, all again in 10 rounds, 100 us after each",
+            {"read": ("open", "read", "close"), "compute": ("compute",)},
+        ),
+        Workload(
             "pio",
             "collective reads of 1 MiB in turn, 10 ms of computation after each",
             {"read": ("open", "read", "close"), "compute": ("compute",)},
