@@ -25,6 +25,7 @@
 #include "engine/driver.h"
 #include "engine/page_cursor.h"
 #include "engine/rules.h"
+#include "predict/foresight.h"
 
 namespace forebay {
 
@@ -132,6 +133,12 @@ class Cache final : private FrameStates {
   // The pages of `range` from its beginning that are alike: the cache has, or is fetching, all
   // bytes of each (*held) or of none. Returns their bytes of `range`.
   int64_t held_run(const OpenFile& file, Extent range, bool* held);
+
+  // What handles foresee of the file's pages (predict/foresight.h), for policies that use it.
+  bool foresees() const { return arena_.shard(0).foresees(); }
+  ShardClock clock(const OpenFile& file, int64_t page);
+  uint64_t foresee(const OpenFile& file, int64_t page, double ahead);
+  void forget(const OpenFile& file, int64_t page, uint64_t when);
 
   // Ends the I/O that a dead process had under way: bytes that it was writing are dirty again,
   // bytes that it was reading are forgotten.

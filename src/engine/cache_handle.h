@@ -142,6 +142,8 @@ class CacheHandle {
   Status write_behind();
   Status look_ahead(Extent access);
   void no_page();
+  void make_foresight();
+  void foresee(Extent run);
 
   // past_cache.h; *storage_ns: the time inside storage; null: not measured.
   class Past;
@@ -202,6 +204,7 @@ class CacheHandle {
   Direction writes_{writes_aside, {}, {}};
   Direction reads_{reads_aside, {}, {}};
   LongReads long_reads_;
+  std::unique_ptr<Foresight> foresight_;  // nullptr: the policy does not use it
 };
 
 template <typename Driver>
@@ -215,6 +218,7 @@ CacheHandle<Driver>::CacheHandle(Cache<Driver>& cache, OpenFile& file, const Han
       evictions_(cache) {
   expect_local_speed();
   make_predictor();
+  make_foresight();
 }
 
 template <typename Driver>
@@ -225,6 +229,7 @@ void CacheHandle<Driver>::change_rules(const HandleRules& rules) {
     expect_local_speed();
   if (before.predictor != rules.predictor || before.read_ahead_bytes != rules.read_ahead_bytes)
     make_predictor();
+  if (before.bypass_bytes != rules.bypass_bytes) make_foresight();
 }
 
 template <typename Driver>
@@ -245,6 +250,35 @@ void CacheHandle<Driver>::make_predictor() {
 }
 
 template <typename Driver>
+void CacheHandle<Driver>::make_foresight() {
+  foresight_.reset();
+  if (cache_.foresees())
+    foresight_ = std::make_unique<Foresight>(
+        cache_.page_size(), least_past(rules_.bypass_bytes, cache_.capacity_bytes()));
+}
+
+// Lets the policy know which pages will be accessed after this run. Other handles of the file do
+// so, too, and all that is foreseen has room for some accesses to each frame.
+template <typename Driver>
+void CacheHandle<Driver>::foresee(Extent run) {
+  struct Future {
+    Cache<Driver>& cache;
+    const OpenFile& file;
+    ShardClock clock(int64_t page) { return cache.clock(file, page); }
+    uint64_t foresee(int64_t page, double ahead) { return cache.foresee(file, page, ahead); }
+    void forget(int64_t page, uint64_t when) { cache.forget(file, page, when); }
+  };
+  if (run.empty()) return;
+  const std::size_t all = std::size_t{Policy::foreseen_a_frame} * cache_.frames();
+  const std::size_t share = std::max<std::size_t>(all / std::max(shared().handles.load(), 1u), 1);
+  const Status taken = within_memory([&] {
+    foresight_->take(run, share, Future{cache_, file_});
+    return Status::success();
+  });
+  if (taken.code == Code::no_memory) foresight_.reset();
+}
+
+template <typename Driver>
 inline void CacheHandle<Driver>::begin_call(int64_t Statistics::*calls) {
   ++(statistics().*calls);
   bypass_counted_ = aside_counted_ = no_page_counted_ = false;
@@ -260,6 +294,7 @@ Status CacheHandle<Driver>::write(const Access& access, Source source, int64_t* 
     const Extent run = runs.next();
     status = write_run(run, source, *moved);
     if (status.ok()) *moved += run.length;
+    if (foresight_ != nullptr) foresee(run);
   }
   return waiting_.empty() ? status : end_write(status, source, moved);
 }
@@ -278,8 +313,9 @@ Status CacheHandle<Driver>::read(const Access& access, Target target, int64_t* m
     status = read_run(run, target + *moved, &got);
     if (!status.ok()) break;
     *moved += got;
+    if (foresight_ != nullptr) foresee(run);
     if (got < run.length) break;  // the end of file; later bytes of the access lie behind it
-    if (!runs.done()) *moved += read_next_runs(runs, target + *moved);
+    if (!runs.done() && foresight_ == nullptr) *moved += read_next_runs(runs, target + *moved);
   }
   runs_ = nullptr;
   return status;
@@ -290,6 +326,7 @@ template <typename Source>
 inline Status CacheHandle<Driver>::write(Extent extent, Source source) {
   begin_call(&Statistics::write_calls);
   const Status status = write_run(extent, source, 0);
+  if (foresight_ != nullptr) foresee(extent);
   int64_t ignored = extent.length;
   return waiting_.empty() ? status : end_write(status, source, &ignored);
 }
@@ -298,7 +335,9 @@ template <typename Driver>
 template <typename Target>
 inline Status CacheHandle<Driver>::read(Extent extent, Target target, int64_t* moved) {
   begin_call(&Statistics::read_calls);
-  return read_run(extent, target, moved);
+  const Status status = read_run(extent, target, moved);
+  if (foresight_ != nullptr) foresee(extent);
+  return status;
 }
 
 // Counts the user's call once, however many of its runs come here.

@@ -307,6 +307,30 @@ bool Cache<Driver>::any_held(const OpenFile& file, Extent range) {
   return false;
 }
 
+template <typename Driver>
+ShardClock Cache<Driver>::clock(const OpenFile& file, int64_t page) {
+  const uint32_t shard = shard_number(key_of(file, page));
+  const Locked lock(*this, shard);
+  return {shard, arena_.shard(shard).now()};
+}
+
+template <typename Driver>
+uint64_t Cache<Driver>::foresee(const OpenFile& file, int64_t page, double ahead) {
+  const PageKey key = key_of(file, page);
+  Shard& shard = arena_.shard(shard_number(key));
+  const Locked lock(*this, shard_number(key));
+  const uint64_t when = shard.now() + std::max<uint64_t>(static_cast<uint64_t>(ahead), 1);
+  shard.foresee(key, when);
+  return when;
+}
+
+template <typename Driver>
+void Cache<Driver>::forget(const OpenFile& file, int64_t page, uint64_t when) {
+  const PageKey key = key_of(file, page);
+  const Locked lock(*this, shard_number(key));
+  arena_.shard(shard_number(key)).forget(key, when);
+}
+
 // Whether the cache has, or is fetching, all bytes of a page's region.
 template <typename Driver>
 bool Cache<Driver>::holds(PageKey key, Extent region) {

@@ -87,6 +87,11 @@ class BasicShard {
   void hit(FrameIndex frame) {
     if (!leaves(frames_[frame])) policy_->hit(frame - state_->first_frame, frames_[frame].key);
   }
+  // What is foreseen of pages, for policies that use it. Time is counted in the shard's accesses.
+  bool foresees() const { return policy_->foresees(); }
+  uint64_t now() const { return policy_->now(); }
+  void foresee(PageKey key, uint64_t when) { policy_->foresee(key, known(key), when); }
+  void forget(PageKey key, uint64_t when) { policy_->forget(key, known(key), when); }
   void add_usable(uint32_t frames);
   // There is no more memory: the shard keeps its present size.
   void stop_growing();
@@ -125,6 +130,11 @@ class BasicShard {
   // Whether the policy may fill another frame.
   bool below_capacity() const {
     return state_->resident - state_->leaving < state_->frame_count - state_->spare;
+  }
+  // The frame of a page that the policy knows, by its number; no_frame: there is none.
+  FrameIndex known(PageKey key) const {
+    const FrameIndex frame = find(key);
+    return frame == no_frame || leaves(frames_[frame]) ? no_frame : frame - state_->first_frame;
   }
   FrameIndex& bucket(PageKey key) const;
   uint32_t commit_cost(FrameIndex frame, const FrameStates& states) const;

@@ -23,10 +23,15 @@ uint32_t InformedPolicy::ghosts_for(uint32_t frames) {
   return std::bit_ceil(std::max(ghosts_a_frame * std::min(frames, most), set_size));
 }
 
+uint32_t InformedPolicy::coming_for(uint32_t frames) {
+  constexpr uint32_t most = 1 << 26;
+  return std::bit_ceil(std::max(foreseen_a_frame * std::min(frames, most), coming_set_size));
+}
+
 std::size_t InformedPolicy::state_bytes(uint32_t frames) {
   const std::size_t even = frames + frames % 2;
   return sizeof(Head) + frames * sizeof(Frame) + ghosts_for(frames) * sizeof(Ghost) +
-         even * sizeof(uint32_t);
+         coming_for(frames) * sizeof(Coming) + even * sizeof(uint32_t);
 }
 
 InformedPolicy::InformedPolicy(void* state, uint32_t frames)
@@ -34,13 +39,16 @@ InformedPolicy::InformedPolicy(void* state, uint32_t frames)
       head_(static_cast<Head*>(state)),
       frames_(reinterpret_cast<Frame*>(head_ + 1)),
       ghosts_(reinterpret_cast<Ghost*>(frames_ + frames)),
-      heap_(reinterpret_cast<uint32_t*>(ghosts_ + ghosts_for(frames))),
-      ghost_mask_(ghosts_for(frames) / set_size - 1) {}
+      coming_(reinterpret_cast<Coming*>(ghosts_ + ghosts_for(frames))),
+      heap_(reinterpret_cast<uint32_t*>(coming_ + coming_for(frames))),
+      ghost_mask_(ghosts_for(frames) / set_size - 1),
+      coming_mask_(coming_for(frames) / coming_set_size - 1) {}
 
 void InformedPolicy::reset() {
   *head_ = {};
-  std::fill_n(frames_, count_, Frame{0, 0, 0, 0, no_frame, 0});
+  std::fill_n(frames_, count_, Frame{0, 0, 0, 0, 0, no_frame, 0});
   std::fill_n(ghosts_, ghosts_for(count_), Ghost{0, 0});
+  std::fill_n(coming_, coming_for(count_), Coming{0, 0});
 }
 
 void InformedPolicy::hit(FrameIndex frame, PageKey) {
@@ -50,6 +58,7 @@ void InformedPolicy::hit(FrameIndex frame, PageKey) {
   came_again(of, of.last, of.accesses);
   expect_again(of);
   moved(frame);
+  inform(frame);
   look_around();
 }
 
@@ -64,8 +73,8 @@ void InformedPolicy::remove(FrameIndex frame, PageKey key) { leave(frame, key, f
 
 void InformedPolicy::enter(FrameIndex frame, PageKey key) {
   Frame& of = frames_[frame];
-  of = {0, 0, ++head_->now, 0, head_->size, 1};
   const uint64_t hash = hash_of(key);
+  of = {0, 0, ++head_->now, 0, hash, head_->size, 1};
   Ghost* const set = set_of(hash);
   for (Ghost* ghost = set; ghost != set + set_size; ++ghost) {
     if (ghost->last_and_accesses == 0 || ghost->hash != hash) continue;
@@ -76,6 +85,7 @@ void InformedPolicy::enter(FrameIndex frame, PageKey key) {
   expect_again(of);
   heap_[head_->size++] = frame;
   moved(frame);
+  inform(frame);
   look_around();
 }
 
@@ -142,7 +152,11 @@ void InformedPolicy::look_around() {
     Frame& of = frames_[head_->hand];
     if (of.place == no_frame) continue;
     if (of.until != 0) {
-      if (of.until < now()) forget(head_->hand);
+      if (of.until >= now()) continue;
+      for (Coming& late : coming_of(of.hash)) {
+        if (late.hash == of.hash && late.when <= of.next) late = {};
+      }
+      inform(head_->hand);
     } else if (of.next <= now() || of.next >= not_expected) {
       expect_again(of);
       moved(head_->hand);
@@ -150,19 +164,49 @@ void InformedPolicy::look_around() {
   }
 }
 
-void InformedPolicy::foresee(FrameIndex frame, uint64_t when) {
+// Lets the page in the frame be expected when its next access is foreseen, if one is.
+void InformedPolicy::inform(FrameIndex frame) {
   Frame& of = frames_[frame];
-  of.next = when;
-  of.until = when + (when > now() ? when - now() : 0) + 1;
+  uint64_t soonest = 0;
+  for (const Coming& coming : coming_of(of.hash)) {
+    if (coming.when != 0 && coming.hash == of.hash && (soonest == 0 || coming.when < soonest))
+      soonest = coming.when;
+  }
+  if (soonest != 0) {
+    of.next = soonest;
+    of.until = soonest + (soonest > now() ? soonest - now() : 0) + 1;
+  } else if (of.until != 0) {
+    of.until = 0;
+    expect_again(of);
+  } else {
+    return;
+  }
   moved(frame);
 }
 
-void InformedPolicy::forget(FrameIndex frame) {
-  Frame& of = frames_[frame];
-  if (of.until == 0) return;
-  of.until = 0;
-  expect_again(of);
-  moved(frame);
+void InformedPolicy::foresee(PageKey key, FrameIndex frame, uint64_t when) {
+  const uint64_t hash = hash_of(key);
+  Coming* place = nullptr;  // the latest of the set, or one that is over
+  for (Coming& coming : coming_of(hash)) {
+    if (coming.when < now()) {
+      place = &coming;
+      break;
+    }
+    if (place == nullptr || coming.when > place->when) place = &coming;
+  }
+  if (place->when >= now() && place->when <= when) return;
+  *place = {hash, when};
+  if (frame != no_frame) inform(frame);
+}
+
+void InformedPolicy::forget(PageKey key, FrameIndex frame, uint64_t when) {
+  const uint64_t hash = hash_of(key);
+  for (Coming& coming : coming_of(hash)) {
+    if (coming.hash != hash || coming.when != when) continue;
+    coming = {};
+    break;
+  }
+  if (frame != no_frame) inform(frame);
 }
 
 FrameIndex InformedPolicy::victim(PageKey, const Candidates& candidates) {

@@ -8,9 +8,9 @@
 //                     after as long as it has not been accessed for
 //   accessed once     likewise, after as long as between the first two accesses of other pages
 //
-// Times of accesses to evicted pages are remembered, so that a page that comes back is known. Time
-// is counted in accesses to the cache. An access takes time logarithmic in the number of frames;
-// the state is in the arena.
+// Times of accesses to evicted pages are remembered, so that a page that comes back is known. So
+// are foreseen accesses to pages that are in no frame yet. Time is counted in accesses to the
+// cache. An access takes time logarithmic in the number of frames; the state is in the arena.
 #pragma once
 
 #include <array>
@@ -31,13 +31,12 @@ class InformedPolicy final : public Policy {
   void remove(FrameIndex frame, PageKey key) override;
   FrameIndex victim(PageKey incoming, const Candidates& candidates) override;
 
-  // The number of accesses so far.
-  uint64_t now() const { return head_->now; }
-  // The resident page will be accessed next at this time. Holds until its next access, or until it
-  // is late by as long as it was foreseen before.
-  void foresee(FrameIndex frame, uint64_t when);
-  // What was foreseen of the resident page is void.
-  void forget(FrameIndex frame);
+  bool foresees() const override { return true; }
+  uint64_t now() const override { return head_->now; }
+  // Holds until the access is late by as long as it was foreseen before. If more accesses are
+  // foreseen than can be remembered, the latest are not.
+  void foresee(PageKey key, FrameIndex frame, uint64_t when) override;
+  void forget(PageKey key, FrameIndex frame, uint64_t when) override;
 
  private:
   static constexpr uint32_t most_accesses = 3;  // that are told apart
@@ -58,6 +57,7 @@ class InformedPolicy final : public Policy {
     uint64_t until;     // if it is foreseen: until when that is believed; otherwise 0
     uint64_t last;      // time of the last access
     uint64_t interval;  // between the last two accesses; 0: there was one
+    uint64_t hash;      // of the page
     uint32_t place;     // in the heap; no_frame: the frame holds no page
     uint32_t accesses;  // at most most_accesses
   };
@@ -68,6 +68,13 @@ class InformedPolicy final : public Policy {
   };
   static constexpr uint32_t set_size = 4;
   static uint32_t ghosts_for(uint32_t frames);
+  // A foreseen access.
+  struct Coming {
+    uint64_t hash;  // of the page
+    uint64_t when;  // 0: there is none
+  };
+  static constexpr uint32_t coming_set_size = 8;
+  static uint32_t coming_for(uint32_t frames);
 
   void enter(FrameIndex frame, PageKey key);
   void leave(FrameIndex frame, PageKey key, bool remembered);
@@ -75,6 +82,10 @@ class InformedPolicy final : public Policy {
   void count(uint32_t accesses, bool came);
   void expect_again(Frame& frame) const;
   void look_around();
+  void inform(FrameIndex frame);
+  std::span<Coming> coming_of(uint64_t hash) const {
+    return {coming_ + (mix(hash) & coming_mask_) * coming_set_size, coming_set_size};
+  }
   Ghost* set_of(uint64_t hash) const { return ghosts_ + (hash & ghost_mask_) * set_size; }
   void moved(FrameIndex frame);
   void swap_places(uint32_t a, uint32_t b);
@@ -83,8 +94,10 @@ class InformedPolicy final : public Policy {
   Head* head_;
   Frame* frames_;
   Ghost* ghosts_;
+  Coming* coming_;
   uint32_t* heap_;  // frames; the one with the latest next access first
   uint32_t ghost_mask_;
+  uint32_t coming_mask_;
 };
 
 }  // namespace forebay

@@ -2,6 +2,7 @@
 #include "policy/arc.h"
 #include "policy/fcf.h"
 #include "policy/fifo.h"
+#include "policy/informed.h"
 #include "policy/lfu.h"
 #include "policy/lru.h"
 #include "policy/policy.h"
@@ -20,6 +21,8 @@ constexpr PolicySpec specs[] = {
     policy_spec<S3FifoPolicy>("s3fifo",
                               "a small queue for new pages, a main queue for reused ones"),
     policy_spec<FcfPolicy>("fcf", "the cheapest commit first, among pages unused for long"),
+    policy_spec<InformedPolicy>("informed",
+                                "what is accessed last again, as far as accesses repeat"),
 };
 
 }  // namespace

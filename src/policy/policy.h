@@ -69,6 +69,15 @@ class Policy {
   virtual void prefetch_missing(PageKey) {}  // the same for a page in no frame
   // A resident page left without eviction (its file was dropped). It becomes no ghost.
   virtual void remove(FrameIndex frame, PageKey key) = 0;
+  // For policies that use what is foreseen. Time is counted in accesses.
+  virtual bool foresees() const { return false; }
+  virtual uint64_t now() const { return 0; }
+  // The page, which is in `frame` or in none (no_frame), will be accessed then. The policy may know
+  // no more than so many such accesses for each frame.
+  static constexpr uint32_t foreseen_a_frame = 32;
+  virtual void foresee(PageKey, FrameIndex /*frame*/, uint64_t /*when*/) {}
+  // This foreseen access took place, or is void.
+  virtual void forget(PageKey, FrameIndex /*frame*/, uint64_t /*when*/) {}
   // The victim for `incoming`: an evictable resident frame, or no_frame. The frame stays resident
   // until replace().
   virtual FrameIndex victim(PageKey incoming, const Candidates& candidates) = 0;

@@ -1,17 +1,15 @@
-// A cache of pages with InformedPolicy and the forecasts that it is informed by: one for what each
-// process does in each file. Accesses that are foreseen keep their place until they happen, or
-// until their process does something else.
+// A cache of pages with InformedPolicy, and what informs it: one foresight for what each process
+// does in each file, as open handles have it in programs.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "policy/informed.h"
-#include "predict/forecast.h"
+#include "predict/foresight.h"
 #include "sim/page_numbers.h"
 #include "sim/pieces.h"
 
@@ -38,36 +36,13 @@ class InformedCache final : private Candidates {
   int64_t evictions() const { return evictions_; }
 
  private:
-  using Index = uint32_t;
-  static constexpr Index none = 0xffffffffu;
-
-  // A touch that is foreseen, in the list of its page.
-  struct Foreseen {
-    uint64_t when;
-    uint32_t page;
-    Index next;
-  };
-  // What one process does in one file.
-  struct Source {
-    Forecast forecast;
-    std::deque<uint32_t> accesses;  // that are foreseen: how many touches each makes
-    std::deque<Index> touches;      // of all of these
-    int64_t last_page = -1;         // of the last access that is foreseen, or took place
-    uint64_t touched_at = 0;        // time of its last touch
-    double pace = 1;                // touches of the cache for each touch of the source
-    double paced = 0;               // touches that the pace is the mean of
-  };
+  struct Future;
 
   static PageKey key(uint32_t page) { return {1, page}; }
   bool evictable(FrameIndex) const override { return true; }
   uint32_t commit_cost(FrameIndex) const override { return 0; }
   uint32_t number_of(uint32_t file, int64_t page) const;
-  Source& source_of(const Piece& piece);
   void touch(uint32_t page);
-  void look_ahead(Source& source, const Piece& piece);
-  void foresee(Source& source, uint32_t page);
-  void drop(Source& source, std::size_t touches);
-  void inform(uint32_t page);
 
   Layout layout_;
   uint32_t frames_;
@@ -76,12 +51,7 @@ class InformedCache final : private Candidates {
   InformedPolicy policy_;
   std::vector<FrameIndex> frame_of_;  // per page
   std::vector<uint32_t> page_in_;     // per frame in use
-  std::unordered_map<uint64_t, Source> sources_;
-  std::vector<Foreseen> foreseen_;
-  Index free_;                       // first free element of foreseen_
-  std::vector<Index> first_, last_;  // per page: its list
-  std::size_t most_foreseen_;
-  std::size_t informing_ = 0;  // sources with foreseen touches
+  std::unordered_map<uint64_t, Foresight> handles_;
   int64_t hits_ = 0;
   int64_t misses_ = 0;
   int64_t evictions_ = 0;

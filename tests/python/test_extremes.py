@@ -26,9 +26,9 @@ from forebay import _core, simulate_cache
 from forebay.commands import cli
 from forebay.simulation import (
     AWARENESS,
+    MIN,
     POLICIES,
     SCOPES,
-    SIMULATED_ONLY,
     simulate_runtime,
     workload_traces,
 )
@@ -306,7 +306,7 @@ def test_caches_of_blocks() -> None:
 
     @bounded(100)
     @given(
-        st.sampled_from([name for name in POLICIES if name not in SIMULATED_ONLY]),
+        st.sampled_from([name for name in POLICIES if name != MIN]),
         st.lists(numbers(np.uint64), max_size=8),
         st.lists(numbers(np.uint32), min_size=1, max_size=3),
         st.sampled_from((0, 1, 2, 3, 64, 65, 2**32 - 1)),

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "page/page_kind.h"
-#include "policy/informed.h"
 #include "policy/policy.h"
 #include "templates/page_kind_template.h"
 #include "templates/policy_template.h"
@@ -19,10 +18,8 @@ inline std::vector<const PageKind*> page_kinds_and_template() {
   return out;
 }
 
-// InformedPolicy is used by simulations only, and so in no table.
 inline std::vector<PolicySpec> policies_and_template() {
   std::vector<PolicySpec> out(policies().begin(), policies().end());
-  out.push_back(policy_spec<InformedPolicy>("informed", "what comes last again"));
   out.push_back(policy_spec<templates::RandomPolicy>("random", "any resident frame"));
   return out;
 }

@@ -44,10 +44,8 @@ MIN = "min"
 INFORMED = "informed"
 """Evicts what is accessed again last, as far as the order of each process's accesses foretells."""
 
-SIMULATED_ONLY = (INFORMED, MIN)
-"""Policies that programs cannot use."""
-
-POLICIES = (*(policy.name for policy in _core.policies()), *SIMULATED_ONLY)
+POLICIES = (*(policy.name for policy in _core.policies()), MIN)
+"""All but `min` are policies of programs, too."""
 
 DEFAULT_POLICIES = tuple(name for name in POLICIES if name != INFORMED)
 """`informed` takes many times as long as the others, and memory for each access."""

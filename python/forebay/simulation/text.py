@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from forebay.notebook import Part, parts_of
-from forebay.simulation.cache import MIN, SIMULATED_ONLY, CacheResult, CacheResults
+from forebay.simulation.cache import MIN, CacheResult, CacheResults
 from forebay.simulation.runtime import RuntimeResults
 from forebay.sizes import shown_size
 from forebay.text import one_line
@@ -82,7 +82,7 @@ def conclusion(group: Sequence[CacheResult]) -> str:
     """The conclusion from one trace's results with one page size: the smallest cache with nearly
     all hits, and the policy to use, the default one unless another is clearly better."""
     shown = group[0].awareness
-    real = [one for one in group if one.awareness == shown and one.policy not in SIMULATED_ONLY]
+    real = [one for one in group if one.awareness == shown and one.policy != MIN]
     bound = {
         one.cache_size: one.hits for one in group if one.awareness == shown and one.policy == MIN
     }
@@ -152,7 +152,7 @@ def _table(group: Sequence[CacheResult]) -> Table:
         table.add_row(awareness)
         best = [
             max(
-                (rates[awareness, p, size] for p in policies if p not in SIMULATED_ONLY),
+                (rates[awareness, p, size] for p in policies if p != MIN),
                 default=1.0,
             )
             for size in sizes
@@ -164,7 +164,7 @@ def _table(group: Sequence[CacheResult]) -> Table:
                 text = f"{100 * rate:.1f}"
                 if results[awareness, policy, size].sample is not None:
                     text += f" ± {100 * results[awareness, policy, size].error:.1f}"
-                usable = policy not in SIMULATED_ONLY
+                usable = policy != MIN
                 cells.append(f"[bold]{text}[/]" if rate == most > 0 and usable else text)
             table.add_row(f"  {policy}", *cells, style=None if usable else "dim")
         past = [results[awareness, policies[0], size].bypassed_bytes for size in sizes]

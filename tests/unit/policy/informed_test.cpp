@@ -19,6 +19,8 @@ class Informed : public testing::Test, private Candidates {
   static PageKey page_of(int64_t number) { return {1, number}; }
   void insert(FrameIndex frame) { policy.insert(frame, page_of(frame)); }
   void hit(FrameIndex frame) { policy.hit(frame, page_of(frame)); }
+  void foresee(FrameIndex frame, uint64_t when) { policy.foresee(page_of(frame), frame, when); }
+  void forget(FrameIndex frame, uint64_t when) { policy.forget(page_of(frame), frame, when); }
   FrameIndex victim() { return policy.victim(page_of(100), *this); }
 
   static constexpr uint32_t frames = 8;
@@ -35,23 +37,28 @@ class Informed : public testing::Test, private Candidates {
 
 TEST_F(Informed, EvictsWhatIsForeseenLast) {
   for (FrameIndex frame = 0; frame < 4; ++frame) insert(frame);
-  policy.foresee(0, 20);
-  policy.foresee(1, 40);
-  policy.foresee(2, 30);
-  policy.foresee(3, 10);
+  foresee(0, 20);
+  foresee(1, 40);
+  foresee(2, 30);
+  foresee(3, 10);
   EXPECT_EQ(victim(), 1U);
   kept = 1;
   EXPECT_EQ(victim(), 2U);
-  policy.foresee(3, 50);
+  forget(3, 10);
+  foresee(3, 50);
   EXPECT_EQ(victim(), 3U);
+  foresee(3, 5);  // the soonest access counts
+  EXPECT_EQ(victim(), 2U);
+  kept = no_frame;
+  EXPECT_EQ(victim(), 1U);
 }
 
 TEST_F(Informed, EvictsTheOldestOfWhatNothingIsKnownOf) {
   for (FrameIndex frame = 0; frame < 4; ++frame) insert(frame);
   EXPECT_EQ(victim(), 0U);
-  policy.foresee(0, 1'000'000);
+  foresee(0, 1'000'000);
   EXPECT_EQ(victim(), 1U);
-  policy.forget(0);
+  forget(0, 1'000'000);
   EXPECT_EQ(victim(), 0U);
 }
 
@@ -78,7 +85,7 @@ TEST_F(Informed, WhatDoesNotComeIsExpectedLaterAndLater) {
 TEST_F(Informed, DoesNotBelieveInWhatIsVeryLate) {
   for (FrameIndex frame = 0; frame < 3; ++frame) insert(frame);
   hit(1);
-  policy.foresee(0, policy.now() + 10);
+  foresee(0, policy.now() + 10);
   for (int i = 0; i < 5; ++i) hit(1);
   EXPECT_NE(victim(), 0U);
   for (int i = 0; i < 50; ++i) {
@@ -113,12 +120,35 @@ TEST_F(Informed, KnowsPagesThatComeBack) {
 TEST_F(Informed, AForecastHoldsUntilTheNextAccess) {
   insert(0);
   insert(1);
-  policy.foresee(0, 10);
+  foresee(0, 3);
   hit(0);
+  forget(0, 3);
   hit(1);
-  policy.foresee(1, 4);
+  foresee(1, 4);
   EXPECT_EQ(victim(), 0U);  // expected again after two accesses, at 5
-  policy.foresee(1, 500);
+  forget(1, 4);
+  foresee(1, 500);
+  EXPECT_EQ(victim(), 1U);
+}
+
+TEST_F(Informed, RemembersWhatIsForeseenOfPagesInNoFrame) {
+  for (FrameIndex frame = 0; frame < 2; ++frame) insert(frame);
+  policy.foresee(page_of(2), no_frame, 1000);
+  insert(2);
+  foresee(0, 10);
+  foresee(1, 20);
+  EXPECT_EQ(victim(), 2U);
+  hit(2);
+  EXPECT_EQ(victim(), 2U);  // as long as it is not told that this was the access
+  forget(2, 1000);
+  EXPECT_NE(victim(), 2U);
+}
+
+TEST_F(Informed, KnowsTheSoonestOfMoreAccessesThanItRemembers) {
+  insert(0);
+  insert(1);
+  foresee(1, 600);
+  for (uint64_t when = 1000; when > 500; --when) foresee(0, when);
   EXPECT_EQ(victim(), 1U);
 }
 
