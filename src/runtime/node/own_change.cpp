@@ -24,6 +24,12 @@ bool explains(const LastChange& change, int64_t modified_ns) {
   return modified_ns == known || modified_ns <= latest + (unfinished ? longest_write_ns : tick_ns);
 }
 
+// A store, even of the same value, would take the cache line from the node's other processes.
+void store_written(LastChange& note, int64_t now) {
+  if (note.written_ns.load(std::memory_order_relaxed) != now)
+    note.written_ns.store(now, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 ChangeNotes::ChangeNotes(FileEntry& file, Registry* job) {
@@ -33,8 +39,11 @@ ChangeNotes::ChangeNotes(FileEntry& file, Registry* job) {
 }
 
 void ChangeNotes::begin_write() {
+  const int64_t now = now_ns(CLOCK_REALTIME_COARSE);
   for (LastChange* note : notes_) {
-    if (note != nullptr) note->being_written.fetch_add(1);
+    if (note == nullptr) continue;
+    store_written(*note, now);
+    note->being_written.fetch_add(1);
   }
 }
 
@@ -43,8 +52,7 @@ void ChangeNotes::end_write(Storage* storage) {
   if (storage != nullptr) modified(storage->modified_ns());
   for (LastChange* note : notes_) {
     if (note == nullptr) continue;
-    if (note->written_ns.load(std::memory_order_relaxed) != now)
-      note->written_ns.store(now, std::memory_order_relaxed);
+    store_written(*note, now);
     note->being_written.fetch_sub(1);
   }
 }

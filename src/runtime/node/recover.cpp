@@ -10,7 +10,6 @@
 #include <set>
 #include <vector>
 
-#include "runtime/node/clock.h"
 #include "runtime/node/file_identity.h"
 #include "runtime/node/node_member.h"
 #include "runtime/node/own_change.h"
@@ -227,10 +226,8 @@ std::vector<LeftCache> recover(const RecoverSettings& settings) {
   std::vector<Found> caches = find_caches(registries);
   if (settings.commit) {
     const Refusals refusals = judge(caches, settings.force);
-    for_each_accepted(caches, refusals, [](FileEntry& file) {
-      file.changed.written_ns.store(now_ns(CLOCK_REALTIME));
-      ChangeNotes(file, nullptr).begin_write();
-    });
+    for_each_accepted(caches, refusals,
+                      [](FileEntry& file) { ChangeNotes(file, nullptr).begin_write(); });
     for (Found& cache : caches) {
       if (cache.node == nullptr) continue;
       commit(cache, [&](const FileEntry& file) {
