@@ -18,7 +18,7 @@ TEST(OwnChangeTest, IsAWriteThatWasUnderWay) {
   identify(file, found);
   file.changed.modified_ns.store(0);
   const auto refusal = [&] {
-    const LastChange* const ours = &file.changed;
+    const OwnChange ours = own_change("job", file.identity, file.path, file.changed);
     return change_by_others(file, {&ours, 1});
   };
   EXPECT_NE(refusal(), "");
