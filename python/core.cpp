@@ -1,16 +1,20 @@
 // forebay._core: the tables of the runtime (traces: trace_binding.cpp). Only a binding; the headers
 // that it includes say what everything means.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -105,6 +109,26 @@ std::string nearest(const std::string& text, const std::vector<std::string>& can
   return forebay::nearest_name(text, candidates);
 }
 
+// A note of a job's own change (forebay::runtime::OwnChange), in the order of its members.
+using NoteTuple = std::tuple<nb::bytes, nb::bytes, uint64_t, int64_t, int64_t, int64_t, bool>;
+using ExchangeTuples = std::function<std::vector<NoteTuple>(const std::vector<NoteTuple>&)>;
+
+forebay::runtime::Exchange exchange_by(const ExchangeTuples& exchange) {
+  using forebay::runtime::OwnChange;
+  return [exchange](const std::vector<OwnChange>& mine) {
+    const nb::gil_scoped_acquire acquire;
+    std::vector<NoteTuple> given;
+    for (const OwnChange& n : mine)
+      given.emplace_back(forebay::bytes_of(n.job), forebay::bytes_of(n.path), n.inode, n.birth_ns,
+                         n.modified_ns, n.written_ns, n.being_written);
+    std::vector<OwnChange> all;
+    for (const auto& [job, path, inode, birth, modified, written, being_written] : exchange(given))
+      all.push_back({forebay::text_of(job), forebay::text_of(path), inode, birth, modified, written,
+                     being_written});
+    return all;
+  };
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -154,14 +178,19 @@ NB_MODULE(_core, module) {
       .def_ro("files", &LeftCache::files);
   module.def(
       "recover",
-      [](const nb::bytes& arena_dir, const nb::bytes& job, bool commit, bool force) {
-        const forebay::runtime::RecoverSettings settings{text_of(arena_dir), text_of(job), "",
-                                                         commit, force};
+      [](const nb::bytes& arena_dir, const nb::bytes& job, bool commit, bool force,
+         const std::optional<ExchangeTuples>& exchange) {
+        forebay::runtime::RecoverSettings settings{
+            text_of(arena_dir), text_of(job), "", commit, force, {}};
+        if (exchange) settings.exchange = exchange_by(*exchange);
         const nb::gil_scoped_release release;
         return forebay::runtime::recover(settings);
       },
       nb::arg("arena_dir"), nb::arg("job"), nb::arg("commit"), nb::arg("force"),
-      "Commits (or only lists) the bytes that killed processes of this user left on this node.");
+      nb::arg("exchange") = nb::none(),
+      "Commits (or only lists) the bytes that killed processes of this user left on this node.\n\n"
+      "`exchange` joins recoveries of several nodes: it gives its notes to all, and returns the\n"
+      "notes of all, when each node has called it.");
   module.def(
       "discard",
       [](const nb::bytes& arena_dir, const std::vector<std::pair<nb::bytes, nb::bytes>>& chosen) {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from command import FOREBAY, outside
+from command import FOREBAY, forebay, outside
 from forebay.analysis import analyze
 from forebay.analysis.conflicts import MOST_RUNS
 from forebay.signatures import message_of
@@ -77,15 +77,28 @@ def test_without_a_launcher_no_mpi_is_loaded(tmp_path: Path) -> None:
     subprocess.run(command, env=outside(), check=True, timeout=60)
 
 
-def test_without_mpi4py_a_line_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [["analyze", LOGS / "ior_hdf5_4ranks.darshan"], ["recover"]])
+def test_without_mpi4py_a_line_says_so(words: list[object], tmp_path: Path) -> None:
     (tmp_path / "mpi4py.py").write_text("raise ImportError('not here')")
-    environment = {**outside(), "PMI_RANK": "0", "PYTHONPATH": str(tmp_path)}
-    command = [*FOREBAY, "analyze", str(busy(tmp_path / "t"))]
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, timeout=60
-    )
+    done = forebay(*words, PMI_RANK="0", PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1 and "forebay[mpi]" in done.stderr
+
+
+def test_a_single_rank_needs_no_mpi(tmp_path: Path) -> None:
+    (tmp_path / "mpi4py.py").write_text("raise ImportError('not here')")
+    alone = {"PMI_RANK": "0", "PMI_SIZE": "1", "PYTHONPATH": str(tmp_path)}
+    done = forebay("analyze", busy(tmp_path / "t"), **alone)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("words", [["analyze", LOGS / "ior_hdf5_4ranks.darshan"], ["recover"]])
+def test_ranks_of_another_mpi_are_not_taken_for_one(words: list[object]) -> None:
+    of_another = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}
+    done = forebay(*words, **of_another)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert "started 2 processes, but mpi4py's MPI library joins 1" in done.stderr
 
 
 def test_signatures_survive_the_way(tmp_path: Path) -> None:

@@ -3,14 +3,13 @@ trace and reads some of its processes; rank 0 combines the results."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import click
 
 from forebay.analysis.folding import Fold, Progress, cores, fold, parts_of
-from forebay.job.environment import inside_launcher
+from forebay.job.joined import joined_processes
 from forebay.trace import Trace, TraceError
 
 
@@ -19,20 +18,14 @@ class Ranks:
     loaded."""
 
     def __init__(self) -> None:
-        self._comm: Any = None
+        self._comm = joined_processes("to analyze by several ranks")
         self.rank, self.size, self._on_node = 0, 1, 1
-        if not inside_launcher(os.environ):
+        if self._comm is None:
             return
-        try:
-            from mpi4py import MPI
-            from mpi4py.util import pkl5
-        except ImportError as error:
-            raise click.ClickException(
-                f"to analyze by several ranks needs mpi4py: pip install 'forebay[mpi]' ({error})"
-            ) from error
-        self._comm = pkl5.Intracomm(MPI.COMM_WORLD)
+        from mpi4py import MPI
+
         self.rank, self.size = self._comm.rank, self._comm.size
-        self._on_node = MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED).size
+        self._on_node = self._comm.Split_type(MPI.COMM_TYPE_SHARED).size
 
     def fold(
         self,

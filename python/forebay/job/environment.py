@@ -11,19 +11,28 @@ from forebay.paths import preload_library
 
 MPI_ABIS = ("mpich", "mpiabi", "openmpi")
 
-# Variables that a launcher sets in the processes it starts, all those of a line. Slurm sets
-# SLURM_PROCID in batch scripts, too, but a step only in processes that srun started.
-_RANK_VARIABLES = (
-    ("PMI_RANK",),
-    ("PMIX_RANK",),
-    ("OMPI_COMM_WORLD_RANK",),
-    ("SLURM_PROCID", "SLURM_STEP_ID"),
+# Variables that a launcher sets in the processes it starts, all those of a line, and the variable
+# with the number of these processes. Slurm sets SLURM_PROCID in batch scripts, too, but a step only
+# in processes that srun started. A launcher may itself be started by the next one.
+_LAUNCHERS = (
+    (("PMI_RANK",), "PMI_SIZE"),
+    (("OMPI_COMM_WORLD_RANK",), "OMPI_COMM_WORLD_SIZE"),
+    (("PMIX_RANK",), ""),
+    (("SLURM_PROCID", "SLURM_STEP_ID"), "SLURM_STEP_NUM_TASKS"),
 )
 
 
 def inside_launcher(environment: Mapping[str, str]) -> bool:
     """Whether mpiexec, srun or the like started this process as a rank."""
-    return any(all(name in environment for name in names) for names in _RANK_VARIABLES)
+    return any(all(name in environment for name in names) for names, _ in _LAUNCHERS)
+
+
+def launched_processes(environment: Mapping[str, str]) -> int | None:
+    """The number of processes that were started together; None: their launcher does not say."""
+    for names, size in _LAUNCHERS:
+        if all(name in environment for name in names):
+            return int(environment[size]) if environment.get(size, "").isdecimal() else None
+    return 1
 
 
 def new_job() -> str:

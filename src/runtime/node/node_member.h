@@ -115,6 +115,7 @@ class NodeMember {
 
   // What became of the bytes of a file that a dead process left.
   struct Saved {
+    uint32_t slot = 0;  // the file's, in the registry
     std::string path;
     int64_t bytes = 0;  // unsaved bytes, which storage lacked
     Status status;      // the result of committing them
@@ -132,7 +133,7 @@ class NodeMember {
   // has forgotten the process, nobody would look for that cache.
   std::vector<Saved> reap_with_own_cache(uint32_t dead);
   // Tries to commit the kept bytes, which no handle is left to commit. The caller tells the user
-  // what fails.
+  // what fails. Saved files stay kept, and with them their notes, until discard_kept().
   std::vector<Saved> save_kept(const Refusal& refusal);
   // Numbers of the processes that died without leaving.
   std::vector<uint32_t> dead_processes();

@@ -17,11 +17,16 @@ namespace {
 constexpr int64_t tick_ns = 20'000'000;
 constexpr int64_t longest_write_ns = 10 * second_ns;
 
-bool explains(const LastChange& change, int64_t modified_ns) {
-  const int64_t known = change.modified_ns.load();
-  const int64_t latest = std::max(known, change.written_ns.load());
-  const bool unfinished = change.being_written.load() != 0;
-  return modified_ns == known || modified_ns <= latest + (unfinished ? longest_write_ns : tick_ns);
+bool explains(const OwnChange& change, int64_t modified_ns) {
+  const int64_t latest = std::max(change.modified_ns, change.written_ns);
+  return modified_ns == change.modified_ns ||
+         modified_ns <= latest + (change.being_written ? longest_write_ns : tick_ns);
+}
+
+// A store, even of the same value, would take the cache line from the node's other processes.
+void store_written(LastChange& note, int64_t now) {
+  if (note.written_ns.load(std::memory_order_relaxed) != now)
+    note.written_ns.store(now, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -33,8 +38,11 @@ ChangeNotes::ChangeNotes(FileEntry& file, Registry* job) {
 }
 
 void ChangeNotes::begin_write() {
+  const int64_t now = now_ns(CLOCK_REALTIME_COARSE);
   for (LastChange* note : notes_) {
-    if (note != nullptr) note->being_written.fetch_add(1);
+    if (note == nullptr) continue;
+    store_written(*note, now);
+    note->being_written.fetch_add(1);
   }
 }
 
@@ -43,8 +51,7 @@ void ChangeNotes::end_write(Storage* storage) {
   if (storage != nullptr) modified(storage->modified_ns());
   for (LastChange* note : notes_) {
     if (note == nullptr) continue;
-    if (note->written_ns.load(std::memory_order_relaxed) != now)
-      note->written_ns.store(now, std::memory_order_relaxed);
+    store_written(*note, now);
     note->being_written.fetch_sub(1);
   }
 }
@@ -98,13 +105,24 @@ void note_own_change(FileEntry& file, Registry* job) {
     ChangeNotes(file, job).modified(modified_ns(info));
 }
 
-std::string change_by_others(const FileEntry& file, std::span<const LastChange* const> ours) {
+OwnChange own_change(const std::string& job, const FileIdentity& file, const std::string& path,
+                     const LastChange& changed) {
+  return {job,
+          path,
+          file.inode,
+          file.birth_ns,
+          changed.modified_ns.load(),
+          changed.written_ns.load(),
+          changed.being_written.load() != 0};
+}
+
+std::string change_by_others(const FileEntry& file, std::span<const OwnChange> ours) {
   struct stat info;
   if (file.path[0] == '\0') return "its path is not known";
   if (stat(file.path, &info) != 0) return "it is gone";
   if (!still_named(file)) return "another file has its name";
-  const bool explained = std::any_of(ours.begin(), ours.end(), [&](const LastChange* change) {
-    return explains(*change, modified_ns(info));
+  const bool explained = std::any_of(ours.begin(), ours.end(), [&](const OwnChange& change) {
+    return explains(change, modified_ns(info));
   });
   return explained ? "" : "it was changed after the job last wrote to it";
 }

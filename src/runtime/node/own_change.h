@@ -52,8 +52,25 @@ void leave_job_changes(FileEntry& file, Registry* job);
 // Notes that the job itself has changed the file past the cache.
 void note_own_change(FileEntry& file, Registry* job);
 
+// A note of a job's last change of a file, as nodes send it to each other. A device has another
+// number on another node: there the job, the path, the inode and the time of creation name the
+// file.
+struct OwnChange {
+  std::string job;
+  std::string path;
+  uint64_t inode = 0;
+  int64_t birth_ns = 0;
+  int64_t modified_ns = 0;  // and so on: as in LastChange
+  int64_t written_ns = 0;
+  bool being_written = false;
+};
+
+// What `changed` notes of the file.
+OwnChange own_change(const std::string& job, const FileIdentity& file, const std::string& path,
+                     const LastChange& changed);
+
 // Why a recovery must not commit the bytes kept for the file; "" if it may: the path still names
 // the same file, and nobody has written to it since the job's last write that `ours` notes.
-std::string change_by_others(const FileEntry& file, std::span<const LastChange* const> ours);
+std::string change_by_others(const FileEntry& file, std::span<const OwnChange> ours);
 
 }  // namespace forebay::runtime

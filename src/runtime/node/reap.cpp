@@ -67,15 +67,15 @@ ArenaFile NodeMember::without_handle(FileEntry& file, Storage* storage, Statisti
 
 NodeMember::Saved NodeMember::save(FileEntry& file, const Refusal& refusal) {
   Saved saved;
+  saved.slot = registry_->files.index_of(file);
   saved.path = file.path;
   ArenaCache* cache = this->cache(file.arena, &saved.status);
   if (cache == nullptr) return saved;
   saved.bytes = cache->unsaved_bytes(file.id);
   if (saved.bytes == 0) return saved;
-  const auto slot = registry_->files.index_of(file);
   if (refusal) saved.refusal = refusal(file);
   if (!saved.refusal.empty()) return saved;
-  Storage* storage = writable_storage(slot, file.id);
+  Storage* storage = writable_storage(saved.slot, file.id);
   if (storage == nullptr) {
     saved.status = {Code::access, EACCES, -1};
     return saved;
@@ -144,10 +144,7 @@ std::vector<NodeMember::Saved> NodeMember::save_kept(const Refusal& refusal) {
   for (FileEntry& file : registry_->made_files()) {
     if (file.kept.load() == 0) continue;
     Saved& saved = all.emplace_back(save(file, refusal));
-    if (!saved.problem().empty())
-      saved.told = file.told.exchange(1) != 0;
-    else
-      discard_kept(file);
+    if (!saved.problem().empty()) saved.told = file.told.exchange(1) != 0;
   }
   return all;
 }

@@ -8,9 +8,9 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <tuple>
 #include <vector>
 
-#include "runtime/node/clock.h"
 #include "runtime/node/file_identity.h"
 #include "runtime/node/node_member.h"
 #include "runtime/node/own_change.h"
@@ -54,7 +54,8 @@ bool has_users(const Registry& registry) {
 struct Found {
   LeftCache left;
   std::unique_ptr<NodeMember>
-      node;  // null: nothing is to be done, or `left` says why nothing can be
+      node;                     // null: nothing is to be done, or `left` says why nothing can be
+  std::vector<uint32_t> saved;  // slots of the files whose bytes are committed, to be released
 };
 
 Found find_cache(const std::string& path) {
@@ -73,16 +74,15 @@ Found find_cache(const std::string& path) {
     }
     return found;
   }
+  node->leave_as_it_is();  // a recovery that ends early commits nothing that it has not judged
   found.left.job = node->registry().job;
   found.left.in_use = has_users(node->registry());
   found.left.cared_for = !found.left.in_use && !node->watch();
-  if (found.left.in_use || found.left.cared_for) {
-    node->leave_as_it_is();
-  } else if (!node->registry().recoverable) {
-    node->forget_the_dead();
-  } else {
+  if (found.left.in_use || found.left.cared_for) return found;
+  if (node->registry().recoverable)
     found.node = std::move(node);
-  }
+  else
+    node->forget_the_dead();
   return found;
 }
 
@@ -110,7 +110,7 @@ std::vector<Found> find_caches(const std::vector<std::string>& registries) {
 
 // The changes that are the job's own, by file. Processes with a cache each may have had the same
 // file open: a write that any of these caches, or the job, has noted is not by others.
-using Changes = std::map<FileIdentity, std::vector<const LastChange*>>;
+using Changes = std::map<FileIdentity, std::vector<OwnChange>>;
 
 Changes own_changes(const std::vector<Found>& caches) {
   Changes changes;
@@ -118,29 +118,72 @@ Changes own_changes(const std::vector<Found>& caches) {
     if (cache.node == nullptr) continue;
     const Registry& registry = cache.node->registry();
     for (const FileEntry& file : registry.made_files()) {
-      if (file.in_use()) changes[file.identity].push_back(&file.changed);
+      if (file.in_use())
+        changes[file.identity].push_back(
+            own_change(registry.job, file.identity, file.path, file.changed));
     }
+  }
+  // The job notes changes of files that its processes have open, whose entries know the path.
+  for (const Found& cache : caches) {
+    if (cache.node == nullptr) continue;
+    const Registry& registry = cache.node->registry();
     for (const JobChange& change : registry.made_changes()) {
-      if (change.caches > 0) changes[change.identity].push_back(&change.changed);
+      if (change.caches == 0) continue;
+      std::vector<OwnChange>& known = changes[change.identity];
+      const std::string path = known.empty() ? "" : known.front().path;
+      known.push_back(own_change(registry.job, change.identity, path, change.changed));
     }
   }
   return changes;
 }
 
-// Why a file's bytes must not be committed, for each file; "" if they may. All files are judged
-// before any is written to. Until all are written, recover() marks them as being written: so a
-// recovery that is repeated after an interruption does not take its own writes for those of others.
+// The changes that the same jobs have noted on all nodes, by what names a file on all nodes.
+using FileOfJob = std::tuple<std::string, std::string, uint64_t, int64_t>;
+using ChangesOnNodes = std::map<FileOfJob, std::vector<OwnChange>>;
+
+ChangesOnNodes exchanged(const Changes& here, const Exchange& exchange) {
+  std::vector<OwnChange> mine;
+  for (const auto& [identity, changes] : here)
+    mine.insert(mine.end(), changes.begin(), changes.end());
+  ChangesOnNodes all;
+  for (OwnChange& change : exchange(mine)) {
+    const FileOfJob file(change.job, change.path, change.inode, change.birth_ns);
+    all[file].push_back(std::move(change));
+  }
+  return all;
+}
+
+// Why a file's bytes must not be committed, for each file; "" if they may. All files, of all nodes,
+// are judged before any is written to. Until all are written, recover() marks them as being
+// written, and keeps their notes: so a recovery that is repeated after an interruption does not
+// take its own writes for those of others.
 using Refusals = std::map<const FileEntry*, std::string>;
 
-Refusals judge(const std::vector<Found>& caches, bool force) {
-  const Changes changes = own_changes(caches);
+// What a user can do if one node alone does not know who has changed the file.
+std::string advice(const FileEntry& file, const RecoverSettings& settings) {
+  if (settings.exchange || file.owners.load() == 0) return "";
+  const std::string folder = settings.arena_dir.empty() ? "" : " " + settings.arena_dir;
+  return ", perhaps by another node of the job: run `mpiexec -n NODES forebay recover" + folder +
+         "`, one process a node";
+}
+
+Refusals judge(const std::vector<Found>& caches, const RecoverSettings& settings) {
+  const Changes here = own_changes(caches);
+  const ChangesOnNodes all =
+      settings.exchange ? exchanged(here, settings.exchange) : ChangesOnNodes();
   Refusals refusals;
   for (const Found& cache : caches) {
     if (cache.node == nullptr) continue;
     for (const FileEntry& file : cache.node->registry().made_files()) {
       if (!file.in_use()) continue;
-      std::string refusal = change_by_others(file, changes.at(file.identity));
-      if (force && still_named(file)) refusal.clear();
+      std::vector<OwnChange> ours = here.at(file.identity);
+      const auto others =
+          all.find({cache.left.job, file.path, file.identity.inode, file.identity.birth_ns});
+      if (others != all.end())
+        ours.insert(ours.end(), others->second.begin(), others->second.end());
+      std::string refusal = change_by_others(file, ours);
+      if (!refusal.empty() && still_named(file))
+        refusal = settings.force ? "" : refusal + advice(file, settings);
       refusals[&file] = refusal;
     }
   }
@@ -164,7 +207,6 @@ void list(Found& cache) {
     if (const int64_t bytes = cache.node->unsaved_bytes(file); bytes > 0)
       cache.left.files.push_back({file.path, bytes, "not committed yet", file.told.load() != 0});
   }
-  cache.node->leave_as_it_is();
 }
 
 void commit(Found& cache, const NodeMember::Refusal& refusal) {
@@ -173,8 +215,39 @@ void commit(Found& cache, const NodeMember::Refusal& refusal) {
       if (saved.problem().empty()) cache.left.files.push_back(left_file(saved));
     }
   }
-  for (const NodeMember::Saved& saved : cache.node->save_kept(refusal))
-    cache.left.files.push_back(left_file(saved));
+  for (const NodeMember::Saved& saved : cache.node->save_kept(refusal)) {
+    const bool complete = saved.problem().empty();
+    if (complete) cache.saved.push_back(saved.slot);
+    if (!complete || saved.bytes > 0) cache.left.files.push_back(left_file(saved));
+  }
+}
+
+void commit_all(std::vector<Found>& caches, const RecoverSettings& settings) {
+  const auto wait_for_all_nodes = [&] {
+    if (settings.exchange) (void)settings.exchange({});
+  };
+  const Refusals refusals = judge(caches, settings);
+  for_each_accepted(caches, refusals, [](FileEntry& file) {
+    file.kept.store(1);
+    ChangeNotes(file, nullptr).begin_write();
+  });
+  wait_for_all_nodes();  // all have judged
+  for (Found& cache : caches) {
+    if (cache.node == nullptr) continue;
+    commit(cache, [&](const FileEntry& file) {
+      const auto judged = refusals.find(&file);
+      return judged == refusals.end() ? std::string() : judged->second;
+    });
+  }
+  wait_for_all_nodes();  // all have committed
+  for_each_accepted(caches, refusals, [](FileEntry& file) {
+    note_own_change(file, nullptr);
+    ChangeNotes(file, nullptr).end_write(nullptr);
+  });
+  for (const Found& cache : caches) {
+    for (const uint32_t slot : cache.saved)
+      cache.node->discard_kept(cache.node->registry().files[slot]);
+  }
 }
 
 // Bytes that dead processes left of files that are not chosen are kept, as if storage had refused
@@ -184,10 +257,7 @@ void discard(Found& cache, bool whole, IsChosen is_chosen) {
   NodeMember& node = *cache.node;
   const auto any = [&](const FileEntry& file) { return file.in_use() && is_chosen(file.path); };
   const std::span<const FileEntry> files = node.registry().made_files();
-  if (!whole && std::none_of(files.begin(), files.end(), any)) {
-    node.leave_as_it_is();
-    return;
-  }
+  if (!whole && std::none_of(files.begin(), files.end(), any)) return;
   for (const uint32_t dead : node.dead_processes())
     (void)node.reap(dead, [](const FileEntry&) { return std::string("not committed yet"); });
   for (FileEntry& file : node.registry().made_files()) {
@@ -226,22 +296,7 @@ std::vector<LeftCache> recover(const RecoverSettings& settings) {
   std::erase(registries, settings.except);
   std::vector<Found> caches = find_caches(registries);
   if (settings.commit) {
-    const Refusals refusals = judge(caches, settings.force);
-    for_each_accepted(caches, refusals, [](FileEntry& file) {
-      file.changed.written_ns.store(now_ns(CLOCK_REALTIME));
-      ChangeNotes(file, nullptr).begin_write();
-    });
-    for (Found& cache : caches) {
-      if (cache.node == nullptr) continue;
-      commit(cache, [&](const FileEntry& file) {
-        const auto judged = refusals.find(&file);
-        return judged == refusals.end() ? std::string() : judged->second;
-      });
-    }
-    for_each_accepted(caches, refusals, [](FileEntry& file) {
-      note_own_change(file, nullptr);
-      ChangeNotes(file, nullptr).end_write(nullptr);
-    });
+    commit_all(caches, settings);
   } else {
     for (Found& cache : caches) {
       if (cache.node != nullptr) list(cache);

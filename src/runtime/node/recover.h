@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/node/own_change.h"
+
 namespace forebay::runtime {
 
 struct LeftFile {
@@ -25,12 +27,17 @@ struct LeftCache {
   std::vector<LeftFile> files;
 };
 
+// Joins the recoveries of several nodes: gives the notes of this node to all, and returns the notes
+// of all, when each has called it. Each calls it equally often; an exception ends the recovery.
+using Exchange = std::function<std::vector<OwnChange>(const std::vector<OwnChange>&)>;
+
 struct RecoverSettings {
   std::string arena_dir;  // "" for /dev/shm
   std::string job;        // caches of this job only; "" for all of the user's
   std::string except;     // path of a registry that is left out
   bool commit = true;     // false: only list what is there
   bool force = false;     // commit even to files that others have changed since
+  Exchange exchange;      // null: this node recovers alone. Listing needs none
 };
 
 // Goes through the caches of this user that no living process uses. It may be interrupted and

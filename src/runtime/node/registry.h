@@ -50,7 +50,8 @@ struct FileIdentity {
 struct LastChange {
   // The file's time of modification after the job's last commit.
   std::atomic<int64_t> modified_ns{0};
-  std::atomic<int64_t> written_ns{0};      // the node's time after the job's last write of any kind
+  // The node's time when the job's last write of any kind began or, if it has ended, when it ended.
+  std::atomic<int64_t> written_ns{0};
   std::atomic<uint32_t> being_written{0};  // writes of the job under way
 };
 

@@ -1,11 +1,8 @@
 // lost_agents FILE JOB: ranks of two nodes write, then the agents of both are killed. Accesses of
 // another node's bytes must fail, those of the own node's go on, and nothing hangs. A rank prints a
 // line for each access: whose bytes, and the class of the result.
-#include <dirent.h>
-#include <signal.h>
-#include <stdlib.h>
-
 #include "check.h"
+#include "kill_agents.h"
 
 enum { kChunk = 1 << 16, kRecord = 100 };
 
@@ -26,25 +23,6 @@ static void write_record(MPI_File file, int chunk, int expect_success) {
          found == MPI_SUCCESS  ? "written"
          : found == MPI_ERR_IO ? "MPI_ERR_IO"
                                : "another error");
-}
-
-// Kills the agents of a job, and returns their number.
-static int kill_agents(const char* job) {
-  int killed = 0;
-  DIR* const processes = opendir("/proc");
-  for (struct dirent* entry; (entry = readdir(processes)) != NULL;) {
-    char path[300], words[4096] = "";
-    snprintf(path, sizeof path, "/proc/%s/cmdline", entry->d_name);
-    FILE* const file = fopen(path, "r");
-    if (file == NULL) continue;
-    const size_t bytes = fread(words, 1, sizeof words - 1, file);
-    fclose(file);
-    if (bytes == 0 || strstr(words, "forebay-committer") == NULL) continue;
-    if (strstr(words + strlen(words) + 1, job) == NULL) continue;  // the first argument
-    killed += kill(atoi(entry->d_name), SIGKILL) == 0;
-  }
-  closedir(processes);
-  return killed;
 }
 
 int main(int argc, char** argv) {
