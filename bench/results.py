@@ -44,8 +44,16 @@ MEASURED = [
     )
 ]
 AGENTS = [f"src/{folder}" for folder in ("agent", "channel", "domain")]
-# Of the folders above, what only simulations use.
-SIMULATED = [f":(exclude,glob)src/{files}" for files in ("policy/informed.*", "predict/forecast.*")]
+# Of the folders above, what only options use that no case has.
+OTHER_VARIANTS = [
+    f":(exclude,glob)src/{files}"
+    for files in (
+        "policy/informed.*",
+        "predict/forecast.*",
+        "predict/foresight.h",
+        "predict/markov.*",
+    )
+]
 SEVERAL_NODES = [
     f":(exclude,glob)src/{files}"
     for files in (
@@ -60,6 +68,7 @@ SEVERAL_NODES = [
 # Commits that touch these files but change the path of an access of one node's ranks in few
 # workloads, or in none. The results of the others are as good after them as before.
 COLLECTIVE = ("tile-io", "tile-io-small", "lattice", "btio", "sliding-window", "points")
+LONG_READS = ("stream", "ior-easy", "mpi-io-test", "pio", "pio-nested")
 SMALL_READS = ("small", "small-parts", "strided-read", "record-read", "tile-io-small")
 CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     "6a13d9dd9597ff61e172d6d2df8664b2031d7202": (),  # the exchange between nodes
@@ -81,11 +90,20 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     "2b9a949317d51eaf6be6a7b6418d2869114c4478": (),  # one addition in MPI_File_set_view
     # A fifth of a millisecond less in the first open of a launch.
     "71923441c70b2d98a5fd2fa163efa2cfb290a50d": ("tile-io-small", "open"),
+    "648c0a68a0a5c91bd43b90b13e022e9833f0def8": LONG_READS,
+}
+# Likewise for ranks of several nodes; the files of AGENTS, too.
+CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
+    "648c0a68a0a5c91bd43b90b13e022e9833f0def8": LONG_READS,
 }
 # Commits that touch these files and change no way that a workload takes.
 CHANGED_NOWHERE = frozenset(
     {
         "6d2475308c69f0ed5b24a7b832414d32c9e07b7b",  # where mknod is refused
+        "98e6a38c3d8546cadf0b1dbdab82a8bae83ecc6a",  # another predictor
+        "4333a9a1150afd318b965f712b7ee6287ecdf060",  # another policy
+        "26b6a3aaab136e338bd668e362f2948026f282e9",  # one look at a coarse clock for each request
+        "ede61b69bbfdbe9a5c4ee9528d5da366cfd2462c",  # what recovers
     }
 )
 PREAMBLE = """\
@@ -149,7 +167,7 @@ class Case:
     @property
     def code(self) -> list[str]:
         """What git must compare to see whether a result is older than the code."""
-        return [*MEASURED, *SIMULATED, *(AGENTS if self.nodes > 1 else SEVERAL_NODES)]
+        return [*MEASURED, *OTHER_VARIANTS, *(AGENTS if self.nodes > 1 else SEVERAL_NODES)]
 
     @property
     def rounds(self) -> int:
@@ -311,8 +329,9 @@ def is_stale(case: Case, entry: dict[str, Any]) -> bool:
         later = git("log", "--no-merges", "--format=%H", f"{measured}..HEAD", "--", *case.code)
     except subprocess.CalledProcessError:  # the history lacks that commit
         return True
+    changed = CHANGED_ON_SEVERAL_NODES if case.nodes > 1 else CHANGED_ON_ONE_NODE
     return any(
-        case.nodes > 1 or case.workload in CHANGED_ON_ONE_NODE.get(commit, (case.workload,))
+        case.workload in changed.get(commit, (case.workload,))
         for commit in later.split()
         if commit not in CHANGED_NOWHERE
     )
