@@ -154,7 +154,7 @@ void InformedPolicy::look_around() {
     if (of.until != 0) {
       if (of.until >= now()) continue;
       for (Coming& late : coming_of(of.hash)) {
-        if (late.hash == of.hash && late.when <= of.next) late = {};
+        if (late.tag == tag_of(of.hash) && ahead(late) < 0) late = {};
       }
       inform(head_->hand);
     } else if (of.next <= now() || of.next >= not_expected) {
@@ -167,14 +167,13 @@ void InformedPolicy::look_around() {
 // Lets the page in the frame be expected when its next access is foreseen, if one is.
 void InformedPolicy::inform(FrameIndex frame) {
   Frame& of = frames_[frame];
-  uint64_t soonest = 0;
+  int64_t soonest = INT64_MAX;
   for (const Coming& coming : coming_of(of.hash)) {
-    if (coming.when != 0 && coming.hash == of.hash && (soonest == 0 || coming.when < soonest))
-      soonest = coming.when;
+    if (coming.tag == tag_of(of.hash)) soonest = std::min(soonest, ahead(coming));
   }
-  if (soonest != 0) {
-    of.next = soonest;
-    of.until = soonest + (soonest > now() ? soonest - now() : 0) + 1;
+  if (soonest != INT64_MAX) {
+    of.next = now() + static_cast<uint64_t>(soonest);
+    of.until = of.next + static_cast<uint64_t>(std::max<int64_t>(soonest, 0)) + 1;
   } else if (of.until != 0) {
     of.until = 0;
     expect_again(of);
@@ -185,24 +184,26 @@ void InformedPolicy::inform(FrameIndex frame) {
 }
 
 void InformedPolicy::foresee(PageKey key, FrameIndex frame, uint64_t when) {
+  if (when < now() || when - now() > INT32_MAX) return;
   const uint64_t hash = hash_of(key);
-  Coming* place = nullptr;  // the latest of the set, or one that is over
+  Coming* place = nullptr;  // free, or over, or the latest of the set
   for (Coming& coming : coming_of(hash)) {
-    if (coming.when < now()) {
+    if (coming.tag == 0 || ahead(coming) < 0) {
       place = &coming;
       break;
     }
-    if (place == nullptr || coming.when > place->when) place = &coming;
+    if (place == nullptr || ahead(coming) > ahead(*place)) place = &coming;
   }
-  if (place->when >= now() && place->when <= when) return;
-  *place = {hash, when};
+  const bool is_free = place->tag == 0 || ahead(*place) < 0;
+  if (!is_free && ahead(*place) <= static_cast<int64_t>(when - now())) return;
+  *place = {tag_of(hash), static_cast<uint32_t>(when)};
   if (frame != no_frame) inform(frame);
 }
 
 void InformedPolicy::forget(PageKey key, FrameIndex frame, uint64_t when) {
   const uint64_t hash = hash_of(key);
   for (Coming& coming : coming_of(hash)) {
-    if (coming.hash != hash || coming.when != when) continue;
+    if (coming.tag != tag_of(hash) || coming.when != static_cast<uint32_t>(when)) continue;
     coming = {};
     break;
   }

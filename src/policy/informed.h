@@ -70,8 +70,8 @@ class InformedPolicy final : public Policy {
   static uint32_t ghosts_for(uint32_t frames);
   // A foreseen access.
   struct Coming {
-    uint64_t hash;  // of the page
-    uint64_t when;  // 0: there is none
+    uint32_t tag;   // of the page; 0: there is none
+    uint32_t when;  // the lower half of its time
   };
   static constexpr uint32_t coming_set_size = 8;
   static uint32_t coming_for(uint32_t frames);
@@ -85,6 +85,11 @@ class InformedPolicy final : public Policy {
   void inform(FrameIndex frame);
   std::span<Coming> coming_of(uint64_t hash) const {
     return {coming_ + (mix(hash) & coming_mask_) * coming_set_size, coming_set_size};
+  }
+  static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32) | 1; }
+  // How far off it is; negative: it is late.
+  int64_t ahead(const Coming& coming) const {
+    return static_cast<int32_t>(coming.when - static_cast<uint32_t>(head_->now));
   }
   Ghost* set_of(uint64_t hash) const { return ghosts_ + (hash & ghost_mask_) * set_size; }
   void moved(FrameIndex frame);

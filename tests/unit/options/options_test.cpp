@@ -144,7 +144,7 @@ TEST_F(OptionsTest, TheNearestNameOrChoiceIsNamed) {
       "there is no option 'polcy'; it is ignored; did you mean policy?",
       "policy=arcc is not accepted; lru is used; did you mean arc? give lru, fifo, lfu, arc, "
       "sieve, "
-      "s3fifo, fcf",
+      "s3fifo, fcf, informed",
       "there is no option 'zzz'; it is ignored; see `forebay hints`"};
   std::sort(complaints_.begin(), complaints_.end());
   std::vector<std::string> sorted = said;

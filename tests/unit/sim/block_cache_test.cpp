@@ -14,6 +14,7 @@
 #include "sim/belady.h"
 #include "sim/numbered_cache.h"
 #include "sim/page_numbers.h"
+#include "unit/variants.h"
 
 namespace forebay {
 namespace {
@@ -109,7 +110,7 @@ TEST(BlockCache, ShardsShareTheTouchesOut) {
 // Counts ghosts, and the table that finds a page.
 TEST(BlockCache, KeepsLittleForABlock) {
   constexpr uint32_t frames = 100000;
-  for (const PolicySpec& policy : policies()) {
+  for (const PolicySpec& policy : test::policies_of_blocks()) {
     const sim::BlockCache cache(policy, frames);
     EXPECT_LE(cache.state_bytes(), std::size_t{64} * frames) << policy.name;
   }
@@ -117,7 +118,7 @@ TEST(BlockCache, KeepsLittleForABlock) {
 
 TEST(BlockCache, WithoutFramesHoldsNothing) {
   const std::vector<PageKey> touches = pages({1, 1, 2, 1});
-  for (const PolicySpec& policy : policies()) {
+  for (const PolicySpec& policy : test::policies_of_blocks()) {
     sim::BlockCache cache(policy, 0, 4);
     cache.access(touches);
     EXPECT_EQ(cache.hits(), 0) << policy.name;
@@ -129,13 +130,13 @@ TEST(BlockCache, WithoutFramesHoldsNothing) {
 }
 
 TEST(BlockCache, HasNoMoreFramesThanItIsGiven) {
-  for (const PolicySpec& policy : policies())
+  for (const PolicySpec& policy : test::policies_of_blocks())
     EXPECT_EQ(sim::BlockCache(policy, 3, 8).frames(), 3U) << policy.name;
 }
 
 TEST(BlockCache, UselessFramesMakeNoDifference) {
   const std::vector<PageKey> touches = random_touches(1, 2000, 300);
-  for (const PolicySpec& policy : policies()) {
+  for (const PolicySpec& policy : test::policies_of_blocks()) {
     for (const uint32_t shards : {1U, 4U}) {
       sim::BlockCache large(policy, 100'000, shards);
       const uint32_t useful = sim::useful_frames(100'000, touches.size(), shards);
@@ -154,7 +155,7 @@ TEST(NumberedCache, CountsAsTheShardsOfTheRuntimeDo) {
     const std::vector<PageKey> touches = random_touches(seed, 20000, 3000);
     uint32_t known = 0;
     const std::vector<uint32_t> numbers = sim::numbers_of(touches, &known);
-    for (const PolicySpec& policy : policies()) {
+    for (const PolicySpec& policy : test::policies_of_blocks()) {
       for (const uint32_t frames : {0U, 1U, 7U, 100U, 1000U, known - 1, known, 10'000U}) {
         sim::BlockCache judge(policy, frames);
         judge.access(touches);
@@ -197,7 +198,7 @@ TEST(Belady, NoPolicyGoesBeyond) {
     const std::vector<PageKey> touches = random_touches(seed, 20000, 3000);
     const std::vector<uint32_t> frames{1, 10, 100, 1000};
     const std::vector<int64_t> bound = sim::min_hits(touches, frames);
-    for (const PolicySpec& policy : policies()) {
+    for (const PolicySpec& policy : test::policies_of_blocks()) {
       for (std::size_t i = 0; i < frames.size(); ++i)
         EXPECT_LE(hits(policy.name, frames[i], touches), bound[i]) << policy.name;
     }

@@ -9,6 +9,7 @@
 
 #include "sim/belady.h"
 #include "sim/block_cache.h"
+#include "unit/variants.h"
 
 namespace forebay::sim {
 namespace {
@@ -33,7 +34,7 @@ TEST(Stream, EachCacheIsSimulatedByItself) {
   }
   const Stream stream(std::move(shown));
   const std::vector<uint32_t> frames{50, 10, 5000};
-  for (const PolicySpec& policy : policies()) {
+  for (const PolicySpec& policy : test::policies_of_blocks()) {
     CacheCounts sum;
     for (std::size_t c = 0; c < each.size(); ++c) {
       BlockCache judge(policy, frames[c]);
