@@ -293,7 +293,8 @@ Status CacheHandle<Driver>::write(const Access& access, Source source, int64_t* 
   for (AccessRuns runs(access); status.ok() && !runs.done();) {
     const Extent run = runs.next();
     status = write_run(run, source, *moved);
-    if (status.ok()) *moved += run.length;
+    if (!status.ok()) break;
+    *moved += run.length;
     if (foresight_ != nullptr) foresee(run);
   }
   return waiting_.empty() ? status : end_write(status, source, moved);
@@ -313,7 +314,7 @@ Status CacheHandle<Driver>::read(const Access& access, Target target, int64_t* m
     status = read_run(run, target + *moved, &got);
     if (!status.ok()) break;
     *moved += got;
-    if (foresight_ != nullptr) foresee(run);
+    if (foresight_ != nullptr && got > 0) foresee(run);
     if (got < run.length) break;  // the end of file; later bytes of the access lie behind it
     if (!runs.done() && foresight_ == nullptr) *moved += read_next_runs(runs, target + *moved);
   }
@@ -326,7 +327,7 @@ template <typename Source>
 inline Status CacheHandle<Driver>::write(Extent extent, Source source) {
   begin_call(&Statistics::write_calls);
   const Status status = write_run(extent, source, 0);
-  if (foresight_ != nullptr) foresee(extent);
+  if (foresight_ != nullptr && status.ok()) foresee(extent);
   int64_t ignored = extent.length;
   return waiting_.empty() ? status : end_write(status, source, &ignored);
 }
@@ -336,7 +337,7 @@ template <typename Target>
 inline Status CacheHandle<Driver>::read(Extent extent, Target target, int64_t* moved) {
   begin_call(&Statistics::read_calls);
   const Status status = read_run(extent, target, moved);
-  if (foresight_ != nullptr) foresee(extent);
+  if (foresight_ != nullptr && *moved > 0) foresee(extent);
   return status;
 }
 

@@ -17,7 +17,7 @@ NO_PAGE = (
     "forebay_page_size=3000 is not accepted; 64KiB is used; "
     "give 512 to 16MiB in steps of 64, for example 64KiB"
 )
-POLICIES = "give lru, fifo, lfu, arc, sieve, s3fifo, fcf"
+POLICIES = "give lru, fifo, lfu, arc, sieve, s3fifo, fcf, informed"
 
 
 def hints(*words: str) -> list[str]:
