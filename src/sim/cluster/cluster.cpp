@@ -35,6 +35,7 @@ class Cluster {
         servers_(kernel_, settings),
         file_system_(made_file_system()),
         two_phase_(network_, *file_system_, log, settings.two_phase, settings.node_of_process) {
+    if (settings.waits) file_system_->waits().keep();
     sort_by_process();
     find_files();
     if (settings.caching != Caching::none) make_caches();
