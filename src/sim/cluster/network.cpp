@@ -42,7 +42,8 @@ Network::Network(Kernel& kernel, const NetworkProfile& profile, uint32_t hosts)
       hosts_(hosts),
       queue_limit_(
           static_cast<std::size_t>(profile.nic_queue_frames + profile.nic_transmit_limit_frames)),
-      queue_starts_(queue_limit_ * hosts) {
+      queue_starts_(queue_limit_ * hosts),
+      peers_(hosts) {
   // There: the segments of one acknowledgement on the first link, the last of them on the other
   // link. Back: the acknowledgement on both links.
   const int64_t on_links = std::min(window_segments_, profile.segments_an_acknowledgement) + 1;
@@ -83,12 +84,25 @@ void Network::copy(uint32_t host, int64_t bytes, Then arrived) {
 }
 
 uint32_t Network::stream_between(uint32_t from, uint32_t to) {
-  const uint64_t key = static_cast<uint64_t>(from) * hosts_.size() + to;
-  const auto [place, is_new] =
-      stream_of_.try_emplace(key, static_cast<uint32_t>(stream_of_.size()));
-  if (is_new && profile_.by_frames) streams_.emplace_back(from, to, tcp_);
-  if (is_new && !profile_.by_frames) paces_.emplace_back();
-  return place->second;
+  auto& [first, streams] = peers_[from];
+  if (streams.empty()) first = to;
+  if (to < first) {
+    streams.insert(streams.begin(), first - to, none);
+    first = to;
+  }
+  if (to - first >= streams.size()) streams.resize(to - first + 1, none);
+  uint32_t& stream = streams[to - first];
+  if (stream == none) stream = new_stream(from, to);
+  return stream;
+}
+
+uint32_t Network::new_stream(uint32_t from, uint32_t to) {
+  if (profile_.by_frames) {
+    streams_.emplace_back(from, to, tcp_);
+    return static_cast<uint32_t>(streams_.size() - 1);
+  }
+  paces_.emplace_back();
+  return static_cast<uint32_t>(paces_.size() - 1);
 }
 
 void Network::happen(uint64_t word) {

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/cluster/kernel.h"
@@ -151,6 +150,11 @@ class Network final : public Event {
     Picoseconds idle_from = 0;
     int64_t bytes = 0;
   };
+  // A host's streams to the hosts from `first` on; none: it has not sent to that one.
+  struct Peers {
+    uint32_t first = 0;
+    std::vector<uint32_t> streams;
+  };
   struct WholeMessage {
     uint32_t to;
     Picoseconds link_time;
@@ -166,6 +170,7 @@ class Network final : public Event {
     return static_cast<Picoseconds>(static_cast<double>(bytes) * byte_time_ + 0.5);
   }
   uint32_t stream_between(uint32_t from, uint32_t to);
+  uint32_t new_stream(uint32_t from, uint32_t to);
   void copy(uint32_t host, int64_t bytes, Then arrived);
 
   // Frames on their way.
@@ -214,9 +219,9 @@ class Network final : public Event {
   int64_t highest_fill_ = 0;
   int64_t ports_waited_for_ = 0;
 
-  std::unordered_map<uint64_t, uint32_t> stream_of_;  // from * hosts + to
-  std::vector<Stream> streams_;                       // frame level
-  std::vector<Pace> paces_;                           // message level, for each stream
+  std::vector<Peers> peers_;     // by sending host
+  std::vector<Stream> streams_;  // frame level
+  std::vector<Pace> paces_;      // message level, for each stream
   Pool<Frame> frames_;
   Pool<Message> messages_;
   Pool<EarlyRange> early_;
