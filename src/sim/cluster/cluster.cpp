@@ -93,6 +93,7 @@ class Cluster {
     uint32_t node = 0;
     ClientNode* cache = nullptr;
     std::map<uint32_t, OpenFile> open;  // by the log's number of the handle
+    std::vector<Extent> extents;        // of the access under way
     ProcessTimes times;
   };
 
@@ -110,7 +111,7 @@ class Cluster {
   void spend(Job& job, Doing doing, Picoseconds began, const DataAccess* access);
   void think(Job& job, const DataAccess* before, const DataAccess& access);
   OpenFile& opened(Job& job, const DataAccess& access);
-  void straight(const Job& job, const DataAccess& access);
+  void straight(Job& job, const DataAccess& access);
   forebay::Access access_of(const DataAccess& access) const;
 
   const AccessLog& log_;
@@ -370,13 +371,13 @@ forebay::Access Cluster::access_of(const DataAccess& access) const {
   return made;
 }
 
-void Cluster::straight(const Job& job, const DataAccess& access) {
-  std::vector<Extent> extents;
+void Cluster::straight(Job& job, const DataAccess& access) {
+  job.extents.clear();
   const forebay::Access made = access_of(access);
-  for (AccessRuns runs(made); !runs.done();) extents.push_back(runs.next());
+  for (AccessRuns runs(made); !runs.done();) job.extents.push_back(runs.next());
   if (const Picoseconds lock = file_system_->lock_time()) Process::current()->sleep(lock);
   Completion done;
-  file_system_->access(job.node, access.file, access.writes, extents, done.then());
+  file_system_->access(job.node, access.file, access.writes, job.extents, done.then());
   done.wait();
 }
 
