@@ -142,10 +142,13 @@ class Network final : public Event {
     uint32_t first_message = none, last_message = none;  // that have not arrived
     bool timer_is_set = false;
   };
-  // Message level: a stream, and what it has sent since it was last idle.
+  // Message level: a stream's last message. Until then it is on the sender's link; then its last
+  // frame is sent by the port, at the earliest.
+  struct LastMessage {
+    Picoseconds on_link_until = 0, frame_sent = 0;
+  };
+  // Message level, where the window matters: what a stream has sent since it was last idle.
   struct Pace {
-    // Its last message: until then on the sender's link; then sent by the port, at the earliest.
-    Picoseconds sends_until = 0, last_frame_sent = 0;
     Picoseconds began = 0;
     Picoseconds idle_from = 0;
     int64_t bytes = 0;
@@ -194,7 +197,7 @@ class Network final : public Event {
 
   // Message level.
   void send_whole(uint32_t from, uint32_t to, int64_t bytes, Then arrived);
-  Picoseconds first_frame_starts(Host& host, const Pace& pace, Picoseconds at_link,
+  Picoseconds first_frame_starts(Host& host, const LastMessage& last, Picoseconds at_link,
                                  Picoseconds link_times) const;
   Picoseconds last_frame_starts(Pace& pace, Picoseconds start, int64_t bytes) const;
   Picoseconds paced_start(const Pace& pace, int64_t byte) const;
@@ -210,6 +213,7 @@ class Network final : public Event {
   int64_t window_segments_;  // that fit into the window
   // From a segment's start to the start of the one that its acknowledgement lets go.
   Picoseconds window_cycle_;
+  bool window_matters_;  // a stream stops before the first acknowledgement comes
 
   std::vector<Host> hosts_;
   std::size_t queue_limit_;  // frames that wait for a link; 0: no limit
@@ -221,7 +225,9 @@ class Network final : public Event {
 
   std::vector<Peers> peers_;     // by sending host
   std::vector<Stream> streams_;  // frame level
-  std::vector<Pace> paces_;      // message level, for each stream
+  // Message level, for each stream.
+  std::vector<LastMessage> last_messages_;
+  std::vector<Pace> paces_;  // empty if the window never matters
   Pool<Frame> frames_;
   Pool<Message> messages_;
   Pool<EarlyRange> early_;
