@@ -349,6 +349,7 @@ void bind_cluster(nb::module_& module) {
       .def_rw("think", &ClusterSettings::think)
       .def_rw("timeline", &ClusterSettings::timeline)
       .def_rw("series", &ClusterSettings::series)
+      .def_rw("waits", &ClusterSettings::waits)
       .def(
           "set_disk",
           [](ClusterSettings& of, const std::string& model, const std::string& scheduler) {

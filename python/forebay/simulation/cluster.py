@@ -356,6 +356,7 @@ def simulate_cluster(
                 as_trees.append(one.scope)
         settings.timeline = timeline is not None
         settings.series = series is not None
+        settings.waits = waits
         if one.collective == COLLECTIVE[0]:
             message_s = _short_message_s(one.machine)
             united_s = window_s if one.union_window_s is None else one.union_window_s
@@ -393,7 +394,7 @@ def simulate_cluster(
             raise
     progress(stage, 1.0)
     for (one, settings, nodes), future in zip(runs, futures, strict=True):
-        results.append(_result(source.path, one, traced, nodes, future.result(), waits))
+        results.append(_result(source.path, one, traced, nodes, future.result()))
         if timeline is not None:
             write_timeline(timeline, future.result(), settings.node_of_process, source.files)
     if series is not None:
@@ -572,7 +573,7 @@ def _waits(of: _core.ClusterResult, servers: int) -> tuple[Wait, ...]:
 
 
 def _result(
-    path: str, one: _Settings, traced: int, nodes: int, of: _core.ClusterResult, waits: bool
+    path: str, one: _Settings, traced: int, nodes: int, of: _core.ClusterResult
 ) -> ClusterResult:
     def busiest(times: Sequence[float]) -> float:
         return max(times, default=0.0) / of.run_s if of.run_s else 0.0
@@ -614,5 +615,5 @@ def _result(
         incomplete_calls=of.incomplete_calls,
         exchanged_bytes=of.exchanged_bytes,
         events=of.events,
-        waits=_waits(of, one.machine.servers) if waits else (),
+        waits=_waits(of, one.machine.servers),
     )

@@ -23,6 +23,13 @@ std::unique_ptr<BlockDevice> made_device(Kernel& kernel, const ClusterSettings& 
   return std::make_unique<Flash>(kernel, std::get<FlashProfile>(settings.device));
 }
 
+// The accesses of one process are spread over the log. So each comes from memory, and takes longer
+// than an event, unless the processor's cache was told of it before.
+void fetch_early(const DataAccess& access) {
+  __builtin_prefetch(&access);
+  __builtin_prefetch(&access.writes);
+}
+
 class Cluster {
  public:
   Cluster(const AccessLog& log, const ClusterSettings& settings, Progress& progress)
@@ -35,6 +42,7 @@ class Cluster {
         servers_(kernel_, settings),
         file_system_(made_file_system()),
         two_phase_(network_, *file_system_, log, settings.two_phase, settings.node_of_process) {
+    if (settings.waits) file_system_->waits().keep();
     sort_by_process();
     find_files();
     if (settings.caching != Caching::none) make_caches();
@@ -92,6 +100,7 @@ class Cluster {
     uint32_t node = 0;
     ClientNode* cache = nullptr;
     std::map<uint32_t, OpenFile> open;  // by the log's number of the handle
+    std::vector<Extent> extents;        // of the access under way
     ProcessTimes times;
   };
 
@@ -109,7 +118,7 @@ class Cluster {
   void spend(Job& job, Doing doing, Picoseconds began, const DataAccess* access);
   void think(Job& job, const DataAccess* before, const DataAccess& access);
   OpenFile& opened(Job& job, const DataAccess& access);
-  void straight(const Job& job, const DataAccess& access);
+  void straight(Job& job, const DataAccess& access);
   forebay::Access access_of(const DataAccess& access) const;
 
   const AccessLog& log_;
@@ -287,10 +296,12 @@ void Cluster::end_job() {
 
 // The life of a process: its accesses in order, then it closes what it has opened.
 void Cluster::live(Job& job) {
+  const std::vector<uint32_t>& numbers = accesses_[job.process];
   const DataAccess* before = nullptr;
-  for (const uint32_t number : accesses_[job.process]) {
-    const DataAccess& access = log_.accesses()[number];
-    think(job, std::exchange(before, &access), access);
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    const uint32_t number = numbers[n];
+    const DataAccess access = log_.accesses()[number];
+    think(job, std::exchange(before, &log_.accesses()[number]), access);
     const OpenFile& file = opened(job, access);
     const Picoseconds began = kernel_.now();
     Picoseconds local = settings_.call_time;
@@ -303,6 +314,7 @@ void Cluster::live(Job& job) {
     } else if (!two_phase_.unites(number) || !two_phase_.take_part(number)) {
       straight(job, access);
     }
+    if (n + 1 < numbers.size()) fetch_early(log_.accesses()[numbers[n + 1]]);
     Process::current()->sleep(local);
     spend(job, access.writes ? Doing::writing : Doing::reading, began, &access);
     progress_.add(1);
@@ -369,13 +381,13 @@ forebay::Access Cluster::access_of(const DataAccess& access) const {
   return made;
 }
 
-void Cluster::straight(const Job& job, const DataAccess& access) {
-  std::vector<Extent> extents;
+void Cluster::straight(Job& job, const DataAccess& access) {
+  job.extents.clear();
   const forebay::Access made = access_of(access);
-  for (AccessRuns runs(made); !runs.done();) extents.push_back(runs.next());
+  for (AccessRuns runs(made); !runs.done();) job.extents.push_back(runs.next());
   if (const Picoseconds lock = file_system_->lock_time()) Process::current()->sleep(lock);
   Completion done;
-  file_system_->access(job.node, access.file, access.writes, extents, done.then());
+  file_system_->access(job.node, access.file, access.writes, job.extents, done.then());
   done.wait();
 }
 

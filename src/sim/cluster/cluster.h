@@ -55,6 +55,7 @@ struct ClusterSettings {
   double copy_bytes_per_second = 4e9;  // between a program's memory and a cache
   bool timeline = false;               // keep what each process does when
   bool series = false;                 // keep what the parts of the cluster did by when
+  bool waits = false;                  // keep who waited for whom
   double think = 0;  // the part of the time between accesses that the processes compute
 };
 

@@ -42,12 +42,14 @@ Network::Network(Kernel& kernel, const NetworkProfile& profile, uint32_t hosts)
       hosts_(hosts),
       queue_limit_(
           static_cast<std::size_t>(profile.nic_queue_frames + profile.nic_transmit_limit_frames)),
-      queue_starts_(queue_limit_ * hosts) {
+      queue_starts_(queue_limit_ * hosts),
+      peers_(hosts) {
   // There: the segments of one acknowledgement on the first link, the last of them on the other
   // link. Back: the acknowledgement on both links.
   const int64_t on_links = std::min(window_segments_, profile.segments_an_acknowledgement) + 1;
   window_cycle_ = on_links * full_time_ + 2 * link_time(around_segment) + 2 * profile.switch_delay +
                   4 * profile.host_delay;
+  window_matters_ = window_segments_ * full_time_ < window_cycle_;
 }
 
 void Network::send(uint32_t from, uint32_t to, int64_t bytes, Then arrived) {
@@ -83,12 +85,26 @@ void Network::copy(uint32_t host, int64_t bytes, Then arrived) {
 }
 
 uint32_t Network::stream_between(uint32_t from, uint32_t to) {
-  const uint64_t key = static_cast<uint64_t>(from) * hosts_.size() + to;
-  const auto [place, is_new] =
-      stream_of_.try_emplace(key, static_cast<uint32_t>(stream_of_.size()));
-  if (is_new && profile_.by_frames) streams_.emplace_back(from, to, tcp_);
-  if (is_new && !profile_.by_frames) paces_.emplace_back();
-  return place->second;
+  auto& [first, streams] = peers_[from];
+  if (streams.empty()) first = to;
+  if (to < first) {
+    streams.insert(streams.begin(), first - to, none);
+    first = to;
+  }
+  if (to - first >= streams.size()) streams.resize(to - first + 1, none);
+  uint32_t& stream = streams[to - first];
+  if (stream == none) stream = new_stream(from, to);
+  return stream;
+}
+
+uint32_t Network::new_stream(uint32_t from, uint32_t to) {
+  if (profile_.by_frames) {
+    streams_.emplace_back(from, to, tcp_);
+    return static_cast<uint32_t>(streams_.size() - 1);
+  }
+  if (window_matters_) paces_.emplace_back();
+  last_messages_.emplace_back();
+  return static_cast<uint32_t>(last_messages_.size() - 1);
 }
 
 void Network::happen(uint64_t word) {
@@ -303,35 +319,36 @@ void Network::send_whole(uint32_t from, uint32_t to, int64_t bytes, Then arrived
   counts_.frames += static_cast<uint64_t>(segments);
   host.sending += link_times;
 
-  Pace& pace = paces_[stream_between(from, to)];
+  const uint32_t stream = stream_between(from, to);
+  LastMessage& last = last_messages_[stream];
   const Picoseconds at_link = kernel_.now() + profile_.host_delay;
-  const Picoseconds first_starts = first_frame_starts(host, pace, at_link, link_times);
+  const Picoseconds first_starts = first_frame_starts(host, last, at_link, link_times);
   const Picoseconds start = std::max(at_link, host.sends_until);
-  host.sends_until = pace.sends_until = start + link_times;
+  host.sends_until = last.on_link_until = start + link_times;
+  const Picoseconds last_starts =
+      window_matters_ ? last_frame_starts(paces_[stream], start, bytes) : start;
   const Picoseconds last_at_port =
-      std::max(last_frame_starts(pace, start, bytes) + last_time, host.sends_until) +
-      profile_.switch_delay;
-  pace.last_frame_sent = std::max(pace.last_frame_sent, last_at_port) + last_time;
+      std::max(last_starts + last_time, host.sends_until) + profile_.switch_delay;
+  last.frame_sent = std::max(last.frame_sent, last_at_port) + last_time;
   set(first_starts + first_time + profile_.switch_delay, whole_at_port,
-      whole_.take({to, link_times, pace.last_frame_sent, arrived}));
+      whole_.take({to, link_times, last.frame_sent, arrived}));
 }
 
 // A stream that was idle sends a window full at once, and what is left of its message takes turns
 // with what is left of others. So a message waits for the first windows of those before it, but not
 // for all of them.
-Picoseconds Network::first_frame_starts(Host& host, const Pace& pace, Picoseconds at_link,
+Picoseconds Network::first_frame_starts(Host& host, const LastMessage& last, Picoseconds at_link,
                                         Picoseconds link_times) const {
-  if (pace.sends_until > at_link) return pace.sends_until;
+  if (last.on_link_until > at_link) return last.on_link_until;
   const Picoseconds starts = std::max(at_link, host.sends_first_until);
   host.sends_first_until = starts + std::min(link_times, window_segments_ * full_time_);
   return starts;
 }
 
-// When the sender's link may begin with a message's last frame, as far as the window matters. The
+// When the sender's link may begin with a message's last frame, where the window matters. The
 // stream begins anew if it was idle for a cycle, or is a cycle behind what the window lets go, or
 // if the message fills the window by itself and what went before does not hold it up longer.
 Picoseconds Network::last_frame_starts(Pace& pace, Picoseconds start, int64_t bytes) const {
-  if (window_segments_ * full_time_ >= window_cycle_) return start;
   Pace anew = pace;
   anew.began = start;
   anew.bytes = 0;

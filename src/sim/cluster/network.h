@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/cluster/kernel.h"
@@ -143,13 +142,21 @@ class Network final : public Event {
     uint32_t first_message = none, last_message = none;  // that have not arrived
     bool timer_is_set = false;
   };
-  // Message level: a stream, and what it has sent since it was last idle.
+  // Message level: a stream's last message. Until then it is on the sender's link; then its last
+  // frame is sent by the port, at the earliest.
+  struct LastMessage {
+    Picoseconds on_link_until = 0, frame_sent = 0;
+  };
+  // Message level, where the window matters: what a stream has sent since it was last idle.
   struct Pace {
-    // Its last message: until then on the sender's link; then sent by the port, at the earliest.
-    Picoseconds sends_until = 0, last_frame_sent = 0;
     Picoseconds began = 0;
     Picoseconds idle_from = 0;
     int64_t bytes = 0;
+  };
+  // A host's streams to the hosts from `first` on; none: it has not sent to that one.
+  struct Peers {
+    uint32_t first = 0;
+    std::vector<uint32_t> streams;
   };
   struct WholeMessage {
     uint32_t to;
@@ -166,6 +173,7 @@ class Network final : public Event {
     return static_cast<Picoseconds>(static_cast<double>(bytes) * byte_time_ + 0.5);
   }
   uint32_t stream_between(uint32_t from, uint32_t to);
+  uint32_t new_stream(uint32_t from, uint32_t to);
   void copy(uint32_t host, int64_t bytes, Then arrived);
 
   // Frames on their way.
@@ -189,7 +197,7 @@ class Network final : public Event {
 
   // Message level.
   void send_whole(uint32_t from, uint32_t to, int64_t bytes, Then arrived);
-  Picoseconds first_frame_starts(Host& host, const Pace& pace, Picoseconds at_link,
+  Picoseconds first_frame_starts(Host& host, const LastMessage& last, Picoseconds at_link,
                                  Picoseconds link_times) const;
   Picoseconds last_frame_starts(Pace& pace, Picoseconds start, int64_t bytes) const;
   Picoseconds paced_start(const Pace& pace, int64_t byte) const;
@@ -205,6 +213,7 @@ class Network final : public Event {
   int64_t window_segments_;  // that fit into the window
   // From a segment's start to the start of the one that its acknowledgement lets go.
   Picoseconds window_cycle_;
+  bool window_matters_;  // a stream stops before the first acknowledgement comes
 
   std::vector<Host> hosts_;
   std::size_t queue_limit_;  // frames that wait for a link; 0: no limit
@@ -214,9 +223,11 @@ class Network final : public Event {
   int64_t highest_fill_ = 0;
   int64_t ports_waited_for_ = 0;
 
-  std::unordered_map<uint64_t, uint32_t> stream_of_;  // from * hosts + to
-  std::vector<Stream> streams_;                       // frame level
-  std::vector<Pace> paces_;                           // message level, for each stream
+  std::vector<Peers> peers_;     // by sending host
+  std::vector<Stream> streams_;  // frame level
+  // Message level, for each stream.
+  std::vector<LastMessage> last_messages_;
+  std::vector<Pace> paces_;  // empty if the window never matters
   Pool<Frame> frames_;
   Pool<Message> messages_;
   Pool<EarlyRange> early_;

@@ -2,9 +2,6 @@
 // runs at a time.
 #pragma once
 
-#include <ucontext.h>
-
-#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -12,6 +9,7 @@
 #include <vector>
 
 #include "sim/cluster/kernel.h"
+#include "sim/cluster/own_stack.h"
 
 namespace forebay::sim {
 
@@ -20,7 +18,6 @@ class Process final : public Event {
   // The process begins at the time of the call, once the kernel runs. What `work` throws ends the
   // process, and is its failure().
   Process(Kernel& kernel, std::function<void()> work);
-  ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
@@ -38,15 +35,12 @@ class Process final : public Event {
   Kernel& kernel() const { return kernel_; }
 
  private:
-  void happen(uint64_t) override;  // the process goes on
-  [[noreturn]] static void enter(unsigned low, unsigned high);
-  void give_way();
+  void happen(uint64_t) override;   // the process goes on
+  [[noreturn]] static void live();  // of the current process
 
   Kernel& kernel_;
   std::function<void()> work_;
-  std::byte* stack_;
-  ucontext_t context_{};
-  ucontext_t caller_{};
+  OwnStack stack_{&Process::live};
   uint64_t woken_ = 0;
   bool waits_ = false;
   bool ended_ = false;

@@ -194,7 +194,9 @@ class Pvfs::Flow final : public Event {
 
 Pvfs::Pvfs(Kernel& kernel, Network& network, const PvfsProfile& profile, uint32_t first_server,
            std::span<ServerStorage* const> servers)
-    : FileSystem(kernel, network, first_server, servers), profile_(profile) {}
+    : FileSystem(kernel, network, first_server, servers),
+      profile_(profile),
+      joined_(servers.size()) {}
 Pvfs::~Pvfs() = default;
 
 void Pvfs::create(uint32_t client, uint64_t file) {
@@ -223,28 +225,22 @@ void Pvfs::place(uint64_t file, int64_t bytes) {
   }
 }
 
-void Pvfs::access(uint32_t client, uint64_t file, bool writes, std::span<const Extent> extents,
-                  Then done) {
-  // The requests, one or more for each server; those to one server follow each other.
-  std::vector<Flow*> requests;
-  std::vector<Flow*> open(servers(), nullptr);
-  std::vector<uint32_t> server_of;
+// The requests to one server follow each other.
+void Pvfs::divide(std::span<const Extent> extents) {
   const int64_t strip = profile_.strip_bytes;
-  int64_t end = 0;
   for (const Extent& extent : extents) {
     for (int64_t at = extent.offset; at < extent.end();) {
       const int64_t number = at / strip;
       const auto server = static_cast<uint32_t>(number % servers());
       const int64_t length = std::min(extent.end(), (number + 1) * strip) - at;
       const Extent part{number / servers() * strip + at % strip, length};
-      Flow*& flow = open[server];
+      Flow*& flow = joined_[server];
       const bool joins = flow != nullptr && flow->extents().back().end() == part.offset;
       if (!joins && flow != nullptr && std::ssize(flow->extents()) == profile_.extents_a_request)
         flow = nullptr;
       if (flow == nullptr) {
         flow = &flows_.take(*this);
-        requests.push_back(flow);
-        server_of.push_back(server);
+        begun_.push_back({flow, server});
       }
       if (joins)
         flow->extents().back().length += part.length;
@@ -252,14 +248,23 @@ void Pvfs::access(uint32_t client, uint64_t file, bool writes, std::span<const E
         flow->extents().push_back(part);
       at += length;
     }
-    end = std::max(end, extent.end());
   }
-  if (requests.empty()) return kernel_.after(0, done);
+}
+
+void Pvfs::access(uint32_t client, uint64_t file, bool writes, std::span<const Extent> extents,
+                  Then done) {
+  divide(extents);
+  if (begun_.empty()) return kernel_.after(0, done);
+  int64_t end = 0;
+  for (const Extent& extent : extents) end = std::max(end, extent.end());
   if (writes && end > size(file)) set_size(file, end);
   Access& access = accesses_.take(*this);
-  access.begin(std::ssize(requests), done);
-  for (std::size_t r = 0; r < requests.size(); ++r)
-    requests[r]->begin(client, server_of[r], file, writes, {&access, 0});
+  access.begin(std::ssize(begun_), done);
+  for (const auto& [flow, server] : begun_) {
+    flow->begin(client, server, file, writes, {&access, 0});
+    joined_[server] = nullptr;
+  }
+  begun_.clear();
 }
 
 }  // namespace forebay::sim

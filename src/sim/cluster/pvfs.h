@@ -53,9 +53,18 @@ class Pvfs final : public FileSystem {
   class Access;
   uint32_t metadata_server(uint64_t file) const { return static_cast<uint32_t>(file % servers()); }
 
+  struct Begun {
+    Flow* flow;
+    uint32_t server;
+  };
+  // Lets the extents join the requests of an access, one or more for each server.
+  void divide(std::span<const Extent> extents);
+
   PvfsProfile profile_;
   Recycled<Access> accesses_;
   Recycled<Flow> flows_;
+  std::vector<Begun> begun_;   // the requests of the access that begins
+  std::vector<Flow*> joined_;  // by server: the last one of them, or null
 };
 
 }  // namespace forebay::sim

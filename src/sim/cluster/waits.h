@@ -18,6 +18,7 @@ enum class Waiting : uint8_t {
   collective,  // the last process to come to a collective call is there
 };
 
+// Nothing is kept unless keep() was called.
 class Waits {
  public:
   struct Key {
@@ -32,7 +33,9 @@ class Waits {
     Picoseconds time = 0;  // of waits at the same time, each counts
   };
 
+  void keep() { kept_ = true; }
   void add(uint32_t host, uint32_t other, Waiting reason, Picoseconds time) {
+    if (!kept_) return;
     Sum& sum = sums_[{host, other, reason}];
     ++sum.times;
     sum.time += time;
@@ -40,6 +43,7 @@ class Waits {
   const std::map<Key, Sum>& sums() const { return sums_; }
 
  private:
+  bool kept_ = false;
   std::map<Key, Sum> sums_;
 };
 

@@ -116,6 +116,20 @@ TEST(Cluster, SmallWritesBecomeFewRequests) {
   EXPECT_LT(node.run_time, none.run_time / 4);
 }
 
+TEST(Cluster, WaitsAreKeptIfAskedFor) {
+  const AccessLog log = interleaved_records(8, 50);
+  ClusterSettings settings = settings_for(2, 4, Caching::none);
+  const ClusterResult without = simulated(log, settings);
+  EXPECT_TRUE(without.waits.sums().empty());
+  settings.waits = true;
+  const ClusterResult with = simulated(log, settings);
+  int64_t times = 0;
+  for (const auto& [key, sum] : with.waits.sums()) times += sum.times;
+  EXPECT_GE(times, with.requests);
+  EXPECT_EQ(with.events, without.events);
+  EXPECT_EQ(with.run_time, without.run_time);
+}
+
 TEST(Cluster, ACacheOfEachNodeLeavesHolesToTheOthers) {
   const AccessLog log = interleaved_records(8, 500);
   for (const Caching caching : {Caching::process, Caching::node}) {

@@ -143,6 +143,26 @@ TEST(Process, IsWokenByOthersOneAfterTheOther) {
   EXPECT_TRUE(std::ranges::is_sorted(order));
 }
 
+// What a process computes with is its own, whoever runs while it waits.
+TEST(Process, KeepsItsNumbers) {
+  Kernel kernel;
+  std::vector<double> sums(50);
+  std::vector<std::unique_ptr<Process>> processes;
+  for (std::size_t p = 0; p < sums.size(); ++p) {
+    processes.push_back(std::make_unique<Process>(kernel, [&sums, p] {
+      double sum = 0, step = static_cast<double>(p), half = step / 2;
+      for (int64_t i = 1; i <= 20; ++i) {
+        Process::current()->sleep(i * static_cast<int64_t>(p));
+        sum += step;
+        sum -= half;
+      }
+      sums[p] = sum;
+    }));
+  }
+  kernel.run();
+  for (std::size_t p = 0; p < sums.size(); ++p) EXPECT_EQ(sums[p], 10.0 * static_cast<double>(p));
+}
+
 TEST(Process, KeepsItsFailure) {
   Kernel kernel;
   Process process(kernel, [] { throw std::runtime_error("no"); });
