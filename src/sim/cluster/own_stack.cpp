@@ -45,42 +45,6 @@ forebay_switch_stacks:
         .size   forebay_switch_stacks, . - forebay_switch_stacks
         .popsection
 )");
-#elif defined(__aarch64__) && !defined(FOREBAY_FOLLOWED_STACKS)
-#define FOREBAY_LEFT_WORDS 20
-#define FOREBAY_RETURN_WORD 19
-asm(R"(
-        .pushsection .text.forebay_switch_stacks, "ax", %progbits
-        .globl  forebay_switch_stacks
-        .hidden forebay_switch_stacks
-        .type   forebay_switch_stacks, %function
-forebay_switch_stacks:
-        stp     d8, d9, [sp, #-160]!
-        stp     d10, d11, [sp, #16]
-        stp     d12, d13, [sp, #32]
-        stp     d14, d15, [sp, #48]
-        stp     x19, x20, [sp, #64]
-        stp     x21, x22, [sp, #80]
-        stp     x23, x24, [sp, #96]
-        stp     x25, x26, [sp, #112]
-        stp     x27, x28, [sp, #128]
-        stp     x29, x30, [sp, #144]
-        mov     x9, sp
-        str     x9, [x0]
-        mov     sp, x1
-        ldp     x29, x30, [sp, #144]
-        ldp     x27, x28, [sp, #128]
-        ldp     x25, x26, [sp, #112]
-        ldp     x23, x24, [sp, #96]
-        ldp     x21, x22, [sp, #80]
-        ldp     x19, x20, [sp, #64]
-        ldp     d14, d15, [sp, #48]
-        ldp     d12, d13, [sp, #32]
-        ldp     d10, d11, [sp, #16]
-        ldp     d8, d9, [sp], #160
-        ret
-        .size   forebay_switch_stacks, . - forebay_switch_stacks
-        .popsection
-)");
 #endif
 
 namespace forebay::sim {
