@@ -1,6 +1,6 @@
 // Reading in rounds, like a solver whose matrix is larger than its memory: every rank reads its
-// records of 47,008 bytes, interleaved with those of the others, in order, and all of them again, in
-// 10 rounds. 4,000 (--count) reads in all, with 100 microseconds of computation after each.
+// records of 47,008 bytes, interleaved with those of the others, in order, and all of them again,
+// in 10 rounds. 4,000 (--count) reads in all, with 100 microseconds of computation after each.
 #include "computing.h"
 
 enum { ROUNDS = 10, RECORD_BYTES = 47008 };
