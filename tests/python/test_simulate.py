@@ -221,7 +221,7 @@ def test_results_have_every_combination_in_order(tmp_path: Path) -> None:
 def test_defaults_are_all_policies_and_nine_sizes_up_to_the_footprint(tmp_path: Path) -> None:
     workload_traces.mpi_io_test(tmp_path / "test", 4, size=1 << 20, iterations=2)
     results = simulate_cache(tmp_path / "test", bypass=None)
-    names = {*(p.name for p in _core.policies()), MIN} - {"informed"}
+    names = {*(p.name for p in _core.policies()), MIN} - {INFORMED}
     assert {one.policy for one in results} == names
     sizes = sorted({one.cache_size for one in results})
     assert sizes == [1 << power for power in range(16, 24)]  # 8 MiB in pages of 64 KiB
