@@ -67,6 +67,7 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
       told_(first_touch_),
       parts_(owners.agents.size() + 1),
       bytes_of_others_(owners.agents.size() + 1) {
+  // Of a file that is only read, this node keeps copies of any bytes, not of its own chunks alone.
   if (!only_read()) {
     Options options = here.options();
     options.read_ahead_bytes = domains_.ahead(options.read_ahead_bytes);

@@ -290,7 +290,7 @@ Status CacheHandle<Driver>::write(const Access& access, Source source, int64_t* 
   begin_call(&Statistics::write_calls);
   *moved = 0;
   Status status;
-  for (AccessRuns runs(access); status.ok() && !runs.done();) {
+  for (AccessRuns runs(access); !runs.done();) {
     const Extent run = runs.next();
     status = write_run(run, source, *moved);
     if (!status.ok()) break;

@@ -1,9 +1,8 @@
 // A frame: a place in the arena that holds one page, and the translation protocol around it.
 //
 // Invariants
-// - `key`, `hash_next`, `io`, `leaving`, `ahead` and the policy's links change only under the
-// frame's
-//   shard lock.
+// - `key`, `hash_next`, `io`, `leaving`, `ahead` and the policy's links change only under the lock
+//   of the frame's shard.
 // - `tag` is even while the frame may be used by translations, odd while it is closed. Every close
 //   and every reopening increments it, so a translation (frame, tag) that still matches an even tag
 //   names the same page as when it was made.

@@ -45,8 +45,6 @@ class Foresight {
     look_ahead(most, future);
   }
 
-  bool foresees() const { return !touches_.empty(); }
-
  private:
   static constexpr std::size_t accesses_a_touch = 16;  // small accesses stay on their page
   // Foreseeing goes on at the next access, so that none takes long.

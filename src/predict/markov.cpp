@@ -2,21 +2,14 @@
 
 #include <algorithm>
 
+#include "extent/seeded_random.h"
+
 namespace forebay {
-namespace {
-
-uint64_t scattered(uint64_t value) {  // SplitMix64's finaliser
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebull;
-  return value ^ (value >> 31);
-}
-
-}  // namespace
 
 uint64_t MarkovPredictor::Pair::hash() const {
   uint64_t hash = 1;
   for (const int64_t number : {before.offset, before.length, last.offset, last.length})
-    hash = scattered(hash * 0x9e3779b97f4a7c15ull + static_cast<uint64_t>(number));
+    hash = SeededRandom(hash ^ static_cast<uint64_t>(number)).next();
   return hash | 1;  // never 0
 }
 
