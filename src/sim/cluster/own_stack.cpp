@@ -6,13 +6,20 @@
 #include <cstdint>
 #include <new>
 
-// Address sanitizers and shadow stacks follow swapcontext, but not a switch of our own.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define FOREBAY_FOLLOWED_STACKS
+#define FOREBAY_WATCHED_MEMORY
 #endif
 #endif
-#if defined(__SANITIZE_ADDRESS__) || (defined(__CET__) && (__CET__ & 2) != 0)
+#ifdef __SANITIZE_ADDRESS__
+#define FOREBAY_WATCHED_MEMORY
+#endif
+#ifdef FOREBAY_WATCHED_MEMORY
+#include <sanitizer/asan_interface.h>
+#endif
+
+// Address sanitizers and shadow stacks follow swapcontext, but not a switch of our own.
+#if defined(FOREBAY_WATCHED_MEMORY) || (defined(__CET__) && (__CET__ & 2) != 0)
 #define FOREBAY_FOLLOWED_STACKS
 #endif
 
@@ -93,7 +100,13 @@ OwnStack::OwnStack(void (*main)()) {
   inside_ = begin_of(main, memory_);
 }
 
-OwnStack::~OwnStack() { munmap(memory_, own_stack_bytes); }
+OwnStack::~OwnStack() {
+#ifdef FOREBAY_WATCHED_MEMORY
+  // What `main` has left on the stack is still marked. Other memory may get its addresses.
+  __asan_unpoison_memory_region(memory_, own_stack_bytes);
+#endif
+  munmap(memory_, own_stack_bytes);
+}
 
 void OwnStack::enter() { switch_stacks(&outside_, inside_); }
 void OwnStack::leave() { switch_stacks(&inside_, outside_); }
