@@ -89,6 +89,12 @@ class JobFile {
   // Asks all owners to forget their clean bytes, since the MPI library has written to the file.
   void forget_everywhere();
 
+  // Whether this node's pages may stay in its cache after the close of all nodes' ranks; and how.
+  bool may_rest() const { return !first_touch_ || only_read(); }
+  runtime::CachedFile::Rest rest_as(const FileStamp& stamp) const {
+    return {stamp, domains_, self_};
+  }
+
   // Leaves the other nodes' caches. What this rank wrote stays in them: their own ranks commit it.
   Status leave(bool discard);
 

@@ -9,6 +9,7 @@
 //   cache_evict.h   victims with dirty bytes
 //   cache_fill.h    reading through the cache
 //   cache_commit.h  write-back, and forgetting pages
+//   cache_rest.h    pages of files that no handle has open
 //   cache_repair.h  what a dead process left half done
 //
 // Lock order: one shard; never two shards, never storage under a shard's lock. An access that waits
@@ -128,6 +129,15 @@ class Cache final : private FrameStates {
   void drop(const OpenFile& file, Extent range, bool dirty_too);
   // Forgets the bytes at and beyond `bytes`.
   void truncate(const OpenFile& file, int64_t bytes);
+  // The pages of the file, all clean, stay without a handle. They leave before any other page,
+  // those of the file that has rested longest first. Where too many files rest, that file rests no
+  // longer.
+  void rest(const OpenFile& file);
+  // The same for the pages that node `self` owns. The others, all clean, are forgotten.
+  void rest(const OpenFile& file, const FileDomains& domains, uint32_t self);
+  // Ends the file's rest: its pages are as any other's. Returns how many it has.
+  int64_t wake(const OpenFile& file);
+
   // Whether the cache has, or is fetching, some byte of `range`.
   bool any_held(const OpenFile& file, Extent range);
   // The pages of `range` from its beginning that are alike: the cache has, or is fetching, all
@@ -210,6 +220,8 @@ class Cache final : private FrameStates {
   template <typename Placed>
   Status evict(OpenFile& file, Evictions& evictions, const Placed& placed);
   void grow(Shard& shard);
+  bool free_resting(Locked& lock, uint32_t shard);
+  bool free_pages(Locked& lock, uint32_t shard, uint64_t file);
 
   template <typename Target>
   Status fill(OpenFile& file, Filling& filling, Extent wanted, Target target, bool whole_pages,
@@ -236,7 +248,7 @@ class Cache final : private FrameStates {
                                     Writers writers = every_writer);
   Status commit_frames(OpenFile& file, std::vector<FrameIndex> frames, uint64_t id, bool wait);
   template <typename Change>
-  void change_frames(const OpenFile& file, Extent range, const Change& change);
+  void change_frames(uint64_t file, Extent range, const Change& change);
 
   void repair_shard(uint32_t shard);
   void repair_frame(FrameIndex index);
@@ -322,3 +334,4 @@ void Cache<Driver>::release_frame(FrameIndex index) {
 #include "engine/cache_guests.h"
 #include "engine/cache_pages.h"
 #include "engine/cache_repair.h"
+#include "engine/cache_rest.h"

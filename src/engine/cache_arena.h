@@ -3,6 +3,7 @@
 // drivers use it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -26,10 +27,18 @@ struct CacheShape {
 
 class CacheArena {
  public:
+  // A file that no handle has open, and whose pages, all clean, stay for its next open.
+  struct Resting {
+    std::atomic<uint64_t> file{0};   // FileState::id; 0: none
+    std::atomic<uint64_t> since{0};  // its number among the files that came to rest
+  };
+  static constexpr std::size_t most_resting = 32;
   struct Header {
     std::atomic<uint32_t> dirty_frames{0};
     std::atomic<uint32_t> committing_frames{0};
     std::atomic<uint32_t> usable_frames{0};  // of all shards; 0 until a first page is needed
+    std::atomic<uint64_t> rests{0};          // files that came to rest so far
+    std::array<Resting, most_resting> resting;
   };
 
   // `driver_shard_bytes`: memory for the driver's own state of each shard (such as its lock).

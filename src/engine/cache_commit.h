@@ -126,9 +126,8 @@ Status Cache<Driver>::commit_some(OpenFile& file, uint32_t target) {
 // Allocates nothing, since forgetting bytes must not fail.
 template <typename Driver>
 template <typename Change>
-void Cache<Driver>::change_frames(const OpenFile& file, Extent range, const Change& change) {
+void Cache<Driver>::change_frames(uint64_t id, Extent range, const Change& change) {
   if (!has_frames()) return;
-  const uint64_t id = file.state().id;
   for (uint32_t s = 0; s < arena_.shards(); ++s) {
     Locked lock(*this, s);
     const ShardState& shard = arena_.shard(s).state();
@@ -150,7 +149,7 @@ void Cache<Driver>::change_frames(const OpenFile& file, Extent range, const Chan
 
 template <typename Driver>
 void Cache<Driver>::drop(const OpenFile& file, Extent range, bool dirty_too) {
-  change_frames(file, range, [&](FrameIndex f, int64_t) {
+  change_frames(file.state().id, range, [&](FrameIndex f, int64_t) {
     if (dirty_too || !kind().any_dirty(state(f), page_size())) return false;
     kind().drop_clean(state(f), page_size());
     return true;
@@ -159,7 +158,7 @@ void Cache<Driver>::drop(const OpenFile& file, Extent range, bool dirty_too) {
 
 template <typename Driver>
 void Cache<Driver>::truncate(const OpenFile& file, int64_t bytes) {
-  change_frames(file, {bytes, INT64_MAX - bytes}, [&](FrameIndex f, int64_t page_start) {
+  change_frames(file.state().id, {bytes, INT64_MAX - bytes}, [&](FrameIndex f, int64_t page_start) {
     if (page_start >= bytes) return false;
     kind().truncate(state(f), page_size(), bytes - page_start);
     return true;

@@ -80,8 +80,10 @@ typename Cache<Driver>::Got Cache<Driver>::obtain(OpenFile& file, Locked& lock, 
       grow(shard);
       return Got::again;
     case Acquire::victim:
+      if (free_resting(lock, shard_number(key))) return Got::again;
       break;
     case Acquire::none:
+      if (free_resting(lock, shard_number(key))) return Got::again;
       if (shard.state().usable == 0) {
         *status = {Code::no_memory, ENOMEM, -1};
         return Got::none;

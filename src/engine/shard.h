@@ -24,6 +24,8 @@ struct alignas(64) ShardState {  // in the arena
   uint32_t leaving = 0;  // resident pages that the policy has evicted
   uint32_t bucket_mask = 0;
   uint32_t rebuilds = 0;  // begun plus ended; odd during a rebuild
+  // No page is of a file that came to rest so early (CacheArena::Header::rests).
+  uint64_t rests = 0;
 };
 
 enum class Acquire : uint8_t {
@@ -109,6 +111,9 @@ class BasicShard {
   void retire(FrameIndex victim, FrameIndex frame, PageKey key, uint32_t file_slot);
   // Frees a frame: its page leaves the cache without being a victim, or has left.
   void release(FrameIndex frame);
+
+  // Pages of files that came to rest up to this number have left.
+  void note_rests(uint64_t rests) { state_->rests = rests; }
 
   // Makes hash, free list and policy again from the frames' keys, which are always right. Called
   // after a process died with the shard's lock.

@@ -17,6 +17,7 @@ struct Statistics {
   // Pages fetched ahead; those of them that somebody used; and those of these that he had to wait
   // for, since they were still on their way.
   int64_t ahead_pages = 0, ahead_used_pages = 0, ahead_late_pages = 0;
+  int64_t kept_pages = 0;  // that an earlier open had left, and an open found
   // Bytes of pages that other nodes own, handed over to them; and such bytes taken from others.
   int64_t guest_bytes = 0, accepted_bytes = 0;
   // Bytes of accesses that other nodes own: moved through their agents, or in the exchange of a

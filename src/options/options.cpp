@@ -33,7 +33,7 @@ constexpr int64_t TiB = GiB << 10;
 using Member =
     std::variant<bool Options::*, int64_t Options::*, double Options::*, std::string Options::*,
                  Scope Options::*, Consistency Options::*, StepAside Options::*,
-                 CommitAtClose Options::*, trace::Times Options::*>;
+                 CommitAtClose Options::*, Keep Options::*, trace::Times Options::*>;
 
 // The declaration of one option. Its default is the member's initialiser in options.h. The choices
 // of an enumeration are in the order of its values.
@@ -132,6 +132,10 @@ std::vector<Declaration> declare_options() {
       {"commit_at_close", choice, &Options::commit_at_close, "each|last", at_open,
        "Which close commits. each: every close commits the bytes written through its handle. last: "
        "for a file of one node, only the last close on the node commits, and reports failures."},
+      {"keep", choice, &Options::keep, "never|job|stat", at_open,
+       "Whether a closed file's pages stay for its next open. job: if the file's times say that "
+       "nothing has changed it, and all nodes that may have opened it agree. stat: the times "
+       "suffice."},
       {"step_aside", choice, &Options::step_aside, "auto|never|always", any_time,
        "When to pass calls through to the MPI library; auto: if it measures no gain."},
       {"shards", count, &Options::shards, "", at_open,

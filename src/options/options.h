@@ -55,6 +55,10 @@ enum class Scope : uint8_t { process, node, job };
 enum class Consistency : uint8_t { posix, mpi };
 enum class StepAside : uint8_t { automatic, never, always };
 enum class CommitAtClose : uint8_t { each, last };
+enum class Keep : uint8_t { never, job, stat };
+// Who opens a file together: ranks of a job that has others on other nodes, all ranks of a job on
+// one node, or all of a job on several nodes.
+enum class Openers : uint8_t { some, all_here, all };
 
 // The parsed values: one set per file handle, and one per process for the options that are not per
 // file.
@@ -79,6 +83,7 @@ struct Options {
   bool write_behind = true;
   double write_back_buffer = 0;  // fraction of the cache, at most a half
   CommitAtClose commit_at_close = CommitAtClose::each;
+  Keep keep = Keep::job;
   StepAside step_aside = StepAside::automatic;
   int64_t shards = 0;  // 0: chosen from the capacity
   bool deterministic = false;
@@ -90,9 +95,10 @@ struct Options {
   std::string trace;        // folder for the trace; "": none
   trace::Times trace_times = trace::Times::exact;
   int64_t trace_limit_bytes = int64_t{1} << 30;  // of a process's file; then times are folded
-  std::string node;             // name of the node; "": the real one (tests set it)
-  int64_t local_processes = 1;  // ranks of the job on this node, once known; no option
-  std::string job;              // the job's secret, set by `forebay run`
+  std::string node;                     // name of the node; "": the real one (tests set it)
+  int64_t local_processes = 1;          // ranks of the job on this node, once known; no option
+  Openers openers = Openers::all_here;  // no option
+  std::string job;                      // the job's secret, set by `forebay run`
 };
 
 // How a source writes the names of options.

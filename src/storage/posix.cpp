@@ -90,6 +90,8 @@ class PosixStorage final : public Storage {
   }
 
   int64_t modified_ns() override { return calls_.modified_ns(descriptor_); }
+  FileStamp stamp() override { return calls_.stamp(descriptor_); }
+  FileStamp mark() override;
 
   bool local() override {
     if (local_ < 0) local_ = calls_.local(descriptor_);
@@ -221,6 +223,24 @@ Transfer::Outcome PosixStorage::get(const Request& request) {
     cursor.advance(count);
   }
   return outcome;
+}
+
+// Where clocks tick coarsely, a later write may give the file the time of the last one, or that of
+// a later tick; the mark lies between two ticks. Where they do not, a later write comes after the
+// mark. GlusterFS never sets a time back, so the mark is later than the time that it takes the
+// place of.
+FileStamp PosixStorage::mark() {
+  constexpr int64_t tick_ns = 1'000'000;  // the shortest of a Linux kernel
+  constexpr int64_t surely_past_ns = 1'000;
+  const FileStamp before = stamp();
+  if (!before.known()) return {};
+  const int64_t now =
+      std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  const int64_t room = std::clamp(now - before.modified_ns, surely_past_ns, tick_ns - 1);
+  const int64_t marked = before.modified_ns + 1 + now % (room - 1);
+  if (calls_.set_modified_ns(descriptor_, marked) != 0) return {};
+  const FileStamp after = stamp();
+  return after.size == before.size && after.modified_ns == marked ? after : FileStamp{};
 }
 
 // Linux reports a failed write-back once per open descriptor and then reports success, although the

@@ -33,10 +33,24 @@ int64_t SystemCalls::size(int descriptor) {
   return ::fstat(descriptor, &status) == 0 ? static_cast<int64_t>(status.st_size) : -1;
 }
 
-int64_t SystemCalls::modified_ns(int descriptor) {
+int64_t SystemCalls::modified_ns(int descriptor) { return stamp(descriptor).modified_ns; }
+
+namespace {
+
+constexpr int64_t second_ns = 1'000'000'000;
+int64_t ns_of(const timespec& time) { return time.tv_sec * second_ns + time.tv_nsec; }
+
+}  // namespace
+
+FileStamp SystemCalls::stamp(int descriptor) {
   struct stat status;
-  if (::fstat(descriptor, &status) != 0) return 0;
-  return status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec;
+  if (::fstat(descriptor, &status) != 0) return {};
+  return {status.st_size, ns_of(status.st_mtim), ns_of(status.st_ctim)};
+}
+
+int SystemCalls::set_modified_ns(int descriptor, int64_t modified_ns) {
+  const timespec times[2] = {{0, UTIME_OMIT}, {modified_ns / second_ns, modified_ns % second_ns}};
+  return ::futimens(descriptor, times);
 }
 
 bool SystemCalls::local(int descriptor) {

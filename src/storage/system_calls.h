@@ -9,6 +9,15 @@
 
 namespace forebay {
 
+// What a file system notes of a file when it changes. Times are the file system's, in nanoseconds.
+struct FileStamp {
+  int64_t size = -1;        // bytes; -1: the stamp is not known
+  int64_t modified_ns = 0;  // the bytes
+  int64_t changed_ns = 0;   // the bytes, or what else is noted of the file
+  bool known() const { return size >= 0; }
+  bool operator==(const FileStamp&) const = default;
+};
+
 // Thread rule: any member from any thread.
 class SystemCalls {
  public:
@@ -20,6 +29,9 @@ class SystemCalls {
   virtual int fsync(int descriptor);
   virtual int64_t size(int descriptor);         // fstat's st_size, or -1
   virtual int64_t modified_ns(int descriptor);  // fstat's st_mtim, or 0
+  virtual FileStamp stamp(int descriptor);      // by fstat
+  // By futimens; the time of access stays.
+  virtual int set_modified_ns(int descriptor, int64_t modified_ns);
   virtual bool local(int descriptor);  // by fstatfs: whether the file system belongs to this node
                                        // alone
 

@@ -19,6 +19,7 @@
 #include "agent/job_file.h"
 #include "agent/owners.h"
 #include "mpiio/file/file_name.h"
+#include "mpiio/file/kept_pages.h"
 #include "mpiio/file/ranks_by_node.h"
 #include "mpiio/file/stripes.h"
 #include "mpiio/job/job.h"
@@ -41,6 +42,7 @@ struct NodeFacts {
   int64_t page_size = 0;
   uint64_t inode = 0;
   uint64_t owners = 0;  // that the file has on this node; 0: none
+  int64_t session = 0;  // CachedFile::kept_session()
   int64_t callers = 0;  // ranks that the node's agent can have connections with
   int64_t lines = 0;    // agents that this rank can have connections with
   Stripes stripes;
@@ -168,6 +170,7 @@ NodeFacts own_facts(const Handle& handle) {
   mine.node = node_identity();
   mine.page_size = handle.cached->options().page_size_bytes;
   mine.owners = handle.cached->owners();
+  mine.session = handle.cached->kept_session();
   mine.stripes = stripes_of(handle.file);
   count_connections(handle.cached->options(), &mine);
   const Status found = within_memory([&] {
@@ -279,9 +282,14 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   agreed = agree_max(handle.own.comm, agreed);
   if (agreed.failed != 0) return false;
   handle.elsewhere = given;
-  // All nodes have committed what they held, so what is clean may be old now.
-  handle.cached->drop_clean();
-  if (agreed.used == 0) (void)handle.cached->note_held(runtime::Held::nothing);
+  const bool one_session = std::ranges::all_of(ranks, [&](const NodeFacts& rank) {
+    return rank.session != 0 && rank.session == mine.session;
+  });
+  if (agreed.used != 0 || !uses_kept_pages(handle, one_session)) {
+    // All nodes have committed what they held, so what is clean may be old now.
+    handle.cached->drop_clean();
+    if (agreed.used == 0) (void)handle.cached->note_held(runtime::Held::nothing);
+  }
   status = within_memory([&] { handle.exchange = make_exchange(handle, *owners, ranks); });
   if (status.ok() && given) status = handle.job_file->meet_owners();
   return !any_rank(handle.own.comm, !status.ok());

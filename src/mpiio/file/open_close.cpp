@@ -14,6 +14,7 @@
 #include "mpiio/file/file_statistics.h"
 #include "mpiio/file/hints.h"
 #include "mpiio/file/job_owners.h"
+#include "mpiio/file/kept_pages.h"
 #include "mpiio/file/left_open.h"
 #include "mpiio/file/sizes.h"
 #include "mpiio/file/uncached.h"
@@ -86,6 +87,7 @@ int64_t rules_of(const Options& options) {
   int64_t rules = options.domain_size_bytes;
   rules = rules * std::ssize(assignments()) + domain;
   rules = 3 * rules + static_cast<int64_t>(options.scope);
+  rules = 3 * rules + static_cast<int64_t>(options.keep);
   rules = 2 * rules + static_cast<int64_t>(options.consistency);
   return 2 * rules + int64_t{has_owners(options)};
 }
@@ -161,6 +163,16 @@ StorageOpener storage_opener(Opening& opening) {
   return [name = opening.name, info = opening.info](bool readable, bool writable) {
     return open_mpi_storage(name, readable, writable, info);
   };
+}
+
+// Which of the job's ranks open the file together.
+Openers openers(MPI_Comm comm, bool one_node, const Options& options) {
+  int ranks = 1, world = 1;
+  mpi().Comm_size(comm, &ranks);
+  mpi().Comm_size(mpi().comm_world, &world);
+  if (!one_node) return ranks == world ? Openers::all : Openers::some;
+  const bool no_other_node = options.node.empty() && world <= options.local_processes;
+  return no_other_node ? Openers::all_here : Openers::some;
 }
 
 // The part of an open that each rank does alone, and that may fail on one rank only.
@@ -342,7 +354,11 @@ Uncached open_cached(Opening& opening, const Terms& terms) {
   if (terms.job.giver >= 0) take_job_of(opening.comm, terms.job.giver);
   const Status had_memory = within_memory([&] {
     opening.options.job = process_options().job;
-    if (!terms.one_node) opening.options.commit_at_close = CommitAtClose::each;
+    opening.options.openers = openers(opening.comm, terms.one_node, opening.options);
+    if (!terms.one_node) {
+      opening.options.commit_at_close = CommitAtClose::each;
+      if (!has_owners(opening.options)) opening.options.keep = Keep::never;
+    }
     if (terms.why == Uncached::no) handle = open_alone(opening, &refusal);
   });
   if (!had_memory.ok()) refusal = had_memory;  // all ranks leave the file to the library
@@ -447,10 +463,10 @@ int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_Fil
   return code;
 }
 
-Status leave_cache(Handle& handle, bool discard) {
+Status leave_cache(Handle& handle, bool discard, const CachedFile::Rest* rest) {
   Status status;
   if (handle.job_file != nullptr) status = handle.job_file->leave(discard);
-  const Status closed = handle.cached->close(discard);
+  const Status closed = handle.cached->close(discard, rest);
   if (status.ok()) status = closed;
   const Status recorded = within_memory([&] { record_statistics(handle); });
   (void)recorded;  // statistics may lack a file
@@ -469,12 +485,14 @@ int close_file(MPI_File* file) {
     tell_together(known->own.comm, known->mistakes);
   Status status;
   if (!discard) status = commit_together(*known, CommitFor::close);
+  std::optional<CachedFile::Rest> rest;
+  if (!discard && may_rest_on_nodes(*known)) rest = agree_to_rest(*known, status);
   std::unique_ptr<Handle> handle;
   {
     const HandlesChange change;
     handle = open_handles.remove(*file);
     const HandleLock lock(*handle);
-    const Status left = leave_cache(*handle, discard);
+    const Status left = leave_cache(*handle, discard, rest ? &*rest : nullptr);
     if (status.ok()) status = left;
   }
   release_words(*handle);

@@ -11,6 +11,6 @@ int close_file(MPI_File* file);
 
 // Leaves the cache: the file's bytes are committed or, with `discard`, dropped. Called with the
 // handle's lock.
-Status leave_cache(Handle& handle, bool discard);
+Status leave_cache(Handle& handle, bool discard, const runtime::CachedFile::Rest* rest = nullptr);
 
 }  // namespace forebay::mpiio

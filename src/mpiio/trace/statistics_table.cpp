@@ -212,6 +212,9 @@ std::vector<std::string> notes(const JobStatistics& job) {
   const Statistics& total = job.total().cached;
   if (const std::string sentence = fetched_ahead(total); !sentence.empty())
     sentences.push_back(sentence);
+  if (total.kept_pages > 0)
+    sentences.push_back("Opens found " + counted(total.kept_pages, "page", "pages") +
+                        " that an earlier close had left in the cache.");
   if (const int64_t bytes = total.exchanged_bytes + total.asked_bytes; bytes > 0)
     sentences.push_back(
         size(static_cast<double>(bytes)) + " of the accesses belonged to other nodes: " +

@@ -40,6 +40,7 @@ namespace forebay::runtime {
 
 class NodeMember;  // this process as a member of its node: registry, arenas, helper thread
 struct OpenStorage;
+struct FoundFile;
 
 // The process as a member of its node, joined at first use; nullptr (and a Status) if that fails.
 NodeMember* node(const Options& process_options, Status* status);
@@ -69,7 +70,8 @@ class CachedFile final : private HandleServices {
   // Joins (or creates) the node's entry of the file that `path` names; the file must exist. If
   // another handle has the file open, its page size, page kind and capacity hold for this one too,
   // and `options()` returns them. `opener` opens a storage that needs more than the path. Clean
-  // pages from before are dropped, as the file may have changed.
+  // pages from before are dropped, as the file may have changed; unless its stamp says that it has
+  // not, and that is enough for options.keep.
   static std::unique_ptr<CachedFile> open(const std::string& path, OpenMode mode,
                                           const Options& options, Status* status,
                                           const StorageOpener& opener = {});
@@ -168,10 +170,37 @@ class CachedFile final : private HandleServices {
   // The file's dirty pages, and those under commit, lie in it; empty: there are none.
   Extent dirty_region();
 
+  // The time when all ranks of the job had the file open together before, if this node's cache has
+  // kept pages from it that the file's stamp confirms; otherwise 0. It is the same on all nodes.
+  int64_t kept_session() const;
+  // What one handle of several nodes' ranks finds out, when all owners have committed the file, so
+  // that its pages may stay in the caches of all nodes: the file's stamp before and after it was
+  // marked. Not known: the pages leave.
+  struct RestStamps {
+    FileStamp before, after;
+    // Whether nobody but the job, which last wrote to the file then, has changed it. What another
+    // program writes before the job's last write, while the job has the file open, shows nowhere.
+    bool explained_by(int64_t last_write_ns) const {
+      return before == after || before.modified_ns <= last_write_ns;
+    }
+  };
+  RestStamps stamps_to_rest();
+  // When this node knows that the job last wrote to the file, by the clocks that give times to
+  // files, in nanoseconds.
+  int64_t last_write_ns() const;
+  // How pages of a file of several nodes stay after the close: as of a file with that stamp, and
+  // only those of which node `self` owns a part.
+  struct Rest {
+    FileStamp stamp;
+    FileDomains domains;
+    uint32_t self = 0;
+  };
+
   // Leaves the file. Commits first what this handle has written, and the last handle on the node
-  // commits all of the file. With `discard` nothing is committed, and the last handle to leave
-  // drops the dirty bytes. The handle is closed also after an error.
-  Status close(bool discard);
+  // commits all of the file; the clean pages stay, as options.keep says. With `discard` nothing is
+  // committed, and the last handle to leave drops all pages. The handle is closed also after an
+  // error. Pages of a file that has owners stay only with `of_nodes`.
+  Status close(bool discard, const Rest* of_nodes = nullptr);
 
   Statistics statistics() const;
 
@@ -179,7 +208,13 @@ class CachedFile final : private HandleServices {
   CachedFile() = default;
   Status enter(const std::string& path, OpenMode mode, const Options& options,
                const StorageOpener& opener);
-  bool leave_file(bool discard, const Status& status);
+  Status join_entry(const FoundFile& found, bool fresh, OpenMode mode);
+  void take_pages(bool local);
+  void rest(const FileStamp& stamp, const Rest* of_nodes);
+  // What leave_file() has done, or must be done before.
+  enum class Left : uint8_t { unstamped, uncommitted, file };
+  Left leave_file(const std::optional<FileStamp>& stamp, const Rest* of_nodes, bool discard,
+                  const Status& status);
   void note_step(const Turn& turn, CacheStep step, int64_t argument, bool reads = false);
 
   void commit_in_background(uint32_t target) override;
@@ -196,8 +231,10 @@ class CachedFile final : private HandleServices {
   NodeMember* node_ = nullptr;
   ArenaCache* cache_ = nullptr;
   FileEntry* entry_ = nullptr;
-  uint32_t slot_ = 0;        // of the entry
-  bool takes_over_ = false;  // commits bytes that an earlier last handle could not
+  uint32_t slot_ = 0;         // of the entry
+  bool finds_pages_ = false;  // the cache may have had pages of the file before
+  bool same_ = false;         // the file's stamp confirms them
+  bool takes_over_ = false;   // commits bytes that an earlier last handle could not
   Seat* seat_ = nullptr;
   uint32_t seat_number_ = 0;
   std::shared_ptr<OpenStorage> storage_;

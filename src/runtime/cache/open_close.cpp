@@ -7,6 +7,7 @@
 #include "engine/rules.h"
 #include "runtime/cache/cached_file.h"
 #include "runtime/cache/handle_rules.h"
+#include "runtime/node/clock.h"
 #include "runtime/node/file_identity.h"
 #include "runtime/node/node_member.h"
 #include "runtime/node/own_change.h"
@@ -66,20 +67,44 @@ uint32_t arena_for(Registry& registry, const ArenaConfig& config) {
   return registry.arenas++;
 }
 
-// The index of an open file's entry, or of a free entry if the file is not open. no_entry: the
-// table is full.
+// Whether no later change can give the file this stamp again, if clocks agree to within a minute.
+bool is_old(const FileStamp& stamp) {
+  constexpr int64_t old_ns = 60 * second_ns;
+  return now_ns(CLOCK_REALTIME) - std::max(stamp.modified_ns, stamp.changed_ns) > old_ns;
+}
+
+bool is_entry_of(const FileEntry& file, const FileIdentity& identity) {
+  return file.identity.device == identity.device && file.identity.inode == identity.inode;
+}
+
+// The index of the entry of a file that is open or rests; otherwise of a free entry, or of one
+// whose file rests if many do. no_entry: the table is full.
 uint32_t entry_for(NodeMember& node, const FileIdentity& identity) {
   const Registry& registry = node.registry();
-  uint32_t free_slot = no_entry;
+  uint32_t free_slot = no_entry, longest_resting = no_entry, resting = 0;
   for (const FileEntry& file : registry.made_files()) {
     const uint32_t slot = registry.files.index_of(file);
-    if (!file.in_use()) {
+    const bool rests = file.resting.load() != 0;
+    if (!file.in_use() && !rests) {
       free_slot = std::min(free_slot, slot);
-    } else if (file.identity.device == identity.device && file.identity.inode == identity.inode) {
+    } else if (is_entry_of(file, identity)) {
       return slot;
+    } else if (!file.in_use()) {
+      if (resting++ == 0 || file.id < registry.files[longest_resting].id) longest_resting = slot;
     }
   }
-  return free_slot != no_entry ? free_slot : node.make_files();
+  if (free_slot == no_entry && resting < CacheArena::most_resting) free_slot = node.make_files();
+  return free_slot != no_entry ? free_slot : longest_resting;
+}
+
+// Asks the file system itself for the stamp of a file whose cached pages may be used again. Before
+// the registry is locked, since the question may cost a message on a network.
+bool stamp_is_news(const Registry& registry, const std::string& path, FoundFile* found) {
+  const bool asks = std::ranges::any_of(registry.made_files(), [&](const FileEntry& file) {
+    return (file.in_use() || file.resting.load() != 0) && file.stamp_tells.load() &&
+           is_entry_of(file, found->identity);
+  });
+  return asks && ask_stamp(path, found);
 }
 
 StorageOpener by_path(const std::string& path, const std::string& kind) {
@@ -145,6 +170,73 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
   return nullptr;
 }
 
+// Takes a seat of the file's entry, which it makes if the file is neither open nor rests. `fresh`:
+// the file system itself was asked for the stamp.
+Status CachedFile::join_entry(const FoundFile& found, bool fresh, OpenMode mode) {
+  Registry& registry = node_->registry();
+  const ArenaConfig config = config_of(options_);
+  const RegistryLock lock(registry);
+  const uint32_t slot = entry_for(*node_, found.identity);
+  if (slot == no_entry) return {Code::no_memory, ENFILE, -1};
+  FileEntry& entry = registry.files[slot];
+  same_ = fresh && entry.stamp_tells.load() && entry.identity == found.identity &&
+          entry.stamp == found.stamp;
+  const bool joined = entry.in_use();
+  const bool woken =
+      !joined && entry.resting.load() != 0 && same_ && registry.arena[entry.arena] == config;
+  if (!joined && !woken) {
+    node_->end_rest(entry);
+    entry.arena = arena_for(registry, config);
+    if (entry.arena == no_entry) return {Code::no_memory, ENFILE, -1};
+    entry.id = registry.next_file_generation++ * files_at_once + slot;
+    entry.stamp = found.stamp;
+    entry.stamp_tells.store(is_old(found.stamp));
+    entry.session.store(0);
+  }
+  if (!joined) {
+    entry.unstored_end.store(0);
+    entry.told.store(0);
+    entry.write_through.store(0);
+    entry.aside.store(0);
+    entry.owners.store(0);
+    entry.writable.store(0);
+    entry.held.store(Held::unknown);
+    entry.may_rest = true;
+    identify(entry, found);
+    join_job_changes(entry, node_->job_node());
+  }
+  const uint32_t seat = take_seat(*node_, slot);
+  if (seat == no_entry) return {Code::no_memory, ENFILE, -1};
+  ++entry.handles;
+  if (mode != OpenMode::read_only) entry.writable.store(1);
+  if (options_.keep == Keep::never || options_.deterministic) entry.may_rest = false;
+  if (options_.openers != Openers::all) entry.session.store(0);
+  takes_over_ = entry.kept.exchange(0) != 0;  // this handle commits now what was left
+  entry_ = &entry;
+  slot_ = slot;
+  seat_ = &registry.seats[seat];
+  seat_number_ = seat;
+  finds_pages_ = joined || woken;
+  return {};
+}
+
+// Drops the pages that the cache has of the file, unless they are surely not older than the file.
+// The stamp of a file on a network suffices by itself only if the user says so: it does if no node
+// but this one can have opened the file. Where all ranks of several nodes open the file, they agree
+// afterwards.
+void CachedFile::take_pages(bool local) {
+  const bool only_here = options_.scope != Scope::process && options_.openers == Openers::all_here;
+  const bool suffices = options_.keep == Keep::stat || local || only_here;
+  const bool agrees_later = options_.openers == Openers::all;
+  if (finds_pages_ && !(same_ && (suffices || agrees_later)))
+    cache_->drop(file_, {0, INT64_MAX}, false);
+  if (entry_->resting.exchange(0) != 0) statistics_.kept_pages += cache_->wake(file_);
+}
+
+int64_t CachedFile::kept_session() const {
+  return finds_pages_ && same_ ? entry_->session.load() : 0;
+}
+
 // After a failure, close() undoes what was done.
 Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& options,
                          const StorageOpener& opener) {
@@ -164,39 +256,11 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   options_.cache_size_bytes = bounded_cache_size(options, registry);
   if (options_.cache_size_bytes < options.cache_size_bytes)
     bound_by_ = registry.memory_limit.load();
-  const ArenaConfig config = config_of(options_);
+  const bool fresh = options_.keep != Keep::never && !options_.deterministic &&
+                     stamp_is_news(registry, path, &found);
   const Turn turn = this->turn(false);
-  bool joined = false;
-  {
-    const RegistryLock lock(registry);
-    const uint32_t slot = entry_for(*node_, found.identity);
-    if (slot == no_entry) return {Code::no_memory, ENFILE, -1};
-    FileEntry& entry = registry.files[slot];
-    joined = entry.in_use();
-    if (!joined) {
-      entry.arena = arena_for(registry, config);
-      if (entry.arena == no_entry) return {Code::no_memory, ENFILE, -1};
-      entry.id = registry.next_file_generation++ * files_at_once + slot;
-      entry.unstored_end.store(0);
-      entry.told.store(0);
-      entry.write_through.store(0);
-      entry.aside.store(0);
-      entry.owners.store(0);
-      entry.writable.store(0);
-      entry.held.store(Held::unknown);
-      identify(entry, found);
-      join_job_changes(entry, node_->job_node());
-    }
-    const uint32_t seat = take_seat(*node_, slot);
-    if (seat == no_entry) return {Code::no_memory, ENFILE, -1};
-    ++entry.handles;
-    if (mode != OpenMode::read_only) entry.writable.store(1);
-    takes_over_ = entry.kept.exchange(0) != 0;  // this handle commits now what was left
-    entry_ = &entry;
-    slot_ = slot;
-    seat_ = &registry.seats[seat];
-    seat_number_ = seat;
-  }
+  status = join_entry(found, fresh, mode);
+  if (!status.ok()) return status;
   storage_ = node_->storage(slot_, opener ? opener : by_path(path, options.storage), mode, &status);
   if (storage_ != nullptr) cache_ = node_->cache(entry_->arena, &status);
   if (cache_ == nullptr) return status;
@@ -222,7 +286,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   parts.statistics = &statistics_;
   file_ = ArenaFile(parts);
   handle_.emplace(*cache_, file_, rules_of(options_), mode != OpenMode::write_only, local);
-  if (joined) cache_->drop(file_, {0, INT64_MAX}, false);
+  take_pages(local);
   if (options_.deterministic) {
     int64_t bytes = 0;
     if (const Status known = size(&bytes); !known.ok()) return known;
@@ -242,7 +306,7 @@ void CachedFile::change_options(const Options& changed) {
   (void)had_memory;  // without a predictor nothing is fetched ahead
 }
 
-Status CachedFile::close(bool discard) {
+Status CachedFile::close(bool discard, const Rest* of_nodes) {
   if (entry_ == nullptr) return {};
   if (node_ != nullptr) {
     closing_.store(true, std::memory_order_relaxed);
@@ -261,24 +325,67 @@ Status CachedFile::close(bool discard) {
     });
     (void)ignored;
   }
-  while (!leave_file(discard, status)) status = handle_->commit();
+  std::optional<FileStamp> stamp;
+  if (of_nodes != nullptr) stamp = of_nodes->stamp;
+  for (Left left{}; left != Left::file;) {
+    left = leave_file(stamp, of_nodes, discard, status);
+    if (left == Left::uncommitted) status = handle_->commit();
+    if (left == Left::unstamped) {
+      const RestStamps stamps = stamps_to_rest();
+      stamp = stamps.explained_by(last_write_ns()) ? stamps.after : FileStamp{};
+    }
+  }
   node_->close_unused();
   return status;
 }
 
-// False: this is the last handle, and must commit first what others have left.
-bool CachedFile::leave_file(bool discard, const Status& status) {
+int64_t CachedFile::last_write_ns() const {
+  return std::max(entry_->changed.modified_ns.load(), entry_->changed.written_ns.load());
+}
+
+// Nothing can tell later, or there are no pages: then neither stamp is known.
+CachedFile::RestStamps CachedFile::stamps_to_rest() {
+  if (!cache_->any_held(file_, {0, INT64_MAX})) return {};
+  const FileStamp before = storage_->storage->stamp();
+  if (entry_->stamp_tells.load() && before == entry_->stamp) return {before, before};
+  if (!before.known() || entry_->writable.load() == 0) return {};
+  return {before, storage_->storage->mark()};
+}
+
+// The last handle's pages stay. Of what several nodes cache, each keeps what it owns, or all if
+// nobody could write: it may have copies of the others' bytes, which they have changed.
+void CachedFile::rest(const FileStamp& stamp, const Rest* of_nodes) {
+  entry_->stamp = stamp;
+  entry_->stamp_tells.store(true);
+  entry_->resting.store(1);
+  entry_->session.store(of_nodes == nullptr ? 0 : stamp.modified_ns);
+  if (of_nodes == nullptr || entry_->writable.load() == 0)
+    cache_->rest(file_);
+  else
+    cache_->rest(file_, of_nodes->domains, of_nodes->self);
+}
+
+// The last handle leaves only if storage has all bytes. If pages may stay it needs the file's
+// stamp, too, which may cost a message on a network: it is asked for without the registry's lock.
+CachedFile::Left CachedFile::leave_file(const std::optional<FileStamp>& stamp, const Rest* of_nodes,
+                                        bool discard, const Status& status) {
   const RegistryLock lock(node_->registry());
-  if (handle_ && !discard && status.ok() && entry_->handles == 1 && cache_->lacks_commits(file_))
-    return false;
+  if (handle_ && !discard && status.ok() && entry_->handles == 1) {
+    if (cache_->lacks_commits(file_)) return Left::uncommitted;
+    if (!stamp && entry_->may_rest && entry_->owners.load() == 0) return Left::unstamped;
+  }
   // The bytes that this handle wrote stay in the cache as long as others have the file open.
   if (discard || !status.ok() || entry_->handles > 1) entry_->keep_end(seat_->end.load());
   seat_->file.store(no_entry, std::memory_order_release);
   if (!handle_) {
     if (takes_over_) entry_->kept.store(1);  // for a handle whose open succeeds
+    if (entry_->handles == 1) leave_job_changes(*entry_, node_->job());
   } else if (entry_->handles == 1) {
     if (status.ok()) {
-      cache_->drop(file_, {0, INT64_MAX}, true);
+      if (stamp && stamp->known() && entry_->may_rest && !discard)
+        rest(*stamp, of_nodes);
+      else
+        cache_->drop(file_, {0, INT64_MAX}, true);
       leave_job_changes(*entry_, node_->job());
     } else {
       entry_->kept.store(1);
@@ -286,7 +393,7 @@ bool CachedFile::leave_file(bool discard, const Status& status) {
   }
   --entry_->handles;
   entry_ = nullptr;
-  return true;
+  return Left::file;
 }
 
 CachedFile::~CachedFile() {

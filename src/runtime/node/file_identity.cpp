@@ -15,9 +15,13 @@ namespace {
 
 int64_t ns_of(const struct statx_timestamp& time) { return time.tv_sec * second_ns + time.tv_nsec; }
 
-// False: there is no such file.
-bool ask(const char* path, struct statx* info) {
-  return statx(AT_FDCWD, path, 0, STATX_BASIC_STATS | STATX_BTIME, info) == 0;
+// False: there is no such file. `flags`: how much a network file system may answer from memory.
+bool ask(const char* path, struct statx* info, int flags = AT_STATX_SYNC_AS_STAT) {
+  return statx(AT_FDCWD, path, flags, STATX_BASIC_STATS | STATX_BTIME, info) == 0;
+}
+
+FileStamp stamp_of(const struct statx& info) {
+  return {static_cast<int64_t>(info.stx_size), ns_of(info.stx_mtime), ns_of(info.stx_ctime)};
 }
 
 FileIdentity identity_of(const struct statx& info) {
@@ -66,13 +70,21 @@ Status find_file(const std::string& path, FoundFile* found) {
   struct statx info;
   if (!ask(path.c_str(), &info) || !S_ISREG(info.stx_mode)) return {Code::unsupported, 0, -1};
   const FileIdentity identity = identity_of(info);
-  *found = {identity, ns_of(info.stx_mtime), resolve(path, identity)};
+  *found = {identity, stamp_of(info), resolve(path, identity)};
   return {};
+}
+
+bool ask_stamp(const std::string& path, FoundFile* found) {
+  struct statx info;
+  if (!ask(path.c_str(), &info, AT_STATX_FORCE_SYNC) || identity_of(info) != found->identity)
+    return false;
+  found->stamp = stamp_of(info);
+  return true;
 }
 
 void identify(FileEntry& entry, const FoundFile& found) {
   entry.identity = found.identity;
-  entry.changed.modified_ns.store(found.modified_ns);
+  entry.changed.modified_ns.store(found.stamp.modified_ns);
   entry.changed.written_ns.store(0);
   entry.changed.being_written.store(0);
   // A relative path would name another file in a process with another working directory.

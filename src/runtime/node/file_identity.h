@@ -16,11 +16,14 @@ std::string absolute_path(const std::string& path);
 // The regular file that a path leads to.
 struct FoundFile {
   FileIdentity identity;
-  int64_t modified_ns = 0;
+  FileStamp stamp;  // as far as this node knows
   std::string absolute_path;
 };
 // Code::unsupported: the path is not that of a regular file.
 Status find_file(const std::string& path, FoundFile* found);
+
+// Asks the file system itself for the file's stamp. False: the path leads to another file now.
+bool ask_stamp(const std::string& path, FoundFile* found);
 
 // Stores the file's identity, time of modification and path in a new entry.
 void identify(FileEntry& entry, const FoundFile& found);

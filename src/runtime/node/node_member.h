@@ -138,6 +138,8 @@ class NodeMember {
   // Numbers of the processes that died without leaving.
   std::vector<uint32_t> dead_processes();
   bool keeps_bytes() const;
+  // Drops the pages of a file that rests. Under the registry's lock.
+  void end_rest(FileEntry& file);
   // Drops the kept bytes of a file.
   void discard_kept(FileEntry& file);
   // The shared memory that the registry and all arenas take.

@@ -155,6 +155,10 @@ void NodeMember::discard_kept(FileEntry& file) {
   if (file.handles.load() == 0) forget(file);
 }
 
+void NodeMember::end_rest(FileEntry& file) {
+  if (file.resting.exchange(0) != 0) forget(file);
+}
+
 // Forgets the frames of a file that no handle has open any more.
 void NodeMember::forget(FileEntry& file) {
   Status status;
@@ -162,7 +166,9 @@ void NodeMember::forget(FileEntry& file) {
   ArenaCache* cache = this->cache(file.arena, &status);
   if (cache == nullptr) return;
   Statistics statistics;
-  cache->drop(without_handle(file, nullptr, statistics), {0, INT64_MAX}, true);
+  const ArenaFile closed = without_handle(file, nullptr, statistics);
+  (void)cache->wake(closed);
+  cache->drop(closed, {0, INT64_MAX}, true);
 }
 
 }  // namespace forebay::runtime

@@ -14,6 +14,7 @@
 #include "engine/shard.h"
 #include "runtime/node/lock.h"
 #include "runtime/node/process.h"
+#include "storage/system_calls.h"
 
 namespace forebay::runtime {
 
@@ -86,6 +87,15 @@ struct alignas(64) FileEntry : FileState {
   // or for recovery.
   std::atomic<uint32_t> kept{0};
   std::atomic<uint32_t> told{0};  // the user knows that storage refused the kept bytes
+  // 1: no handle has it open, and its clean pages wait for its next open.
+  std::atomic<uint32_t> resting{0};
+  // With `stamp_tells`: as long as the file has this stamp, the clean pages have its bytes.
+  FileStamp stamp;
+  std::atomic<bool> stamp_tells{false};
+  bool may_rest = false;  // false: a handle does not want it
+  // Identifies the time when all ranks of the job, on several nodes, had the file open together, if
+  // nobody has opened it on this node since; otherwise 0.
+  std::atomic<int64_t> session{0};
   // Identifies the nodes that own its bytes, and their parts; 0: this node's cache has it alone.
   std::atomic<uint64_t> owners{0};
   // 1: since the file came into this cache, a handle that can write has used it: of this node's
