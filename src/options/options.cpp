@@ -133,9 +133,8 @@ std::vector<Declaration> declare_options() {
        "Which close commits. each: every close commits the bytes written through its handle. last: "
        "for a file of one node, only the last close on the node commits, and reports failures."},
       {"keep", choice, &Options::keep, "never|job|stat", at_open,
-       "Whether a closed file's pages stay for its next open. job: if the file's times say that "
-       "nothing has changed it, and all nodes that may have opened it agree. stat: the times "
-       "suffice."},
+       "Whether a closed file's pages serve its next open, if its times say that it is unchanged. "
+       "job: on a network also only if the job knows of all opens."},
       {"step_aside", choice, &Options::step_aside, "auto|never|always", any_time,
        "When to pass calls through to the MPI library; auto: if it measures no gain."},
       {"shards", count, &Options::shards, "", at_open,

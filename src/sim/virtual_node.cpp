@@ -254,8 +254,9 @@ VirtualSeat& VirtualNode::take_seat(uint32_t slot, uint32_t process, bool* joine
   const RegistryLock lock(*this);
   VirtualFileState& file = files_[slot];
   *joined = file.handles > 0;
+  const bool wakes = std::exchange(file.rests, false);
   if (!*joined) {
-    file.id += files_at_once;
+    if (!wakes) file.id += files_at_once;
     file.unstored_end = 0;
     file.write_through = 0;
     file.aside = 0;
@@ -265,6 +266,10 @@ VirtualSeat& VirtualNode::take_seat(uint32_t slot, uint32_t process, bool* joine
   seat.process = process;
   seat.taken = true;
   ++file.handles;
+  if (wakes) {
+    Statistics none;
+    kept_pages_ += cache_.wake(VirtualFile(*this, seat, 0, none, 0));
+  }
   return seat;
 }
 
@@ -275,7 +280,13 @@ bool VirtualNode::give_back(const VirtualFile& file) {
   VirtualSeat& seat = file.seat();
   state.unstored_end = std::max(state.unstored_end.load(), seat.end);
   seat.taken = false;
-  if (state.handles == 1) cache_.drop(file, {0, INT64_MAX}, true);
+  if (state.handles == 1) {
+    if (keeps_pages_)
+      cache_.rest(file);
+    else
+      cache_.drop(file, {0, INT64_MAX}, true);
+    files_[file.slot()].rests = keeps_pages_;
+  }
   --state.handles;
   return true;
 }

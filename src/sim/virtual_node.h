@@ -35,6 +35,7 @@ struct VirtualSeat {
 
 struct VirtualFileState : FileState {
   Storage* storage = nullptr;  // its waits are those of fibers
+  bool rests = false;          // no handle has it open, and its pages stay
 };
 
 // What a handle has done in the background.
@@ -209,6 +210,10 @@ class VirtualNode {
   Fibers& fibers() { return fibers_; }
   std::deque<VirtualSeat>& seats() { return seats_; }
 
+  // From now on a file's pages stay after its last close, for its next open.
+  void keep_pages() { keeps_pages_ = true; }
+  int64_t kept_pages() const { return kept_pages_; }  // that opens have found
+
   // A process opens a file. *joined: others have it open.
   VirtualSeat& take_seat(uint32_t slot, uint32_t process, bool* joined);
   // A handle closes, once it has committed what it must. False: it is the file's last, and others
@@ -235,6 +240,8 @@ class VirtualNode {
   Cache<VirtualDriver> cache_;
   std::deque<VirtualFileState> files_;
   std::deque<VirtualSeat> seats_;
+  bool keeps_pages_ = false;
+  int64_t kept_pages_ = 0;
   bool registry_held_ = false;
   uint32_t registry_owner_ = 0;
 };

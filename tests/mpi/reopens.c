@@ -1,14 +1,14 @@
 // ranks: 1 2 4
 // What a close of a file left is what the next open finds, whoever opens it and whatever happened
-// to the file in between: random steps, in which all ranks, half of them or one of them write, by
-// MPI or by POSIX, cut the file or replace it. After each step all ranks read all of it.
+// to the file in between: random steps, in which all ranks, half of them, one or each alone write,
+// by MPI or by POSIX, cut the file or replace it. After each step all ranks read all of it.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
 
-enum { kPieces = 48, kSteps = 90 };
+enum { kPieces = 48, kSteps = 120 };
 
 static int rank, size;
 static char path[4096], other[4100];
@@ -63,12 +63,22 @@ static MPI_File open_on(MPI_Comm comm, int mode, MPI_Info info) {
   return file;
 }
 
+// Reads all pieces, old and new ones: a cache may keep what it gets.
+static void look(MPI_File file) {
+  unsigned char memory[16384];
+  for (int piece = 0; piece < pieces; ++piece)
+    CHECK_MPI(MPI_File_read_at(file, piece * piece_bytes, memory, (int)piece_bytes, MPI_BYTE,
+                               MPI_STATUS_IGNORE));
+}
+
 // The ranks of `comm`, of which this is number `mine` of `all`, write a new version of some pieces.
 static void write_by(MPI_Comm comm, int mine, int all, int step, int every, MPI_Info info) {
   MPI_File file = open_on(comm, MPI_MODE_RDWR, info);
+  if (step % 2 == 0) look(file);
   for (int piece = 0; piece < pieces; piece += every) {
     if (piece / every % all == mine) write_piece(file, piece, step);
   }
+  if (step % 3 == 0) look(file);
   CHECK_MPI(MPI_File_close(&file));
 }
 
@@ -89,7 +99,7 @@ static void write_by_posix(const char* where, int step, int every) {
 
 static void change(int step) {
   const int every = 1 + draw(4), who = draw(size);
-  switch (draw(9)) {
+  switch (draw(10)) {
     case 0:  // all ranks
     case 1:
       write_by(MPI_COMM_WORLD, rank, size, step, every, MPI_INFO_NULL);
@@ -136,6 +146,9 @@ static void change(int step) {
       pieces = kPieces;
       if (rank == who) CHECK(truncate(path, pieces * piece_bytes) == 0);
       return;
+    case 8:  // all ranks, each by itself
+      write_by(MPI_COMM_SELF, rank, size, step, every, MPI_INFO_NULL);
+      return note_written(step, every);
     default:  // nothing
       return;
   }

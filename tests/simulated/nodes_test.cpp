@@ -30,6 +30,7 @@ TEST(Nodes, LoseNoByte) {
   int64_t waits_in_vain = 0;
   Statistics statistics;
   Statistics background;
+  int64_t kept_pages = 0;
   int64_t committed_behind = 0;  // where no page waits in a buffer
   for (uint64_t seed = first; seed < first + seeds; ++seed) {
     const Program program = random_program(seed, operations);
@@ -39,6 +40,7 @@ TEST(Nodes, LoseNoByte) {
     if (outcome.deaths == 0) waits_in_vain += outcome.waits_in_vain;
     statistics.add(outcome.statistics);
     background.add(outcome.background);
+    kept_pages += outcome.kept_pages;
     if (program.settings.cache.write_back_buffer == 0)
       committed_behind += outcome.background.committed_bytes;
     if (outcome.failure.empty()) continue;
@@ -66,6 +68,7 @@ TEST(Nodes, LoseNoByte) {
   EXPECT_GT(committed_behind, 0);
   EXPECT_GT(background.fetched_bytes, 0);
   EXPECT_GT(background.evictions, 0);
+  EXPECT_GT(kept_pages, 0);
   EXPECT_GT(statistics.ahead_used_pages, 0);
   EXPECT_GT(background.ahead_late_pages, 0);
 }

@@ -33,6 +33,7 @@ struct Settings {
   bool local = false;         // storage is believed to be of the node
   bool late_care = false;     // nobody takes the place of the dead before the others meet
   uint32_t aside = 0;         // kinds of calls that step aside to begin with (Aside)
+  bool keeps_pages = false;   // pages outlive the close of their file
 };
 
 struct Operation {
@@ -44,7 +45,9 @@ struct Operation {
     drop_clean,
     write_through,
     write_back,
-    reopen  // close and open again; the file may have no handle meanwhile
+    // Close, and open again; with keeps_pages only when the rank uses the file next. The file may
+    // have no handle meanwhile.
+    reopen
   };
   Kind kind;
   uint32_t rank;   // from 0
@@ -85,6 +88,7 @@ struct Outcome {
   uint64_t steps = 0;
   int64_t deaths = 0;
   int64_t waits_in_vain = 0;  // for I/O, that no signal has ended
+  int64_t kept_pages = 0;     // of closed files, found by opens
   Statistics statistics;      // of the ranks
   Statistics background;      // of what they had done in the background
 };

@@ -27,6 +27,7 @@ class Run final : public Looks {
     outcome_.steps = fibers_.steps();
     for (VirtualNode& node : nodes_)
       outcome_.waits_in_vain += node.cache().driver().waits_in_vain();
+    for (const VirtualNode& node : nodes_) outcome_.kept_pages += node.kept_pages();
     for (const Statistics& statistics : statistics_) outcome_.statistics.add(statistics);
     for (const Statistics& statistics : background_) outcome_.background.add(statistics);
     check_sums();
@@ -43,6 +44,9 @@ class Run final : public Looks {
       if (std::exchange(rounds_begun_, r + 1) == r && others_live(rank)) doom(round);
       for (const Operation& operation : round.operations) {
         if (operation.rank == rank && ok()) carry_out(operation, opened[operation.file]);
+      }
+      for (uint32_t file = 0; file < settings_.files; ++file) {
+        if (opened[file] == nullptr) opened[file] = open(rank, file);
       }
       meet(rank);
       fibers_.kill_after(Fibers::any_group, -1);
@@ -97,6 +101,7 @@ class Run final : public Looks {
 
   void carry_out(const Operation& op, std::unique_ptr<Opened>& opened) {
     using Kind = Operation::Kind;
+    if (opened == nullptr) opened = open(op.rank, op.file);
     Handle& handle = opened->handle;
     ++outcome_.accesses;
     switch (op.kind) {
@@ -122,7 +127,7 @@ class Run final : public Looks {
         return;
       case Kind::reopen:
         close(*opened);
-        opened = open(op.rank, op.file);
+        opened = settings_.keeps_pages ? nullptr : open(op.rank, op.file);
         return;
     }
   }

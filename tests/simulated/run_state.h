@@ -101,6 +101,7 @@ class RunState {
         writes_through_(has_kind(program, Operation::Kind::write_through)) {
     for (uint32_t node = 0; node < settings_.nodes; ++node) {
       nodes_.emplace_back(fibers_, settings_.cache, storages_, settings_.most_frames);
+      if (settings_.keeps_pages) nodes_.back().keep_pages();
       exchanges_.emplace_back(transport_.channel(node), node, settings_.nodes);
     }
     handing_over_.resize(settings_.nodes, nobody);

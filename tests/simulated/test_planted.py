@@ -75,6 +75,19 @@ MISTAKES = [
         also=(("cache_pages.h", "frame(index).io == FrameIo::filling || missing", "missing"),),
     ),
     Mistake(
+        "frames of a file that rested are taken with dirty bytes after its open",
+        "cache_rest.h",
+        "if (!resting.file.compare_exchange_strong(expected, 0)) continue;",
+        "if (resting.file.load() != expected) continue;",
+        also=(
+            (
+                "cache_rest.h",
+                "frame.closed() || !close_clean(f))\n      continue;",
+                "frame.closed())\n      continue;\n    close_frame(f);",
+            ),
+        ),
+    ),
+    Mistake(
         "a write past the cache leaves older bytes dirty",
         "past_cache.h",
         "  if (cache_.any_held(file_, extent)) status = cache_.commit(file_, extent);\n"

@@ -22,8 +22,8 @@ struct Leaving {
 
 bool may_rest_on_nodes(const Handle& handle) {
   const Options& options = handle.cached->options();
-  return !handle.one_node && handle.job_file != nullptr && options.keep != Keep::never &&
-         (options.openers == Openers::all || options.keep == Keep::stat);
+  return options.openers == Openers::all && handle.job_file != nullptr &&
+         options.keep != Keep::never;
 }
 
 std::optional<CachedFile::Rest> agree_to_rest(Handle& handle, Status& status) {

@@ -167,7 +167,9 @@ StorageOpener storage_opener(Opening& opening) {
 
 // Which of the job's ranks open the file together.
 Openers openers(MPI_Comm comm, bool one_node, const Options& options) {
-  int ranks = 1, world = 1;
+  int initialized = 0, ranks = 1, world = 1;
+  mpi().Initialized(&initialized);
+  if (!initialized) return Openers::some;  // of sessions, who may know nothing of each other
   mpi().Comm_size(comm, &ranks);
   mpi().Comm_size(mpi().comm_world, &world);
   if (!one_node) return ranks == world ? Openers::all : Openers::some;

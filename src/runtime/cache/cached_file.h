@@ -209,6 +209,7 @@ class CachedFile final : private HandleServices {
   Status enter(const std::string& path, OpenMode mode, const Options& options,
                const StorageOpener& opener);
   Status join_entry(const FoundFile& found, bool fresh, OpenMode mode);
+  bool shares_all_writes() const;
   void take_pages(bool local);
   void rest(const FileStamp& stamp, const Rest* of_nodes);
   // What leave_file() has done, or must be done before.

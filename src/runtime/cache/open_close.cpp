@@ -220,12 +220,18 @@ Status CachedFile::join_entry(const FoundFile& found, bool fresh, OpenMode mode)
   return {};
 }
 
+// Whether what any rank of the job writes to the file is in this cache, or in those of other
+// owners.
+bool CachedFile::shares_all_writes() const {
+  return options_.scope != Scope::process && options_.openers != Openers::some;
+}
+
 // Drops the pages that the cache has of the file, unless they are surely not older than the file.
 // The stamp of a file on a network suffices by itself only if the user says so: it does if no node
 // but this one can have opened the file. Where all ranks of several nodes open the file, they agree
 // afterwards.
 void CachedFile::take_pages(bool local) {
-  const bool only_here = options_.scope != Scope::process && options_.openers == Openers::all_here;
+  const bool only_here = shares_all_writes() && options_.openers == Openers::all_here;
   const bool suffices = options_.keep == Keep::stat || local || only_here;
   const bool agrees_later = options_.openers == Openers::all;
   if (finds_pages_ && !(same_ && (suffices || agrees_later)))
@@ -343,12 +349,13 @@ int64_t CachedFile::last_write_ns() const {
   return std::max(entry_->changed.modified_ns.load(), entry_->changed.written_ns.load());
 }
 
-// Nothing can tell later, or there are no pages: then neither stamp is known.
+// Neither stamp is known if there are no pages, if nothing can tell later, or if pages may lack
+// what other ranks have written meanwhile.
 CachedFile::RestStamps CachedFile::stamps_to_rest() {
   if (!cache_->any_held(file_, {0, INT64_MAX})) return {};
   const FileStamp before = storage_->storage->stamp();
   if (entry_->stamp_tells.load() && before == entry_->stamp) return {before, before};
-  if (!before.known() || entry_->writable.load() == 0) return {};
+  if (!before.known() || entry_->writable.load() == 0 || !shares_all_writes()) return {};
   return {before, storage_->storage->mark()};
 }
 

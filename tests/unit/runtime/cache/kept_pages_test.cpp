@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/cache/cached_file.h"
@@ -115,6 +116,19 @@ TEST_F(KeptPages, ServeAllHandlesOfTheNextOpen) {
   EXPECT_EQ(letters(*first), "a");
   EXPECT_EQ(first->statistics().kept_pages, pages_of_file);
   EXPECT_EQ(first->statistics().fetched_bytes + second->statistics().fetched_bytes, 0);
+}
+
+// Whichever handle is the last, it stays for the stamp.
+TEST_F(KeptPages, StayWhenHandlesCloseAtOnce) {
+  for (int round = 0; round < 100; ++round) {
+    const auto first = open_file(OpenMode::read_write);
+    const auto second = open_file(OpenMode::read_write);
+    put(*first, static_cast<char>('a' + round % 26));
+    std::thread other([&] { EXPECT_TRUE(second->close(false).ok()); });
+    EXPECT_TRUE(first->close(false).ok());
+    other.join();
+    EXPECT_EQ(look(), Found(std::string(1, static_cast<char>('a' + round % 26)), pages_of_file));
+  }
 }
 
 TEST_F(KeptPages, AreNotKeptByKeepNever) {
