@@ -78,7 +78,8 @@ bool is_entry_of(const FileEntry& file, const FileIdentity& identity) {
 }
 
 // The index of the entry of a file that is open or rests; otherwise of a free entry, or of one
-// whose file rests if many do. no_entry: the table is full.
+// whose file rests: if many do, or as long as no open has found kept pages. The frames of such a
+// file are in the right shards, and their memory is warm. no_entry: the table is full.
 uint32_t entry_for(NodeMember& node, const FileIdentity& identity) {
   const Registry& registry = node.registry();
   uint32_t free_slot = no_entry, longest_resting = no_entry, resting = 0;
@@ -93,7 +94,9 @@ uint32_t entry_for(NodeMember& node, const FileIdentity& identity) {
       if (resting++ == 0 || file.id < registry.files[longest_resting].id) longest_resting = slot;
     }
   }
-  if (free_slot == no_entry && resting < CacheArena::most_resting) free_slot = node.make_files();
+  const std::size_t most = registry.reopens.load() ? CacheArena::most_resting : 1;
+  if (resting >= most) return longest_resting;
+  if (free_slot == no_entry) free_slot = node.make_files();
   return free_slot != no_entry ? free_slot : longest_resting;
 }
 
@@ -237,6 +240,7 @@ void CachedFile::take_pages(bool local) {
   if (finds_pages_ && !(same_ && (suffices || agrees_later)))
     cache_->drop(file_, {0, INT64_MAX}, false);
   if (entry_->resting.exchange(0) != 0) statistics_.kept_pages += cache_->wake(file_);
+  if (statistics_.kept_pages > 0) node_->registry().reopens.store(true);
 }
 
 int64_t CachedFile::kept_session() const {

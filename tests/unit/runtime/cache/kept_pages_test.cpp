@@ -339,6 +339,7 @@ TEST_F(KeptPages, LeaveFromTheFileThatHasRestedLongest) {
   for (const std::string& path : {other, third}) close(open(path.c_str(), O_CREAT | O_RDWR, 0600));
   options_.shards = 1;
   write_and_close('a');
+  EXPECT_EQ(look(), Found("a", pages_of_file));
   write_and_close('o', other);
   const auto file = open_file(OpenMode::read_write, third);
   put(*file, 't', 3 * pages_of_file);
@@ -350,6 +351,16 @@ TEST_F(KeptPages, LeaveFromTheFileThatHasRestedLongest) {
   for (const std::string& path : {other, third}) unlink(path.c_str());
 }
 
+// A program that has reopened no file needs no more memory for its second file than for its first.
+TEST_F(KeptPages, AreOfOneFileUntilTheyHaveServed) {
+  const std::string other = path_ + ".other";
+  close(open(other.c_str(), O_CREAT | O_RDWR, 0600));
+  write_and_close('a');
+  write_and_close('o', other);
+  EXPECT_EQ(look(), Found("a", 0));
+  unlink(other.c_str());
+}
+
 TEST_F(KeptPages, OfManyFilesAreBounded) {
   options_.cache_size_bytes = 1 << 20;
   std::vector<std::string> paths;
@@ -357,6 +368,9 @@ TEST_F(KeptPages, OfManyFilesAreBounded) {
     paths.push_back(path_ + "." + std::to_string(number));
     close(open(paths.back().c_str(), O_CREAT | O_RDWR, 0600));
     write_and_close(static_cast<char>('a' + number % 26), paths.back(), 1);
+    if (number == 0) {
+      EXPECT_EQ(open_file(OpenMode::read_only, paths[0])->statistics().kept_pages, 1);
+    }
   }
   int64_t kept = 0;
   for (int number = 99; number >= 0; --number) {
