@@ -69,6 +69,7 @@ SEVERAL_NODES = [
 # workloads, or in none. The results of the others are as good after them as before.
 COLLECTIVE = ("tile-io", "tile-io-small", "lattice", "btio", "sliding-window", "points")
 LONG_READS = ("stream", "ior-easy", "mpi-io-test", "pio", "pio-nested")
+REOPENS = ("checkpoint", "open")
 SMALL_READS = ("small", "small-parts", "strided-read", "record-read", "tile-io-small")
 CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     "6a13d9dd9597ff61e172d6d2df8664b2031d7202": (),  # the exchange between nodes
@@ -91,10 +92,16 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     # A fifth of a millisecond less in the first open of a launch.
     "71923441c70b2d98a5fd2fa163efa2cfb290a50d": ("tile-io-small", "open"),
     "648c0a68a0a5c91bd43b90b13e022e9833f0def8": LONG_READS,
+    "c0878ae2a88d0af9ef24090b8bd04789627a0d61": REOPENS,
+    "48c9f727333a86b7bea447a09b4869716d7617c0": REOPENS,
+    "737745d7e3c150a85234c751473f834f9c0dff38": REOPENS,
 }
 # Likewise for ranks of several nodes; the files of AGENTS, too.
 CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
     "648c0a68a0a5c91bd43b90b13e022e9833f0def8": LONG_READS,
+    "c0878ae2a88d0af9ef24090b8bd04789627a0d61": REOPENS,
+    "48c9f727333a86b7bea447a09b4869716d7617c0": REOPENS,
+    "737745d7e3c150a85234c751473f834f9c0dff38": REOPENS,
 }
 # Commits that touch these files and change no way that a workload takes.
 CHANGED_NOWHERE = frozenset(
