@@ -100,14 +100,18 @@ uint32_t entry_for(NodeMember& node, const FileIdentity& identity) {
   return free_slot != no_entry ? free_slot : longest_resting;
 }
 
-// Asks the file system itself for the stamp of a file whose cached pages may be used again. Before
-// the registry is locked, since the question may cost a message on a network.
-bool stamp_is_news(const Registry& registry, const std::string& path, FoundFile* found) {
-  const bool asks = std::ranges::any_of(registry.made_files(), [&](const FileEntry& file) {
-    return (file.in_use() || file.resting.load() != 0) && file.stamp_tells.load() &&
-           is_entry_of(file, found->identity);
-  });
-  return asks && ask_stamp(path, found);
+// Asks the file system itself for the stamp of a file whose cached pages may be used again. Without
+// the registry's lock, since the question may cost a message on a network. False: no pages may.
+bool refresh_stamp(Registry& registry, const std::string& path, FoundFile* found) {
+  {
+    const RegistryLock lock(registry);
+    const bool asks = std::ranges::any_of(registry.made_files(), [&](const FileEntry& file) {
+      return (file.in_use() || file.resting.load() != 0) && file.stamp_tells.load() &&
+             is_entry_of(file, found->identity);
+    });
+    if (!asks) return false;
+  }
+  return ask_stamp(path, found);
 }
 
 StorageOpener by_path(const std::string& path, const std::string& kind) {
@@ -267,7 +271,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   if (options_.cache_size_bytes < options.cache_size_bytes)
     bound_by_ = registry.memory_limit.load();
   const bool fresh = options_.keep != Keep::never && !options_.deterministic &&
-                     stamp_is_news(registry, path, &found);
+                     refresh_stamp(registry, path, &found);
   const Turn turn = this->turn(false);
   status = join_entry(found, fresh, mode);
   if (!status.ok()) return status;
