@@ -44,7 +44,6 @@ constexpr Counter counters[] = {
     {"ahead_used_pages", &Statistics::ahead_used_pages},
     {"ahead_late_pages", &Statistics::ahead_late_pages},
     {"kept_pages", &Statistics::kept_pages},
-    {"kept_pages", &Statistics::kept_pages},
     {"guest_bytes", &Statistics::guest_bytes},
     {"accepted_bytes", &Statistics::accepted_bytes},
     {"asked_bytes", &Statistics::asked_bytes},

@@ -176,7 +176,8 @@ void NodeMember::leave() {
   const RegistryLock lock(*registry_);
   registry_->processes[process_] = {};
   // Caretakers do not count: they may have died, and one that still works has the segments mapped.
-  if (has_users() || keeps_bytes()) return;
+  // When such a one leaves, the files by these names may be those of the next registry.
+  if (has_users() || keeps_bytes() || registry_->removed) return;
   registry_->removed = true;
   remove_records(prefix_);
   for (uint32_t a = 0; a < registry_->arenas; ++a) unlink(arena_path(prefix_, a).c_str());
@@ -261,6 +262,12 @@ std::vector<std::byte> NodeMember::record(const std::string& name) const {
   }
   if (file >= 0) close(file);
   return bytes;
+}
+
+void NodeMember::want_agent() {
+  if (!wants_committer_) return;
+  registry_->agent_wanted.store(1);
+  begin_care();
 }
 
 bool NodeMember::call_agent() {

@@ -66,6 +66,28 @@ TEST_F(NodeMemberTest, MoreProcessesThanItHasRoomForAtFirst) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
+// The committer looks for the living now and then, so it may leave a registry that the last process
+// has removed when the next launch under the same name has made its own.
+TEST_F(NodeMemberTest, ACaretakerThatLeavesLateRemovesNothingOfTheNextRegistry) {
+  bool created = false;
+  std::unique_ptr<NodeMember> last = join(&created);
+  Status status;
+  std::unique_ptr<NodeMember> caretaker = NodeMember::adopt(folder_ + "/job.registry", &status);
+  ASSERT_NE(caretaker, nullptr);
+  last.reset();
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  const std::unique_ptr<NodeMember> next = join(&created);
+  EXPECT_TRUE(created);
+  const std::vector<std::byte> record{std::byte{1}, std::byte{2}};
+  ASSERT_TRUE(next->keep_record("kept", record).ok());
+  const std::string arena = folder_ + "/job.arena0";
+  std::ofstream(arena) << "stands for the next arena";
+  next->registry().arenas = 1;
+  caretaker.reset();
+  EXPECT_EQ(next->record("kept"), record);
+  EXPECT_TRUE(std::filesystem::exists(arena));
+}
+
 // The registry is empty: the next process joins it as though it had made it.
 TEST_F(NodeMemberTest, WhoDiedBeforeItEnteredLeavesARegistryToOthers) {
   const pid_t maker = fork();
