@@ -18,20 +18,24 @@ inline constexpr int64_t most_frame_bytes = 64 << 20;
 // What is asked of a file that lives in another node's cache, and the answers. The numbers are part
 // of the protocol.
 enum class Ask : uint32_t {
-  open,         // bytes: FileTerms. The first question about a file.
-  write,        // value: extents; bytes: the extents, then their data
-  read,         // value: extents; bytes: the extents. Answer: data before the end of file, some of
-                // them in frames `more` that come first
-  size,         // answer's value: the file's size as this node knows it
-  commit,       // what the node's cache holds; bytes: an Extent, or none for the whole file
-  settle,       // the same, then forget the clean bytes
-  forget,       // the clean bytes of the file
-  flush,        // fsync
-  truncate,     // value: forget the bytes at and beyond it
-  own_change,   // the MPI library has changed the file past the caches
-  close,        // value: 1 to discard. Answer: Statistics
-  owners,       // bytes: an Extent; value: 1 + the node that claims its chunks, or 0. With domain
-                // first-touch. Answer: an owner (uint32_t) of each chunk whose home this node is
+  open,        // bytes: FileTerms. The first question about a file.
+  write,       // value: extents; bytes: the extents, then their data
+  read,        // value: extents; bytes: the extents. Answer: data before the end of file, some of
+               // them in frames `more` that come first
+  size,        // answer's value: the file's size as this node knows it
+  commit,      // what the node's cache holds; bytes: an Extent, or none for the whole file
+  settle,      // the same, then forget the clean bytes
+  forget,      // the clean bytes of the file
+  flush,       // fsync
+  truncate,    // value: forget the bytes at and beyond it
+  own_change,  // the MPI library has changed the file past the caches
+  close,       // value: 1 to discard. Answer: Statistics
+  owners,      // bytes: an Extent; value: 1 + the node that claims its chunks, or 0. With domain
+               // first-touch. Answer: an owner (uint32_t) of each chunk whose home this node is
+  // To the agent that keeps the job's directory (directory.h), about a file that is not open there.
+  enrol,        // bytes: Enrolment. Answer: Enrolled
+  note_told,    // bytes: FileKey
+  withdraw,     // bytes: EnrolledOpen
   answer = 64,  // to any of these
   moved,        // instead of an answer: another node owns bytes of the question
   more,         // bytes: the next part of the answer's

@@ -67,6 +67,12 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
       told_(first_touch_),
       parts_(owners.agents.size() + 1),
       bytes_of_others_(owners.agents.size() + 1) {
+  // The user's calls before the file had owners.
+  const Statistics before = here.statistics();
+  calls_[0] = before.read_calls;
+  calls_[1] = before.write_calls;
+  bytes_[0] = before.read_bytes;
+  bytes_[1] = before.write_bytes;
   // Of a file that is only read, this node keeps copies of any bytes, not of its own chunks alone.
   if (!only_read()) {
     Options options = here.options();

@@ -1,15 +1,83 @@
 #include "agent/rank_server.h"
 
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <span>
+
 namespace forebay::agent {
 namespace {
 
 constexpr std::size_t most_files = 64 << 10;
+constexpr int64_t most_enrolment_bytes = 16 << 20;
+
+bool is_of_directory(const Frame& asked) {
+  const auto ask = static_cast<Ask>(asked.kind);
+  return ask == Ask::enrol || ask == Ask::note_told || ask == Ask::withdraw;
+}
+
+// The value that is all of these bytes; empty: it is not.
+template <typename Value>
+std::optional<Value> only(std::span<const std::byte> bytes) {
+  if (bytes.size() != sizeof(Value)) return std::nullopt;
+  Value value{};
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
 
 }  // namespace
+
+void RankServer::end() {
+  files_.clear();
+  for (const EnrolledOpen& open : enrolled_) agent_.directory.withdraw(open);
+  enrolled_.clear();
+}
+
+// Replaces the bytes of the question by those of the answer. False: it makes no sense.
+bool RankServer::ask_directory(Ask ask, std::vector<std::byte>& bytes) {
+  if (ask == Ask::enrol) {
+    const std::optional<Enrolment> enrolment = Enrolment::decoded(bytes);
+    if (!enrolment || enrolled_.size() >= most_files) return false;
+    bytes = agent_.directory.enrol(*enrolment).encoded();
+    enrolled_.push_back(enrolment->open());
+    return true;
+  }
+  if (ask == Ask::note_told) {
+    const std::optional<FileKey> file = only<FileKey>(bytes);
+    if (file) agent_.directory.note_told(*file);
+    bytes.clear();
+    return file.has_value();
+  }
+  const std::optional<EnrolledOpen> open = only<EnrolledOpen>(bytes);
+  if (!open) return false;
+  const auto known = std::ranges::find(enrolled_, *open);
+  if (known == enrolled_.end()) return false;
+  enrolled_.erase(known);
+  agent_.directory.withdraw(*open);
+  bytes.clear();
+  return true;
+}
+
+bool RankServer::answer_of_directory(const Frame& asked) {
+  std::vector<std::byte> bytes;
+  if (asked.bytes > most_enrolment_bytes || !connection_.receive_bytes(asked, &bytes).ok())
+    return false;
+  bool sensible = true;
+  const Status status =
+      within_memory([&] { sensible = ask_directory(static_cast<Ask>(asked.kind), bytes); });
+  if (!status.ok()) bytes.clear();
+  Frame answer;
+  answer.kind = static_cast<uint32_t>(Ask::answer);
+  answer.code = static_cast<uint32_t>(status.code);
+  answer.bytes = std::ssize(bytes);
+  const std::span<const std::byte> part(bytes);
+  return sensible && connection_.send(answer, std::span(&part, 1)).ok();
+}
 
 bool RankServer::answer() {
   Frame asked;
   if (!connection_.receive_frame(&asked).ok()) return false;
+  if (is_of_directory(asked)) return answer_of_directory(asked);
   FileServer* file = nullptr;
   const Status had_memory = within_memory([&] {
     std::unique_ptr<FileServer>& known = files_[asked.file];

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "agent/connection.h"
+#include "agent/directory.h"
 #include "agent/file_server.h"
 
 namespace forebay::agent {
@@ -15,13 +17,17 @@ class RankServer {
   RankServer(Connection& connection, AgentState& agent) : connection_(connection), agent_(agent) {}
   // Receives a question and answers it. False: the rank has gone, or says what makes no sense.
   bool answer();
-  // Ends the service of all its files.
-  void end() { files_.clear(); }
+  // Ends the service of all its files, and its opens that the directory knows.
+  void end();
 
  private:
+  bool answer_of_directory(const Frame& asked);
+  bool ask_directory(Ask ask, std::vector<std::byte>& bytes);
+
   Connection& connection_;
   AgentState& agent_;
   std::unordered_map<uint64_t, std::unique_ptr<FileServer>> files_;  // by Frame::file
+  std::vector<EnrolledOpen> enrolled_;                               // and not withdrawn
 };
 
 }  // namespace forebay::agent

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "mpiio/file/handle.h"
+#include "mpiio/file/job_directory.h"
 #include "mpiio/file/left_open.h"
 #include "mpiio/job/job.h"
 #include "mpiio/job/mistakes.h"
@@ -27,6 +28,7 @@ void begin() {
   tell_of_environment();
   begin_tracing(true);
   join_node_early();
+  find_directory();
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ struct Declaration {
 const std::vector<std::string>& other_variables() {
   static const auto& names = *new std::vector<std::string>{
       // `forebay run` and the preload.
-      "FOREBAY_CONFIG", "FOREBAY_MPI", "FOREBAY_RUN_DIR",
+      "FOREBAY_CONFIG", "FOREBAY_EVERY_RANK", "FOREBAY_MPI", "FOREBAY_RUN_DIR",
       // `forebay bench`.
       "FOREBAY_COUNT_DIR", "FOREBAY_COUNT_FILE",
       // The project's own tests.

@@ -5,14 +5,19 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from harness import mpi
 
 RECOVER = [mpi.WHEELS[0].python, "-m", "forebay", "recover"]
+_jobs = count()
 # From an installation, a number of ranks and a program: the command line that starts them.
 LaunchCommand = Callable[[mpi.Mpi, int, Sequence[str]], list[str]]
+# As `forebay run` says to the ranks of a launch: those of several nodes have a directory of open
+# files, if they have one job.
+EVERY_RANK = {"FOREBAY_EVERY_RANK": "1"}
 LIBRARIES = Path(os.environ.get("FOREBAY_LIB_DIR", mpi.ROOT / "build" / "gcc" / "lib"))
 
 
@@ -23,6 +28,11 @@ class Run:
     outcome: mpi.Outcome
     files: Mapping[str, bytes]
     statistics: Mapping[str, Any] | None = None
+
+
+def new_job() -> str:
+    """A job's name that no other has."""
+    return f"test-{os.getpid()}-{next(_jobs)}"
 
 
 def preloaded(program: Sequence[str], settings: Mapping[str, str]) -> list[str]:
@@ -57,7 +67,8 @@ def launch(
     folder.mkdir(parents=True)
     statistics = folder.with_name(folder.name + "-statistics.json")
     if settings is not None:
-        program = preloaded(program, {"FOREBAY_STATS_JSON": str(statistics), **settings})
+        as_run = {"FOREBAY_JOB": new_job(), **EVERY_RANK, "FOREBAY_STATS_JSON": str(statistics)}
+        program = preloaded(program, as_run | settings)
     command = launch_command(installation, ranks, program)
     outcome = mpi.run(command, installation.environment, folder, timeout_seconds)
     return Run(outcome, read_files(folder), read_statistics(statistics))

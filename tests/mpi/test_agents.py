@@ -89,7 +89,10 @@ def test_a_firewall_between_nodes_is_met_once(installation: mpi.Mpi, tmp_path: P
         assert set(file["passed_through"]) == {"no_owners"}, file
         assert file["passed_through"]["no_owners"]["opens"] > NODES, file
     dialled = Counter(log.read_text().splitlines())
-    assert dialled and max(dialled.values()) == 1, dialled
+    # One agent also keeps the directory, which the first rank calls.
+    assert dialled and max(dialled.values()) <= 2, dialled
+    assert sum(count > 1 for count in dialled.values()) <= len(dialled) / NODES, dialled
+    assert run.outcome.errors.count("cannot reach the job's directory") == 1, run.outcome
 
 
 @pytest.mark.parametrize(

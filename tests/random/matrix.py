@@ -6,7 +6,8 @@ replacement policies and numbers of ranks are spread over them. Separate caches 
 the MPI standard does. Where Forebay passes calls through to the MPI library (atomic mode without a
 shared arena), errors of that library would show, so atomic mode is left out there. `nodes` assigns
 the ranks to nodes in turn, as far as Forebay can tell: each node has its cache then. With scope
-`job`, the default, a byte of theirs is its owner's, or is handed over to its owner. Plain Open MPI
+`job`, the default, a byte of theirs is its owner's, or is handed over to its owner; the nodes have a
+directory of open files, but for those of "nodes-default". Plain Open MPI
 is not run: its errors beyond exclusions.cpp have not been analysed yet.
 """
 
@@ -134,8 +135,8 @@ def owners_configuration(installation: mpi.Mpi, kind: str, turn: int) -> Configu
     return replace(
         handing_over,
         name=f"{installation.name}-owners-{kind}-{page}-{domain}-{ranks}-{nodes}",
-        settings=settings,
-        options=("--strict", "--nodes", str(nodes), "--disable", SEVERAL_NODES),
+        settings=settings | forebay.EVERY_RANK,
+        options=("--strict", "--disable", SEVERAL_NODES),
     )
 
 
@@ -202,7 +203,7 @@ def run(
         program = forebay.on_nodes(program, configuration.nodes)
     if configuration.settings is not None:
         preloaded = injector.preloaded if configuration.faults else forebay.preloaded
-        program = preloaded(program, configuration.settings)
+        program = preloaded(program, {"FOREBAY_JOB": forebay.new_job()} | configuration.settings)
     command = mpi.launch_command(configuration.installation, configuration.ranks, program)
     environment = configuration.installation.environment
     return mpi.run(command, environment, timeout_seconds=timeout_seconds)

@@ -43,8 +43,17 @@ _SCRIPT_BYTES = 1 << 20
 def run_job(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
     """Runs the command as a job of its own and ends as it ends. Changes `environment`."""
     environment["FOREBAY_JOB"] = new_job()
+    if not _starts_several_programs(command):
+        environment["FOREBAY_EVERY_RANK"] = "1"
     _forward_to_remote_ranks(command, environment)
     finish_like(_run_in_directory(command, environment))
+
+
+def _starts_several_programs(command: Sequence[str]) -> bool:
+    """Whether the launcher's arguments name several programs. Then some of their ranks may run
+    without Forebay: a static program, for example."""
+    several = {":", "--multi-prog", "-configfile", "--configfile", "--app", "-app"}
+    return any(word.partition("=")[0] in several for word in command[1:])
 
 
 def _forward_to_remote_ranks(command: Sequence[str], environment: dict[str, str]) -> None:

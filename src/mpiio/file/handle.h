@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/enrolled_file.h"
 #include "agent/job_file.h"
 #include "mpiio/file/collective_exchange.h"
 #include "mpiio/file/file_map.h"
@@ -88,7 +89,9 @@ struct Handle {
   std::unique_ptr<agent::JobFile> job_file;
   // Of ranks on several nodes, with job_file and owners that are computed; otherwise null.
   std::unique_ptr<CollectiveExchange> exchange;
-  // Ranks of several nodes may give the file owners while this handle has it open.
+  // On rank 0: the open in the job's directory; null: it is not there.
+  std::unique_ptr<agent::EnrolledFile> enrolled;
+  // Ranks of other nodes may give the file owners while this handle has it open.
   bool may_get_owners = false;
   View view;
   uint32_t pass_through = cached_mode;

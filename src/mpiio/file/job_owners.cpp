@@ -1,9 +1,7 @@
 #include "mpiio/file/job_owners.h"
 
 #include <dirent.h>
-#include <linux/magic.h>
 #include <sys/resource.h>
-#include <sys/vfs.h>
 
 #include <algorithm>
 #include <atomic>
@@ -19,6 +17,8 @@
 #include "agent/job_file.h"
 #include "agent/owners.h"
 #include "mpiio/file/file_name.h"
+#include "mpiio/file/file_system.h"
+#include "mpiio/file/job_directory.h"
 #include "mpiio/file/kept_pages.h"
 #include "mpiio/file/ranks_by_node.h"
 #include "mpiio/file/stripes.h"
@@ -32,6 +32,7 @@ namespace {
 
 using agent::Address;
 using agent::Connection;
+using agent::EnrolledFile;
 using agent::Key;
 using agent::Owners;
 using runtime::OpenMode;
@@ -49,27 +50,6 @@ struct NodeFacts {
   Address agent;
 };
 static_assert(std::has_unique_object_representations_v<NodeFacts>);
-
-Key own_key() {
-  Status status;
-  runtime::NodeMember* const node = this_node(&status);
-  Key key{};
-  if (node != nullptr)
-    std::copy(std::begin(node->registry().agent_key), std::end(node->registry().agent_key),
-              key.begin());
-  return key;
-}
-
-Address own_agent() {
-  Status status;
-  runtime::NodeMember* const node = this_node(&status);
-  Address agent;
-  if (node == nullptr || !node->call_agent()) return agent;
-  agent = agent::own_address();
-  agent.port = node->registry().agent_port.load();
-  agent.key = own_key();
-  return agent;
-}
 
 // The descriptors that the process has open, as far as they count against `limit`.
 int64_t open_descriptors(int64_t limit) {
@@ -142,6 +122,30 @@ agent::FileTerms terms_of(const Handle& handle, const std::string& path) {
   return terms;
 }
 
+// Enters the open in the job's directory. `one_node`: of ranks of this node, which `proposed` names
+// as the only owner. If the file has owners then, nodes that cached it alone have been told. Empty:
+// there is no directory, it does not answer, or the file is not for it.
+Status enrol(Handle& handle, bool one_node, const Owners& proposed,
+             std::optional<agent::Enrolled>* answer) {
+  const std::shared_ptr<agent::Line> directory = line_to_directory();
+  runtime::FoundFile found;
+  if (directory == nullptr || !runtime::find_file(posix_path(handle.name), &found).ok()) return {};
+  const std::optional<agent::FileKey> key = key_of(found);
+  if (!key) return {};
+  agent::Enrolled told;
+  const Status asked = EnrolledFile::enrol(directory, {*key, handle.writable, one_node, proposed},
+                                           &told, &handle.enrolled);
+  if (!asked.ok()) {
+    if (asked.code != Code::no_memory) lose_directory();
+    return {};
+  }
+  *answer = std::move(told);
+  if (!(*answer)->owners) return {};
+  agent::FileTerms terms = terms_of(handle, found.absolute_path);
+  terms.owners = (*answer)->owners->encoded();
+  return handle.enrolled->tell((*answer)->to_tell, terms);
+}
+
 // Whether this node can reach the next one's agent. Where one node cannot, a firewall is between
 // them, as a rule between all. A firewall that drops what comes costs seconds, so it is met once.
 bool reaches_next(const Owners& owners, uint32_t self) {
@@ -184,11 +188,9 @@ NodeFacts own_facts(const Handle& handle) {
   return mine;
 }
 
-// The owners that the file has on some node, told by the first rank that knows them. Called by all
-// ranks; empty: it could not tell.
-std::optional<Owners> told_by(Handle& handle, int teller) {
-  std::vector<std::byte> record;
-  if (handle.rank == teller) (void)within_memory([&] { record = handle.cached->owners_record(); });
+// The owners of which one rank tells the others by the record. Called by all ranks; empty: it could
+// not tell.
+std::optional<Owners> told_by(Handle& handle, int teller, std::vector<std::byte> record) {
   int64_t bytes = std::ssize(record);
   mpi().Bcast(&bytes, 1, mpi().int64, teller, handle.own.comm);
   const Status had_memory = within_memory([&] { record.resize(static_cast<std::size_t>(bytes)); });
@@ -197,16 +199,6 @@ std::optional<Owners> told_by(Handle& handle, int teller) {
   std::optional<Owners> owners;
   (void)within_memory([&] { owners = Owners::decoded(record); });
   return owners;
-}
-
-// Whether the file system shows a node's processes what another node has written after their open.
-bool shows_other_nodes(const std::string& path) {
-  constexpr unsigned long smb2 = 0xfe534d42;  // not in every header
-  constexpr unsigned long kinds[] = {NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, smb2,
-                                     AFS_SUPER_MAGIC};
-  struct statfs info;
-  return statfs(path.c_str(), &info) != 0 ||
-         std::ranges::find(kinds, static_cast<unsigned long>(info.f_type)) == std::end(kinds);
 }
 
 Status give_job_file(Handle& handle, const Owners& owners) {
@@ -247,7 +239,63 @@ std::unique_ptr<CollectiveExchange> make_exchange(const Handle& handle, const Ow
                                               *handle.cached);
 }
 
+// Enters the open of ranks of several nodes in the job's directory, and replaces the owners by
+// those that the file has there. *given: others have the file open. Called by all ranks, after
+// which they agree. False: nodes that cached the file alone cannot be told.
+bool agree_with_directory(Handle& handle, std::optional<Owners>* owners, bool* given) {
+  if (!job_has_directory()) return true;
+  struct {
+    int64_t failed, others, replaced;
+  } told{};
+  std::vector<std::byte> record;
+  if (handle.rank == 0 && *owners) {
+    const Status status = within_memory([&] {
+      std::optional<agent::Enrolled> answer;
+      const Status asked = enrol(handle, false, **owners, &answer);
+      if (answer) {
+        record = answer->owners->encoded();
+        told.others = int64_t{answer->others};
+        told.replaced = int64_t{answer->owners->identity() != (*owners)->identity()};
+      }
+      return asked;
+    });
+    told.failed = int64_t{!status.ok()};
+  }
+  told = agree_max(handle.own.comm, told);
+  if (told.failed != 0) return false;
+  *given = *given || told.others != 0;
+  if (told.replaced != 0) *owners = told_by(handle, 0, std::move(record));
+  return true;
+}
+
 }  // namespace
+
+bool has_owners(const Options& options) {
+  return options.scope == Scope::job && options.consistency == Consistency::posix &&
+         options.storage == "posix" && !options.deterministic;
+}
+
+Status enrol_alone(Handle& handle) {
+  if (!job_has_directory()) return {};
+  return within_memory([&]() -> Status {
+    const Options& options = handle.cached->options();
+    NodeFacts mine;
+    mine.node = node_identity();
+    mine.page_size = options.page_size_bytes;
+    mine.lines = 1;
+    mine.agent = own_agent();
+    if (mine.agent.port <= 0) return {};
+    if (options.domain == "stripe") mine.stripes = stripes_of(handle.file);
+    int64_t end_of_file = 0;
+    if (options.domain == "file") (void)handle.cached->size(&end_of_file);
+    std::optional<agent::Enrolled> answer;
+    const Status status = enrol(handle, true, new_owners({mine}, options, end_of_file), &answer);
+    if (!status.ok() || !answer || !answer->owners) return status;
+    bool news = false;
+    const Owners& owners = *answer->owners;
+    return handle.cached->join_owners(owners.identity(), owners.encoded(), &news);
+  });
+}
 
 bool join_owners(Handle& handle, int64_t end_of_file) {
   const NodeFacts mine = own_facts(handle);
@@ -256,7 +304,7 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   // All ranks decide alike from the same facts.
   const auto teller =
       std::ranges::find_if(ranks, [](const auto& rank) { return rank.owners != 0; });
-  const bool given = teller != ranks.end();
+  bool given = teller != ranks.end();
   const bool fits = std::ranges::all_of(ranks, [&](const NodeFacts& rank) {
     return rank.agent.port > 0 && rank.callers >= std::ssize(ranks) &&
            rank.inode == ranks.front().inode && (rank.owners == 0 || rank.owners == teller->owners);
@@ -264,10 +312,15 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   if (!fits) return false;
   std::optional<Owners> owners;
   if (given) {
-    owners = told_by(handle, static_cast<int>(teller - ranks.begin()));
+    const auto number = static_cast<int>(teller - ranks.begin());
+    std::vector<std::byte> record;
+    if (handle.rank == number)
+      (void)within_memory([&] { record = handle.cached->owners_record(); });
+    owners = told_by(handle, number, std::move(record));
   } else {
     (void)within_memory([&] { owners = new_owners(ranks, handle.cached->options(), end_of_file); });
   }
+  if (!agree_with_directory(handle, &owners, &given)) return false;
   const bool first =
       std::ranges::find(ranks, mine.node, &NodeFacts::node) - ranks.begin() == handle.rank;
   Status status{Code::no_memory, 0, -1};

@@ -1,11 +1,19 @@
 // With scope=job and consistency=posix: a file that ranks of several nodes open has an owner node
-// for every byte (agent/job_file.h). Its owners are those of the ranks that first opened it from
-// several nodes; all other handles, on any of these nodes, use them, too.
+// for every byte (agent/job_file.h). Whoever opens it uses the same owners: opens on nodes that
+// know of each other's, or that find each other in the job's directory (agent/directory.h).
 #pragma once
 
 #include "mpiio/file/handle.h"
 
 namespace forebay::mpiio {
+
+// Whether every byte of a file that ranks of several nodes open has an owner node.
+bool has_owners(const Options& options);
+
+// Called by rank 0 of a handle whose ranks are on one node, when it has the file in its cache:
+// enters the open in the job's directory. If other nodes have the file open, it has owners then,
+// which the ranks meet before they use it. A failure: they cannot be met.
+Status enrol_alone(Handle& handle);
 
 // Gives the handle its job_file. Called by all ranks, of several nodes, that open the file
 // together, when each has it in its cache. False, on all of them: nodes have no agents or cannot

@@ -75,12 +75,6 @@ Uncached own_reason(Opening& opening, const char* name, int64_t& node) {
   return opening.amode & MPI_MODE_SEQUENTIAL ? Uncached::sequential : Uncached::no;
 }
 
-// Whether every byte of a file that ranks of several nodes open has an owner node.
-bool has_owners(const Options& options) {
-  return options.scope == Scope::job && options.consistency == Consistency::posix &&
-         options.storage == "posix" && !options.deterministic;
-}
-
 // The options on which later collectives depend, as one number.
 int64_t rules_of(const Options& options) {
   const int64_t domain = find_assignment(options.domain) - assignments().data();
@@ -274,6 +268,8 @@ Uncached prepare(const Opening& opening, const Terms& terms, std::unique_ptr<Han
     if (asks_size && !handle->cached->size(&mine.end_of_file).ok()) return Uncached::refused;
     if (handle->one_node && !allocate_words(*handle, mine.end_of_file))
       return Uncached::too_many_files;
+    if (handle->one_node && has_owners(opening.options) && !enrol_alone(*handle).ok())
+      return Uncached::no_owners;
     const RankWords<int32_t>& numbers = handle->word_numbers;
     mine.word_numbers = {numbers.position, numbers.turns, numbers.ordered_base, numbers.arrivals};
   }

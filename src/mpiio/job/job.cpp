@@ -43,13 +43,7 @@ std::string node_name(const Options& options) {
   if (!options.node.empty()) return options.node;
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  // Not with a stream, which hides refused memory and would give an empty name.
-  std::array<char, 64> boot{};
-  const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  const ssize_t length = file < 0 ? -1 : read(file, boot.data(), boot.size());
-  if (file >= 0) close(file);
-  return std::string(host.data()) + "/" +
-         std::string(boot.data(), length < 0 ? 0 : static_cast<std::size_t>(length));
+  return std::string(host.data()) + "/" + machine_name();
 }
 
 // The name of this process's launch on this node. A process that is no rank is a job of its own.
@@ -185,6 +179,15 @@ bool first_on_node() {
     if (const char* const text = std::getenv(name)) return std::strtoll(text, nullptr, 10) == 0;
   }
   return true;
+}
+
+std::string machine_name() {
+  // Not with a stream, which hides refused memory and would give an empty name.
+  std::array<char, 64> boot{};
+  const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  const ssize_t length = file < 0 ? -1 : read(file, boot.data(), boot.size());
+  if (file >= 0) close(file);
+  return {boot.data(), length < 0 ? 0 : static_cast<std::size_t>(length)};
 }
 
 int64_t node_identity() {

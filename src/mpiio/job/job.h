@@ -46,6 +46,9 @@ bool first_on_node();
 // FOREBAY_NODE names the node.)
 int64_t node_identity();
 
+// The name of the machine since it was started, whatever node it is told to be; "": it has none.
+std::string machine_name();
+
 // A number that is equal for processes of the same job.
 int64_t job_identity();
 

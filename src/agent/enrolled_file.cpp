@@ -1,0 +1,75 @@
+#include "agent/enrolled_file.h"
+
+#include <mutex>
+#include <utility>
+
+#include "agent/file_terms.h"
+#include "agent/remote_file.h"
+
+namespace forebay::agent {
+namespace {
+
+template <typename Value>
+std::span<const std::byte> bytes_of_one(const Value& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+}  // namespace
+
+Status EnrolledFile::enrol(std::shared_ptr<Line> directory, const Enrolment& enrolment,
+                           Enrolled* answer, std::unique_ptr<EnrolledFile>* file) {
+  std::unique_ptr<EnrolledFile> enrolled(new EnrolledFile(std::move(directory), enrolment.open()));
+  std::vector<std::byte> bytes;
+  const Status status = enrolled->ask(Ask::enrol, enrolment.encoded(), &bytes);
+  if (!status.ok()) return status;
+  std::optional<Enrolled> understood = Enrolled::decoded(bytes);
+  if (!understood) return {Code::network, 0, -1};
+  *answer = std::move(*understood);
+  *file = std::move(enrolled);
+  return {};
+}
+
+// The directory forgets the opens of a connection that has ended.
+EnrolledFile::~EnrolledFile() {
+  if (number_ == 0) return;
+  std::vector<std::byte> answer;
+  (void)ask(Ask::withdraw, bytes_of_one(open_), &answer);
+}
+
+Status EnrolledFile::ask(Ask ask, std::span<const std::byte> question,
+                         std::vector<std::byte>* answer) {
+  const std::unique_lock turn = directory_->take();
+  const bool enrols = ask == Ask::enrol;
+  const bool known = directory_->connection().is_open() && directory_->number() == number_;
+  if (!enrols && !known) return {Code::network, 0, -1};
+  Status status = directory_->connect();
+  Frame frame;
+  frame.kind = static_cast<uint32_t>(ask);
+  frame.bytes = std::ssize(question);
+  if (status.ok()) status = directory_->connection().send(frame, std::span(&question, 1));
+  if (status.ok()) status = directory_->connection().receive(&frame, answer);
+  if (!status.ok()) {
+    directory_->connection().close();
+    return status;
+  }
+  if (enrols && frame.status().ok()) number_ = directory_->number();
+  return frame.status();
+}
+
+Status EnrolledFile::tell(std::span<const Address> alone, const FileTerms& terms) {
+  const auto shared = std::make_shared<const FileTerms>(terms);
+  for (const Address& agent : alone) {
+    RemoteFile file(Lines::of_process().to(agent), shared);
+    Status status = file.begin(Ask::settle);
+    if (status.ok()) status = file.end();
+    if (status.ok()) status = file.begin(Ask::close);
+    if (status.ok()) status = file.end();
+    const bool gone = status.code == Code::network || status.code == Code::node_lost;
+    if (!status.ok() && !gone) return status;
+  }
+  if (alone.empty()) return {};
+  std::vector<std::byte> answer;
+  return ask(Ask::note_told, bytes_of_one(open_.file), &answer);
+}
+
+}  // namespace forebay::agent

@@ -1,0 +1,117 @@
+#include "mpiio/file/job_directory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "mpiio/file/file_system.h"
+#include "mpiio/file/job_owners.h"
+#include "mpiio/job/job.h"
+#include "mpiio/library/agreement.h"
+#include "runtime/cache/cached_file.h"
+#include "runtime/node/node_member.h"
+
+namespace forebay::mpiio {
+namespace {
+
+std::atomic<bool> there_is_one{false}, lost{false};
+
+// Kept to the end of the process.
+std::shared_ptr<agent::Line>& line() {
+  static auto& line = *new std::shared_ptr<agent::Line>;
+  return line;
+}
+
+bool every_rank_has_forebay() {
+  const char* const said = std::getenv("FOREBAY_EVERY_RANK");
+  return said != nullptr && *said != '\0';
+}
+
+// What a rank tells the others, for agree_max.
+struct Wish {
+  Compared node;
+  Compared job;
+  int64_t unwilling = 0;
+};
+
+bool wants_directory() {
+  const Options& options = process_options();
+  return options.enable && options.step_aside != StepAside::always && options.committer &&
+         has_owners(options);
+}
+
+}  // namespace
+
+agent::Key own_key() {
+  Status status;
+  runtime::NodeMember* const node = this_node(&status);
+  agent::Key key{};
+  if (node != nullptr)
+    std::copy(std::begin(node->registry().agent_key), std::end(node->registry().agent_key),
+              key.begin());
+  return key;
+}
+
+agent::Address own_agent() {
+  Status status;
+  runtime::NodeMember* const node = this_node(&status);
+  agent::Address agent;
+  if (node == nullptr || !node->call_agent()) return agent;
+  static const agent::Address here = agent::own_address();
+  agent = here;
+  agent.port = node->registry().agent_port.load();
+  agent.key = own_key();
+  return agent;
+}
+
+void find_directory() {
+  int rank = 0, ranks = 1;
+  mpi().Comm_size(mpi().comm_world, &ranks);
+  if (ranks == 1 || !every_rank_has_forebay() || other_rights()) return;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  const Wish mine{Compared(node_identity()), Compared(job_identity()), int64_t{!wants_directory()}};
+  const Wish agreed = agree_max(mpi().comm_world, mine);
+  if (agreed.node.same() || !agreed.job.same() || agreed.unwilling != 0) return;
+  agent::Address keeper;
+  (void)within_memory([&] {
+    if (rank == 0) {
+      keeper = own_agent();
+    } else {
+      Status status;
+      runtime::NodeMember* const node = this_node(&status);
+      if (node != nullptr) node->want_agent();
+    }
+  });
+  static_assert(sizeof keeper % sizeof(int64_t) == 0);
+  mpi().Bcast(&keeper, sizeof keeper / sizeof(int64_t), mpi().int64, 0, mpi().comm_world);
+  if (keeper.port <= 0) return;
+  (void)within_memory([&] { line() = agent::Lines::of_process().to(keeper); });
+  there_is_one.store(true);
+}
+
+bool job_has_directory() { return there_is_one.load(); }
+
+std::shared_ptr<agent::Line> line_to_directory() { return lost.load() ? nullptr : line(); }
+
+void lose_directory() {
+  if (lost.exchange(true)) return;
+  Status status;
+  runtime::NodeMember* const node = this_node(&status);
+  constexpr uint64_t notice = 0x646972'6c6f7374;
+  if (node == nullptr || !runtime::first_notice(*node, notice)) return;
+  std::fputs(
+      "forebay: this node cannot reach the job's directory of open files (a firewall?): what ranks "
+      "of other nodes write to a file that single ranks open is seen after a sync only\n",
+      stderr);
+}
+
+std::optional<agent::FileKey> key_of(const runtime::FoundFile& file) {
+  const runtime::FileIdentity& identity = file.identity;
+  const std::optional<uint64_t> place = place_of(file.absolute_path, identity.device);
+  if (!place) return std::nullopt;
+  return agent::FileKey{*place, identity.inode, identity.birth_ns};
+}
+
+}  // namespace forebay::mpiio

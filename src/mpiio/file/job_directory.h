@@ -1,0 +1,35 @@
+// The job's directory (agent/directory.h), which the agent on the node of the job's first rank
+// keeps: how ranks find it, and what they call files there.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "agent/address.h"
+#include "agent/directory.h"
+#include "agent/line.h"
+#include "runtime/node/file_identity.h"
+
+namespace forebay::mpiio {
+
+// Where this node's agent listens, which is started if need be; port 0: there is none.
+agent::Address own_agent();
+// Tells this node's agent from others.
+agent::Key own_key();
+
+// Called by all ranks of MPI_COMM_WORLD when MPI has begun: they learn where the directory is, if
+// their options want it. Only jobs on several nodes have one, and only those of which `forebay run`
+// knows that every rank runs with Forebay: others would not come to this call.
+void find_directory();
+
+// Whether there is a directory; the same on all ranks.
+bool job_has_directory();
+// Null: there is none, or this process cannot reach it.
+std::shared_ptr<agent::Line> line_to_directory();
+// Called when the directory did not answer: it is not asked again, and the user is told.
+void lose_directory();
+
+// Empty: other nodes may have another file by this name.
+std::optional<agent::FileKey> key_of(const runtime::FoundFile& file);
+
+}  // namespace forebay::mpiio
