@@ -33,12 +33,13 @@ bool FileServer::answer(const Frame& asked) {
     answered_ = {};
     value_ = 0;
     kind_ = Ask::answer;
+    held_bytes_ = -1;
     const Status status = within_memory([&] { return carry_out(asked); });
     Frame answer;
     answer.kind = static_cast<uint32_t>(kind_);
     answer.code = static_cast<uint32_t>(status.code);
     answer.system_error = status.system_error;
-    answer.offset = status.offset;
+    answer.offset = status.ok() ? held_bytes_ : status.offset;
     answer.value = value_;
     answer.bytes = static_cast<int64_t>(answered_.size());
     sent = sensible_ && connection_.send(answer, std::span(&answered_, 1)).ok();
@@ -61,7 +62,9 @@ Status FileServer::carry_out(const Frame& asked) {
     case Ask::write:
       return write(asked.value);
     case Ask::read:
-      return read(asked.value);
+      return read(asked.value, false);
+    case Ask::read_held:
+      return read(asked.value, true);
     case Ask::size:
       return file_->size(&value_);
     case Ask::commit:
@@ -96,6 +99,7 @@ Status FileServer::open() {
   if (!sensible_) return {};
   Options& options = terms->options;
   options.scope = Scope::job;
+  options.openers = Openers::agent;
   // The node's own ranks have the file open, and commit its bytes merged.
   options.commit_at_close = CommitAtClose::last;
   const Owners owners = *Owners::decoded(terms->owners);
@@ -151,13 +155,14 @@ Status FileServer::write(int64_t extents) {
                                  &value_);
 }
 
-Status FileServer::read(int64_t extents) {
+Status FileServer::read(int64_t extents, bool held) {
   if (!take_extents(extents)) return {};
   if (has_moved()) {
     kind_ = Ask::moved;
     return {};
   }
   value_ = 0;
+  if (held) held_bytes_ = 0;
   std::vector<Extent> piece;
   int64_t piece_bytes = 0;
   for (const Extent& extent : extents_) {
@@ -169,7 +174,7 @@ Status FileServer::read(int64_t extents) {
       const bool last = left.empty() && &extent == &extents_.back();
       if (piece_bytes < most_piece_bytes && !last) continue;
       bool ended = false;
-      const Status status = read_piece(piece, piece_bytes, &ended);
+      const Status status = read_piece(piece, piece_bytes, held, &ended);
       if (!status.ok() || ended || last) return status;
       if (!send_more()) return {};
       piece.clear();
@@ -180,16 +185,30 @@ Status FileServer::read(int64_t extents) {
 }
 
 // Reads into answer_. *ended: the file ends within the piece.
-Status FileServer::read_piece(std::span<const Extent> piece, int64_t bytes, bool* ended) {
+Status FileServer::read_piece(std::span<const Extent> piece, int64_t bytes, bool held,
+                              bool* ended) {
   answer_.resize(static_cast<std::size_t>(bytes));
   int64_t moved = 0;
   const Status status =
-      runtime::access_extents(*file_, false, false, piece, answer_.data(), bytes, &moved);
+      held ? read_held(piece, &moved)
+           : runtime::access_extents(*file_, false, false, piece, answer_.data(), bytes, &moved);
   if (!status.ok()) return status;
   answered_ = std::span(answer_).first(static_cast<std::size_t>(moved));
   value_ += moved;
   *ended = moved < bytes;
   return status;
+}
+
+Status FileServer::read_held(std::span<const Extent> piece, int64_t* moved) {
+  for (const Extent& extent : piece) {
+    int64_t got = 0, held = 0;
+    const Status status = file_->read_held(extent, answer_.data() + *moved, &got, &held);
+    if (!status.ok()) return status;
+    *moved += got;
+    held_bytes_ += held;
+    if (got < extent.length) break;  // the end of file
+  }
+  return {};
 }
 
 // Sends what was read before the rest. False: the rank has gone.

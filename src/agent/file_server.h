@@ -44,8 +44,9 @@ class FileServer {
   void release_memory();
   Status open();
   Status write(int64_t extents);
-  Status read(int64_t extents);
-  Status read_piece(std::span<const Extent> piece, int64_t bytes, bool* ended);
+  Status read(int64_t extents, bool held);
+  Status read_piece(std::span<const Extent> piece, int64_t bytes, bool held, bool* ended);
+  Status read_held(std::span<const Extent> piece, int64_t* moved);
   bool send_more();
   Status settle(bool forget);
   Status close(bool discard);
@@ -68,6 +69,7 @@ class FileServer {
   std::vector<Extent> extents_;          // of the question
   int64_t data_bytes_ = 0;               // in these extents
   int64_t value_ = 0;                    // of the answer
+  int64_t held_bytes_ = -1;              // of a read_held that the cache held
   std::vector<std::byte> answer_;        // room for the bytes of answers
   std::span<const std::byte> answered_;  // the bytes of this answer
   Ask kind_ = Ask::answer;               // of the answer

@@ -22,6 +22,8 @@ using runtime::ScatteredMemory;
 // An access is carried out in windows, which bound the memory that it needs.
 constexpr int64_t window_bytes = 4 << 20;
 constexpr std::size_t window_pieces = 64 << 10;
+// Of pages that owners have kept, a read of so many bytes is a question; shorter ones share pages.
+constexpr int64_t worth_a_question = 4 << 10;
 // So often a rank lets others run while another of its node tells the owners something.
 constexpr int yields_for_teller = 500;
 
@@ -74,20 +76,22 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
   bytes_[0] = before.read_bytes;
   bytes_[1] = before.write_bytes;
   // Of a file that is only read, this node keeps copies of any bytes, not of its own chunks alone.
-  if (!only_read()) {
-    Options options = here.options();
-    options.read_ahead_bytes = domains_.ahead(options.read_ahead_bytes);
-    here_.change_options(options);
-  }
+  if (!only_read()) fetch_little_ahead();
   terms.owners = owners.encoded();
-  const auto shared = std::make_shared<const FileTerms>(std::move(terms));
+  terms_ = std::make_shared<const FileTerms>(std::move(terms));
   const auto remote_of = [&](const Address& agent) {
-    return std::make_unique<RemoteFile>(Lines::of_process().to(agent), shared);
+    return std::make_unique<RemoteFile>(Lines::of_process().to(agent), terms_);
   };
   for (uint32_t owner = 0; owner < owners.agents.size(); ++owner)
     remotes_.push_back(owner == self ? nullptr : remote_of(owners.agents[owner]));
   const bool keeps_records = first_touch_ && self != Owners::none;
   remotes_.push_back(keeps_records ? remote_of(owners.agents[self]) : nullptr);
+}
+
+void JobFile::fetch_little_ahead() {
+  Options options = here_.options();
+  options.read_ahead_bytes = domains_.ahead(options.read_ahead_bytes);
+  here_.change_options(options);
 }
 
 Status JobFile::meet_owners() {
@@ -126,7 +130,9 @@ bool JobFile::only_read() const { return self_ != Owners::none && !here_.writabl
 
 // Whether this node's cache carries out the access by itself.
 bool JobFile::served_here(const Access& access) {
-  if (only_read() && !access.writes && !(access.collective && exchange_ != nullptr)) return true;
+  const bool copies = source_ == nullptr || access.bytes < worth_a_question;
+  if (only_read() && !access.writes && copies && !(access.collective && exchange_ != nullptr))
+    return true;
   return all_here(access);
 }
 
@@ -621,9 +627,24 @@ void JobFile::forget_everywhere() {
   (void)within_memory([&] { return ask_others(Ask::forget); });
 }
 
+void JobFile::read_from_owners() {
+  if (!only_read() || first_touch_) return;
+  const Owners owners = *Owners::decoded(terms_->owners);
+  FileTerms terms = *terms_;
+  terms.mode = runtime::OpenMode::read_only;
+  source_ = std::make_unique<OwnersSource>(here_, owners, self_,
+                                           std::make_shared<const FileTerms>(std::move(terms)));
+  here_.read_from(source_.get());
+  fetch_little_ahead();
+}
+
 Status JobFile::leave(bool discard) {
   if (std::exchange(left_, true)) return {};
   Status status;
+  if (source_ != nullptr) {
+    here_.read_from(nullptr);
+    source_->leave();
+  }
   for (const std::unique_ptr<RemoteFile>& remote : remotes_) {
     if (remote == nullptr || !remote->is_open()) continue;
     Status closed = remote->begin(Ask::close, discard ? 1 : 0);
@@ -652,6 +673,13 @@ Statistics JobFile::statistics() const {
   sum.read_bytes = bytes_[0];
   sum.write_bytes = bytes_[1];
   sum.asked_bytes = asked_bytes_;
+  if (source_ != nullptr) {
+    const Statistics held = source_->statistics();
+    sum.hits += held.hits;
+    sum.asked_bytes += source_->bytes();
+    // Of what came from there, long reads count as past the cache, and the rest as fetched.
+    sum.fetched_bytes = std::max<int64_t>(sum.fetched_bytes - source_->bytes(), 0);
+  }
   sum.exchanged_bytes = exchanged_bytes_;
   return sum;
 }

@@ -41,6 +41,7 @@
 #include "agent/file_terms.h"
 #include "agent/owners.h"
 #include "agent/owners_exchange.h"
+#include "agent/owners_source.h"
 #include "agent/remote_file.h"
 #include "domain/file_domains.h"
 #include "engine/access.h"
@@ -89,6 +90,10 @@ class JobFile {
   // Asks all owners to forget their clean bytes, since the MPI library has written to the file.
   void forget_everywhere();
 
+  // The owners have kept pages of the file since before: as long as nobody in the job can write to
+  // it, what this node does not hold comes from there.
+  void read_from_owners();
+
   // Whether this node's pages may stay in its cache after the close of all nodes' ranks; and how.
   bool may_rest() const { return !first_touch_ || only_read(); }
   runtime::CachedFile::Rest rest_as(const FileStamp& stamp) const {
@@ -121,6 +126,7 @@ class JobFile {
     Extent extent;
   };
 
+  void fetch_little_ahead();
   template <typename Memory>
   Status access_owners(const Access& access, Memory memory, int64_t* moved);
   template <typename Memory>
@@ -155,6 +161,7 @@ class JobFile {
   Status ask_owners(Ask ask, const Extent& range, bool claim);
 
   runtime::CachedFile& here_;
+  std::shared_ptr<const FileTerms> terms_;
   FileDomains domains_;
   bool first_touch_;
   bool past_caches_;
@@ -162,6 +169,7 @@ class JobFile {
   bool told_;  // all owners know that caches hold bytes, or need not know
   // By owner; null: this node. The last one is this node's agent, with first_touch_.
   std::vector<std::unique_ptr<RemoteFile>> remotes_;
+  std::unique_ptr<OwnersSource> source_;  // of pages; null: storage
   OwnersExchange* exchange_ = nullptr;
   bool left_ = false;
   // With first_touch_: the owners of chunks, as far as they are known. They never change.

@@ -1,5 +1,6 @@
 #include "agent/remote_file.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -55,10 +56,10 @@ Status RemoteFile::begin_write(std::span<const Extent> extents, std::span<const 
   return ask(frame, parts);
 }
 
-Status RemoteFile::begin_read(std::span<const Extent> extents) {
+Status RemoteFile::begin_read(std::span<const Extent> extents, Ask asked) {
   const std::span<const std::byte> part = std::as_bytes(extents);
   Frame frame;
-  frame.kind = static_cast<uint32_t>(Ask::read);
+  frame.kind = static_cast<uint32_t>(asked);
   frame.value = std::ssize(extents);
   frame.bytes = static_cast<int64_t>(part.size());
   return ask(frame, std::span(&part, 1));
@@ -98,6 +99,7 @@ Status RemoteFile::end(int64_t* value) {
   turn_.unlock();
   if (!status.ok()) return status;
   if (value != nullptr) *value = frame.value;
+  held_bytes_ = std::max<int64_t>(frame.offset, 0);
   moved_ = frame.kind == static_cast<uint32_t>(Ask::moved);
   if (closing_ && answer_.size() == sizeof(Statistics)) {
     Statistics counted;

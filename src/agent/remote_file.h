@@ -36,7 +36,7 @@ class RemoteFile {
   bool before(const RemoteFile& other) const { return std::less<>()(line_, other.line_); }
   // `extents` ascend; `data`: their bytes, in order.
   Status begin_write(std::span<const Extent> extents, std::span<const std::byte> data);
-  Status begin_read(std::span<const Extent> extents);
+  Status begin_read(std::span<const Extent> extents, Ask ask = Ask::read);
   Status begin(Ask ask, int64_t value = 0);
   Status begin(Ask ask, const Extent& range, int64_t value = 0);
   // The end of any of these; *value: of the answer.
@@ -45,6 +45,8 @@ class RemoteFile {
   std::span<const std::byte> answer() const { return answer_; }
   // Keeps little of the memory for answers.
   void release_memory() { keep_little(answer_); }
+  // How many of the bytes of the latest Ask::read_held the node's cache held.
+  int64_t held_bytes() const { return held_bytes_; }
   // The latest answer was that bytes belong to another node.
   bool moved() const { return moved_; }
 
@@ -65,6 +67,7 @@ class RemoteFile {
   uint64_t number_ = 0;                // of the connection over which it was opened
   std::vector<std::byte> answer_;
   Statistics statistics_;
+  int64_t held_bytes_ = 0;
   bool closing_ = false;
   bool moved_ = false;
 };

@@ -63,6 +63,10 @@ class CacheHandle {
   Status bypass_write(Extent extent, Source source);
   template <typename Target>
   Status bypass_read(Extent extent, Target target, int64_t* moved);
+  // Reads what the cache holds from there, and the rest past it. It makes no page, and waits for
+  // nobody who fills one. *held: how many bytes the cache held.
+  template <typename Target>
+  Status read_held(Extent extent, Target target, int64_t* moved, int64_t* held);
 
   // The size a reader would see: storage's size and uncommitted bytes.
   Status size(int64_t* bytes);

@@ -44,6 +44,43 @@ Status CacheHandle<Driver>::bypass_read(Extent extent, Target target, int64_t* m
 }
 
 template <typename Driver>
+template <typename Target>
+Status CacheHandle<Driver>::read_held(Extent extent, Target target, int64_t* moved, int64_t* held) {
+  begin_call(&Statistics::read_calls);
+  *moved = *held = 0;
+  Translation<Driver> ignored;
+  const int64_t page_size = cache_.page_size();
+  Extent lacking{extent.offset, 0};  // before the page under way
+  const auto read_lacking = [&] {
+    if (lacking.empty()) return Status();
+    int64_t got = 0;
+    const Status status = read_past(lacking, target + (lacking.offset - extent.offset), &got);
+    *moved += got;
+    return status;
+  };
+  const Status status = within_memory([&] {
+    for (int64_t at = extent.offset; at < extent.end();) {
+      const int64_t end = std::min(extent.end(), round_down(at, page_size) + page_size);
+      const Extent part{at, end - at};
+      at = end;
+      if (!cache_.read_resident(file_, part, target + (part.offset - extent.offset), true,
+                                &ignored)) {
+        lacking.length += part.length;
+        continue;
+      }
+      if (const Status read = read_lacking(); !read.ok()) return read;
+      if (*moved < part.offset - extent.offset) return Status();  // the end of file
+      lacking = {end, 0};
+      *held += part.length;
+      *moved += part.length;
+    }
+    return read_lacking();
+  });
+  statistics().read_bytes += *moved;
+  return status;
+}
+
+template <typename Driver>
 template <typename Source>
 Status CacheHandle<Driver>::write_past(Extent extent, Source source, int64_t at,
                                        int64_t* storage_ns) {

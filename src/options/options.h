@@ -57,8 +57,8 @@ enum class StepAside : uint8_t { automatic, never, always };
 enum class CommitAtClose : uint8_t { each, last };
 enum class Keep : uint8_t { never, job, stat };
 // Who opens a file together: ranks of a job that has others on other nodes, all ranks of a job on
-// one node, or all of a job on several nodes.
-enum class Openers : uint8_t { some, all_here, all };
+// one node, or all of a job on several nodes; or a node's agent, for a rank of another node.
+enum class Openers : uint8_t { some, all_here, all, agent };
 
 // The parsed values: one set per file handle, and one per process for the options that are not per
 // file.

@@ -36,6 +36,26 @@ def test_pages_are_kept_for_the_next_open(
     assert kept_pages(installation, tmp_path, settings, nodes=nodes) > 200
 
 
+@pytest.mark.parametrize("length", [300, 10_000, 2 << 20])
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_nodes_take_kept_pages_from_their_owners(
+    installation: mpi.Mpi, length: int, tmp_path: Path
+) -> None:
+    """After the file was written, storage is hardly read, however long the reads are: only what
+    owners fetch ahead of chunks that are not theirs."""
+    program = mpi.compile_program(installation, PROGRAM.parent / "handles" / "restart.c")
+    settings = CACHED | {"FOREBAY_DOMAIN_SIZE": "256KiB"}
+    calls = {}
+    for keep in ("job", "never"):
+        command = forebay.on_nodes([str(program), "restarted", str(length)], 2)
+        folder, options = tmp_path / keep, settings | {"FOREBAY_KEEP": keep}
+        run = forebay.launch(installation, 4, command, folder, options)
+        assert run.outcome.code == 0, str(run.outcome)
+        assert run.statistics is not None
+        calls[keep] = run.statistics["total"]["read_syscalls"]
+    assert 2 * calls["job"] < calls["never"], calls
+
+
 @pytest.mark.parametrize(
     ("settings", "nodes"),
     [

@@ -338,7 +338,10 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   const bool one_session = std::ranges::all_of(ranks, [&](const NodeFacts& rank) {
     return rank.session != 0 && rank.session == mine.session;
   });
-  if (agreed.used != 0 || !uses_kept_pages(handle, one_session)) {
+  const bool keeps = agreed.used == 0 && uses_kept_pages(handle, one_session);
+  if (keeps) {
+    (void)within_memory([&] { handle.job_file->read_from_owners(); });  // else from storage
+  } else {
     // All nodes have committed what they held, so what is clean may be old now.
     handle.cached->drop_clean();
     if (agreed.used == 0) (void)handle.cached->note_held(runtime::Held::nothing);

@@ -54,6 +54,7 @@ class ArenaFile {
     Seat* seat = nullptr;  // null: no handle, so no reads and writes
     uint32_t seat_number = 0;
     Storage* storage = nullptr;  // null: pages can only be forgotten
+    Storage* source = nullptr;   // where reads come from, if not from `storage`
     bool readable = false;       // `storage` can be read
     bool writable = false;
     bool local = false;  // storage is on this node
@@ -73,10 +74,12 @@ class ArenaFile {
     return other;
   }
   void set_commit_size(int64_t bytes) { parts_.commit_size_bytes = bytes; }
+  void read_from(Storage* source) { parts_.source = source; }
 
   FileState& state() const { return *parts_.entry; }
   FileEntry& entry() const { return *parts_.entry; }
   Storage* storage() const { return parts_.storage; }
+  Storage* source() const { return parts_.source != nullptr ? parts_.source : parts_.storage; }
   Statistics& statistics() const { return *parts_.statistics; }
   uint32_t slot() const { return parts_.slot; }
   uint32_t number() const { return parts_.seat_number; }

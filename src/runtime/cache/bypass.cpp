@@ -24,6 +24,10 @@ Status CachedFile::bypass(bool writes, Extent extent, ScatteredMemory memory, in
                 : handle_->bypass_read(extent, memory, moved);
 }
 
+Status CachedFile::read_held(Extent extent, std::byte* memory, int64_t* moved, int64_t* held) {
+  return handle_->read_held(extent, memory, moved, held);
+}
+
 Status CachedFile::settle(Extent range, bool forget) {
   const Status status = within_memory([&] { return cache_->commit(file_, range); });
   if (forget) cache_->drop(file_, range, false);

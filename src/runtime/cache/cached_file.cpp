@@ -181,6 +181,8 @@ int64_t CachedFile::dirty_bytes() const { return cache_->dirty_frames() * cache_
 
 void CachedFile::note_stored() { handle_->note_stored(); }
 
+Storage& CachedFile::storage() const { return *storage_->storage; }
+
 Status CachedFile::flush_storage() { return storage_->storage->flush(); }
 
 void CachedFile::drop_clean() {

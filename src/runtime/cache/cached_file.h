@@ -95,6 +95,13 @@ class CachedFile final : private HandleServices {
   // The same past this cache, which agrees with storage afterwards. *moved: as access().
   Status bypass(bool writes, Extent extent, std::byte* memory, int64_t* moved);
   Status bypass(bool writes, Extent extent, ScatteredMemory memory, int64_t* moved);
+  // Reads what this cache holds from there, and the rest past it, and waits for no other process
+  // that reads. *held: how many of the bytes the cache held.
+  Status read_held(Extent extent, std::byte* memory, int64_t* moved, int64_t* held);
+  // From now on this handle's pages, and its reads past the cache, come from there; null: from its
+  // storage again. It outlives the handle, or another call of this.
+  void read_from(Storage* source);
+  Storage& storage() const;
   // Before and after accesses of other nodes past their caches: hands the dirty bytes of `range` to
   // storage; with `forget`, the cache forgets its clean bytes then.
   Status settle(Extent range, bool forget);

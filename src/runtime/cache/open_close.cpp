@@ -223,7 +223,8 @@ Status CachedFile::join_entry(const FoundFile& found, bool fresh, OpenMode mode)
   slot_ = slot;
   seat_ = &registry.seats[seat];
   seat_number_ = seat;
-  finds_pages_ = joined || woken;
+  // The ranks for which an agent opens the file have seen to the pages of a file that is open.
+  finds_pages_ = woken || (joined && options_.openers != Openers::agent);
   return {};
 }
 
@@ -318,6 +319,11 @@ void CachedFile::change_options(const Options& changed) {
     handle_->change_rules(rules_of(options_));
   });
   (void)had_memory;  // without a predictor nothing is fetched ahead
+}
+
+void CachedFile::read_from(Storage* source) {
+  cancel_background();  // the helper thread reads, too
+  file_.read_from(source);
 }
 
 Status CachedFile::close(bool discard, const Rest* of_nodes) {

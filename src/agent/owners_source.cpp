@@ -1,0 +1,168 @@
+#include "agent/owners_source.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "agent/file_terms.h"
+#include "agent/line.h"
+
+namespace forebay::agent {
+namespace {
+
+// An owner is judged after so many bytes.
+constexpr int64_t enough_to_judge = 1 << 20;
+
+// The memory of `part` of a request, as segments.
+std::vector<Segment> segments_of(const Request& request, Extent part) {
+  std::vector<Segment> found;
+  int64_t at = request.offset;
+  for (const Segment& segment : request.segments) {
+    const Extent shared = intersect({at, segment.length}, part);
+    if (!shared.empty()) found.push_back({segment.memory + (shared.offset - at), shared.length});
+    at += segment.length;
+  }
+  return found;
+}
+
+}  // namespace
+
+// Bytes of one request that one owner has, or that storage is asked for.
+struct OwnersSource::Piece {
+  std::size_t request;
+  Extent extent;
+  std::vector<Segment> memory;
+  uint32_t asked;  // an owner; none: storage
+  int64_t moved = 0;
+};
+
+OwnersSource::OwnersSource(runtime::CachedFile& here, const Owners& owners, uint32_t self,
+                           std::shared_ptr<const FileTerms> terms)
+    : here_(here), domains_(owners.domains), self_(self), owners_(owners.agents.size()) {
+  for (uint32_t owner = 0; owner < owners_.size(); ++owner) {
+    if (owner == self) continue;
+    const auto line = std::make_shared<Line>(owners.agents[owner]);
+    owners_[owner].file = std::make_unique<RemoteFile>(line, terms);
+  }
+}
+
+void OwnersSource::close(Owner& owner) {
+  if (owner.file->is_open() && owner.file->begin(Ask::close).ok()) (void)owner.file->end();
+  counted_.add(owner.file->statistics());
+  owner.file.reset();
+}
+
+void OwnersSource::leave() {
+  const std::lock_guard guard(mutex_);
+  for (Owner& owner : owners_) {
+    if (owner.file != nullptr) close(owner);
+  }
+}
+
+Statistics OwnersSource::statistics() const {
+  const std::lock_guard guard(mutex_);
+  return counted_;
+}
+
+// Carries out the whole transfer: asks the owners, reads the rest from storage, and takes the
+// answers.
+void OwnersSource::start(Transfer& transfer) {
+  const std::lock_guard guard(mutex_);
+  std::vector<Piece> pieces;
+  for (std::size_t r = 0; r < transfer.requests().size(); ++r) {
+    const Request& request = transfer.requests()[r];
+    const Extent whole{request.offset, length_of(request)};
+    for (int64_t at = whole.offset; at < whole.end();) {
+      const int64_t end =
+          domains_.owners() > 1 ? std::min(domains_.chunk_at(at).end(), whole.end()) : whole.end();
+      const uint32_t owner = domains_.owner_of(at);
+      const bool asks = owner != self_ && owners_[owner].file != nullptr && !here_.writable();
+      const Extent extent{at, end - at};
+      pieces.push_back({r, extent, segments_of(request, extent), asks ? owner : Owners::none});
+      at = end;
+    }
+  }
+  ask(pieces);
+  Status status = read_storage(pieces);
+  take_answers(pieces);
+  // What an owner did not answer.
+  if (status.ok()) status = read_storage(pieces);
+  for (const Piece& piece : pieces) {
+    Transfer::Outcome& outcome = transfer.outcome(piece.request);
+    if (!status.ok()) outcome.status = status;
+    // A piece behind the end of file adds nothing.
+    if (outcome.transferred == piece.extent.offset - transfer.requests()[piece.request].offset)
+      outcome.transferred += piece.moved;
+  }
+}
+
+void OwnersSource::ask(std::vector<Piece>& pieces) {
+  std::vector<Extent> extents;
+  for (uint32_t number = 0; number < owners_.size(); ++number) {
+    Owner& owner = owners_[number];
+    extents.clear();
+    for (const Piece& piece : pieces) {
+      if (piece.asked == number) extents.push_back(piece.extent);
+    }
+    if (extents.empty()) continue;
+    owner.begun = owner.file->begin_read(extents, Ask::read_held).ok();
+    if (owner.begun) continue;
+    for (Piece& piece : pieces) {
+      if (piece.asked == number) piece.asked = Owners::none;
+    }
+    owner.file.reset();
+  }
+}
+
+void OwnersSource::take_answers(std::vector<Piece>& pieces) {
+  for (uint32_t number = 0; number < owners_.size(); ++number) {
+    Owner& owner = owners_[number];
+    if (!std::exchange(owner.begun, false)) continue;
+    int64_t moved = 0;
+    const bool answered = owner.file->end(&moved).ok() && std::ssize(owner.file->answer()) == moved;
+    const std::byte* from = owner.file->answer().data();
+    for (Piece& piece : pieces) {
+      if (piece.asked != number) continue;
+      if (!answered) {
+        piece.asked = Owners::none;
+        continue;
+      }
+      owner.asked_bytes += piece.extent.length;
+      piece.moved = std::min(piece.extent.length, moved);
+      moved -= piece.moved;
+      bytes_ += piece.moved;
+      int64_t left = piece.moved;
+      for (const Segment& segment : piece.memory) {
+        const auto count = std::min(segment.length, left);
+        std::memcpy(segment.memory, from, static_cast<std::size_t>(count));
+        from += count;
+        left -= count;
+      }
+    }
+    owner.held_bytes += owner.file->held_bytes();
+    owner.file->release_memory();
+    const bool holds_little =
+        owner.asked_bytes >= enough_to_judge && 2 * owner.held_bytes < owner.asked_bytes;
+    if (!answered) owner.file.reset();
+    if (answered && holds_little) close(owner);
+  }
+}
+
+// Reads the pieces that no owner is asked for, and that nobody has read.
+Status OwnersSource::read_storage(std::vector<Piece>& pieces) {
+  std::vector<Request> requests;
+  std::vector<Piece*> read;
+  for (Piece& piece : pieces) {
+    if (piece.asked != Owners::none || piece.moved > 0) continue;
+    requests.push_back({piece.extent.offset, piece.memory});
+    read.push_back(&piece);
+  }
+  if (requests.empty()) return {};
+  std::vector<int64_t> moved(requests.size());
+  StorageCounters counters;
+  const Status status = here_.storage().read(requests, moved, counters);
+  for (std::size_t i = 0; i < read.size(); ++i) read[i]->moved = moved[i];
+  return status;
+}
+
+}  // namespace forebay::agent
