@@ -48,6 +48,10 @@ def test_killed_agents_fail_accesses_and_lose_no_byte(
         for chunk in (0, 1, 2 + rank % NODES):
             offset = chunk * CHUNK + rank * RECORD
             assert stored[offset : offset + RECORD] == record(offset), (rank, chunk)
+        assert run.files[f"alone-{rank}.bin"] == record(0) + record(RECORD), rank
+    assert run.statistics is not None
+    assert run.statistics["files"]["alone-0.bin"]["cached"]
+    assert run.outcome.errors.count("cannot reach the job's directory") == NODES, run.outcome
     assert not list((tmp_path / "arenas").glob("*/*"))
 
 

@@ -58,6 +58,22 @@ def test_a_batch_script_is_outside():
     assert "FOREBAY_RUN_DIR" in shown(SLURM_PROCID="0")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-n", "2", "./one"], True),
+        (["-n", "2", "./one", ":", "-n", "2", "./two"], False),
+        (["--multi-prog", "programs.conf"], False),
+        (["-configfile=programs.conf"], False),
+    ],
+    ids=["one", "two", "multi-prog", "configfile"],
+)
+def test_ranks_know_whether_all_of_them_run_with_forebay(arguments, said):
+    """Where the launcher starts several programs, one may be static."""
+    done = forebay("run", "--", *SHOW, *arguments)
+    assert ("FOREBAY_EVERY_RANK" in json.loads(done.stdout)) == said
+
+
 def test_inside_a_job_the_job_is_kept():
     assert shown(FOREBAY_JOB="secret")["FOREBAY_JOB"] == "secret"
     assert shown(FOREBAY_JOB="secret", PMI_RANK="1")["FOREBAY_JOB"] == "secret"
