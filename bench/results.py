@@ -95,6 +95,8 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     "c0878ae2a88d0af9ef24090b8bd04789627a0d61": REOPENS,
     "48c9f727333a86b7bea447a09b4869716d7617c0": REOPENS,
     "737745d7e3c150a85234c751473f834f9c0dff38": REOPENS,
+    "8440a1196129d454848fc457ec8cb87dbbd2ea3b": (),  # the directory of a job on several nodes
+    "b0e2c58e055cbcb37827d1cc8d5a014e6d2e691b": (),  # kept pages of other nodes
 }
 # Likewise for ranks of several nodes; the files of AGENTS, too.
 CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
@@ -102,6 +104,8 @@ CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
     "c0878ae2a88d0af9ef24090b8bd04789627a0d61": REOPENS,
     "48c9f727333a86b7bea447a09b4869716d7617c0": REOPENS,
     "737745d7e3c150a85234c751473f834f9c0dff38": REOPENS,
+    "8440a1196129d454848fc457ec8cb87dbbd2ea3b": REOPENS,
+    "b0e2c58e055cbcb37827d1cc8d5a014e6d2e691b": REOPENS,
 }
 # Commits that touch these files and change no way that a workload takes.
 CHANGED_NOWHERE = frozenset(
@@ -113,6 +117,7 @@ CHANGED_NOWHERE = frozenset(
         "2dd58b9172ef376efbd8446f73df6cadc515a60a",  # words
         "26b6a3aaab136e338bd668e362f2948026f282e9",  # one look at a coarse clock for each request
         "ede61b69bbfdbe9a5c4ee9528d5da366cfd2462c",  # what recovers
+        "acd86e30af29fc97477411081f1e2510af010a56",  # what a committer removes
     }
 )
 PREAMBLE = """\

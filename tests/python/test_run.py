@@ -108,7 +108,7 @@ def test_open_mpi_is_told_what_to_hand_to_other_nodes(tmp_path):
     launcher.write_text("#!/bin/sh\necho $OMPI_MCA_mca_base_env_list\n")
     launcher.chmod(0o755)
     named = forebay("run", "--", launcher, "-n", "2", "app", OMPI_MCA_mca_base_env_list="MINE")
-    assert named.stdout.strip() == "MINE;LD_PRELOAD;FOREBAY_JOB"
+    assert named.stdout.strip() == "MINE;LD_PRELOAD;FOREBAY_JOB;FOREBAY_EVERY_RANK"
     assert forebay("run", "--", launcher, "-x", "MINE", "app").stdout.strip() == ""
 
 

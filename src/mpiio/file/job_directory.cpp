@@ -75,15 +75,7 @@ void find_directory() {
   const Wish agreed = agree_max(mpi().comm_world, mine);
   if (agreed.node.same() || !agreed.job.same() || agreed.unwilling != 0) return;
   agent::Address keeper;
-  (void)within_memory([&] {
-    if (rank == 0) {
-      keeper = own_agent();
-    } else {
-      Status status;
-      runtime::NodeMember* const node = this_node(&status);
-      if (node != nullptr) node->want_agent();
-    }
-  });
+  if (rank == 0) (void)within_memory([&] { keeper = own_agent(); });
   static_assert(sizeof keeper % sizeof(int64_t) == 0);
   mpi().Bcast(&keeper, sizeof keeper / sizeof(int64_t), mpi().int64, 0, mpi().comm_world);
   if (keeper.port <= 0) return;

@@ -264,12 +264,6 @@ std::vector<std::byte> NodeMember::record(const std::string& name) const {
   return bytes;
 }
 
-void NodeMember::want_agent() {
-  if (!wants_committer_) return;
-  registry_->agent_wanted.store(1);
-  begin_care();
-}
-
 bool NodeMember::call_agent() {
   constexpr int attempts = 2500;
   constexpr int between_ms = 2;

@@ -88,8 +88,6 @@ class NodeMember {
   uint32_t make_files();
   uint32_t make_seats();
   uint32_t make_words();
-  // Lets the node's agent be started, and does not wait for it.
-  void want_agent();
   // Waits until the node's agent listens, which the committer starts when it is first called.
   // False: the node has none.
   bool call_agent();
