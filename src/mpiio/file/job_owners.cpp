@@ -252,7 +252,7 @@ bool agree_with_directory(Handle& handle, std::optional<Owners>* owners, bool* g
     const Status status = within_memory([&] {
       std::optional<agent::Enrolled> answer;
       const Status asked = enrol(handle, false, **owners, &answer);
-      if (answer) {
+      if (answer && answer->owners) {
         record = answer->owners->encoded();
         told.others = int64_t{answer->others};
         told.replaced = int64_t{answer->owners->identity() != (*owners)->identity()};
