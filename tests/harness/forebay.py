@@ -68,7 +68,7 @@ def launch(
     statistics = folder.with_name(folder.name + "-statistics.json")
     if settings is not None:
         as_run = {"FOREBAY_JOB": new_job(), **EVERY_RANK, "FOREBAY_STATS_JSON": str(statistics)}
-        program = preloaded(program, as_run | settings)
+        program = preloaded(program, {**as_run, **settings})
     command = launch_command(installation, ranks, program)
     outcome = mpi.run(command, installation.environment, folder, timeout_seconds)
     return Run(outcome, read_files(folder), read_statistics(statistics))

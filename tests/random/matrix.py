@@ -6,9 +6,9 @@ replacement policies and numbers of ranks are spread over them. Separate caches 
 the MPI standard does. Where Forebay passes calls through to the MPI library (atomic mode without a
 shared arena), errors of that library would show, so atomic mode is left out there. `nodes` assigns
 the ranks to nodes in turn, as far as Forebay can tell: each node has its cache then. With scope
-`job`, the default, a byte of theirs is its owner's, or is handed over to its owner; the nodes have a
-directory of open files, but for those of "nodes-default". Plain Open MPI
-is not run: its errors beyond exclusions.cpp have not been analysed yet.
+`job`, the default, a byte of theirs is its owner's, or is handed over to its owner. The nodes of
+"owners" have a directory of open files, those of "nodes-default" have none. Plain Open MPI is not
+run: its errors beyond exclusions.cpp have not been analysed yet.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def run(
         program = forebay.on_nodes(program, configuration.nodes)
     if configuration.settings is not None:
         preloaded = injector.preloaded if configuration.faults else forebay.preloaded
-        program = preloaded(program, {"FOREBAY_JOB": forebay.new_job()} | configuration.settings)
+        program = preloaded(program, {"FOREBAY_JOB": forebay.new_job(), **configuration.settings})
     command = mpi.launch_command(configuration.installation, configuration.ranks, program)
     environment = configuration.installation.environment
     return mpi.run(command, environment, timeout_seconds=timeout_seconds)
