@@ -12,6 +12,8 @@ namespace {
 
 // An owner is judged after so many bytes.
 constexpr int64_t enough_to_judge = 1 << 20;
+// Of a longer read storage is asked for the rest: an answer lies in this process's memory.
+constexpr int64_t most_question_bytes = 16 << 20;
 
 // The memory of `part` of a request, as segments.
 std::vector<Segment> segments_of(const Request& request, Extent part) {
@@ -101,8 +103,14 @@ void OwnersSource::ask(std::vector<Piece>& pieces) {
   for (uint32_t number = 0; number < owners_.size(); ++number) {
     Owner& owner = owners_[number];
     extents.clear();
-    for (const Piece& piece : pieces) {
-      if (piece.asked == number) extents.push_back(piece.extent);
+    int64_t bytes = 0;
+    for (Piece& piece : pieces) {
+      if (piece.asked != number) continue;
+      bytes += piece.extent.length;
+      if (bytes <= most_question_bytes)
+        extents.push_back(piece.extent);
+      else
+        piece.asked = Owners::none;
     }
     if (extents.empty()) continue;
     owner.begun = owner.file->begin_read(extents, Ask::read_held).ok();
