@@ -18,10 +18,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import click
@@ -95,8 +97,10 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     "c0878ae2a88d0af9ef24090b8bd04789627a0d61": REOPENS,
     "48c9f727333a86b7bea447a09b4869716d7617c0": REOPENS,
     "737745d7e3c150a85234c751473f834f9c0dff38": REOPENS,
+    "441254819de9f00e8e5d598fa8f4d9fafa521456": REOPENS,
     "8440a1196129d454848fc457ec8cb87dbbd2ea3b": (),  # the directory of a job on several nodes
     "b0e2c58e055cbcb37827d1cc8d5a014e6d2e691b": (),  # kept pages of other nodes
+    "8057415cf59629f63c87bb4b54ccbea9b390e8b3": (),  # agents start when they are needed
 }
 # Likewise for ranks of several nodes; the files of AGENTS, too.
 CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
@@ -104,8 +108,11 @@ CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
     "c0878ae2a88d0af9ef24090b8bd04789627a0d61": REOPENS,
     "48c9f727333a86b7bea447a09b4869716d7617c0": REOPENS,
     "737745d7e3c150a85234c751473f834f9c0dff38": REOPENS,
+    "441254819de9f00e8e5d598fa8f4d9fafa521456": REOPENS,
     "8440a1196129d454848fc457ec8cb87dbbd2ea3b": REOPENS,
     "b0e2c58e055cbcb37827d1cc8d5a014e6d2e691b": REOPENS,
+    "8057415cf59629f63c87bb4b54ccbea9b390e8b3": REOPENS,
+    "498190ca9a23f5bd7c6f11884107922eebc83c1b": REOPENS,
 }
 # Commits that touch these files and change no way that a workload takes.
 CHANGED_NOWHERE = frozenset(
@@ -118,6 +125,7 @@ CHANGED_NOWHERE = frozenset(
         "26b6a3aaab136e338bd668e362f2948026f282e9",  # one look at a coarse clock for each request
         "ede61b69bbfdbe9a5c4ee9528d5da366cfd2462c",  # what recovers
         "acd86e30af29fc97477411081f1e2510af010a56",  # what a committer removes
+        "76d24aec7b264ae3f9725a23beaf777b16d6e7d7",  # layout of a line
     }
 )
 PREAMBLE = """\
@@ -129,10 +137,10 @@ its files, the first included, or with its first file alone. Each speed-up is th
 below it. Writing includes opening and closing the file. The data is verified on both sides, and the
 files of both sides are compared byte for byte. The cost of a call, once it is warm, is processor
 time of the calling thread, on pages that the cache already holds (`again`) or does not yet hold
-(`first`). The last column is the commit that was measured; rows of older code must be measured
-again (`bench/results.py --stale`; the script names later commits that leave the way that a row
-measures as it was). `consistency=mpi` has no case of its own, because it changes nothing on one
-node.
+(`first`). Compare times within one machine only. The last column is the commit that was measured;
+rows of older code must be measured again (`bench/results.py --stale`; the script names later
+commits that leave the way that a row measures as it was). `consistency=mpi` has no case of its own,
+because it changes nothing on one node.
 """
 
 REMARKS = {
@@ -316,6 +324,7 @@ def measure(case: Case, mpi: Mpi, directory: Path, repeat: int) -> dict[str, Any
     entry = report.as_json()
     entry["date"] = datetime.date.today().isoformat()
     entry["version"] = version()
+    entry["machine"] = machine()
     entry["times_computation"] = {
         side: times_computation(report, side) for side in ("plain", "forebay")
     }
@@ -378,7 +387,13 @@ def machine() -> str:
     return f"{os.cpu_count()} cores ({cpu}), {memory:.0f} GiB, Linux {kernel}"
 
 
-def rows(case: Case, entry: dict[str, Any]) -> Iterator[list[str]]:
+def names_of_machines(entries: list[dict[str, Any]]) -> dict[str, str]:
+    """A letter for each machine, A for the one of the most results."""
+    counts = Counter(entry["machine"] for entry in entries)
+    return dict(zip((text for text, _ in counts.most_common()), ascii_uppercase, strict=False))
+
+
+def rows(case: Case, entry: dict[str, Any], machine_name: str) -> Iterator[list[str]]:
     """The table rows of one result: each figure, its target, and whether it was reached."""
     for figure in entry["figures"]:
         if figure["name"] == "compute":
@@ -418,6 +433,7 @@ def rows(case: Case, entry: dict[str, Any]) -> Iterator[list[str]]:
             f"{measured.speed_up:.2f}x ({low:.2f}-{high:.2f})",
             target,
             reached,
+            machine_name,
             entry.get("version", "older"),
         ]
     plain, forebay = (entry["requests"][side]["write"] for side in ("plain", "forebay"))
@@ -433,6 +449,7 @@ def rows(case: Case, entry: dict[str, Any]) -> Iterator[list[str]]:
             f"{factor:.0f}x fewer",
             f"{case.targets['requests']:g}x",
             verdict(factor >= case.targets["requests"]),
+            machine_name,
             entry.get("version", "older"),
         ]
 
@@ -447,13 +464,16 @@ def verdict(reached: bool) -> str:
 
 def write_page(results: dict[str, dict[str, dict[str, Any]]], note: str) -> None:
     """Makes the page from all results. `note` describes the conditions."""
-    dates = [entry["date"] for entries in results.values() for entry in entries.values()]
+    all_entries = [entry for entries in results.values() for entry in entries.values()]
+    dates = [entry["date"] for entry in all_entries]
+    names = names_of_machines(all_entries)
     lines = [
         "# Results",
         "",
         *PREAMBLE.splitlines(),
         "",
-        f"Machine: {machine()}. Measured {min(dates)} to {max(dates)}. {note}".rstrip(),
+        *(f"Machine {name}: {text}.\n" for text, name in names.items()),
+        f"Measured {min(dates)} to {max(dates)}. {note}".rstrip(),
     ]
     headings = {
         "local": "Local disk",
@@ -467,18 +487,18 @@ def write_page(results: dict[str, dict[str, dict[str, Any]]], note: str) -> None
             for case in plan()
             if case.place == place
             for _, entry in sorted(results.get(case.key, {}).items())
-            for row in rows(case, entry)
+            for row in rows(case, entry, names[entry["machine"]])
         ]
         if table:
             columns = ("workload", "ranks", "MPI", "figure", "plain", "Forebay", "speed-up")
-            head = [*columns, "target", "reached", "version"]
+            head = [*columns, "target", "reached", "machine", "version"]
             remarks = [*REMARKS[place].splitlines(), ""] if place in REMARKS else []
             lines += ["", f"## {heading}", "", *remarks, *markdown(head, table)]
     PAGE.write_text("\n".join(lines) + "\n")
 
 
 def markdown(head: list[str], table: list[list[str]]) -> list[str]:
-    ruler = ["---"] * 4 + ["---:"] * 3 + ["---"] * 3
+    ruler = ["---"] * 4 + ["---:"] * 3 + ["---"] * 4
     return [f"| {' | '.join(row)} |" for row in (head, ruler, *table)]
 
 
