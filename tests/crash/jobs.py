@@ -7,7 +7,7 @@ import signal
 import struct
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from harness import forebay, mpi
 
 WRITER = Path(__file__).resolve().parent / "crash_writer.c"
 MPIS = (mpi.WHEELS[0], mpi.WHEELS[2])
+LIST = [*forebay.RECOVER, "--list"]
 RECOVERY_SECONDS = 60
 LAUNCH_SECONDS = 5
 NO_SERVER = 213  # exit code of Open MPI's launcher if its PMIx server did not start
@@ -32,7 +33,28 @@ CACHES: tuple[Mapping[str, str], ...] = (
 def await_recovery(job: str) -> None:
     """Returns when nothing of the job's caches is left."""
     left = forebay.await_recovery(job, RECOVERY_SECONDS)
-    assert not left, f"still there: {left}"
+    assert not left, f"still there: {left}\n{_users(left)}\n{mpi.run(LIST).output}"
+
+
+def _users(segments: Sequence[Path]) -> str:
+    """The processes that have any of the segments mapped, each with what its threads wait for."""
+    wanted = [str(path) for path in segments]
+    lines = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            maps = (process / "maps").read_text()
+            if any(path in maps for path in wanted):
+                words = (process / "cmdline").read_bytes().split(b"\0")
+                lines.append(f"process {process.name}: {b' '.join(words).decode()}")
+                lines += [_waits_for(thread) for thread in (process / "task").iterdir()]
+    return "\n".join(lines) or "no process has them mapped"
+
+
+def _waits_for(thread: Path) -> str:
+    """A line about a thread: its state, and where it is in the kernel."""
+    texts = [(thread / name).read_text().strip() for name in ("wchan", "syscall")]
+    state = (thread / "stat").read_text().rpartition(")")[2].split()[0]
+    return f"  thread {thread.name}: {state} {' '.join(texts)}"
 
 
 def command_of(

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,32 +16,44 @@ namespace forebay::runtime {
 
 namespace {
 
+constexpr int threads_field = 20;  // of /proc/PID/stat, as in proc(5)
+constexpr int start_time_field = 22;
+
 struct Entry {
-  char state = 'X';  // as in proc(5); X: no such process
+  bool known = true;  // false: the system did not say
+  char state = 'X';   // as in proc(5); X: no such process
   pid_t parent = 0;
+  long threads = 0;
   uint64_t started = 0;
 };
+
+Entry unknown_entry() {
+  Entry entry;
+  entry.known = errno == ENOENT || errno == ESRCH;  // these say that there is no such process
+  return entry;
+}
 
 Entry entry_of(pid_t pid) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
   const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return {};
+  if (descriptor < 0) return unknown_entry();
   char text[1024];
   const ssize_t length = read(descriptor, text, sizeof text - 1);
+  Entry entry;
+  if (length < 0) entry = unknown_entry();
   close(descriptor);
-  if (length <= 0) return {};
+  if (length <= 0) return entry;
   text[length] = '\0';
   // The second field is the program's name in parentheses, and may hold anything.
   const char* at = std::strrchr(text, ')');
-  if (at == nullptr || at[1] == '\0') return {};
-  Entry entry;
+  if (at == nullptr || at[1] == '\0') return entry;
   entry.state = at[2];
   entry.parent = static_cast<pid_t>(std::strtol(at + 3, nullptr, 10));
-  constexpr int fields_to_start_time = 22 - 3;  // the state is field 3
-  at += 1;                                      // the blank before it
-  for (int field = 0; field < fields_to_start_time && at != nullptr; ++field) {
+  at += 1;  // the blank before the state, which is field 3
+  for (int field = 3; field < start_time_field && at != nullptr; ++field) {
     at = std::strchr(at + 1, ' ');
+    if (at != nullptr && field + 1 == threads_field) entry.threads = std::strtol(at, nullptr, 10);
   }
   if (at != nullptr) entry.started = std::strtoull(at, nullptr, 10);
   return entry;
@@ -83,7 +96,11 @@ bool alive(const ProcessId& process) {
   if (process.pid == 0) return false;
   if (process.name_space != name_space()) return true;
   const Entry entry = entry_of(process.pid);
-  return entry.state != 'X' && entry.state != 'Z' && entry.started == process.started;
+  if (!entry.known) return true;
+  const bool other = process.started != 0 && entry.started != process.started;
+  if (other || entry.state == 'X') return false;
+  // A process whose first thread has ended looks like a zombie while its other threads work.
+  return entry.state != 'Z' || entry.threads > 1;
 }
 
 }  // namespace forebay::runtime

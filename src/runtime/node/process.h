@@ -9,7 +9,7 @@ namespace forebay::runtime {
 
 struct ProcessId {
   pid_t pid = 0;            // 0: none
-  uint64_t started = 0;     // clock ticks after boot
+  uint64_t started = 0;     // clock ticks after boot; 0: not known
   uint64_t name_space = 0;  // the name space of the number
   bool operator==(const ProcessId&) const = default;
 };
@@ -23,8 +23,8 @@ pid_t process_number();
 // The number of the process's parent, which started or adopted it; 0: not known.
 pid_t parent_of(pid_t pid);
 
-// Whether the process exists and is not a zombie. Of a process in another name space nothing can be
-// known: it counts as alive.
+// Whether the process exists and is not a zombie. A process counts as alive if nothing can be known
+// of it: it is in another name space, or this process may open no further file.
 bool alive(const ProcessId& process);
 
 }  // namespace forebay::runtime
