@@ -25,7 +25,6 @@ using forebay::runtime::ProcessEntry;
 using forebay::runtime::Registry;
 
 constexpr int look_again_ms = 200;  // interval of looking for what ranks want
-constexpr int watch_attempts = 25;
 
 void report(const char* path, const std::vector<NodeMember::Saved>& files) {
   if (path == nullptr || files.empty()) return;
@@ -109,9 +108,9 @@ int main(int argc, char** argv) {
   forebay::Status status;
   const std::unique_ptr<NodeMember> node = NodeMember::adopt(argv[1], &status);
   if (node == nullptr) return status.ok() ? 0 : 1;
-  // A recovery may hold the cache for a moment; another committer holds it until its end.
-  for (int attempt = 0; !node->watch(); ++attempt) {
-    if (attempt == watch_attempts) return 0;
+  // A recovery may hold the cache until it has judged all that it found on this node.
+  while (!node->watch()) {
+    if (!node->has_users()) return 0;
     poll(nullptr, 0, look_again_ms);
   }
   const char* const report_path = argc > 2 ? argv[2] : nullptr;

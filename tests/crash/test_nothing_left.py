@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import signal
@@ -101,3 +102,28 @@ def test_a_clean_run_leaves_nothing(installation: mpi.Mpi, form: str, tmp_path: 
     assert launcher.wait(timeout=60) == 0
     assert history.violations(tmp_path / "file", tmp_path / "history", LAYOUT) == []
     assert_nothing_left(job, tmp_path)
+
+
+def test_a_committer_waits_for_a_recovery(tmp_path: Path) -> None:
+    """A recovery, which may take long, has the watch over a job's cache when the committer starts."""
+    installation = jobs.MPIS[0]
+    job = f"watched-{os.getpid()}"
+    ends = ["--end", "killall", "--rank", "1", "--after", "3000"]
+    for name, committer in (("earlier", "false"), ("later", "true")):
+        folder = tmp_path / name
+        folder.mkdir()
+        settings = {"FOREBAY_JOB": job, "FOREBAY_COMMITTER": committer}
+        settings["FOREBAY_STEP_ASIDE"] = "never"
+        command = jobs.command_of(installation, folder, LAYOUT, settings, ends)
+        if name == "earlier":  # leaves the registry that the later job joins
+            mpi.run(command, installation.environment)
+    (path,) = (path for path in forebay.segments(job) if path.suffix == ".registry")
+    with path.open("rb") as registry:
+        fcntl.flock(registry, fcntl.LOCK_EX)
+        mpi.run(command, installation.environment)
+        time.sleep(6)
+        assert history.violations(folder / "file", folder / "history", LAYOUT) != []
+        assert len(committers(job)) == 1
+    assert_nothing_left(job, tmp_path)
+    for folder in tmp_path.iterdir():
+        assert history.violations(folder / "file", folder / "history", LAYOUT) == []

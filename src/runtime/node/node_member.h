@@ -137,6 +137,7 @@ class NodeMember {
   std::vector<Saved> save_kept(const Refusal& refusal);
   // Numbers of the processes that died without leaving.
   std::vector<uint32_t> dead_processes();
+  bool has_users() const;  // users are all but caretakers; dead ones count until they are reaped
   bool keeps_bytes() const;
   // Drops the pages of a file that rests. Under the registry's lock.
   void end_rest(FileEntry& file);
@@ -168,7 +169,6 @@ class NodeMember {
   Saved save(FileEntry& file, const Refusal& refusal);
   void forget(FileEntry& file);
   bool enter(const ProcessId& process, bool caretaker, Status* status);
-  bool has_users() const;  // users are all but caretakers; dead ones count until they are reaped
 
   std::string path_;    // of the registry
   std::string prefix_;  // of the segments' paths

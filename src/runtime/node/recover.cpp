@@ -78,6 +78,8 @@ Found find_cache(const std::string& path) {
   found.left.job = node->registry().job;
   found.left.in_use = has_users(node->registry());
   found.left.cared_for = !found.left.in_use && !node->watch();
+  // Processes that have joined meanwhile need a committer, which waits for the watch.
+  if (!found.left.cared_for) found.left.in_use = has_users(node->registry());
   if (found.left.in_use || found.left.cared_for) return found;
   if (node->registry().recoverable)
     found.node = std::move(node);
