@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/pace.h"
 #include "extent/layout.h"
 
 namespace forebay {
@@ -17,6 +18,7 @@ struct Access {
   const Tiling* view = nullptr;
   int64_t position = 0;  // of the first byte, in data bytes of the view
   int64_t bytes = 0;     // of data
+  Pace* pace = nullptr;  // of the handles that carry it out together; null: it waits for nobody
 };
 
 // The contiguous runs of an access in the file, in order.

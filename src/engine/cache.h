@@ -246,6 +246,7 @@ class Cache final : private FrameStates {
   std::vector<std::pair<int64_t, FrameIndex>> dirty_pages(uint64_t file);
   std::vector<FrameIndex> frames_of(uint64_t file, Extent range, Which which,
                                     Writers writers = every_writer);
+  static void begin_apart(const OpenFile& file, std::vector<FrameIndex>& frames);
   Status commit_frames(OpenFile& file, std::vector<FrameIndex> frames, uint64_t id, bool wait);
   template <typename Change>
   void change_frames(uint64_t file, Extent range, const Change& change);

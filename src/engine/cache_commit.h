@@ -53,11 +53,17 @@ Status Cache<Driver>::commit(OpenFile& file, Extent range, Writers writers) {
   const FileState& shared = file.state();
   std::vector<FrameIndex> frames = frames_of(shared.id, range, Which::dirty, writers);
   if (frames.empty()) return {};
-  // Ranks that commit at the same time begin at different frames, and so share the work.
-  const uint32_t handles = std::max<uint32_t>(shared.handles, 1);
+  begin_apart(file, frames);
+  return commit_frames(file, std::move(frames), shared.id, true);
+}
+
+// Handles that commit at the same time begin at different frames. So they share the work, and each
+// has neighbours for its lists.
+template <typename Driver>
+void Cache<Driver>::begin_apart(const OpenFile& file, std::vector<FrameIndex>& frames) {
+  const uint32_t handles = std::max<uint32_t>(file.state().handles, 1);
   const std::size_t start = frames.size() * (file.number() % handles) / handles;
   std::rotate(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(start), frames.end());
-  return commit_frames(file, std::move(frames), shared.id, true);
 }
 
 template <typename Driver>
@@ -116,6 +122,7 @@ Status Cache<Driver>::commit_some(OpenFile& file, uint32_t target) {
     std::vector<FrameIndex> chosen = frames_of(id, {0, INT64_MAX}, which);
     const std::size_t surplus = dirty_frames() > target ? dirty_frames() - target : 0;
     if (chosen.size() > surplus) chosen.resize(surplus);
+    begin_apart(file, chosen);
     const Status status = commit_frames(file, std::move(chosen), id, false);
     if (!status.ok()) return status;
   }

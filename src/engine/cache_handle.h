@@ -294,8 +294,14 @@ Status CacheHandle<Driver>::write(const Access& access, Source source, int64_t* 
   begin_call(&Statistics::write_calls);
   *moved = 0;
   Status status;
+  Stops stops(access.pace);
   for (AccessRuns runs(access); !runs.done();) {
     const Extent run = runs.next();
+    if (stops.must_wait(run.offset)) {
+      status = write_waiting(source);
+      if (!status.ok()) break;
+      stops.wait();
+    }
     status = write_run(run, source, *moved);
     if (!status.ok()) break;
     *moved += run.length;
@@ -312,8 +318,10 @@ Status CacheHandle<Driver>::read(const Access& access, Target target, int64_t* m
   AccessRuns runs(access);
   runs_ = &runs;
   Status status;
+  Stops stops(access.pace);
   while (!runs.done()) {
     const Extent run = runs.next();
+    if (stops.must_wait(run.offset)) stops.wait();
     int64_t got = 0;
     status = read_run(run, target + *moved, &got);
     if (!status.ok()) break;

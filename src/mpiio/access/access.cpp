@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <type_traits>
 
 #include "mpiio/access/buffer.h"
 #include "mpiio/access/device_memory.h"
@@ -32,8 +33,25 @@ constexpr bool partial_etypes_accepted = false;
 
 constexpr int64_t most_staged_bytes = 4 << 20;  // of a device buffer, at a time
 
+// Whether all ranks of the handle carry out the call at the same time. An ordered split access
+// whose ranks have begun is carried out by some in the begin, by others in the end.
+bool is_of_all_ranks(const Call& call) { return call.collective && call.blocking && !call.placed; }
+
 const char* doing(Operation operation) {
   return operation == Operation::read ? "reading" : "writing";
+}
+
+// The pace that an access keeps with those of the other ranks; null: it waits for nobody.
+Pace* pace_of(const Handle& handle, const Call& call, const Access& access) {
+  if (!is_of_all_ranks(call) || handle.pace == nullptr || !handle.pace->announced()) return nullptr;
+  if (access.bytes <= handle.pace->distance_bytes() / handle.ranks) {
+    handle.pace->end();
+    return nullptr;
+  }
+  const int64_t first = access.view->offset_of(access.position);
+  const int64_t last = access.view->offset_of(access.position + access.bytes - 1);
+  handle.pace->begin({first, last + 1 - first});
+  return handle.pace.get();
 }
 
 // Through `file`: the file in this node's cache, or in those of all nodes.
@@ -47,7 +65,9 @@ Status move_through(File& file, const Handle& handle, const Call& call, int64_t 
     moved = buffer.bytes;
     return file.write(offset, buffer.dense, buffer.bytes);
   }
-  const Access access{writes, call.collective, &handle.view.tiling(), position, buffer.bytes};
+  Access access{writes, call.collective, &handle.view.tiling(), position, buffer.bytes};
+  if constexpr (std::is_same_v<File, runtime::CachedFile>)
+    access.pace = pace_of(handle, call, access);
   return buffer.dense != nullptr ? file.access(access, buffer.dense, &moved)
                                  : file.access(access, buffer.tiling, &moved);
 }
@@ -283,12 +303,28 @@ class ExchangeTurn {
   Handle& handle_;
 };
 
+// Tells the other ranks that this one takes part in a collective access, until it ends.
+class PacedAccess {
+ public:
+  explicit PacedAccess(Handle& handle)
+      : pace_(handle.atomic || handle.job_file != nullptr ? nullptr : handle.pace.get()) {
+    if (pace_ != nullptr) pace_->announce();
+  }
+  ~PacedAccess() {
+    if (pace_ != nullptr) pace_->end();
+  }
+  PacedAccess(const PacedAccess&) = delete;
+  PacedAccess& operator=(const PacedAccess&) = delete;
+
+ private:
+  runtime::SeatPace* const pace_;
+};
+
 }  // namespace
 
 Transfer transfer(Handle& handle, const Call& call) {
-  // An ordered split access whose ranks have begun is carried out by some in the begin, by others
-  // in the end.
-  if (!call.collective || !call.blocking || call.placed) return transfer_alone(handle, call);
+  if (!is_of_all_ranks(call)) return transfer_alone(handle, call);
+  const PacedAccess paced(handle);
   wait_for_ranks(handle);
   const Status settled = hand_over(handle, &call);
   Transfer result;

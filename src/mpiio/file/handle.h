@@ -91,6 +91,8 @@ struct Handle {
   std::unique_ptr<CollectiveExchange> exchange;
   // On rank 0: the open in the job's directory; null: it is not there.
   std::unique_ptr<agent::EnrolledFile> enrolled;
+  // Of ranks that share an arena; null: collective accesses keep no pace.
+  std::unique_ptr<runtime::SeatPace> pace;
   // Ranks of other nodes may give the file owners while this handle has it open.
   bool may_get_owners = false;
   View view;

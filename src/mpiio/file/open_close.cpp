@@ -340,6 +340,9 @@ Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Ha
   opened->shared = {word(numbers.position), word(numbers.turns), word(numbers.ordered_base),
                     word(numbers.arrivals)};
   opened->cached->write_as(static_cast<uint32_t>(numbers.arrivals));
+  const bool in_turns = opened->cached->options().deterministic;
+  if (opened->ranks > 1 && opened->all_ranks_share_arena() && !in_turns)
+    (void)within_memory([&] { opened->pace = opened->cached->make_pace(); });
   return Uncached::no;
 }
 

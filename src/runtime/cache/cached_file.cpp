@@ -139,6 +139,12 @@ void CachedFile::write_as(uint32_t number) {
   const Turn turn = this->turn(false);
   note_step(turn, CacheStep::write_as, number);
   file_.write_as(number);
+  seat_->group.store(int64_t{number} + 1);
+}
+
+std::unique_ptr<SeatPace> CachedFile::make_pace() {
+  const int64_t distance = pace_bytes(options_.dirty_bound, cache_->frames(), cache_->page_size());
+  return std::make_unique<SeatPace>(node_->registry(), *seat_, distance);
 }
 
 bool CachedFile::leaves_commit_to_others(int64_t handles) const {

@@ -32,6 +32,7 @@
 #include "options/options.h"
 #include "runtime/cache/arena.h"
 #include "runtime/cache/scattered_memory.h"
+#include "runtime/cache/seat_pace.h"
 #include "runtime/cache/turn.h"
 #include "runtime/node/registry.h"
 #include "storage/storage.h"
@@ -117,6 +118,9 @@ class CachedFile final : private HandleServices {
   // From now on this handle writes under `number`: one for the ranks that opened the file together,
   // so that each can commit the bytes of all. At first every handle has a number of its own.
   void write_as(uint32_t number);
+  // The pace of the ranks that opened the file together, after write_as(). It is used as long as
+  // this handle is open.
+  std::unique_ptr<SeatPace> make_pace();
   // Whether a close of `handles` handles need not commit: others have the file open, and
   // commit_at_close=last.
   bool leaves_commit_to_others(int64_t handles) const;

@@ -28,6 +28,14 @@ inline constexpr uint32_t most_notices = 64;      // lines that the user is told
 inline constexpr uint32_t no_entry = 0xffffffffu;
 inline constexpr int64_t no_agent = -1;
 
+// Where a handle is in a collective access (runtime/cache/seat_pace.h).
+struct Progress {
+  static constexpr int64_t not_begun = std::numeric_limits<int64_t>::min();
+  static constexpr int64_t ended = std::numeric_limits<int64_t>::max();
+  std::atomic<int64_t> offset{ended};     // it has no bytes before that any more
+  std::atomic<int64_t> begin{0}, end{0};  // its bytes lie between them
+};
+
 // One open handle. `busy` names the frame that the handle uses without a lock (see engine/frame.h).
 struct alignas(64) Seat {
   std::atomic<uint64_t> busy{0};         // arena << 32 | frame + 1; 0: none
@@ -35,6 +43,9 @@ struct alignas(64) Seat {
   std::atomic<uint32_t> file{no_entry};  // index in files; no_entry: the seat is free
   uint32_t process = 0;                  // index in processes
   std::atomic<uint32_t> direct{0};       // 1: within a write past the cache
+  // In a line of its own, since other handles look at it.
+  alignas(64) std::atomic<int64_t> group{0};  // of handles that were opened together; 0: none
+  Progress progress[2];                       // of the access under way and of the one before
 };
 
 // Identifies a file. The time of birth is part of it: file systems may give a removed file's inode
