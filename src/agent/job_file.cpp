@@ -20,7 +20,7 @@ using runtime::Held;
 using runtime::ScatteredMemory;
 
 // An access is carried out in windows, which bound the memory that it needs.
-constexpr int64_t window_bytes = 4 << 20;
+constexpr int64_t most_window_bytes = 4 << 20;
 constexpr std::size_t window_pieces = 64 << 10;
 // Of pages that owners have kept, a read of so many bytes is a question; shorter ones share pages.
 constexpr int64_t worth_a_question = 4 << 10;
@@ -194,6 +194,7 @@ Status JobFile::access_owners(const Access& access, Memory memory, int64_t* move
   *moved = 0;
   AccessRuns runs(access);
   Extent left{0, 0};  // of a run that a window has cut, or that is long
+  window_bytes_ = access.collective ? collective_window() : most_window_bytes;
   while (*moved < access.bytes) {
     if (left.empty()) left = runs.next();
     if (is_long(left.length)) {
@@ -267,11 +268,18 @@ Status JobFile::bypass(bool writes, Extent extent, Memory memory, int64_t* moved
   return status;
 }
 
+// Ranks that write the same pages are at most a window or two apart, since they answer each other.
+// What all of them move meanwhile must have room in the caches (engine/pace.h).
+int64_t JobFile::collective_window() const {
+  const int64_t room = here_.pace_bytes() / std::max<int64_t>(2 * here_.handles(), 1);
+  return std::min(std::max(room, here_.options().page_size_bytes), most_window_bytes);
+}
+
 // Fills pieces_ up to the next long run. *bytes: of all pieces.
 Status JobFile::gather_window(AccessRuns& runs, Extent& left, bool writes, int64_t* bytes) {
   pieces_.clear();
   *bytes = 0;
-  while (*bytes < window_bytes && pieces_.size() < window_pieces) {
+  while (*bytes < window_bytes_ && pieces_.size() < window_pieces) {
     if (left.empty()) {
       if (runs.done()) break;
       left = runs.next();
@@ -282,7 +290,7 @@ Status JobFile::gather_window(AccessRuns& runs, Extent& left, bool writes, int64
     }
     Extent piece = left;
     piece.length = std::min(piece.length, chunk_at(piece.offset).end() - piece.offset);
-    piece.length = std::min(piece.length, window_bytes - *bytes);
+    piece.length = std::min(piece.length, window_bytes_ - *bytes);
     left = {piece.end(), left.length - piece.length};
     *bytes += piece.length;
     pieces_.push_back({whom_to_ask(piece.offset), piece});

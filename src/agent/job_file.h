@@ -141,6 +141,7 @@ class JobFile {
   Status move_here(bool writes, bool collective, Part& part);
   template <typename Memory>
   Status deliver(Memory memory, int64_t* moved);
+  int64_t collective_window() const;
   Status gather_window(AccessRuns& runs, Extent& left, bool writes, int64_t* bytes);
   template <typename Memory>
   Status bypass(bool writes, Extent extent, Memory memory, int64_t* moved);
@@ -179,6 +180,7 @@ class JobFile {
   // again, and large ones do not keep a window for each owner.
   std::vector<Part> parts_;  // by number in remotes_
   std::vector<uint32_t> asked_;
+  int64_t window_bytes_ = 0;  // of the access under way
   std::vector<Piece> pieces_;
   int64_t calls_[2] = {};  // the user's reads and writes
   int64_t bytes_[2] = {};

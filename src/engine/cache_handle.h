@@ -300,6 +300,7 @@ Status CacheHandle<Driver>::write(const Access& access, Source source, int64_t* 
     if (stops.must_wait(run.offset)) {
       status = write_waiting(source);
       if (!status.ok()) break;
+      ++statistics().pace_waits;
       stops.wait();
     }
     status = write_run(run, source, *moved);
@@ -321,7 +322,10 @@ Status CacheHandle<Driver>::read(const Access& access, Target target, int64_t* m
   Stops stops(access.pace);
   while (!runs.done()) {
     const Extent run = runs.next();
-    if (stops.must_wait(run.offset)) stops.wait();
+    if (stops.must_wait(run.offset)) {
+      ++statistics().pace_waits;
+      stops.wait();
+    }
     int64_t got = 0;
     status = read_run(run, target + *moved, &got);
     if (!status.ok()) break;

@@ -21,6 +21,7 @@ void Statistics::add(const Statistics& other) {
   ahead_used_pages += other.ahead_used_pages;
   ahead_late_pages += other.ahead_late_pages;
   kept_pages += other.kept_pages;
+  pace_waits += other.pace_waits;
   guest_bytes += other.guest_bytes;
   accepted_bytes += other.accepted_bytes;
   asked_bytes += other.asked_bytes;

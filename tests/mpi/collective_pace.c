@@ -2,6 +2,8 @@
 // sizes that all ranks share out, with holes, after the same seed on all ranks. What is written is
 // read in turn by the next rank, in one collective call and call by call, and past MPI at the end.
 // argv[2]: the seed.
+//
+// not under: nodes process
 #include <string.h>
 
 #include "check.h"
@@ -65,8 +67,8 @@ static MPI_Datatype pieces_of(int owner, int* bytes) {
 
 static void set_view(MPI_File file, int owner, int* bytes) {
   MPI_Datatype type = pieces_of(owner, bytes);
-  CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, *bytes > 0 ? type : MPI_BYTE, "native",
-                              MPI_INFO_NULL));
+  CHECK_MPI(
+      MPI_File_set_view(file, 0, MPI_BYTE, *bytes > 0 ? type : MPI_BYTE, "native", MPI_INFO_NULL));
   CHECK_MPI(MPI_Type_free(&type));
 }
 
@@ -107,6 +109,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  char path[4096];
+  snprintf(path, sizeof path, "%s/file", argv[1]);
   state = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
   for (int round = 0; round < kRounds; ++round) {
     draw_pieces(round);
@@ -116,7 +120,7 @@ int main(int argc, char** argv) {
     MPI_Info_set(info, "forebay_step_aside", "never");
     if (draw(2)) MPI_Info_set(info, "forebay_cache_size", draw(2) ? "64KiB" : "256KiB");
     if (draw(2)) MPI_Info_set(info, "forebay_page_size", draw(2) ? "4KiB" : "16KiB");
-    CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file));
+    CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file));
     MPI_Info_free(&info);
     CHECK_MPI(MPI_File_set_size(file, 0));
     for (int again = 0; again < 2; ++again) {
@@ -144,7 +148,7 @@ int main(int argc, char** argv) {
     }
     CHECK_MPI(MPI_File_close(&file));
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(wrong_file(argv[1], 2 * round + 1) == 0);
+    CHECK(wrong_file(path, 2 * round + 1) == 0);
     MPI_Barrier(MPI_COMM_WORLD);
   }
   MPI_Finalize();

@@ -21,7 +21,8 @@ void Accesses::write(const Operation& op, Opened& opened) {
     status = opened.handle.write(op.extent, source);
     moved = status.ok() ? op.extent.length : 0;
   } else {
-    status = opened.handle.write(access_of(op, view), source, &moved);
+    const auto pace = pace_of(op);
+    status = opened.handle.write(access_of(op, view, pace.get()), source, &moved);
   }
   if (ends_well(status, "a write") != (moved == std::ssize(bytes)))
     fail("a write says that it moved less or more");
@@ -42,9 +43,10 @@ void Accesses::read(const Operation& op, Opened& opened) {
   const Tiling view = view_of(op);
   const Statistics before = statistics_[op.rank];
   int64_t moved = -1;
-  const Status status = is_one_run(op)
-                            ? opened.handle.read(op.extent, bytes.data(), &moved)
-                            : opened.handle.read(access_of(op, view), bytes.data(), &moved);
+  const auto pace = pace_of(op);
+  const Status status =
+      is_one_run(op) ? opened.handle.read(op.extent, bytes.data(), &moved)
+                     : opened.handle.read(access_of(op, view, pace.get()), bytes.data(), &moved);
   check_counts(op, opened, before, ends_well(status, "a read"), moved);
   if (!status.ok()) return;
   bytes.resize(static_cast<std::size_t>(moved));

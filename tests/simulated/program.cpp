@@ -26,6 +26,7 @@ Settings random_settings(SeededRandom& random) {
                  : 1 + static_cast<uint32_t>(s.domain_size_bytes / 4) % s.nodes;
   // A file changes only through its node.
   s.keeps_pages = s.nodes == 1 && s.domain_size_bytes % 8 >= 5;
+  s.keeps_pace = s.domain_size_bytes % 8 == 2;
   if (random.one_in(2)) s.files = 2 + static_cast<uint32_t>(random.below(2));
   s.cache.page_kind = one_of(random, page_kinds());
   // Likewise: the last policy and the last predictor of the tables were added later.

@@ -34,6 +34,7 @@ struct Settings {
   bool late_care = false;     // nobody takes the place of the dead before the others meet
   uint32_t aside = 0;         // kinds of calls that step aside to begin with (Aside)
   bool keeps_pages = false;   // pages outlive the close of their file
+  bool keeps_pace = false;    // accesses of several pieces wait for each other (engine/pace.h)
 };
 
 struct Operation {

@@ -96,6 +96,7 @@ class RunState {
         reaped_(settings_.ranks, false),
         meets_(settings_.ranks, false),
         statistics_(settings_.ranks),
+        places_(settings_.ranks),
         background_(settings_.ranks),
         through_(settings_.files, 0),
         writes_through_(has_kind(program, Operation::Kind::write_through)) {
@@ -124,6 +125,14 @@ class RunState {
     ByteModel model;
     FaultyStorage storage;
     std::vector<std::optional<FileDomains>> domains;  // by node
+  };
+
+  // Where a rank is in an access.
+  struct Place {
+    bool under_way = false;
+    uint32_t node = 0;
+    uint32_t file = 0;
+    int64_t offset = 0;
   };
 
   // A file as a rank has it open.
@@ -192,14 +201,52 @@ class RunState {
     return status.ok();
   }
 
+  // The pace of the accesses of several pieces that are under way on a node: each waits for those
+  // that are more than a page behind.
+  class KeptPace final : public Pace {
+   public:
+    KeptPace(RunState& run, const Operation& op) : run_(run), mine_(run.places_[op.rank]) {
+      mine_ = {true, run.node_of(op.rank), op.file, op.extent.offset};
+    }
+    ~KeptPace() override { mine_.under_way = false; }
+    KeptPace(const KeptPace&) = delete;
+    KeptPace& operator=(const KeptPace&) = delete;
+    bool come_to(int64_t offset) override {
+      mine_.offset = offset;
+      return !anybody_is_behind();
+    }
+    void wait() override {
+      while (anybody_is_behind()) run_.fibers_.sleep(poll_ns);
+    }
+    int64_t next_stop() const override { return mine_.offset + 1; }
+
+   private:
+    bool anybody_is_behind() const {
+      for (uint32_t rank = 0; rank < run_.settings_.ranks; ++rank) {
+        const Place& other = run_.places_[rank];
+        if (other.under_way && run_.alive(rank) && other.node == mine_.node &&
+            other.file == mine_.file &&
+            other.offset + run_.settings_.cache.page_size < mine_.offset)
+          return true;
+      }
+      return false;
+    }
+    RunState& run_;
+    Place& mine_;
+  };
+  std::unique_ptr<KeptPace> pace_of(const Operation& op) {
+    if (!settings_.keeps_pace || op.pieces == 1) return nullptr;
+    return std::make_unique<KeptPace>(*this, op);
+  }
+
   // The pieces of an operation are one access, through a view where there are several.
   static Tiling view_of(const Operation& op) {
     return {Layout::block(op.extent.length), op.extent.offset, op.stride};
   }
-  static Access access_of(const Operation& op, const Tiling& view) {
+  static Access access_of(const Operation& op, const Tiling& view, Pace* pace) {
     const bool writes = op.kind == Operation::Kind::write;
     if (op.pieces == 1) return {writes, false, nullptr, op.extent.offset, op.extent.length};
-    return {writes, false, &view, 0, op.extent.length * op.pieces};
+    return {writes, false, &view, 0, op.extent.length * op.pieces, pace};
   }
   static Extent piece_of(const Operation& op, int piece) {
     return {op.extent.offset + piece * op.stride, op.extent.length};
@@ -268,6 +315,7 @@ class RunState {
   std::vector<bool> reaped_;
   std::vector<bool> meets_;             // waits for the others
   std::vector<Statistics> statistics_;  // by rank
+  std::vector<Place> places_;           // by rank
   std::vector<Statistics> background_;  // of their helpers
   std::vector<uint32_t> through_;       // handles that want writing through, by file
   const bool writes_through_;           // the program does

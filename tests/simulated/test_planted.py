@@ -231,6 +231,13 @@ MISTAKES = [
         "",
         seed=2,
     ),
+    Mistake(
+        "a write keeps the victims it has claimed while it waits for others",
+        "cache_handle.h",
+        "      status = write_waiting(source);\n      if (!status.ok()) break;\n      ++statistics()",
+        "      ++statistics()",
+        seed=2125,
+    ),
 ]
 
 

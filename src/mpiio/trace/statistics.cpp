@@ -44,6 +44,7 @@ constexpr Counter counters[] = {
     {"ahead_used_pages", &Statistics::ahead_used_pages},
     {"ahead_late_pages", &Statistics::ahead_late_pages},
     {"kept_pages", &Statistics::kept_pages},
+    {"pace_waits", &Statistics::pace_waits},
     {"guest_bytes", &Statistics::guest_bytes},
     {"accepted_bytes", &Statistics::accepted_bytes},
     {"asked_bytes", &Statistics::asked_bytes},

@@ -142,9 +142,12 @@ void CachedFile::write_as(uint32_t number) {
   seat_->group.store(int64_t{number} + 1);
 }
 
+int64_t CachedFile::pace_bytes() const {
+  return forebay::pace_bytes(options_.dirty_bound, cache_->frames(), cache_->page_size());
+}
+
 std::unique_ptr<SeatPace> CachedFile::make_pace() {
-  const int64_t distance = pace_bytes(options_.dirty_bound, cache_->frames(), cache_->page_size());
-  return std::make_unique<SeatPace>(node_->registry(), *seat_, distance);
+  return std::make_unique<SeatPace>(node_->registry(), *seat_, pace_bytes());
 }
 
 bool CachedFile::leaves_commit_to_others(int64_t handles) const {

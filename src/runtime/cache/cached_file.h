@@ -118,6 +118,8 @@ class CachedFile final : private HandleServices {
   // From now on this handle writes under `number`: one for the ranks that opened the file together,
   // so that each can commit the bytes of all. At first every handle has a number of its own.
   void write_as(uint32_t number);
+  // How far handles that share this cache may be apart in a collective access.
+  int64_t pace_bytes() const;
   // The pace of the ranks that opened the file together, after write_as(). It is used as long as
   // this handle is open.
   std::unique_ptr<SeatPace> make_pace();

@@ -62,6 +62,7 @@ SeatPace::Others SeatPace::look() const {
     const Progress& progress = other->progress[access_ % 2];
     const int64_t offset = progress.offset.load(std::memory_order_acquire);
     if (offset == Progress::not_begun) {
+      ++together;
       behind = std::max(behind, offset_ - region_.offset);
       continue;
     }
