@@ -17,6 +17,7 @@
 #include "engine/local_bypass.h"
 #include "engine/long_reads.h"
 #include "predict/predictor.h"
+#include "predict/recorded.h"
 
 namespace forebay {
 
@@ -33,6 +34,8 @@ struct HandleRules {
   bool deterministic = false;
   SteppingAside step_aside = SteppingAside::automatic;
   const PredictorSpec* predictor = nullptr;
+  // What the handle's rank read in an earlier run, which read-ahead follows; null: not known.
+  std::shared_ptr<const pattern::Signature> earlier_reads;
 };
 
 template <typename Driver>
@@ -231,7 +234,8 @@ void CacheHandle<Driver>::change_rules(const HandleRules& rules) {
   if (before.step_aside != rules.step_aside ||
       before.local_bypass_bytes != rules.local_bypass_bytes)
     expect_local_speed();
-  if (before.predictor != rules.predictor || before.read_ahead_bytes != rules.read_ahead_bytes)
+  if (before.predictor != rules.predictor || before.read_ahead_bytes != rules.read_ahead_bytes ||
+      before.earlier_reads != rules.earlier_reads)
     make_predictor();
   if (before.bypass_bytes != rules.bypass_bytes) make_foresight();
 }
@@ -250,7 +254,11 @@ template <typename Driver>
 void CacheHandle<Driver>::make_predictor() {
   const int64_t window = read_ahead_window(rules_.read_ahead_bytes, cache_.capacity_bytes());
   predictor_.reset();
-  if (reads_data_ && window > 0) predictor_ = rules_.predictor->make(window, cache_.page_size());
+  if (!reads_data_ || window <= 0) return;
+  predictor_ = rules_.predictor->make(window, cache_.page_size());
+  if (rules_.earlier_reads != nullptr)
+    predictor_ = std::make_unique<RecordedPredictor>(rules_.earlier_reads, std::move(predictor_),
+                                                     window, cache_.page_size());
 }
 
 template <typename Driver>

@@ -106,6 +106,8 @@ std::vector<Declaration> declare_options() {
        "Replacement policy: chooses the page to evict from a full cache."},
       {"predictor", choice, &Options::predictor, names(predictors(), spec_name), any_time,
        "How read-ahead predicts the next reads."},
+      {"predict_from", text, &Options::predict_from, "", at_start,
+       "Folder of an earlier run's trace, whose reads read-ahead follows; empty: none."},
       {"storage", choice, &Options::storage, names(storages(), spec_name), at_open,
        "How Forebay writes committed bytes to the file."},
       {"page_size", bytes, &Options::page_size_bytes, "", at_open, "Size of a page.",

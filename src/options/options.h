@@ -72,6 +72,7 @@ struct Options {
   std::string page_kind = "mask";       // a name from page_kinds()
   std::string policy = "lru";           // a name from policies()
   std::string predictor = "signature";  // a name from predictors()
+  std::string predict_from;             // folder of an earlier run's trace; "": none
   std::string storage = "posix";        // a name from storages()
   int64_t page_size_bytes = 64 << 10;
   int64_t cache_size_bytes = 64 << 20;  // per process; the cache of a node has this times its ranks

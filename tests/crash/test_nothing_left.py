@@ -105,7 +105,7 @@ def test_a_clean_run_leaves_nothing(installation: mpi.Mpi, form: str, tmp_path: 
 
 
 def test_a_committer_waits_for_a_recovery(tmp_path: Path) -> None:
-    """A recovery, which may take long, has the watch over a job's cache when the committer starts."""
+    """A recovery, which may take long, watches over a job's cache when the committer starts."""
     installation = jobs.MPIS[0]
     job = f"watched-{os.getpid()}"
     ends = ["--end", "killall", "--rank", "1", "--after", "3000"]

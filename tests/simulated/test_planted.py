@@ -234,8 +234,8 @@ MISTAKES = [
     Mistake(
         "a write keeps the victims it has claimed while it waits for others",
         "cache_handle.h",
-        "      status = write_waiting(source);\n      if (!status.ok()) break;\n      ++statistics()",
-        "      ++statistics()",
+        "write_waiting(source);\n      if (!status.ok()) break;\n      ++",
+        "{};\n      ++",
         seed=2125,
     ),
 ]

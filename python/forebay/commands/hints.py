@@ -30,6 +30,7 @@ _GROUPS = (
         (
             "read_ahead",
             "predictor",
+            "predict_from",
             "write_behind",
             "dirty_bound",
             "write_back_buffer",

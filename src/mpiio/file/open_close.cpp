@@ -9,6 +9,7 @@
 
 #include "domain/file_domains.h"
 #include "mpiio/file/commit_together.h"
+#include "mpiio/file/earlier_run.h"
 #include "mpiio/file/errors.h"
 #include "mpiio/file/file_name.h"
 #include "mpiio/file/file_statistics.h"
@@ -186,7 +187,9 @@ std::unique_ptr<Handle> open_alone(Opening& opening, Status* status) {
   // Last, since it may take over bytes from earlier handles, which must not be given up again.
   handle->cached = CachedFile::open(posix_path(opening.name), open_mode(opening.amode),
                                     opening.options, status, storage_opener(opening));
-  return handle->cached == nullptr ? nullptr : std::move(handle);
+  if (handle->cached == nullptr) return nullptr;
+  follow_earlier_run(*handle);
+  return handle;
 }
 
 // The node that open_alone() has joined.
@@ -457,6 +460,7 @@ int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_Fil
   // user's.
   const bool opened = code == MPI_SUCCESS && *file != mpi().file_null;
   learn_thread_level();
+  if (opened) count_open(name);
   Opening opening{comm, *file, {}, amode, info, {}, {}};
   const Uncached why = joins_worlds(comm) ? Uncached::several_worlds
                                           : cache_together(opening, opened ? name : nullptr);

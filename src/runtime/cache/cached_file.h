@@ -81,6 +81,8 @@ class CachedFile final : private HandleServices {
   const Options& options() const { return options_; }
   // From now on this handle uses those values of `changed` that may change on an open file.
   void change_options(const Options& changed);
+  // From now on read-ahead follows these reads of an earlier run, each one contiguous run.
+  void predict_from(std::shared_ptr<const pattern::Signature> reads);
   // The memory limit of this node's control groups if it has made the cache smaller than was asked
   // for (options() returns its size); otherwise 0.
   int64_t bounding_limit() const { return bound_by_; }
@@ -219,6 +221,7 @@ class CachedFile final : private HandleServices {
 
  private:
   CachedFile() = default;
+  HandleRules rules() const;
   Status enter(const std::string& path, OpenMode mode, const Options& options,
                const StorageOpener& opener);
   Status join_entry(const FoundFile& found, bool fresh, OpenMode mode);
@@ -241,6 +244,7 @@ class CachedFile final : private HandleServices {
   void count_background(const Statistics& statistics);
 
   Options options_;
+  std::shared_ptr<const pattern::Signature> earlier_reads_;
   int64_t bound_by_ = 0;
   NodeMember* node_ = nullptr;
   ArenaCache* cache_ = nullptr;

@@ -318,9 +318,22 @@ void CachedFile::change_options(const Options& changed) {
   const Status had_memory = within_memory([&] {
     take_changeable(options_, changed);
     file_.set_commit_size(options_.commit_size_bytes);
-    handle_->change_rules(rules_of(options_));
+    handle_->change_rules(rules());
   });
   (void)had_memory;  // without a predictor nothing is fetched ahead
+}
+
+void CachedFile::predict_from(std::shared_ptr<const pattern::Signature> reads) {
+  cancel_background();
+  earlier_reads_ = std::move(reads);
+  const Status had_memory = within_memory([&] { handle_->change_rules(rules()); });
+  (void)had_memory;  // as above
+}
+
+HandleRules CachedFile::rules() const {
+  HandleRules rules = rules_of(options_);
+  rules.earlier_reads = earlier_reads_;
+  return rules;
 }
 
 void CachedFile::read_from(Storage* source) {

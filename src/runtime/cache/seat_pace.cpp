@@ -57,7 +57,7 @@ SeatPace::Others SeatPace::look() const {
   const int64_t group = mine_.group.load(std::memory_order_relaxed);
   int64_t together = 1, handles = 1, behind = 0;
   for (const Seat* other : others_) {
-    if (other->group.load() != group) continue;
+    if (other->group.load() != group || other->file.load() == no_entry) continue;  // it has left
     ++handles;
     const Progress& progress = other->progress[access_ % 2];
     const int64_t offset = progress.offset.load(std::memory_order_acquire);

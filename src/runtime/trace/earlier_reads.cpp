@@ -18,8 +18,8 @@ std::string trace_of_rank(const std::string& folder, int64_t rank, std::error_co
   const std::string begin = std::to_string(rank) + "-";
   std::string found;
   fs::file_time_type when{};
-  for (auto at = fs::directory_iterator(folder, error);
-       !error && at != fs::directory_iterator(); at.increment(error)) {
+  for (auto at = fs::directory_iterator(folder, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (!name.starts_with(begin) || !name.ends_with(".trace")) continue;
     std::error_code unknown;

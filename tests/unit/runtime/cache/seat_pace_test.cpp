@@ -31,6 +31,8 @@ class SeatPaceTest : public ::testing::Test {
     registry_->seats[0].progress[1].offset.store(0);
     registry_->seats[0].progress[1].end.store(1 << 20);
   }
+  // As when its process has died and was reaped.
+  void give_back_seat(uint32_t seat) { registry_->seats[seat].file.store(no_entry); }
   void announce_all() {
     for (const auto& pace : paces_) pace->announce();
   }
@@ -65,6 +67,15 @@ TEST_F(SeatPaceTest, WhoHasNoPartHoldsNobodyUp) {
   pace(1).end();
   pace(2).begin({0, 5000});  // a few bytes far apart, or many more than the first has
   EXPECT_TRUE(pace(0).come_to(900));
+}
+
+TEST_F(SeatPaceTest, NobodyWaitsForTheDead) {
+  take_seats(2);
+  announce_all();
+  pace(0).begin({0, 1000});
+  EXPECT_FALSE(pace(0).come_to(500));
+  give_back_seat(2);
+  EXPECT_TRUE(pace(0).come_to(501));
 }
 
 TEST_F(SeatPaceTest, RanksWithRegionsOfTheirOwnDoNotWait) {
