@@ -126,6 +126,12 @@ CHANGED_NOWHERE = frozenset(
         "ede61b69bbfdbe9a5c4ee9528d5da366cfd2462c",  # what recovers
         "acd86e30af29fc97477411081f1e2510af010a56",  # what a committer removes
         "76d24aec7b264ae3f9725a23beaf777b16d6e7d7",  # layout of a line
+        # Collective accesses larger than those of the cases that were there before.
+        "d8f207639ec8d7a81003301b5e38898f29a9724d",
+        "a2a71dd0240b14d7da90223064a3c3c85dbcfbfa",
+        "fa63fb7de761b253e459748a167c4e1de455808d",  # whether a process lives
+        "f3a376915839fcf2b730a5117eacdb8aa2cee9d7",  # how a committer begins
+        "1a395d380236c08474ea01674f16b407676bc715",  # an option that no case has
     }
 )
 PREAMBLE = """\
@@ -277,7 +283,22 @@ def plan() -> list[Case]:
             Case("gluster", "pio-nested", ranks, {"times computation": 1.3}, {}),
             Case("gluster", "stream", ranks, {"write": 0.98, "read": 0.98}, {}),
         ]
-    return cases + cases_of_several_nodes()
+    return cases + collective_cases() + cases_of_several_nodes()
+
+
+def collective_cases() -> list[Case]:
+    """Collective accesses on GlusterFS, also of more than the cache holds."""
+    little = {"cache_size": "2MiB"}  # the ranks write four times as much
+    least = {"cache_size": "512KiB"}
+    return [
+        Case("gluster", "tile-io", 4, {"write": 1.5}, {}),
+        Case("gluster", "tile-io", 4, {"write": 1.5}, little),
+        Case("gluster", "lattice", 4, {"write": 1.5}, {}),
+        Case("gluster", "lattice", 4, {"write": 1.5}, little),
+        Case("gluster", "lattice", 4, {"write": 0.9}, little, by_hand=True),
+        Case("gluster", "points", 4, {"write": 1.5}, least),
+        Case("gluster", "sliding-window", 4, {"write": 5}, {}),
+    ]
 
 
 def cases_of_several_nodes() -> list[Case]:
