@@ -105,6 +105,7 @@ class JobFile {
 
   // What this rank's accesses did in all caches; complete after leave().
   Statistics statistics() const;
+  const FileDomains& domains() const { return domains_; }
   // The bytes of this rank's accesses that each owner served, by its number. Those of a node that
   // owns nothing, and long runs, count nowhere.
   std::vector<int64_t> bytes_by_owner() const;

@@ -35,6 +35,7 @@ def test_agents_are_asked_only_for_owners_without_a_rank(
         assert total["asked_bytes"] == pytest.approx(2 * 2 * 500_000 / 2, rel=0.1)
     for file in run.statistics["files"].values():
         assert len(file["owner_bytes"]) == nodes
+        assert (file["domain"], file["chunk_bytes"]) == ("region", 64 << 10)
     # Whoever asked for them: every byte was served by one owner, and none served much more.
     assert sum(total["owner_bytes"]) == moved
     assert max(total["owner_bytes"]) < 1.3 * moved / nodes

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "domain/file_domains.h"
 #include "mpiio/file/visibility.h"
 #include "mpiio/job/job.h"
 #include "mpiio/job/run_folder.h"
@@ -30,7 +31,11 @@ FileStatistics statistics_of(Handle& handle) {
   statistics.name = handle.name;
   statistics.cached =
       handle.job_file != nullptr ? handle.job_file->statistics() : handle.cached->statistics();
-  if (handle.job_file != nullptr) statistics.owner_bytes = handle.job_file->bytes_by_owner();
+  if (handle.job_file != nullptr) {
+    statistics.owner_bytes = handle.job_file->bytes_by_owner();
+    statistics.domain = find_assignment(handle.cached->options().domain) - assignments().data();
+    statistics.chunk_bytes = handle.job_file->domains().chunk_bytes();
+  }
   statistics.opens = statistics.cached_opens = 1;
   statistics.add_calls(handle.uncached);
   return statistics;
@@ -64,6 +69,8 @@ void FileStatistics::add(const FileStatistics& other) {
   owner_bytes.resize(std::max(owner_bytes.size(), other.owner_bytes.size()));
   for (std::size_t owner = 0; owner < other.owner_bytes.size(); ++owner)
     owner_bytes[owner] += other.owner_bytes[owner];
+  domain = std::max(domain, other.domain);
+  chunk_bytes = std::max(chunk_bytes, other.chunk_bytes);
   for (std::size_t r = 0; r < uncached_count; ++r) {
     uncached_opens[r] += other.uncached_opens[r];
     uncached_calls[r] += other.uncached_calls[r];

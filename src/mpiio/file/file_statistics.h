@@ -19,6 +19,10 @@ struct FileStatistics {
   int64_t cached_opens = 0;
   // The bytes that each owner node served, by its number; empty: it had no owners.
   std::vector<int64_t> owner_bytes;
+  // How the bytes were assigned to them: by the assignment of this index in assignments(), in
+  // chunks of this size. -1: it had no owners.
+  int64_t domain = -1;
+  int64_t chunk_bytes = 0;
   // Opens that were not cached, and data accesses that the MPI library carried out, by reason
   // (Uncached).
   std::array<int64_t, uncached_count> uncached_opens{};

@@ -10,6 +10,7 @@
 #include <map>
 #include <sstream>
 
+#include "domain/file_domains.h"
 #include "mpiio/file/visibility.h"
 #include "mpiio/job/job.h"
 #include "mpiio/job/run_folder.h"
@@ -71,6 +72,7 @@ std::string serialised(const std::vector<FileStatistics>& files) {
   for (const FileStatistics& file : files) {
     for (const Counter& counter : counters) lines << file.cached.*counter.value << ' ';
     lines << file.opens << ' ' << file.cached_opens << ' ';
+    lines << file.domain << ' ' << file.chunk_bytes << ' ';
     for (const int64_t opens : file.uncached_opens) lines << opens << ' ';
     for (const int64_t calls : file.uncached_calls) lines << calls << ' ';
     const std::size_t owners = file.owner_bytes.size() > most_owners ? 0 : file.owner_bytes.size();
@@ -87,7 +89,7 @@ FileStatistics parsed_file(const std::string& line) {
   std::istringstream fields(line);
   FileStatistics file;
   for (const Counter& counter : counters) fields >> file.cached.*counter.value;
-  fields >> file.opens >> file.cached_opens;
+  fields >> file.opens >> file.cached_opens >> file.domain >> file.chunk_bytes;
   for (int64_t& opens : file.uncached_opens) fields >> opens;
   for (int64_t& calls : file.uncached_calls) fields >> calls;
   std::size_t owners = 0;
@@ -171,6 +173,9 @@ std::string json_object(const FileStatistics& file) {
        << ", \"opens\": " << file.opens << ", \"cached_opens\": " << file.cached_opens
        << ", \"passed_through\": " << json_uncached(file)
        << ", \"owner_bytes\": " << json_array(file.owner_bytes);
+  if (file.domain >= 0)
+    text << ", \"domain\": \"" << assignments()[static_cast<std::size_t>(file.domain)].name
+         << "\", \"chunk_bytes\": " << file.chunk_bytes;
   for (const Counter& counter : counters)
     text << ", \"" << counter.name << "\": " << file.cached.*counter.value;
   text << '}';

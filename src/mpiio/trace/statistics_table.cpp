@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "domain/file_domains.h"
+
 namespace forebay::mpiio {
 namespace {
 
@@ -160,6 +162,21 @@ std::string reasons(const std::vector<FileStatistics>& files) {
   return text;
 }
 
+// How the file's bytes were assigned to its owners, and why so.
+std::string assignment(const FileStatistics& file) {
+  if (file.domain < 0) return "";
+  const std::string name = assignments()[static_cast<std::size_t>(file.domain)].name;
+  const std::string chunk = size(static_cast<double>(file.chunk_bytes));
+  const std::string option = "domain=" + name;
+  if (name == "region")
+    return ", in chunks of " + chunk + " in turn (" + option +
+           ", and an open does not know what is written first)";
+  if (name == "first-touch")
+    return ", each chunk of " + chunk + " the node that wrote to it first (" + option + ")";
+  return (name == "file" ? ", in parts of " : ", in chunks of ") + chunk + " in turn (" + option +
+         ")";
+}
+
 // How evenly the owners of the file with most bytes served them; "": no file has several owners.
 std::string balance(const std::vector<FileStatistics>& files) {
   int64_t most = 0;
@@ -171,7 +188,7 @@ std::string balance(const std::vector<FileStatistics>& files) {
     most = all;
     const double busiest = static_cast<double>(*std::max_element(bytes.begin(), bytes.end()));
     sentence = number(static_cast<int64_t>(bytes.size())) + " nodes owned the bytes of " +
-               file.name + "; the busiest served " +
+               file.name + assignment(file) + "; the busiest served " +
                formatted("%.0f", 100 * busiest / static_cast<double>(all)) + " % of " +
                size(static_cast<double>(all)) + ".";
   }
