@@ -329,17 +329,22 @@ def test_the_page_says_which_targets_were_reached() -> None:
     module = results()
     case = module.Case("local", "flash", 2, {"write": 4.5, "requests": 50}, {})
     entry = report().as_json() | {"times_computation": {"plain": None, "forebay": None}}
-    write, requests = module.rows(case, entry | {"version": "01234567"})
-    assert write[-4:] == ["3.00x (3.00-4.00)", "4.5x", "**no**", "01234567"]
-    assert requests[-4:] == ["250x fewer", "50x", "yes", "01234567"]
+    write, requests = module.rows(case, entry | {"version": "01234567"}, "A")
+    assert write[-5:] == ["3.00x (3.00-4.00)", "4.5x", "**no**", "A", "01234567"]
+    assert requests[-5:] == ["250x fewer", "50x", "yes", "A", "01234567"]
 
 
 def test_a_target_is_missed_where_the_whole_interval_lies_below_it() -> None:
     module = results()
     case = module.Case("local", "flash", 2, {"write": 3.9}, {})
     entry = report().as_json() | {"times_computation": {"plain": None, "forebay": None}}
-    (write,) = module.rows(case, entry)
-    assert write[-4:] == ["3.00x (3.00-4.00)", "3.9x", "yes", "older"]
+    (write,) = module.rows(case, entry, "A")
+    assert write[-5:] == ["3.00x (3.00-4.00)", "3.9x", "yes", "A", "older"]
+
+
+def test_each_machine_has_a_letter() -> None:
+    entries = [{"machine": name} for name in ("one", "other", "other")]
+    assert results().names_of_machines(entries) == {"other": "A", "one": "B"}
 
 
 def test_what_an_open_takes_longer_is_shown() -> None:
@@ -347,8 +352,8 @@ def test_what_an_open_takes_longer_is_shown() -> None:
     case = module.Case("local", "open", 1, {"us/open": 30}, {})
     figures = [Figure("write", "s", [0.020], [0.030])]
     entry = report(figures=figures, calls={"write": 400, "read": 0}).as_json()
-    (write,) = module.rows(case, entry | {"times_computation": {}})
-    assert write[-3:-1] == ["30 us more", "yes (25 us)"]
+    (write,) = module.rows(case, entry | {"times_computation": {}}, "A")
+    assert write[-4:-2] == ["30 us more", "yes (25 us)"]
 
 
 def test_the_plan_names_only_workloads_and_figures_there_are() -> None:
