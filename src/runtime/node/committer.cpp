@@ -76,13 +76,16 @@ bool start_committer(const std::string& program, const std::string& registry,
   return first > 0 && !start.failed;
 }
 
-std::string committer_program() {
+std::string beside_this_library(const std::string& name) {
   Dl_info info;
   if (dladdr(reinterpret_cast<const void*>(&start_committer), &info) == 0) return "";
-  std::string path = info.dli_fname;
+  const std::string path = info.dli_fname;
   const std::size_t slash = path.rfind('/');
-  path = (slash == std::string::npos ? std::string(".") : path.substr(0, slash)) +
-         "/forebay-committer";
+  return (slash == std::string::npos ? std::string(".") : path.substr(0, slash)) + "/" + name;
+}
+
+std::string committer_program() {
+  const std::string path = beside_this_library("forebay-committer");
   return access(path.c_str(), X_OK) == 0 ? path : "";
 }
 

@@ -12,8 +12,9 @@ namespace forebay::runtime {
 bool start_committer(const std::string& program, const std::string& registry,
                      const std::string& report);
 
-// The committer's path: in the folder of the shared library (or program) that holds this code; ""
-// if it is not there.
+// The path of a file in the folder of the shared library (or program) that holds this code.
+std::string beside_this_library(const std::string& name);
+// The committer's path there; "" if it is not there.
 std::string committer_program();
 
 }  // namespace forebay::runtime

@@ -1,4 +1,4 @@
-#include "runtime/trace/earlier_reads.h"
+#include "earlier/earlier_reads.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,7 +7,7 @@
 #include "pattern/folder.h"
 #include "runtime/trace/trace_reader.h"
 
-namespace forebay::runtime {
+namespace forebay::earlier {
 
 namespace {
 
@@ -48,23 +48,22 @@ void add_runs(pattern::Folder& folder, const trace::Job& job, const trace::Table
 
 }  // namespace
 
-std::shared_ptr<const EarlierReads> EarlierReads::load(const std::string& folder, int64_t rank,
-                                                       std::string* problem) {
+std::vector<OpenReads> reads_of_rank(const std::string& folder, int64_t rank,
+                                     std::string* problem) {
   constexpr std::size_t batch = 64 << 10;  // accesses
   problem->clear();
   std::error_code error;
   const std::string path = trace_of_rank(folder, rank, error);
   if (path.empty()) {
     *problem = error ? error.message() : "it has no trace of rank " + std::to_string(rank);
-    return nullptr;
+    return {};
   }
-  const auto reader = std::make_shared<const TraceReader>(std::vector{path});
+  const auto reader = std::make_shared<const runtime::TraceReader>(std::vector{path});
   if (!reader->problems().empty()) *problem = reader->problems().front().text;
   const trace::Job& job = reader->job();
-  if (job.processes().empty()) return nullptr;
   std::vector<std::unique_ptr<pattern::Folder>> folders(job.opens().size());
-  AccessStream stream(reader);
-  std::vector<BadBlock> bad;
+  runtime::AccessStream stream(reader);
+  std::vector<runtime::BadBlock> bad;
   trace::Table table;
   while (stream.next(batch, table, bad)) {
     for (std::size_t row = 0; row < table.size(); ++row) {
@@ -77,22 +76,13 @@ std::shared_ptr<const EarlierReads> EarlierReads::load(const std::string& folder
     table = {};
   }
   if (problem->empty() && !bad.empty()) *problem = bad.front().problem;
-  auto reads = std::make_shared<EarlierReads>();
+  std::vector<OpenReads> opens;
   for (std::size_t open = 0; open < folders.size(); ++open) {
-    const std::string& file = job.files()[job.opens()[open].file];
-    std::shared_ptr<const pattern::Signature> signature;
-    if (folders[open] != nullptr)
-      signature = std::make_shared<const pattern::Signature>(folders[open]->finish());
-    reads->files_[file].push_back(std::move(signature));
+    OpenReads& reads = opens.emplace_back();
+    reads.file = job.files()[job.opens()[open].file];
+    if (folders[open] != nullptr) reads.reads = folders[open]->finish();
   }
-  return reads;
+  return opens;
 }
 
-std::shared_ptr<const pattern::Signature> EarlierReads::of(const std::string& file,
-                                                           std::size_t number) const {
-  const auto known = files_.find(file);
-  if (known == files_.end() || number >= known->second.size()) return nullptr;
-  return known->second[number];
-}
-
-}  // namespace forebay::runtime
+}  // namespace forebay::earlier
