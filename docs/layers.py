@@ -53,6 +53,7 @@ SOURCES = (
             "preload": "binds MPI to Forebay",
             "mpiio": "the calls of MPI_File",
             "committer": "commits what the dead wrote",
+            "earlier": "reads of an earlier run",
             CORE: "src, for Python",
         },
     ),

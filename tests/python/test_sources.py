@@ -122,7 +122,7 @@ def test_rooms_use_each_other_as_the_architecture_says(folder: str) -> None:
 
 
 # Tested with an MPI library, a job or the dynamic linker: tests/mpi, tests/crash, tests/preload.
-NOT_ALONE = {"mpiio", "committer", "preload"}
+NOT_ALONE = {"mpiio", "committer", "earlier", "preload"}
 
 
 def test_unit_tests_mirror_the_sources() -> None:
