@@ -1,7 +1,7 @@
 #include "earlier/earlier_reads.h"
 
-#include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 
 #include "pattern/folder.h"

@@ -1,7 +1,7 @@
 // The pace of a collective access: the handles that carry it out together stay near each other in
 // the file. Their bytes mostly lie on the same pages. A handle that ran far ahead would fill the
 // cache with pages that lack the others' bytes, and each such page would be committed, or fetched,
-// once for each of them. Past a cache that holds all of the access nobody waits.
+// once for each of them. Nobody waits if the cache holds all of the access.
 #pragma once
 
 #include <algorithm>
