@@ -10,6 +10,7 @@
 
 #include "sim/access_log.h"
 #include "sim/cluster/client_node.h"
+#include "sim/cluster/collective_calls.h"
 #include "sim/cluster/disk.h"
 #include "sim/cluster/flash.h"
 #include "sim/cluster/measured_file_system.h"
@@ -44,6 +45,11 @@ struct ClusterSettings {
   std::variant<DiskProfile, FlashProfile> device;  // of each server, or of its group
   RaidProfile raid;
   Caching caching = Caching::none;
+  bool collective = false;  // otherwise collective calls are independent ones
+  // For logs that mark no collective calls: the longest time between the starts of accesses that
+  // are taken for one. Negative: none are.
+  int64_t union_window_ns = -1;
+  Picoseconds message = 0;     // the time of a short message
   TwoPhaseSettings two_phase;  // of collective calls without a cache
   ClientCacheSettings cache;   // the capacity is one process's share
   // Of the job's caches: how a file's bytes are assigned, with which facts (all but the nodes and
@@ -97,6 +103,7 @@ struct ClusterResult {
   int64_t requests = 0;  // to servers, for bytes
   LockCounts locks;
   TwoPhase::Counts two_phase;
+  int64_t calls_without_some = 0;  // collective ones that took place though a process never came
   OwnedFiles::Counts owned;
   Network::Counts network;
   std::vector<FileServerCounts> servers;
