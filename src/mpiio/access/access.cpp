@@ -293,8 +293,8 @@ class ExchangeTurn {
   ~ExchangeTurn() {
     if (handle_.exchange == nullptr) return;
     const HandleLock lock(handle_);
-    handle_.job_file->exchange_over(nullptr);
     handle_.exchange->close();
+    handle_.job_file->exchange_over(nullptr);
   }
   ExchangeTurn(const ExchangeTurn&) = delete;
   ExchangeTurn& operator=(const ExchangeTurn&) = delete;
