@@ -30,6 +30,15 @@ class Cache<Driver>::Evictions {
     }
     return first;
   }
+  // After evict(): in `pages` are those of its pages, and of others, that the policy has not
+  // counted.
+  void uncounted(std::vector<int64_t>& pages) const {
+    for (const Waiting& waiting : waiting_) {
+      const auto known = std::ranges::find(pages, waiting.page.page);
+      if (waiting.count && known == pages.end()) pages.push_back(waiting.page.page);
+      if (!waiting.count && known != pages.end()) pages.erase(known);
+    }
+  }
   // Nothing leaves; the victims are dirty again.
   void clear() {
     leaving_.give_back();

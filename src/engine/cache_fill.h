@@ -17,6 +17,9 @@ Status Cache<Driver>::read(OpenFile& file, Extent wanted, Target target, bool wh
   const int64_t most_pages = std::min(pages, pages_a_fill(frames()));
   Filling claims(*this, most_pages);
   Evictions evictions(*this);
+  // The policy has counted the pages before it, but for those that got no frame.
+  int64_t counted_end = wanted.offset + (count_first ? 0 : 1);
+  std::vector<int64_t> uncounted;
   for (int64_t at = wanted.offset; at < wanted.end();) {
     claims.clear();
     evictions.clear();
@@ -27,7 +30,8 @@ Status Cache<Driver>::read(OpenFile& file, Extent wanted, Target target, bool wh
       const Extent part{at, std::min(wanted.end(), page_start + page_size()) - at};
       const PageKey key = key_of(file, at / page_size());
       const Extent region{part.offset - page_start, part.length};
-      bool count = at != wanted.offset || count_first;
+      const auto skipped = std::ranges::find(uncounted, key.page);
+      bool count = at >= counted_end || skipped != uncounted.end();
       bool next_page = false;
       while (!next_page) {
         Locked lock(*this, shard_number(key));
@@ -55,6 +59,8 @@ Status Cache<Driver>::read(OpenFile& file, Extent wanted, Target target, bool wh
         claims.begin({index, page_start, outcome == Got::placed});
         next_page = true;
       }
+      if (next_page || !count) counted_end = std::max(counted_end, part.end());
+      if (!count && skipped != uncounted.end()) uncounted.erase(skipped);
       if (!next_page) break;
       at += part.length;
     }
@@ -65,6 +71,7 @@ Status Cache<Driver>::read(OpenFile& file, Extent wanted, Target target, bool wh
       });
       if (!status.ok()) return status;
       at = std::clamp(evictions.first_unplaced(), group_begin, at);
+      evictions.uncounted(uncounted);
       claims.sort();
     }
     if (!claims.empty()) {

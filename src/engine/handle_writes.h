@@ -177,7 +177,11 @@ Status CacheHandle<Driver>::write_waiting(Source source) {
 template <typename Driver>
 template <typename Source>
 Status CacheHandle<Driver>::end_write(Status status, Source source, int64_t* moved) {
-  if (status.ok()) status = write_waiting(source);
+  if (status.ok()) {
+    status = write_waiting(source);
+    const Status ignored = within_memory([this] { return write_behind(); });
+    (void)ignored;  // as in write_part()
+  }
   for (const Waiting& left : waiting_) *moved = std::min(*moved, left.at);
   evictions_.clear();
   waiting_.clear();

@@ -91,7 +91,7 @@ class PosixStorage final : public Storage {
 
   int64_t modified_ns() override { return calls_.modified_ns(descriptor_); }
   FileStamp stamp() override { return calls_.stamp(descriptor_); }
-  FileStamp mark() override;
+  FileStamp mark(const FileStamp& before) override;
 
   bool local() override {
     if (local_ < 0) local_ = calls_.local(descriptor_);
@@ -229,11 +229,9 @@ Transfer::Outcome PosixStorage::get(const Request& request) {
 // a later tick; the mark lies between two ticks. Where they do not, a later write comes after the
 // mark. GlusterFS never sets a time back, so the mark is later than the time that it takes the
 // place of.
-FileStamp PosixStorage::mark() {
+FileStamp PosixStorage::mark(const FileStamp& before) {
   constexpr int64_t tick_ns = 1'000'000;  // the shortest of a Linux kernel
   constexpr int64_t surely_past_ns = 1'000;
-  const FileStamp before = stamp();
-  if (!before.known()) return {};
   const int64_t now =
       std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
   const int64_t room = std::clamp(now - before.modified_ns, surely_past_ns, tick_ns - 1);

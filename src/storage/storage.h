@@ -39,10 +39,13 @@ class Storage {
   // When the file was last written to, by the file system's clock, in nanoseconds; 0: unknown.
   virtual int64_t modified_ns() { return 0; }
   virtual FileStamp stamp() { return {}; }
-  // Makes the file's time of modification later by less than a millisecond: one that no later write
-  // gives it. Returns the stamp then; one that is not known if the file system or its rights do not
-  // allow that.
-  virtual FileStamp mark() { return {}; }
+  // Makes the time of modification of a file with the stamp `now` later by less than a millisecond:
+  // one that no later write gives it. Returns the stamp then; one that is not known if the file
+  // system or its rights do not allow that.
+  virtual FileStamp mark(const FileStamp& now) {
+    (void)now;
+    return {};
+  }
   // Whether calls are served from this node's memory, by the kernel's cache of a local file system.
   virtual bool local() { return false; }
   virtual Status flush() = 0;  // fsync; a failure is never hidden by a retry

@@ -146,9 +146,7 @@ void Accesses::check_pages(const Operation& op, Opened& opened, bool complete, i
     for (int64_t page = extent.offset / page_size; page * page_size < extent.end(); ++page)
       pages += std::exchange(opened.last_page, page) == page ? 0 : 1;
   }
-  // A read of several pages may look at one again, after it has committed its victims.
-  const bool exact = op.kind == Operation::Kind::write || (is_alone() && pages <= 1);
-  if (counted < pages || (exact && counted > pages))
+  if (counted != pages)
     fail("the policy counts " + std::to_string(counted) + " pages, not " + std::to_string(pages));
   if (is_alone() && fetched > (pages + 1) * page_size) fail("a call fetches more than its pages");
 }

@@ -232,6 +232,13 @@ MISTAKES = [
         seed=2,
     ),
     Mistake(
+        "a read counts a page again that it has looked at before",
+        "cache_fill.h",
+        "at >= counted_end || skipped != uncounted.end()",
+        "at != wanted.offset || count_first",
+        seed=214,
+    ),
+    Mistake(
         "a write keeps the victims it has claimed while it waits for others",
         "cache_handle.h",
         "write_waiting(source);\n      if (!status.ok()) break;\n      ++",

@@ -385,7 +385,7 @@ CachedFile::RestStamps CachedFile::stamps_to_rest() {
   const FileStamp before = storage_->storage->stamp();
   if (entry_->stamp_tells.load() && before == entry_->stamp) return {before, before};
   if (!before.known() || entry_->writable.load() == 0 || !shares_all_writes()) return {};
-  return {before, storage_->storage->mark()};
+  return {before, storage_->storage->mark(before)};
 }
 
 // The last handle's pages stay. Of what several nodes cache, each keeps what it owns, or all if
