@@ -31,6 +31,7 @@ from forebay.simulation.file_trees import (
     tree_of,
 )
 from forebay.simulation.machines import Machine, MachineError, Measured, machine
+from forebay.text import one_line
 
 METADATA_TASKS = ("extract", "list", "remove")
 """As tar, ls -lR and rm -r do them, in this order."""
@@ -42,10 +43,12 @@ METADATA_OPERATIONS = (
     "set_attributes",
     "read_directory",
     "get_attributes",
+    "get_directory_attributes",
     "remove_file",
     "remove_directory",
 )
-"""What tasks consist of. A write is of all bytes of a file, with its close."""
+"""What tasks consist of. A write is of all bytes of a file, with its close; `get_attributes` is of
+a file, with its size."""
 
 _POLL_S = 0.1
 
@@ -155,6 +158,13 @@ def simulate_metadata(
         check_number(jobs, "simulate_metadata", "jobs")
     base = on if isinstance(on, Machine) else machine(on)
     made = [dict(change) for change in changes]
+    last_words = {name.rpartition(".")[2] for name in base.flat()}
+    for key in (key for change in made for key in change):
+        if "." not in key and key not in last_words:
+            raise ValueError(
+                f"{one_line(key)} is no value of a machine: these have a dot in their names, such"
+                " as machine.servers"
+            )
     machines = [base.with_changes(change) for change in made]
     for one in machines:
         if isinstance(one.file_system, Measured):

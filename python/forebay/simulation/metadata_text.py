@@ -31,9 +31,10 @@ def _of_trees(results: MetadataResults) -> Iterator[Part]:
     yield f"{_counted(first.files, 'file')} in {_directories(first)}, {shown_size(first.bytes)}"
     yield escape(_machine(results))
     keys = _differing(results)
+    heads = _shortened(keys)
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for key in keys:
-        table.add_column(escape(key))
+    for head in heads:
+        table.add_column(escape(head))
     titles = [title for task in METADATA_TASKS for title in (f"{task} s", "speed-up")]
     for title in (*titles, "messages", "requests"):
         table.add_column(title, justify="right", no_wrap=True)
@@ -47,8 +48,8 @@ def _of_trees(results: MetadataResults) -> Iterator[Part]:
     yield table
     yield "Milliseconds for a file:"
     means = Table(box=None, header_style="bold", pad_edge=False)
-    for key in keys:
-        means.add_column(escape(key))
+    for head in heads:
+        means.add_column(escape(head))
     for *_, word in _EACH:
         means.add_column(word, justify="right", no_wrap=True)
     for one in results:
@@ -77,6 +78,12 @@ def _differing(results: MetadataResults) -> list[str]:
     """The names of the settings that are not the same in all results."""
     named = dict.fromkeys(key for one in results for key in one.settings)
     return [key for key in named if len({one.settings.get(key, "-") for one in results}) > 1]
+
+
+def _shortened(keys: list[str]) -> list[str]:
+    """Dotted names without their sections, unless two would be the same."""
+    last = [key.rpartition(".")[2] for key in keys]
+    return last if len(set(last)) == len(last) else keys
 
 
 def _machine(results: MetadataResults) -> str:

@@ -32,7 +32,7 @@ class MetadataWork {
     Process process(kernel_, [this] {
       run_task(MetadataTask::extract, &MetadataWork::extract, &MetadataWork::touch);
       run_task(MetadataTask::list, &MetadataWork::list, &MetadataWork::leave);
-      run_task(MetadataTask::remove, &MetadataWork::find_or_remove, &MetadataWork::remove_empty);
+      run_task(MetadataTask::remove, &MetadataWork::ask_and_remove, &MetadataWork::remove_empty);
     });
     kernel_.run();
     if (process.failure() != nullptr) std::rethrow_exception(process.failure());
@@ -118,7 +118,9 @@ class MetadataWork {
   }
 
   void list(const Named& of) {
-    timed(MetadataOperation::get_attributes, [&] { metadata_->get_attributes(only_client, of); });
+    const auto kind = of.is_directory ? MetadataOperation::get_directory_attributes
+                                      : MetadataOperation::get_attributes;
+    timed(kind, [&] { metadata_->get_attributes(only_client, of); });
     if (!of.is_directory) return;
     timed(MetadataOperation::read_directory,
           [&] { metadata_->read_directory(only_client, of.object, entries_[of.object]); });
@@ -126,7 +128,7 @@ class MetadataWork {
   void leave(const Named&) {}
 
   // An entry does not say whether it is a directory: rm asks for its attributes.
-  void find_or_remove(const Named& of) {
+  void ask_and_remove(const Named& of) {
     list(of);
     if (of.is_directory) return;
     timed(MetadataOperation::remove_file, [&] { metadata_->remove_file(only_client, of); });

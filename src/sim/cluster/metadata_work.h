@@ -35,11 +35,12 @@ enum class MetadataOperation : uint8_t {
   write,  // all bytes of a file, and its close
   set_attributes,
   read_directory,
-  get_attributes,
+  get_attributes,  // of a file
+  get_directory_attributes,
   remove_file,
   remove_directory,
 };
-inline constexpr std::size_t metadata_operations = 8;
+inline constexpr std::size_t metadata_operations = 9;
 
 struct MetadataResult {
   struct Operations {

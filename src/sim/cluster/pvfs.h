@@ -70,9 +70,7 @@ class Pvfs final : public FileSystem, public Metadata {
   class Flow;
   class Access;
   class Collective;
-  uint32_t metadata_server(uint64_t object) const {
-    return object == Named::root ? 0 : static_cast<uint32_t>(object % servers());
-  }
+  uint32_t metadata_server(uint64_t object) const;
 
   // Metadata. Called by a process, which waits.
   Operation operation(Picoseconds time, int64_t response_bytes) const {

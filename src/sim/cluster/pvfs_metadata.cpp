@@ -17,6 +17,13 @@ constexpr int64_t entry_bytes = 72;
 
 }  // namespace
 
+// Spreads objects, also those that follow each other, over the servers.
+uint32_t Pvfs::metadata_server(uint64_t object) const {
+  if (object == Named::root) return 0;
+  constexpr uint64_t odd = 0x9e3779b97f4a7c15;  // 2^64 by the golden ratio
+  return static_cast<uint32_t>((object * odd >> 32) % servers());
+}
+
 // What the client keeps: where an object is, and its attributes without the size.
 std::vector<bool>::reference Pvfs::known(uint32_t client, uint64_t object) {
   if (client >= known_.size()) known_.resize(client + 1);
