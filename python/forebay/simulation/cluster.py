@@ -55,7 +55,7 @@ CALL_S = 1e-6
 _POLL_S = 0.1
 _MOST_THINK = 1000.0
 _MOST_WINDOW_S = 1_000_000
-_BYTES_PER_SERVER = 24 << 10
+BYTES_PER_SERVER = 24 << 10
 _BYTES_PER_PROCESS = 64 << 10
 """Memory of the simulation, about; a cache takes some only for the pages that are used."""
 _MOST_MASK_BYTES = 1 << 30
@@ -379,7 +379,7 @@ def simulate_cluster(
             settings.set_two_phase(
                 one.aggregators, one.buffer_bytes, message_s, united_s if united_s > 0 else -1.0
             )
-        needed = _BYTES_PER_SERVER * settings.servers + _BYTES_PER_PROCESS * log.processes
+        needed = BYTES_PER_SERVER * settings.servers + _BYTES_PER_PROCESS * log.processes
         if at_once * needed > most_bytes:
             raise ValueError(
                 f"{at_once:,} simulations at a time of {settings.servers:,} servers and"

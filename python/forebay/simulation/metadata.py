@@ -19,9 +19,10 @@ from typing import Any
 
 from forebay import _core
 from forebay.kinds import check_callable, check_number, check_path
+from forebay.memory import available_bytes
 from forebay.results import Results
 from forebay.simulation.cache import Progress
-from forebay.simulation.cluster import settings_of
+from forebay.simulation.cluster import BYTES_PER_SERVER, settings_of
 from forebay.simulation.file_trees import (
     MADE_DIRECTORIES,
     MADE_FILES,
@@ -31,6 +32,7 @@ from forebay.simulation.file_trees import (
     tree_of,
 )
 from forebay.simulation.machines import Machine, MachineError, Measured, machine
+from forebay.sizes import shown_size
 from forebay.text import one_line
 
 METADATA_TASKS = ("extract", "list", "remove")
@@ -172,6 +174,15 @@ def simulate_metadata(
                 f"{one.name}: no times of metadata are known where file_system.kind is 'measured';"
                 " give a machine of kind pvfs, lustre or nfs"
             )
+    at_once = max(1, min(len(machines), jobs or len(os.sched_getaffinity(0))))
+    servers = max((one.servers for one in machines), default=1)
+    most_bytes = available_bytes() // 2
+    if at_once * BYTES_PER_SERVER * servers > most_bytes:
+        raise ValueError(
+            f"{at_once:,} simulation{'s' * (at_once > 1)} at a time of {servers:,} servers take"
+            f" {shown_size(at_once * BYTES_PER_SERVER * servers)}, more than half of the free"
+            " memory; ask for fewer, or change jobs"
+        )
     if tree is None:
         used = made_tree(files, directories, mean_bytes)
     else:
@@ -180,8 +191,7 @@ def simulate_metadata(
     settings = [settings_of(one, by_frames) for one in machines]
     done = _core.Progress()
     whole = len(METADATA_TASKS) * len(used.sizes) * max(1, len(settings))
-    at_once = min(len(settings), jobs or len(os.sched_getaffinity(0)))
-    with ThreadPoolExecutor(max(1, at_once)) as pool:
+    with ThreadPoolExecutor(at_once) as pool:
         futures = [
             pool.submit(_core.simulate_metadata, used.parents, used.sizes, each, done)
             for each in settings
