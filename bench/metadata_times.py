@@ -11,7 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from forebay.simulation import METADATA_TASKS, MetadataResult, machine, simulate_metadata
+from forebay.simulation import (
+    METADATA_TASKS,
+    MetadataResult,
+    Pvfs,
+    machine,
+    simulate_metadata,
+)
 
 TITLE = "## Metadata by the client and by servers"
 WAYS = ("client", "servers")
@@ -123,10 +129,11 @@ def _tree_rows(of: list[Comparison]) -> Iterator[str]:
 def _in_turn(of: Comparison) -> float:
     """What servers would save of the removal, if a client removed one object after the other."""
     on = machine(TREE)
-    network, servers = on.network, on.servers
+    network, servers, files = on.network, on.servers, on.file_system
+    assert isinstance(files, Pvfs)
     frame_s = 8 * 186 / network.bits_per_second  # 128 bytes and headers
     way_s = 2 * network.host_delay_s + 2 * frame_s + network.switch_delay_s
-    in_turn_s = servers * (on.flat()["file_system.metadata.remove_object_s"] + 2 * way_s)
+    in_turn_s = servers * (files.metadata.remove_object_s + 2 * way_s)
     at_once_s = servers * 4 * network.host_delay_s
     client_s = of.client.remove_s + of.client.files * (in_turn_s - at_once_s)
     return 1 - of.servers.remove_s / client_s
@@ -135,7 +142,7 @@ def _in_turn(of: Comparison) -> float:
 def _needed_us(of: Comparison, task: str) -> float:
     """What each server of a file would cost the client in a task, for the published saving."""
     client, servers = (getattr(one, f"{task}_s") for one in (of.client, of.servers))
-    more_s = servers / (1 - PUBLISHED[task]) - client
+    more_s = float(servers / (1 - PUBLISHED[task]) - client)
     on = machine(TREE)
     return 1e6 * (4 * on.network.host_delay_s + more_s / (of.client.files * on.servers))
 

@@ -19,7 +19,9 @@ from forebay.simulation import (
     MetadataResults,
     machine,
     machine_names,
+    simulate_cluster,
     simulate_metadata,
+    workload_traces,
 )
 from forebay.simulation.file_trees import FileTree, made_tree, tree_of
 from forebay.simulation.machines import Pvfs
@@ -156,9 +158,7 @@ def test_the_tree_of_a_folder(folder: Path) -> None:
     assert (one.tree, one.files, one.directories, one.bytes) == (str(folder), 4, 3, 6003)
 
 
-def test_unreadable_directories_are_named(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_directories_are_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scandir = os.scandir
 
     def refusing(path: Any) -> Any:
@@ -204,7 +204,9 @@ def test_the_table(folder: Path) -> None:
     ]
     assert lines[3].split()[:4] == ["driven_by", "extract", "s", "speed-up"]
     assert [line.split()[0] for line in lines[4:6]] == ["client", "servers"]
-    assert lines[6] == "Milliseconds for a file:"
+    assert lines[6] == "Milliseconds for a file, and all messages and requests:"
+    narrow = forebay("simulate", "metadata", "--tree", folder, "--machine", "nfs-25gbe")
+    assert narrow.stdout.splitlines()[3].split() == ["extract", "s", "list", "s", "remove", "s"]
     assert run.stderr == f"forebay: {folder}: links and devices are files without bytes here: 1\n"
 
 
@@ -334,8 +336,16 @@ def test_wrong_arguments(wrong: dict[str, Any], kind: type[Exception], said: str
 
 def test_servers_must_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forebay.simulation.metadata.available_bytes", lambda: 1 << 30)
-    with pytest.raises(ValueError, match="1 simulation at a time of 100,000 servers take 2.2"):
+    with pytest.raises(ValueError, match="of 100,000 servers take 2"):
         simulate_metadata("palmetto-gige", [{"machine.servers": "100000"}])
+
+
+def test_servers_create_the_files_of_jobs(tmp_path: Path) -> None:
+    """FLASH has three files, which one process creates and all others open."""
+    workload_traces.flash(tmp_path / "flash", 2, sets=2, pieces=2)
+    client, servers = simulate_cluster(tmp_path / "flash", "jazz-fast-ethernet", of_servers(64))
+    assert servers.opening_s < client.opening_s - 3 * 3e-3
+    assert servers.requests == client.requests
 
 
 def test_who_asks_is_a_value_of_the_profile() -> None:

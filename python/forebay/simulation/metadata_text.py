@@ -15,7 +15,7 @@ from forebay.text import one_line
 _EACH = (
     ("extract", "create_file", "create"),
     ("extract", "write", "write"),
-    ("list", "get_attributes", "list"),
+    ("list", "get_attributes", "stat"),
     ("remove", "remove_file", "remove"),
 )
 """Operations whose mean times are shown, and their words."""
@@ -31,32 +31,24 @@ def _of_trees(results: MetadataResults) -> Iterator[Part]:
     yield f"{_counted(first.files, 'file')} in {_directories(first)}, {shown_size(first.bytes)}"
     yield escape(_machine(results))
     keys = _differing(results)
-    heads = _shortened(keys)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for head in heads:
-        table.add_column(escape(head))
-    titles = [title for task in METADATA_TASKS for title in (f"{task} s", "speed-up")]
-    for title in (*titles, "messages", "requests"):
-        table.add_column(title, justify="right", no_wrap=True)
+    times, means = _table(keys), _table(keys)
+    for task in METADATA_TASKS:
+        times.add_column(f"{task} s", justify="right", no_wrap=True)
+        if len(results) > 1:
+            times.add_column("speed-up", justify="right")
+    for title in (*(word for *_, word in _EACH), "messages", "requests"):
+        means.add_column(title, justify="right", no_wrap=True)
     for one in results:
-        table.add_row(
-            *(escape(one_line(one.settings.get(key, "-"))) for key in keys),
-            *(cell for pair in _times(one, first) for cell in pair),
+        settings = [escape(one_line(one.settings.get(key, "-"))) for key in keys]
+        times.add_row(*settings, *_times(one, first, len(results) > 1))
+        means.add_row(
+            *settings,
+            *(f"{1e3 * one.seconds_each(task, kind):,.3f}" for task, kind, _ in _EACH),
             f"{one.extract_messages + one.list_messages + one.remove_messages:,}",
             f"{one.requests:,}",
         )
-    yield table
-    yield "Milliseconds for a file:"
-    means = Table(box=None, header_style="bold", pad_edge=False)
-    for head in heads:
-        means.add_column(escape(head))
-    for *_, word in _EACH:
-        means.add_column(word, justify="right", no_wrap=True)
-    for one in results:
-        means.add_row(
-            *(escape(one_line(one.settings.get(key, "-"))) for key in keys),
-            *(f"{1e3 * one.seconds_each(task, kind):,.3f}" for task, kind, _ in _EACH),
-        )
+    yield times
+    yield "Milliseconds for a file, and all messages and requests:"
     yield means
     for one in results:
         if one.dropped_frames:
@@ -67,11 +59,21 @@ def _of_trees(results: MetadataResults) -> Iterator[Part]:
             )
 
 
-def _times(one: MetadataResult, first: MetadataResult) -> Iterator[tuple[str, str]]:
-    """Of each task, the time and the speed-up."""
+def _table(keys: list[str]) -> Table:
+    """With a column for each setting."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for head in _shortened(keys):
+        table.add_column(escape(head), no_wrap=True)
+    return table
+
+
+def _times(one: MetadataResult, first: MetadataResult, compared: bool) -> Iterator[str]:
+    """Of each task, the time and, if there are several results, the speed-up."""
     for task in METADATA_TASKS:
         seconds, before = (getattr(result, f"{task}_s") for result in (one, first))
-        yield f"{seconds:,.3f}", f"{before / seconds:.2f}" if seconds else "-"
+        yield f"{seconds:,.3f}"
+        if compared:
+            yield f"{before / seconds:.2f}" if seconds else "-"
 
 
 def _differing(results: MetadataResults) -> list[str]:
