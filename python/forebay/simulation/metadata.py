@@ -202,6 +202,7 @@ def simulate_metadata(
                 progress("simulating", min(1.0, done.done / whole))
                 _, left = wait(left, _POLL_S)
         except BaseException:
+            done.stop()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     progress("simulating", 1.0)

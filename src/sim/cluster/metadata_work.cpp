@@ -61,6 +61,7 @@ class MetadataWork {
       open.pop_back();
     };
     for (std::size_t object = 0; object < tree_.bytes.size(); ++object) {
+      if (progress_.stop) throw std::runtime_error("stopped");
       while (!open.empty() && open.back() != tree_.parents[object]) leave_last();
       (this->*enter)(named(object));
       if (tree_.is_directory(object)) open.push_back(object);

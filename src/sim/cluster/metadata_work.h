@@ -62,7 +62,7 @@ struct MetadataResult {
 
 // The tasks follow each other. Each begins with a client that knows no names and attributes. The
 // file system is not a measured one, which has no metadata. `progress` counts the objects of each
-// task.
+// task; its `stop` ends the run with std::runtime_error.
 MetadataResult simulate_metadata(const FileTree& tree, const MachineSettings& settings,
                                  Progress& progress);
 

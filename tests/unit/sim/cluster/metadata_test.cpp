@@ -318,6 +318,14 @@ TEST(MetadataWork, TheSameTreeTakesTheSameTime) {
   }
 }
 
+TEST(MetadataWork, ItCanBeStopped) {
+  Progress progress;
+  progress.stop = true;
+  EXPECT_THROW(simulate_metadata(small_tree(1, 1, 1), pvfs_machine(1, false), progress),
+               std::runtime_error);
+  EXPECT_EQ(progress.done.load(), 0u);
+}
+
 TEST(MetadataWork, AMeasuredFileSystemHasNoMetadata) {
   MachineSettings settings = pvfs_machine(1, false);
   settings.file_system = MeasuredProfile{};
