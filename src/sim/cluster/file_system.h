@@ -95,7 +95,7 @@ class FileSystem {
   // A host, client or server, asks a server; itself without a message. Called by a process, which
   // waits.
   void call(uint32_t host, uint32_t server, const Operation& operation);
-  // The same at a later time: `answered` happens then.
+  // The same without a wait: `answered` happens once the response is there.
   void ask(uint32_t host, uint32_t server, const Operation& operation, Then answered);
 
   Kernel& kernel_;
