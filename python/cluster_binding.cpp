@@ -422,15 +422,18 @@ void bind_cluster(nb::module_& module) {
       [](const ClusterSettings& of, const sim::AccessLog& log) { return mask_bytes(log, of); },
       "log"_a, "The most memory that masks of pages take.");
   settings.def(
-      "set_two_phase",
+      "set_collective",
       [](ClusterSettings& of, uint32_t aggregators, int64_t buffer_bytes, double message,
          double window) {
         expect(buffer_bytes > 0, "an aggregator's buffer has bytes");
-        const int64_t window_ns = window < 0 ? -1 : picoseconds(window) / sim::nanosecond;
-        of.two_phase = {true, aggregators, buffer_bytes, window_ns, picoseconds(message)};
+        of.collective = true;
+        of.union_window_ns = window < 0 ? -1 : picoseconds(window) / sim::nanosecond;
+        of.message = picoseconds(message);
+        of.two_phase = {aggregators, buffer_bytes};
       },
       "aggregators"_a, "buffer_bytes"_a, "message_s"_a, "window_s"_a,
-      "Collective calls without a cache are made in two phases.");
+      "Processes of collective calls wait for each other. Without a cache the calls are made in two"
+      " phases.");
   time<ClusterSettings, &ClusterSettings::call_time>(settings, "call_s");
 
   nb::class_<ClusterResult>(module, "ClusterResult", "What a job on a cluster took.")
@@ -461,8 +464,7 @@ void bind_cluster(nb::module_& module) {
       .def("waits", &waits_of, nb::sig("def waits(self) -> dict[str, typing.Any]"),
            "Who waited for whom (src/sim/cluster/waits.h).")
       .def_prop_ro("collective_calls", [](const ClusterResult& r) { return r.two_phase.calls; })
-      .def_prop_ro("incomplete_calls",
-                   [](const ClusterResult& r) { return r.two_phase.without_some; })
+      .def_ro("incomplete_calls", &ClusterResult::calls_without_some)
       .def_prop_ro("exchanged_bytes",
                    [](const ClusterResult& r) { return r.two_phase.exchanged_bytes; })
       .def_prop_ro("agent_questions", [](const ClusterResult& r) { return r.owned.questions; })

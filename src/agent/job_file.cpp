@@ -405,6 +405,7 @@ Status JobFile::end_part(bool writes, uint32_t owner) {
   if (!ended.ok()) return ended;
   const int64_t served = writes ? part.bytes : part.moved;
   (part.exchanged ? exchanged_bytes_ : asked_bytes_) += served;
+  if (!writes) read_of_others_ += served;
   bytes_of_others_[owner] += served;
   if (!writes && std::ssize(answer_of(owner)) != part.moved) return {Code::network, 0, -1};
   return ended;
@@ -662,6 +663,11 @@ Status JobFile::leave(bool discard) {
   return status;
 }
 
+void JobFile::exchange_over(OwnersExchange* exchange) {
+  if (exchange_ != nullptr) storage_bytes_for_others_ = exchange_->storage_bytes_for_others();
+  exchange_ = first_touch_ ? nullptr : exchange;
+}
+
 std::vector<int64_t> JobFile::bytes_by_owner() const {
   std::vector<int64_t> bytes(bytes_of_others_.begin(), bytes_of_others_.end() - 1);
   if (self_ == Owners::none) return bytes;
@@ -672,9 +678,14 @@ std::vector<int64_t> JobFile::bytes_by_owner() const {
 
 Statistics JobFile::statistics() const {
   Statistics sum = here_.statistics();
+  const int64_t read_here = sum.read_storage_bytes;
   for (const std::unique_ptr<RemoteFile>& remote : remotes_) {
     if (remote != nullptr) sum.add(remote->statistics());
   }
+  // What owners had to read for this rank was not in their caches, nor what this one read for
+  // others; the sum of all ranks is right.
+  sum.read_remote_bytes =
+      read_of_others_ - (sum.read_storage_bytes - read_here) - storage_bytes_for_others_;
   // Calls are the user's, not their parts.
   sum.read_calls = calls_[0];
   sum.write_calls = calls_[1];
@@ -687,6 +698,9 @@ Statistics JobFile::statistics() const {
     sum.asked_bytes += source_->bytes();
     // Of what came from there, long reads count as past the cache, and the rest as fetched.
     sum.fetched_bytes = std::max<int64_t>(sum.fetched_bytes - source_->bytes(), 0);
+    const int64_t had = std::min(source_->held_bytes(), read_here);
+    sum.read_storage_bytes -= had;
+    sum.read_remote_bytes += had;
   }
   sum.exchanged_bytes = exchanged_bytes_;
   return sum;

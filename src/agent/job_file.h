@@ -72,7 +72,7 @@ class JobFile {
 
   // Accesses take this way to the owners that it reaches, as long as all ranks of the handle are in
   // one collective call; null: they ask agents.
-  void exchange_over(OwnersExchange* exchange) { exchange_ = first_touch_ ? nullptr : exchange; }
+  void exchange_over(OwnersExchange* exchange);
 
   // As CachedFile's.
   Status access(const Access& access, std::byte* memory, int64_t* moved);
@@ -187,6 +187,8 @@ class JobFile {
   int64_t bytes_[2] = {};
   int64_t asked_bytes_ = 0;  // that other nodes own
   int64_t exchanged_bytes_ = 0;
+  int64_t read_of_others_ = 0;  // both, of reads
+  int64_t storage_bytes_for_others_ = 0;
   std::vector<int64_t> bytes_of_others_;  // both, by owner
 };
 

@@ -29,6 +29,8 @@ class OwnersExchange {
   virtual Status end(uint32_t owner, int64_t* moved) = 0;
   // Of the latest read: the bytes before the end of file.
   virtual std::span<const std::byte> answer(uint32_t owner) const = 0;
+  // Of all that others have read through this rank: the bytes that storage had to deliver.
+  virtual int64_t storage_bytes_for_others() const = 0;
 };
 
 }  // namespace forebay::agent

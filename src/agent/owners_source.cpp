@@ -148,6 +148,7 @@ void OwnersSource::take_answers(std::vector<Piece>& pieces) {
       }
     }
     owner.held_bytes += owner.file->held_bytes();
+    held_bytes_ += owner.file->held_bytes();
     owner.file->release_memory();
     const bool holds_little =
         owner.asked_bytes >= enough_to_judge && 2 * owner.held_bytes < owner.asked_bytes;

@@ -209,6 +209,9 @@ Status Cache<Driver>::fill(OpenFile& file, Filling& filling, Extent wanted, Targ
   typename Driver::Staging staging(driver_, static_cast<uint32_t>(staged));
   std::vector<Fetch> fetches = plan_fetches(file, claims, wanted, whole_pages);
   Status status = fetch(file, claims, staging, fetches);
+  for (const Fetch& f : fetches)
+    file.statistics().read_storage_bytes +=
+        intersect({f.extent.offset, f.transferred}, wanted).length;
   int64_t end = INT64_MAX;
   if (status.ok()) status = zero_holes(file, claims, staging, fetches, &end);
   keep = keep && shared.direct_writers.load() == 0 && shared.direct_writes.load() == direct_writes;

@@ -115,6 +115,7 @@ Status CacheHandle<Driver>::read_past(Extent extent, Target target, int64_t* got
   if (cache_.any_held(file_, extent)) status = cache_.commit(file_, extent);
   if (!status.ok()) return status;
   status = file_.read_past(extent, target, got, storage_ns);
+  statistics().read_storage_bytes += *got;
   if (!status.ok() || *got == extent.length) return status;
   // A hole between storage's end and bytes that are still cached reads as zeros.
   int64_t end;

@@ -7,6 +7,8 @@ void Statistics::add(const Statistics& other) {
   read_calls += other.read_calls;
   write_bytes += other.write_bytes;
   read_bytes += other.read_bytes;
+  read_storage_bytes += other.read_storage_bytes;
+  read_remote_bytes += other.read_remote_bytes;
   hits += other.hits;
   misses += other.misses;
   evictions += other.evictions;

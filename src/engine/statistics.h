@@ -8,6 +8,9 @@ namespace forebay {
 struct Statistics {
   int64_t write_calls = 0, read_calls = 0;  // the user's
   int64_t write_bytes = 0, read_bytes = 0;
+  // Of read_bytes: what storage delivered while the read waited for it, and what other nodes'
+  // caches had. The rest was in the cache of the reader's node.
+  int64_t read_storage_bytes = 0, read_remote_bytes = 0;
   int64_t hits = 0, misses = 0, evictions = 0;    // pages, as the replacement policy counts them
   int64_t write_requests = 0, read_requests = 0;  // contiguous extents handed to storage
   int64_t write_syscalls = 0, read_syscalls = 0;

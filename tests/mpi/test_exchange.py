@@ -39,3 +39,29 @@ def test_agents_are_asked_only_for_owners_without_a_rank(
     # Whoever asked for them: every byte was served by one owner, and none served much more.
     assert sum(total["owner_bytes"]) == moved
     assert max(total["owner_bytes"]) < 1.3 * moved / nodes
+
+
+@pytest.mark.parametrize("way", ["C", "I"], ids=["collective", "independent"])
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_statistics_tell_where_the_bytes_of_reads_were(
+    installation: mpi.Mpi, way: str, tmp_path: Path
+) -> None:
+    """Every byte is read once: those of this node, of the other one, or from storage."""
+    program = str(mpi.compile_program(installation, PROGRAM.parent / "handles" / "origins.c"))
+    settings = OWNERS | {"FOREBAY_READ_AHEAD": "0", "FOREBAY_KEEP": "never"}
+    read = RANKS * 16 * 65536
+
+    def total(nodes: int, what: str) -> tuple[int, int, int]:
+        command = forebay.on_nodes([program, ".", way, what], nodes)
+        run = forebay.launch(installation, RANKS, command, tmp_path / f"{nodes}-{what}", settings)
+        assert run.outcome.code == 0, str(run.outcome)
+        forebay.assert_served(run.statistics, run.outcome)
+        assert run.statistics is not None
+        counted = run.statistics["total"]
+        return tuple(counted[f"read_{part}bytes"] for part in ("", "remote_", "storage_"))
+
+    for what, of_storage in (("own", 0), ("old", read)):
+        assert total(1, what) == (read, 0, of_storage)
+        # Owners alternate by 64 KiB as the nodes of ranks do: the next rank's block is the other
+        # node's.
+        assert total(2, what) == (read, 0 if of_storage else read, of_storage)

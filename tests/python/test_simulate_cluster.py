@@ -726,6 +726,7 @@ def test_waits_say_who_waited_for_whom(tmp_path: Path) -> None:
     calls, seconds = sums(together, "collective")
     assert calls == 7 * 2 * 20  # the others wait for the last of 8
     assert seconds > 0
+    assert sums(job, "collective")[0] == calls  # through caches, too
     # A figure for each reason.
     figure = waits(job)
     titles = [axes.get_title(loc="left") or axes.get_title() for axes in figure.axes]
@@ -733,6 +734,7 @@ def test_waits_say_who_waited_for_whom(tmp_path: Path) -> None:
         "waiting for answers of servers",
         "waiting for locks that other nodes return",
         "waiting for owners of bytes",
+        "waiting for the last to come to collective calls",
     ]
 
 

@@ -31,7 +31,8 @@ from simulated.workshop import ENGINE, CompileError, Workshop
 
 FILES = [
     *("cache.h", "cache_pages.h", "cache_evict.h", "cache_fill.h", "cache_commit.h"),
-    *("cache_guards.h", "cache_repair.h", "cache_rest.h", "cache_handle.h", "past_cache.h"),
+    *("cache_guards.h", "cache_repair.h", "cache_rest.h", "cache_handle.h"),
+    *("handle_writes.h", "handle_reads.h", "past_cache.h"),
     *("step_aside.h", "local_bypass.h", "access.h", "page_cursor.h", "cache_guests.h"),
     "hand_over.h",
 ]

@@ -141,7 +141,7 @@ MISTAKES = [
     ),
     Mistake(
         "a part that waited for a frame is not written",
-        "cache_handle.h",
+        "handle_writes.h",
         "[&] { return write_page(next.part, source, next.at, &next.count, &got); }",
         "[&] { got = Cache<Driver>::Got::resident; return Status::success(); }",
     ),

@@ -46,8 +46,8 @@ CLUSTER_SCOPES = ("none", "process", "node", "job")
 """Whose caches are simulated; none: the program runs without Forebay."""
 
 COLLECTIVE = ("two-phase", "independent")
-"""How the library makes collective calls where Forebay does not: in two phases, as ROMIO and OMPIO
-do, or as independent calls."""
+"""How collective calls are made: together (without a cache in two phases, as ROMIO and OMPIO do),
+or as independent calls."""
 
 CALL_S = 1e-6
 """The time of the MPI library and Forebay for a call, besides what the call waits for."""
@@ -232,7 +232,7 @@ class ClusterResult:
     collective_calls: int
     """That processes made together in two phases; 0 with a cache."""
     incomplete_calls: int
-    """Of these, the calls that some processes made at other times than the rest could wait for."""
+    """Collective calls that some processes made at other times than the rest could wait for."""
     exchanged_bytes: int
     """Between processes and aggregators in these calls."""
     events: int
@@ -282,11 +282,11 @@ def simulate_cluster(
         on: a machine's name, the path of a profile, or a Machine.
         changes: what differs, by name: `scope` (none, process, node or job; default none), options
             of the cache as for `forebay run -o`, and values of the machine, whose names have a dot.
-            For scope none, the library's ways: `collective` (two-phase or independent),
-            `cb_nodes` (most aggregators of a call; default one a node), `cb_buffer_size`
-            (default 16 MiB), and `union_window`: seconds within which accesses of different
-            processes to a file are taken for one collective call, if the trace marks none
-            (default 0.1 if its counters say that most calls were collective, otherwise 0: none).
+            `collective`: two-phase or independent. `union_window`: seconds within which accesses
+            of different processes to a file are taken for one collective call, if the trace marks
+            none (default 0.1 if its counters say that most calls were collective, otherwise 0:
+            none). For scope none, `cb_nodes` (most aggregators of a call; default one a node) and
+            `cb_buffer_size` (default 16 MiB).
         processes: simulate so many, if the trace has fewer: the others do what those of the trace
             do, at the places that follow. Default: those of the trace.
         processes_per_node: default: the trace's own nodes, or the machine's; with more processes
@@ -348,9 +348,8 @@ def simulate_cluster(
         if 2 * source.counted_collective > source.counted_calls:
             window_s = UNION_WINDOW_S
             warn(
-                f"{name}: it does not tell which calls were collective{source.collective}; with"
-                f" scope=none, accesses within {UNION_WINDOW_S:g} s are taken for one call"
-                " (union_window)"
+                f"{name}: it does not tell which calls were collective{source.collective};"
+                f" accesses within {UNION_WINDOW_S:g} s are taken for one call (union_window)"
             )
         else:
             warn(
@@ -376,7 +375,7 @@ def simulate_cluster(
         if one.collective == COLLECTIVE[0]:
             message_s = _short_message_s(one.machine)
             united_s = window_s if one.union_window_s is None else one.union_window_s
-            settings.set_two_phase(
+            settings.set_collective(
                 one.aggregators, one.buffer_bytes, message_s, united_s if united_s > 0 else -1.0
             )
         needed = BYTES_PER_SERVER * settings.servers + _BYTES_PER_PROCESS * log.processes

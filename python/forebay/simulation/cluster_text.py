@@ -138,5 +138,8 @@ def busy_of(one: ClusterResult) -> list[str]:
             f" {shown_size(one.exchanged_bytes)}"
         )
     if one.incomplete_calls:
-        said.append(f"{one.incomplete_calls:,} of them without all processes")
+        said.append(
+            f"{_counted(one.incomplete_calls, 'collective call takes', 'collective calls take')}"
+            " place without all processes"
+        )
     return said

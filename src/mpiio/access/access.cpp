@@ -44,7 +44,7 @@ const char* doing(Operation operation) {
 // The pace that an access keeps with those of the other ranks; null: it waits for nobody.
 Pace* pace_of(const Handle& handle, const Call& call, const Access& access) {
   if (!is_of_all_ranks(call) || handle.pace == nullptr || !handle.pace->announced()) return nullptr;
-  if (access.bytes <= handle.pace->distance_bytes() / handle.ranks) {
+  if (!needs_pace(access.bytes, handle.ranks, handle.pace->distance_bytes())) {
     handle.pace->end();
     return nullptr;
   }
@@ -293,8 +293,8 @@ class ExchangeTurn {
   ~ExchangeTurn() {
     if (handle_.exchange == nullptr) return;
     const HandleLock lock(handle_);
-    handle_.job_file->exchange_over(nullptr);
     handle_.exchange->close();
+    handle_.job_file->exchange_over(nullptr);
   }
   ExchangeTurn(const ExchangeTurn&) = delete;
   ExchangeTurn& operator=(const ExchangeTurn&) = delete;

@@ -166,6 +166,7 @@ void CollectiveExchange::serve(int asker) {
   MPI_Status ignored;
   mpi().Wait(&replied_, &ignored);  // before its memory is used again
   head_ = {};
+  const int64_t storage_bytes = here_.read_storage_bytes();
   if (status.ok())
     status = within_memory([&] {
       std::byte* memory = const_cast<std::byte*>(data);
@@ -177,6 +178,7 @@ void CollectiveExchange::serve(int asker) {
       return runtime::access_extents(here_, writes, true, extents, memory, envelope.bytes,
                                      &head_.moved);
     });
+  storage_bytes_for_others_ += here_.read_storage_bytes() - storage_bytes;
   if (!status.ok()) head_.moved = 0;
   head_.code = static_cast<int64_t>(status.code);
   head_.system_error = status.system_error;

@@ -40,6 +40,7 @@ class CollectiveExchange final : public agent::OwnersExchange {
   Status begin_read(uint32_t owner, std::span<const Extent> extents, int64_t bytes) override;
   Status end(uint32_t owner, int64_t* moved) override;
   std::span<const std::byte> answer(uint32_t owner) const override;
+  int64_t storage_bytes_for_others() const override { return storage_bytes_for_others_; }
 
  private:
   // Begins a message. The list of extents and the bytes to write follow in it if it stays short,
@@ -84,6 +85,7 @@ class CollectiveExchange final : public agent::OwnersExchange {
   alignas(Extent) std::array<std::byte, most_together> asked_;
   std::vector<Extent> extents_;
   std::vector<std::byte> data_;
+  int64_t storage_bytes_for_others_ = 0;
   AnswerHead head_;               // sent alone after a write or a failure,
   std::vector<std::byte> reply_;  // before what was read after a read
   MPI_Request replied_;

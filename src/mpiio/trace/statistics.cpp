@@ -31,6 +31,8 @@ constexpr Counter counters[] = {
     {"read_calls", &Statistics::read_calls},
     {"write_bytes", &Statistics::write_bytes},
     {"read_bytes", &Statistics::read_bytes},
+    {"read_storage_bytes", &Statistics::read_storage_bytes},
+    {"read_remote_bytes", &Statistics::read_remote_bytes},
     {"hits", &Statistics::hits},
     {"misses", &Statistics::misses},
     {"evictions", &Statistics::evictions},

@@ -210,6 +210,17 @@ std::string fetched_ahead(const Statistics& s) {
   return sentence + ".";
 }
 
+// Where the bytes of reads were, in a job of several nodes; "": nothing was read.
+std::string origins(const Statistics& s) {
+  if (s.read_bytes == 0) return "";
+  const int64_t own = s.read_bytes - s.read_remote_bytes - s.read_storage_bytes;
+  return "Reads found " + percent(std::max<int64_t>(own, 0), s.read_bytes) +
+         " of their bytes in the cache of their node, and " +
+         percent(std::max<int64_t>(s.read_remote_bytes, 0), s.read_bytes) +
+         " in those of other nodes; " + percent(s.read_storage_bytes, s.read_bytes) +
+         " came from storage.";
+}
+
 // Notes about the whole job, which a reader of the tables should know.
 std::vector<std::string> notes(const JobStatistics& job) {
   std::vector<std::string> sentences;
@@ -241,6 +252,8 @@ std::vector<std::string> notes(const JobStatistics& job) {
         size(static_cast<double>(bytes)) + " of the accesses belonged to other nodes: " +
         size(static_cast<double>(total.exchanged_bytes)) + " went over MPI in collective calls, " +
         size(static_cast<double>(total.asked_bytes)) + " through agents.");
+  if (const std::string sentence = origins(total); job.nodes > 1 && !sentence.empty())
+    sentences.push_back(sentence);
   if (const std::string sentence = balance(job.files); !sentence.empty())
     sentences.push_back(sentence);
   if (job.visibility == Visibility::at_sync)

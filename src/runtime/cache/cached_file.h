@@ -218,6 +218,7 @@ class CachedFile final : private HandleServices {
   Status close(bool discard, const Rest* of_nodes = nullptr);
 
   Statistics statistics() const;
+  int64_t read_storage_bytes() const { return statistics_.read_storage_bytes; }
 
  private:
   CachedFile() = default;

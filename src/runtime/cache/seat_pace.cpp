@@ -1,10 +1,10 @@
 #include "runtime/cache/seat_pace.h"
 
-#include <algorithm>
-
 #include "extent/status.h"
 
 namespace forebay::runtime {
+
+static_assert(Progress::ended == PaceView::ended);
 
 SeatPace::SeatPace(Registry& registry, Seat& mine, int64_t distance_bytes)
     : registry_(registry), mine_(mine), distance_(distance_bytes) {}
@@ -33,45 +33,33 @@ void SeatPace::end() {
 }
 
 bool SeatPace::come_to(int64_t offset) {
-  constexpr int64_t steps = 8;  // between two handles that are as far apart as they may be
   offset_ = offset;
   mine_.progress[access_ % 2].offset.store(offset, std::memory_order_release);
   if (!knows_others_) (void)within_memory([this] { find_others(); });
-  const Others others = look();
-  next_stop_ = offset + std::max<int64_t>(others.distance / steps, 1);
-  return others.behind <= others.distance;
+  const PaceView view = look();
+  next_stop_ = view.next_stop(distance_);
+  return view.near(distance_);
 }
 
-// Goes on when the distance is half as long, so that the next wait is not at the next stop.
 void SeatPace::wait() {
   Backoff backoff;
-  for (;;) {
-    const Others others = look();
-    if (others.behind <= others.distance / 2) return;
-    backoff.pause();
-  }
+  while (!look().near_again(distance_)) backoff.pause();
 }
 
-// Handles in other regions have parts of the cache, too, as large for each handle.
-SeatPace::Others SeatPace::look() const {
+PaceView SeatPace::look() const {
+  PaceView view(region_, offset_);
   const int64_t group = mine_.group.load(std::memory_order_relaxed);
-  int64_t together = 1, handles = 1, behind = 0;
   for (const Seat* other : others_) {
     if (other->group.load() != group || other->file.load() == no_entry) continue;  // it has left
-    ++handles;
     const Progress& progress = other->progress[access_ % 2];
     const int64_t offset = progress.offset.load(std::memory_order_acquire);
-    if (offset == Progress::not_begun) {
-      ++together;
-      behind = std::max(behind, offset_ - region_.offset);
-      continue;
-    }
     const int64_t begin = progress.begin.load(), end = progress.end.load();
-    if (!same_region({begin, end - begin}, region_)) continue;
-    ++together;
-    if (offset != Progress::ended && end > offset_) behind = std::max(behind, offset_ - offset);
+    if (offset == Progress::not_begun)
+      view.add_not_begun();
+    else
+      view.add({begin, end - begin}, offset);
   }
-  return {behind, std::max<int64_t>(distance_ * together / handles, 1)};
+  return view;
 }
 
 // The handles of the group take their seats before the first of them can be in an access.

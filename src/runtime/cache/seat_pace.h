@@ -31,11 +31,7 @@ class SeatPace final : public Pace {
   int64_t next_stop() const override { return next_stop_; }
 
  private:
-  struct Others {
-    int64_t behind = 0;    // how far the slowest one is behind this handle; at most 0: nobody is
-    int64_t distance = 0;  // how far those of this handle's region may be apart
-  };
-  Others look() const;
+  PaceView look() const;
   void find_others();
 
   Registry& registry_;

@@ -164,6 +164,12 @@ int64_t ClientNode::Handle::access(const Access& access) {
   return moved;
 }
 
+int64_t ClientNode::Handle::pace_bytes() const {
+  const Cache<ClientDriver>& cache = node_.cache_;
+  return forebay::pace_bytes(node_.settings_.handles.dirty_bound, cache.frames(),
+                             cache.page_size());
+}
+
 void ClientNode::Handle::sync() { static_cast<void>(cached_.commit()); }
 
 void ClientNode::Handle::settle(Extent range) {

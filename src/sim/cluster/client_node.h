@@ -43,7 +43,11 @@ class ClientNode {
     // commit_at_close=last).
     void close_last_commits();
 
+    // How far the handles of a collective access may be apart.
+    int64_t pace_bytes() const;
+
     ClientFile& file() { return file_; }
+    const ClientFile& file() const { return file_; }
     CacheHandle<ClientDriver>& cached() { return cached_; }
 
    private:

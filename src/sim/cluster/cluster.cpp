@@ -35,7 +35,10 @@ class Cluster {
         network_(kernel_, settings.network, nodes_ + settings.servers + 1),
         servers_(kernel_, settings),
         file_system_(made_file_system(kernel_, network_, settings, nodes_, servers_.storages())),
-        two_phase_(network_, *file_system_, log, settings.two_phase, settings.node_of_process) {
+        calls_(log, settings.collective, settings.union_window_ns, settings.message,
+               settings.node_of_process, file_system_->waits()),
+        two_phase_(network_, *file_system_, calls_, log, settings.two_phase,
+                   settings.node_of_process) {
     if (settings.waits) file_system_->waits().keep();
     sort_by_process();
     find_files();
@@ -85,6 +88,7 @@ class Cluster {
   void think(Job& job, const DataAccess* before, const DataAccess& access);
   OpenFile& opened(Job& job, const DataAccess& access);
   void straight(Job& job, const DataAccess& access);
+  void cached(const OpenFile& file, uint32_t number);
   forebay::Access access_of(const DataAccess& access) const;
 
   const AccessLog& log_;
@@ -95,6 +99,7 @@ class Cluster {
   Network network_;
   Servers servers_;
   std::unique_ptr<FileSystem> file_system_;
+  CollectiveCalls calls_;
   TwoPhase two_phase_;
   std::vector<std::vector<uint32_t>> accesses_;  // by process: the numbers of its accesses
   std::vector<File> files_;
@@ -193,7 +198,7 @@ ClusterResult Cluster::run() {
   if (settings_.series) series.begin();
   do {
     kernel_.run();
-  } while (two_phase_.go_without());
+  } while (calls_.go_without());
   if (settings_.series) series.end();
   for (const auto& process : processes) {
     if (process->failure() != nullptr) std::rethrow_exception(process->failure());
@@ -216,6 +221,7 @@ ClusterResult Cluster::run() {
   result.requests = file_system_->requests();
   result.locks = file_system_->locks();
   result.two_phase = two_phase_.counts();
+  result.calls_without_some = calls_.without_some();
   if (owned_) result.owned = owned_->counts();
   result.network = network_.counts();
   for (uint32_t s = 0; s < settings_.servers; ++s) {
@@ -260,13 +266,10 @@ void Cluster::live(Job& job) {
     const OpenFile& file = opened(job, access);
     const Picoseconds began = kernel_.now();
     Picoseconds local = settings_.call_time;
-    if (file.owned != nullptr) {
+    if (job.cache != nullptr) {
       local += time_of(access.bytes, settings_.copy_bytes_per_second);
-      file.owned->access(access_of(access));
-    } else if (file.cached != nullptr) {
-      local += time_of(access.bytes, settings_.copy_bytes_per_second);
-      file.cached->access(access_of(access));
-    } else if (!two_phase_.unites(number) || !two_phase_.take_part(number)) {
+      cached(file, number);
+    } else if (!calls_.unites(number) || !two_phase_.take_part(number)) {
       straight(job, access);
     }
     if (n + 1 < numbers.size()) fetch_early(log_.accesses()[numbers[n + 1]]);
@@ -334,6 +337,39 @@ forebay::Access Cluster::access_of(const DataAccess& access) const {
   made.position = access.view == no_view ? access.offset : access.position;
   if (access.view != no_view) made.view = &log_.view(access.view);
   return made;
+}
+
+// As the runtime: the processes of a collective call begin together. Then they keep pace, if one
+// cache serves all of them, or they end together, if nodes own the bytes.
+void Cluster::cached(const OpenFile& file, uint32_t number) {
+  forebay::Access access = access_of(log_.accesses()[number]);
+  CollectiveCalls::Came came;
+  if (settings_.caching != Caching::process && calls_.unites(number)) came = calls_.come(number);
+  if (came.call == nullptr) {
+    if (file.owned != nullptr) return file.owned->access(access);
+    file.cached->access(access);
+    return;
+  }
+  access.collective = true;
+  if (came.last) {
+    if (nodes_ > 1) Process::current()->sleep(calls_.agreement(came.call->parts.size()));
+    calls_.release(came);
+  }
+  if (file.owned != nullptr) {
+    file.owned->access(access);
+    Process::current()->sleep(calls_.agreement(came.call->parts.size()));
+    calls_.leave_together(came);
+    return;
+  }
+  std::optional<CallPace> pace;
+  const int64_t distance = file.cached->pace_bytes();
+  const bool paced = nodes_ == 1 && !settings_.cache.handles.deterministic &&
+                     needs_pace(access.bytes, std::ssize(came.call->parts), distance);
+  if (paced)
+    access.pace = &pace.emplace(*came.call, came.part, distance);
+  else
+    CallPace::pass(*came.call, came.part);
+  file.cached->access(access);
 }
 
 void Cluster::straight(Job& job, const DataAccess& access) {

@@ -9,6 +9,7 @@
 
 #include "sim/access_log.h"
 #include "sim/cluster/client_node.h"
+#include "sim/cluster/collective_calls.h"
 #include "sim/cluster/machine.h"
 #include "sim/cluster/owned_files.h"
 #include "sim/cluster/two_phase.h"
@@ -24,6 +25,11 @@ enum class Caching : uint8_t { none, process, node, job };
 struct ClusterSettings : MachineSettings {
   std::vector<uint32_t> node_of_process;  // by process of the log
   Caching caching = Caching::none;
+  bool collective = false;  // otherwise collective calls are independent ones
+  // For logs that mark no collective calls: the longest time between the starts of accesses that
+  // are taken for one. Negative: none are.
+  int64_t union_window_ns = -1;
+  Picoseconds message = 0;     // the time of a short message
   TwoPhaseSettings two_phase;  // of collective calls without a cache
   ClientCacheSettings cache;   // the capacity is one process's share
   // Of the job's caches: how a file's bytes are assigned, with which facts (all but the nodes and
@@ -77,6 +83,7 @@ struct ClusterResult {
   int64_t requests = 0;  // to servers, for bytes
   LockCounts locks;
   TwoPhase::Counts two_phase;
+  int64_t calls_without_some = 0;  // collective ones that took place though a process never came
   OwnedFiles::Counts owned;
   Network::Counts network;
   std::vector<FileServerCounts> servers;

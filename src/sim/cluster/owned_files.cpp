@@ -9,7 +9,7 @@ namespace forebay::sim {
 namespace {
 
 // As agent/job_file.cpp: an access is carried out in windows.
-constexpr int64_t window_bytes = 4 << 20;
+constexpr int64_t most_window_bytes = 4 << 20;
 constexpr int64_t question_bytes = 64, named_extent_bytes = 16;
 
 // Carries out a part of an access in a cache.
@@ -167,6 +167,7 @@ void OwnedFiles::Handle::access(const Access& access) {
   const ClientCacheSettings& cache = files_.nodes_[node_]->settings();
   const int64_t least = least_past(cache.handles.bypass_bytes, cache.shape.capacity_bytes);
   const FileDomains& domains = files_.settings_.domains;
+  const int64_t window_bytes = access.collective ? collective_window() : most_window_bytes;
   int64_t in_window = 0;
   for (AccessRuns runs(access); !runs.done();) {
     Extent left = runs.next();
@@ -196,6 +197,13 @@ void OwnedFiles::Handle::access(const Access& access) {
     }
   }
   move(access.writes);
+}
+
+// What all processes of a collective access move at a time has room in the caches.
+int64_t OwnedFiles::Handle::collective_window() const {
+  const auto handles = std::max<int64_t>(here_.file().state().handles, 1);
+  const int64_t page_size = files_.nodes_[node_]->cache().page_size();
+  return std::min(std::max(here_.pace_bytes() / (2 * handles), page_size), most_window_bytes);
 }
 
 // Carries out the window, with all its owners at once.

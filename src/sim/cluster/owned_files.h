@@ -54,6 +54,7 @@ class OwnedFiles {
       int64_t bytes = 0;
     };
     bool is_here(uint32_t owner) const { return files_.settings_.node_of_owner[owner] == node_; }
+    int64_t collective_window() const;
     void move(bool writes);
     void bypass(bool writes, Extent run);
 

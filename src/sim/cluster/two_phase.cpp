@@ -1,7 +1,6 @@
 #include "sim/cluster/two_phase.h"
 
 #include <algorithm>
-#include <bit>
 #include <deque>
 #include <limits>
 #include <utility>
@@ -82,56 +81,31 @@ class TwoPhase::Window final : public Event {
   int64_t left_ = 0;  // pieces that have not arrived
 };
 
-TwoPhase::TwoPhase(Network& network, FileSystem& file_system, const AccessLog& log,
-                   const TwoPhaseSettings& settings, std::span<const uint32_t> node_of_process)
+TwoPhase::TwoPhase(Network& network, FileSystem& file_system, CollectiveCalls& calls,
+                   const AccessLog& log, const TwoPhaseSettings& settings,
+                   std::span<const uint32_t> node_of_process)
     : network_(network),
       file_system_(file_system),
+      calls_(calls),
       log_(log),
       settings_(settings),
-      node_of_process_(node_of_process) {
-  if (!settings.used || (!log.has_collective() && settings.window_ns < 0)) return;
-  requests_ = requests_of(log, settings.window_ns);
-  request_of_.resize(log.accesses().size());
-  for (uint32_t r = 0; r < requests_.list.size(); ++r) {
-    for (const uint32_t access : requests_.of(requests_.list[r])) request_of_[access] = r;
-  }
-}
-
-bool TwoPhase::unites(uint32_t access) const {
-  return !request_of_.empty() && requests_.list[request_of_[access]].count > 1;
-}
+      node_of_process_(node_of_process) {}
 
 bool TwoPhase::take_part(uint32_t access) {
-  const uint32_t request = request_of_[access];
-  std::shared_ptr<Call>& known = calls_[request];
-  if (known == nullptr) known = std::make_shared<Call>();
-  const std::shared_ptr<Call> call = known;
-  if (call->closed) return false;
-  call->came.push_back(access);
-  const uint32_t node = node_of_process_[log_.accesses()[access].process];
-  const Picoseconds came_at = Process::current()->kernel().now();
-  const bool all = call->came.size() == requests_.list[request].count;
-  if (!all) {
-    call->waiting.wait();
-    if (call->ended) {
-      file_system_.waits().add(node, call->last_node, Waiting::collective, call->began - came_at);
-      return call->united;
-    }
-    ++counts_.without_some;
-  }
-  call->closed = true;
-  call->began = Process::current()->kernel().now();
-  call->last_node = node;
-  Process::current()->sleep(agreement(call->came.size()));  // where each process's bytes are
-  call->united = interleaved(call->came);
-  if (call->united) {
+  const CollectiveCalls::Came came = calls_.come(access);
+  if (came.call == nullptr) return false;
+  if (!came.last) return came.call->united;
+  std::vector<uint32_t> accesses;
+  for (const CollectiveCall::Part& part : came.call->parts) accesses.push_back(part.access);
+  // Where each process's bytes are.
+  Process::current()->sleep(calls_.agreement(accesses.size()));
+  came.call->united = interleaved(accesses);
+  if (came.call->united) {
     ++counts_.calls;
-    exchange(call->came);
+    exchange(accesses);
   }
-  call->ended = true;
-  if (all) calls_.erase(request);
-  call->waiting.wake_all();
-  return call->united;
+  calls_.release(came);
+  return came.call->united;
 }
 
 // Whether a process's region begins before that of the process before it has ended.
@@ -142,22 +116,6 @@ bool TwoPhase::interleaved(std::vector<uint32_t> accesses) const {
     if (all[accesses[i]].offset < all[accesses[i - 1]].end) return true;
   }
   return false;
-}
-
-// The time in which so many processes tell each other a little.
-Picoseconds TwoPhase::agreement(std::size_t processes) const {
-  return settings_.message * static_cast<int64_t>(std::bit_width(processes - 1));
-}
-
-bool TwoPhase::go_without() {
-  constexpr uint32_t none = std::numeric_limits<uint32_t>::max();
-  uint32_t earliest = none;  // requests are in the order of their times
-  for (const auto& [request, call] : calls_) {
-    if (!call->closed) earliest = std::min(earliest, request);
-  }
-  if (earliest == none) return false;
-  calls_[earliest]->waiting.wake_one();
-  return true;
 }
 
 std::vector<TwoPhase::Domain> TwoPhase::domains_of(std::span<const uint32_t> accesses) const {
@@ -207,7 +165,7 @@ void TwoPhase::exchange(std::span<const uint32_t> accesses) {
       if (domain.next < domain.end) round = std::min(round, (domain.next - domain.begin) / buffer);
     }
     if (round == std::numeric_limits<int64_t>::max()) return;
-    Process::current()->sleep(agreement(accesses.size()));
+    Process::current()->sleep(calls_.agreement(accesses.size()));
     std::deque<Window> windows;
     Countdown all;
     for (Domain& domain : domains) {

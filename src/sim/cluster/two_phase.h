@@ -14,13 +14,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/access_log.h"
 #include "sim/aggregation.h"
+#include "sim/cluster/collective_calls.h"
 #include "sim/cluster/file_system.h"
 #include "sim/cluster/kernel.h"
 #include "sim/cluster/network.h"
@@ -29,49 +28,29 @@
 namespace forebay::sim {
 
 struct TwoPhaseSettings {
-  bool used = false;                // otherwise collective calls are independent ones
   uint32_t aggregators = 0;         // cb_nodes: the most of a call; 0: one on each node
   int64_t buffer_bytes = 16 << 20;  // cb_buffer_size: of an aggregator
-  // For logs that mark no collective calls: the longest time between the starts of accesses that
-  // are taken for one. Negative: none are.
-  int64_t window_ns = -1;
-  Picoseconds message = 0;  // the time of a short message
 };
 
 class TwoPhase {
  public:
   struct Counts {
     int64_t calls = 0;            // in two phases
-    int64_t without_some = 0;     // that took place though a process never came
     int64_t exchanged_bytes = 0;  // between processes and aggregators, also on one node
   };
 
   // What the references name outlives this.
-  TwoPhase(Network& network, FileSystem& file_system, const AccessLog& log,
+  TwoPhase(Network& network, FileSystem& file_system, CollectiveCalls& calls, const AccessLog& log,
            const TwoPhaseSettings& settings, std::span<const uint32_t> node_of_process);
 
-  // Whether the access with this number in the log is made together with others.
-  bool unites(uint32_t access) const;
-  // Called by the process whose access it is; returns when the call has ended. False: the process
-  // is to make the access by itself.
+  // Called by the process whose access it is, one of a call; returns when the call has ended.
+  // False: the process is to make the access by itself.
   bool take_part(uint32_t access);
-  // To be called when nothing happens any more: the earliest call for which processes wait takes
-  // place without the others. False: no process waits.
-  bool go_without();
 
   const Counts& counts() const { return counts_; }
 
  private:
   class Window;
-  struct Call {
-    std::vector<uint32_t> came;  // the numbers of their accesses
-    Queue waiting;
-    bool closed = false;  // it takes place; who comes now makes an independent access
-    bool ended = false;
-    bool united = false;
-    Picoseconds began = 0;  // once closed
-    uint32_t last_node = 0;
-  };
   // The part of a call's region that one aggregator reads and writes.
   struct Domain {
     uint32_t node;
@@ -80,19 +59,16 @@ class TwoPhase {
   };
 
   bool interleaved(std::vector<uint32_t> accesses) const;
-  Picoseconds agreement(std::size_t processes) const;
   std::vector<Domain> domains_of(std::span<const uint32_t> accesses) const;
   int64_t next_asked(const Domain& domain, std::span<const uint32_t> accesses, int64_t from) const;
   void exchange(std::span<const uint32_t> accesses);
 
   Network& network_;
   FileSystem& file_system_;
+  CollectiveCalls& calls_;
   const AccessLog& log_;
   TwoPhaseSettings settings_;
   std::span<const uint32_t> node_of_process_;
-  Requests requests_;
-  std::vector<uint32_t> request_of_;                           // by access; empty: none is united
-  std::unordered_map<uint32_t, std::shared_ptr<Call>> calls_;  // by request
   Counts counts_;
 };
 

@@ -275,6 +275,93 @@ TEST(Cluster, CachesCountWhatTheEngineCounts) {
   }
 }
 
+// Each process writes its pieces of the file in one call, through a view; or reads them.
+AccessLog one_call(uint32_t processes, int64_t pieces, int64_t piece_bytes, bool collective,
+                   bool writes = true) {
+  AccessLog log(1 << 10);
+  log.set_group_ranks({processes});
+  for (uint32_t p = 0; p < processes; ++p) {
+    DataAccess access = access_to(p, p * piece_bytes, pieces * piece_bytes, writes);
+    access.view = log.add_view(Tiling(Layout::block(piece_bytes), p * piece_bytes,
+                                      piece_bytes * static_cast<int64_t>(processes)));
+    access.end = access.offset + (pieces - 1) * processes * piece_bytes + piece_bytes;
+    if (collective) access.group = 0;
+    EXPECT_TRUE(log.add(access));
+  }
+  return log;
+}
+
+// A cache of 64 pages, and a call that takes 366. Process 0 comes first, as it makes the file.
+TEST(Cluster, ProcessesOfACollectiveCallKeepPace) {
+  ClusterSettings settings = settings_for(1, 4, Caching::node);
+  settings.collective = true;
+  settings.cache.shape.capacity_bytes = 1 << 20;
+  const ClusterResult apart = simulated(one_call(4, 20'000, 300, false), settings);
+  const ClusterResult paced = simulated(one_call(4, 20'000, 300, true), settings);
+  EXPECT_EQ(apart.caches.pace_waits, 0);
+  EXPECT_GT(paced.caches.pace_waits, 0);
+  EXPECT_LT(2 * paced.caches.write_requests, apart.caches.write_requests);
+  for (const ClusterResult& result : {apart, paced}) EXPECT_EQ(arrived(result), 4 * 20'000 * 300);
+  // Where the cache holds all, or decisions must not depend on time, nobody waits.
+  settings.cache.shape.capacity_bytes = 64 << 20;
+  EXPECT_EQ(simulated(one_call(4, 20'000, 300, true), settings).caches.pace_waits, 0);
+  settings.cache.shape.capacity_bytes = 1 << 20;
+  settings.cache.handles.deterministic = true;
+  EXPECT_EQ(simulated(one_call(4, 20'000, 300, true), settings).caches.pace_waits, 0);
+}
+
+// The last process comes late to a call of one byte each.
+TEST(Cluster, ProcessesOfACollectiveCallWaitForEachOther) {
+  for (const auto& [nodes, caching] :
+       {std::pair{1u, Caching::node}, {2u, Caching::node}, {2u, Caching::job}}) {
+    AccessLog log(16);
+    log.set_group_ranks({4});
+    log.add(access_to(3, 1 << 20, 40 << 20, true));
+    for (uint32_t p = 0; p < 4; ++p) {
+      DataAccess access = access_to(p, p, 1, true);
+      access.group = 0;
+      log.add(access);
+    }
+    ClusterSettings settings = settings_for(nodes, 4 / nodes, caching);
+    settings.collective = true;
+    settings.message = 50 * microsecond;
+    settings.waits = true;
+    const ClusterResult result = simulated(log, settings);
+    const Picoseconds late = time_of(40 << 20, 4 * 125e6);  // over the servers' links
+    for (const ProcessTimes& times : result.processes) EXPECT_GT(times.writing, late);
+    int64_t waited = 0;
+    for (const auto& [key, sum] : result.waits.sums())
+      if (key.reason == Waiting::collective) waited += sum.times;
+    EXPECT_EQ(waited, 3);
+    settings.collective = false;
+    EXPECT_LT(simulated(log, settings).processes[0].writing, late);
+    settings.collective = true;
+    settings.caching = Caching::process;  // the runtime has no way to wait there
+    EXPECT_LT(simulated(log, settings).processes[0].writing, late);
+  }
+}
+
+// Of a call that one process never comes to, the others do not wait for ever.
+TEST(Cluster, CollectiveCallsTakePlaceWithoutTheMissing) {
+  for (const Caching caching : {Caching::node, Caching::job}) {
+    AccessLog log(16);
+    log.set_group_ranks({4, 4});
+    for (const uint32_t file : {0u, 1u}) {
+      for (uint32_t p = 0; p < 4; ++p) {
+        // Processes 0 and 1 make the calls in one order, 2 and 3 in the other.
+        DataAccess access = access_to(p, p * 1000, 1000, true, p < 2 ? file : 1 - file);
+        access.group = access.file;
+        log.add(access);
+      }
+    }
+    ClusterSettings settings = settings_for(2, 2, caching);
+    settings.collective = true;
+    const ClusterResult result = simulated(log, settings);
+    EXPECT_EQ(result.calls_without_some, 1);
+    EXPECT_EQ(arrived(result), 8000);
+  }
+}
+
 // Random jobs on random machines come to their end, and every byte that was written has arrived.
 TEST(Cluster, RandomJobsEnd) {
   for (uint32_t seed = 1; seed <= 80; ++seed) {
@@ -301,7 +388,10 @@ TEST(Cluster, RandomJobsEnd) {
     settings.assignment = &assignments()[below(static_cast<uint32_t>(assignments().size()))];
     settings.chunk_bytes = 1 + below(1 << 20);
     settings.owners = below(nodes + 1);
+    settings.collective = below(2) == 0;
+    settings.message = below(100) * microsecond;
     AccessLog log(1 << 12);
+    log.set_group_ranks({nodes * each, nodes * each});
     std::set<std::pair<uint32_t, int64_t>> written;  // file and byte / 10
     int64_t run_at = 0;
     for (int a = 0; a < 300; ++a) {
@@ -312,12 +402,14 @@ TEST(Cluster, RandomJobsEnd) {
       const int64_t bytes = 10 * (1 + below(below(5) == 0 ? 8000 : 50));
       for (int64_t at = offset; writes && at < offset + bytes; at += 10)
         written.insert({file, at / 10});
-      log.add(access_to(below(nodes * each), offset, bytes, writes, file));
+      DataAccess access = access_to(below(nodes * each), offset, bytes, writes, file);
+      if (below(3) == 0) access.group = file;
+      log.add(access);
     }
     const ClusterResult result = simulated(log, settings);
     EXPECT_GE(arrived(result), 10 * std::ssize(written)) << seed;
     const bool pages = std::holds_alternative<PagedProfile>(settings.file_system);
-    if (caching == Caching::none && !pages) {
+    if (caching == Caching::none && !pages && !settings.collective) {
       EXPECT_EQ(arrived(result), result.written_bytes) << seed;
     }
   }

@@ -23,7 +23,9 @@ ClusterSettings two_phase_on(uint32_t nodes, uint32_t processes_per_node, bool u
     settings.node_of_process.push_back(p / processes_per_node);
   settings.servers = 4;
   settings.device = wd800jd();
-  settings.two_phase = {used, 0, 1 * mib, -1, 60 * microsecond};
+  settings.collective = used;
+  settings.message = 60 * microsecond;
+  settings.two_phase = {0, 1 * mib};
   return settings;
 }
 
@@ -85,7 +87,7 @@ int64_t read(const ClusterResult& result) {
 TEST(TwoPhase, PiecesOfAllProcessesBecomeOneRequestOfAnAggregator) {
   const ClusterResult united = interleaved(8, 10, true).simulated(two_phase_on(2, 4));
   EXPECT_EQ(united.two_phase.calls, 10);
-  EXPECT_EQ(united.two_phase.without_some, 0);
+  EXPECT_EQ(united.calls_without_some, 0);
   EXPECT_EQ(united.two_phase.exchanged_bytes, 80 * kib);
   EXPECT_EQ(written(united), 80 * kib);
   EXPECT_EQ(read(united), 0);
@@ -176,7 +178,7 @@ TEST(TwoPhase, CallsInContraryOrdersDoNotWaitForEachOther) {
   calls.add(0, kib, kib, true, 1).add(1, kib, kib, true, 0);
   const ClusterResult result = calls.simulated(two_phase_on(1, 2));
   EXPECT_EQ(written(result), 4 * kib);
-  EXPECT_GE(result.two_phase.without_some, 1);
+  EXPECT_GE(result.calls_without_some, 1);
   for (const ProcessTimes& times : result.processes) EXPECT_GT(times.end, 0);
 }
 
@@ -184,7 +186,7 @@ TEST(TwoPhase, AccessesOfAWindowAreOneCallWhereNoneIsMarked) {
   ClusterSettings settings = two_phase_on(2, 4);
   const Calls calls = interleaved(8, 10, true, independent);
   EXPECT_EQ(calls.simulated(settings).two_phase.calls, 0);
-  settings.two_phase.window_ns = 1000;  // the calls are 1 ns apart
+  settings.union_window_ns = 1000;  // the calls are 1 ns apart
   const ClusterResult result = calls.simulated(settings);
   EXPECT_EQ(result.two_phase.calls, 10);  // a process takes part in a call once
   EXPECT_EQ(written(result), 80 * kib);

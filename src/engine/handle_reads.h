@@ -1,0 +1,199 @@
+// A run that is read: out of the page of the run before, out of other pages, which are filled, or
+// past the cache. Then what follows it is fetched ahead.
+#pragma once
+
+#include "engine/cache_handle.h"
+
+namespace forebay {
+
+template <typename Driver>
+template <typename Target>
+inline bool CacheHandle<Driver>::read_translated(Extent part, Target target) {
+  const Translation<Driver>& t = translation_;
+  const int64_t in_page = part.offset - t.page_start;
+  if (in_page < 0 || part.length > t.length - in_page) return false;
+  file_.begin_use(t.use);
+  const bool held = t.frame->tag.load(std::memory_order_seq_cst) == t.tag &&
+                    cache_.kind().holds(t.state, t.length, {in_page, part.length});
+  if constexpr (!std::is_same_v<Target, NoBytes>) {
+    if (held) Driver::copy_out(t.bytes, {in_page, part.length}, target);
+  }
+  file_.end_use();
+  return held;
+}
+
+// Reads runs of an access that lie on the page of the run before, with one use of it. Stops before
+// a run whose read the measurement or the predictor must see. Returns the bytes read.
+template <typename Driver>
+template <typename Target>
+int64_t CacheHandle<Driver>::read_next_runs(AccessRuns& runs, Target target) {
+  constexpr int64_t most_bytes_a_use = 64 << 10;  // whoever closes the frame waits for the use
+  const Translation<Driver>& t = translation_;
+  const int64_t most_runs = std::min<int64_t>(
+      reads_.calls_until_sample, predictor_ ? predictor_->rests() : reads_.calls_until_sample);
+  if (most_runs == 0 || t.length == 0) return 0;
+  int64_t bytes = 0, count = 0;
+  file_.begin_use(t.use);
+  if (t.frame->tag.load(std::memory_order_seq_cst) == t.tag) {
+    while (count < most_runs && bytes < most_bytes_a_use && !runs.done()) {
+      const Extent run = runs.next();
+      const Extent in_page{run.offset - t.page_start, run.length};
+      if (in_page.offset < 0 || in_page.length > t.length - in_page.offset ||
+          !cache_.kind().holds(t.state, t.length, in_page)) {
+        runs.put_back(run);
+        break;
+      }
+      if constexpr (!std::is_same_v<Target, NoBytes>)
+        Driver::copy_out(t.bytes, in_page, target + bytes);
+      bytes += run.length;
+      ++count;
+    }
+  }
+  file_.end_use();
+  reads_.calls_until_sample -= static_cast<uint32_t>(count);
+  if (predictor_) predictor_->rested(count, bytes);
+  statistics().read_bytes += bytes;
+  return bytes;
+}
+
+template <typename Driver>
+template <typename Target>
+inline Status CacheHandle<Driver>::read_run(Extent extent, Target target, int64_t* got) {
+  *got = 0;
+  if (extent.empty()) return {};
+  Status status;
+  if (reads_.calls_until_sample-- == 0) {
+    status = within_memory([&] { return read_sampled(extent, target, got); });
+  } else if (read_translated(extent, target)) {
+    *got = extent.length;
+  } else {
+    status = within_memory([&] { return read_untranslated(extent, target, got); });
+  }
+  if (!status.ok()) *got = 0;
+  if (*got > 0 && is_foreseen(extent)) {
+    const Status ahead = within_memory([&] { return look_ahead(extent); });
+    // A read of these bytes will meet the failure itself.
+    if (ahead.code == Code::no_memory) predictor_.reset();
+  }
+  statistics().read_bytes += *got;
+  return status;
+}
+
+// Whether what follows such a read may be fetched ahead. Not for reads that go past the cache,
+// which would not find it there, but for long ones on storage where it is worth it.
+template <typename Driver>
+bool CacheHandle<Driver>::is_foreseen(Extent extent) const {
+  if (reads_.local.takes(extent.length) || is_aside(reads_)) return false;
+  return !bypasses(extent.length) || long_reads_.worth_fetching_ahead();
+}
+
+template <typename Driver>
+template <typename Target>
+Status CacheHandle<Driver>::read_untranslated(Extent extent, Target target, int64_t* got) {
+  if (bypasses(extent.length)) return read_long(extent, target, got);
+  if (stays_aside(reads_, extent) || bypasses_locally(reads_, extent))
+    return read_past(extent, target, got);
+  return read_pages(extent, target, got);
+}
+
+// A long read goes past the cache, but for the pages that the cache holds.
+template <typename Driver>
+template <typename Target>
+Status CacheHandle<Driver>::read_long(Extent extent, Target target, int64_t* got) {
+  if (writes_through() || rules_.deterministic) {
+    long_reads_.forget();
+    return read_past(extent, target, got);
+  }
+  const int64_t began_ns = Driver::now_ns();
+  int64_t past_bytes = 0, past_ns = 0;
+  Status status;
+  *got = 0;
+  while (*got < extent.length) {
+    const Extent rest{extent.offset + *got, extent.length - *got};
+    bool held = false;
+    const Extent run{rest.offset, cache_.held_run(file_, rest, &held)};
+    int64_t moved = 0, ns = 0;
+    status =
+        held ? read_pages(run, target + *got, &moved) : read_past(run, target + *got, &moved, &ns);
+    if (!status.ok()) break;
+    if (!held) {
+      past_bytes += moved;
+      past_ns += ns;
+    }
+    *got += moved;
+    if (moved < run.length) break;  // the end of file
+  }
+  long_reads_.note({began_ns, Driver::now_ns(), *got, past_ns, past_bytes});
+  return status;
+}
+
+template <typename Driver>
+template <typename Target>
+Status CacheHandle<Driver>::read_pages(Extent extent, Target target, int64_t* got) {
+  const int64_t page_size = cache_.page_size();
+  const bool one_page = extent.offset / page_size == (extent.end() - 1) / page_size;
+  const int64_t page_before = last_page_;
+  const bool same_page = continues_page(extent.offset);
+  if (one_page && cache_.read_resident(file_, extent, target, !same_page, &translation_)) {
+    *got = extent.length;
+    return {};
+  }
+  fetched_ahead_ = {};
+  // Without a prediction of the next reads, only the wanted bytes are fetched.
+  const bool whole_pages = next_run_is_near(extent) ||
+                           (predictor_ && (predictor_->predicts() || sweeps(extent, page_before)));
+  Status status = within_memory(
+      [&] { return cache_.read(file_, extent, target, whole_pages, !same_page, got); });
+  if (status.code == Code::no_memory) {
+    no_page();
+    status = read_past(extent, target, got);
+  }
+  continues_page(extent.end() - 1);
+  return status;
+}
+
+// Whether the access under way goes on so near behind this run that one request for both is best.
+template <typename Driver>
+bool CacheHandle<Driver>::next_run_is_near(Extent run) const {
+  constexpr int64_t near_bytes = 4 << 10;
+  if (runs_ == nullptr || runs_->done()) return false;
+  const Extent next = runs_->next();
+  runs_->put_back(next);
+  return next.offset >= run.end() && next.offset - run.end() < near_bytes;
+}
+
+// Whether accesses whose places no rule foretells stay near each other.
+template <typename Driver>
+bool CacheHandle<Driver>::sweeps(Extent extent, int64_t page_before) const {
+  const int64_t page = extent.offset / cache_.page_size();
+  return predictor_->rests() > 0 && (page == page_before || page == page_before + 1);
+}
+
+template <typename Driver>
+Status CacheHandle<Driver>::look_ahead(Extent access) {
+  if (!predictor_) return {};
+  if (predictor_->rests() > 0) {
+    predictor_->rested(1, access.length);
+    return {};
+  }
+  const std::span<const Extent> fetch = predictor_->access(access);
+  if (fetch.empty()) return {};
+  // Predictions of small accesses that keep changing mean the same pages again and again.
+  Pages wanted;
+  if (fetch.size() == 1) {
+    wanted = {fetch.front().offset / cache_.page_size(),
+              (fetch.front().end() - 1) / cache_.page_size()};
+    if (fetched_ahead_.contain(wanted)) return {};
+  }
+  fetched_ahead_ = wanted;
+  if (!rules_.deterministic) {
+    file_.fetch_in_background(fetch);
+    return {};
+  }
+  PageCursor pages(fetch, cache_.page_size());
+  while (cache_.prefetch(file_, pages)) {
+  }
+  return {};
+}
+
+}  // namespace forebay

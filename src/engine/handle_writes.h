@@ -1,0 +1,206 @@
+// A run that is written: into the page of the run before, into other pages, or past the cache.
+// Pages that wait for the frames of dirty victims are written once all victims of the access have
+// been committed together. Then write-behind.
+#pragma once
+
+#include "engine/cache_handle.h"
+
+namespace forebay {
+
+template <typename Driver>
+template <typename Source>
+inline bool CacheHandle<Driver>::write_translated(Extent part, Source source) {
+  const Translation<Driver>& t = translation_;
+  const int64_t in_page = part.offset - t.page_start;
+  if (in_page < 0 || part.length > t.length - in_page) return false;
+  file_.begin_use(t.use);
+  const bool current = t.frame->tag.load(std::memory_order_seq_cst) == t.tag;
+  if (current) {
+    if constexpr (!std::is_same_v<Source, NoBytes>)
+      Driver::copy_in(t.bytes, {in_page, part.length}, source);
+    cache_.kind().publish(t.state, t.length, {in_page, part.length});
+    if ((t.frame->writers.load(std::memory_order_seq_cst) & file_.writer()) == 0)
+      cache_.note_dirty(*t.frame, file_.writer());
+  }
+  file_.end_use();
+  return current;
+}
+
+template <typename Driver>
+template <typename Source>
+inline Status CacheHandle<Driver>::write_run(Extent extent, Source source, int64_t at) {
+  statistics().write_bytes += extent.length;
+  if (extent.empty()) return {};
+  if (writes_.calls_until_sample-- == 0)
+    return within_memory([&] { return write_sampled(extent, source, at); });
+  if (write_translated(extent, source + at)) {
+    raise_end(extent.end());
+    return {};
+  }
+  return within_memory([&] { return write_untranslated(extent, source, at); });
+}
+
+template <typename Driver>
+template <typename Source>
+Status CacheHandle<Driver>::write_untranslated(Extent extent, Source source, int64_t at) {
+  if (bypasses(extent.length) || stays_aside(writes_, extent) || bypasses_locally(writes_, extent))
+    return write_past(extent, source, at);
+  const int64_t page_size = cache_.page_size();
+  for (Extent rest = extent; !rest.empty();) {
+    const int64_t page_end = (rest.offset / page_size + 1) * page_size;
+    const Extent part{rest.offset, std::min(rest.end(), page_end) - rest.offset};
+    const Status status = write_part(part, source, at + (part.offset - extent.offset));
+    if (!status.ok()) return status;
+    rest = {part.end(), rest.end() - part.end()};
+  }
+  return {};
+}
+
+// A part lies within one page. It is written now, or waits for the frame of a dirty victim.
+template <typename Driver>
+template <typename Source>
+Status CacheHandle<Driver>::write_part(Extent part, Source source, int64_t at) {
+  using Got = typename Cache<Driver>::Got;
+  bool count = !continues_page(part.offset);
+  const Status status = within_memory([&] {
+    waiting_.reserve(waiting_.size() + 1);
+    if (evictions_.awaits(file_, last_page_)) {
+      waiting_.push_back({part, at, false, -1});
+      return Status::success();
+    }
+    for (;;) {
+      Got got;
+      Status placed = write_page(part, source, at, &count, &got);
+      if (!placed.ok() || got == Got::resident) return placed;
+      if (got == Got::leaving) {
+        waiting_.push_back({part, at, count, evictions_.size() - 1});
+        return placed;
+      }
+      placed = write_waiting(source);
+      if (!placed.ok()) return placed;
+    }
+  });
+  if (status.code == Code::no_memory) {
+    no_page();
+    return write_past(part, source, at);
+  }
+  if (!status.ok()) return status;
+  const Status ignored = within_memory([this] { return write_behind(); });
+  (void)ignored;  // the bytes stay dirty: sync and close meet the failure and report it
+  return {};
+}
+
+// *got: resident (the part is written), leaving or none.
+template <typename Driver>
+template <typename Source>
+Status CacheHandle<Driver>::write_page(Extent part, Source source, int64_t at, bool* count,
+                                       typename Cache<Driver>::Got* got) {
+  *got = Cache<Driver>::Got::resident;
+  Status status;
+  if (cache_.kind().lock_free()) {
+    while (status.ok() && *got == Cache<Driver>::Got::resident) {
+      if (write_translated(part, source + at)) break;
+      status = cache_.page_for_write(file_, part, count, evictions_, &translation_, got);
+    }
+  } else {
+    status = cache_.write_locked(file_, part, source + at, count, evictions_, got);
+  }
+  if (status.ok() && *got == Cache<Driver>::Got::resident) raise_end(part.end());
+  return status;
+}
+
+// Commits the victims of the access, and writes the parts that waited for their frames. After a
+// failure the parts that are not written still wait.
+template <typename Driver>
+template <typename Source>
+Status CacheHandle<Driver>::evict_and_write(Source source) {
+  using Got = typename Cache<Driver>::Got;
+  while (!waiting_.empty()) {
+    if (!evictions_.empty()) {
+      const Status status = cache_.evict(file_, evictions_);
+      if (!status.ok()) return status;
+    }
+    for (Waiting& waiting : waiting_) {
+      if (waiting.nth >= 0 && evictions_.placed(waiting.nth)) waiting.count = false;
+      waiting.nth = -1;
+    }
+    evictions_.clear();
+    ready_.clear();
+    ready_.reserve(waiting_.size());  // what still waits afterwards has room, too
+    ready_.swap(waiting_);
+    std::size_t done = 0;
+    Status status;
+    for (; status.ok() && done < ready_.size(); ++done) {
+      Waiting& next = ready_[done];
+      if (evictions_.awaits(file_, next.part.offset / cache_.page_size())) {
+        waiting_.push_back(next);
+        continue;
+      }
+      Got got = Got::none;
+      status =
+          within_memory([&] { return write_page(next.part, source, next.at, &next.count, &got); });
+      if (!status.ok() || got == Got::none) break;
+      if (got == Got::leaving) {
+        next.nth = evictions_.size() - 1;
+        waiting_.push_back(next);
+      }
+    }
+    waiting_.insert(waiting_.end(), ready_.begin() + static_cast<std::ptrdiff_t>(done),
+                    ready_.end());
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+// The same, where memory may be refused: parts for which there is none go past the cache.
+template <typename Driver>
+template <typename Source>
+Status CacheHandle<Driver>::write_waiting(Source source) {
+  if (waiting_.empty()) return {};
+  Status status = within_memory([&] { return evict_and_write(source); });
+  if (status.code == Code::no_memory) {
+    no_page();
+    evictions_.clear();
+    for (status = {}; status.ok() && !waiting_.empty();) {
+      const Waiting& last = waiting_.back();
+      status = within_memory([&] { return write_past_now(last.part, source + last.at, nullptr); });
+      if (status.ok()) waiting_.pop_back();
+    }
+  }
+  // Only the page of the last access may be used without asking the policy.
+  if (translation_.page_start != last_page_ * cache_.page_size()) translation_ = {};
+  return status;
+}
+
+// Ends a write some of whose parts wait. `status`: what the other parts met; after a failure
+// nothing more is written.
+template <typename Driver>
+template <typename Source>
+Status CacheHandle<Driver>::end_write(Status status, Source source, int64_t* moved) {
+  if (status.ok()) status = write_waiting(source);
+  for (const Waiting& left : waiting_) *moved = std::min(*moved, left.at);
+  evictions_.clear();
+  waiting_.clear();
+  return status;
+}
+
+// Write-behind begins in the background at half the dirty bound; at the bound writers take part, so
+// that they cannot outrun storage for long.
+template <typename Driver>
+Status CacheHandle<Driver>::write_behind() {
+  if (!rules_.write_behind) return {};
+  const DirtyBound bound(rules_.dirty_bound, cache_.frames());
+  const uint32_t dirty = cache_.dirty_frames();
+  if (dirty <= bound.begin()) return {};
+  if (dirty > bound.most() || rules_.deterministic) return cache_.commit_some(file_, bound.begin());
+  file_.commit_in_background(bound.background());
+  return {};
+}
+
+template <typename Driver>
+void CacheHandle<Driver>::no_page() {
+  count_call(&Statistics::no_page_calls, no_page_counted_);
+  file_.tell_of_memory();
+}
+
+}  // namespace forebay
