@@ -1,4 +1,5 @@
-"""`mpiexec -n N forebay analyze TRACE`: the same output as without a launcher, printed once."""
+"""`mpiexec -n N forebay analyze TRACE`, and `forebay simulate cluster TRACE`: the same output as
+without a launcher, printed once."""
 
 from __future__ import annotations
 
@@ -23,8 +24,10 @@ from traces import LOGS
 (MPICH,) = (one for one in mpi.WHEELS if one.name.startswith("mpich"))
 
 
-def by_ranks(ranks: int, folder: Path, *arguments: str) -> mpi.Outcome:
-    program = [*FOREBAY, "analyze", *arguments]
+def by_ranks(
+    ranks: int, folder: Path, *arguments: str, words: tuple[str, ...] = ("analyze",)
+) -> mpi.Outcome:
+    program = [*FOREBAY, *words, *arguments]
     command = mpi.launch_command(MPICH, ranks, program)
     return mpi.run(command, {**outside(), **MPICH.environment}, folder)
 
@@ -64,6 +67,43 @@ def test_a_mistake_is_told_once(tmp_path: Path) -> None:
     assert outcome.code != 0
     assert outcome.errors.count("--force replaces it") == 1
     assert (tmp_path / "there").read_bytes() == b""
+
+
+CLUSTER = ("simulate", "cluster")
+
+
+def test_ranks_share_simulations(tmp_path: Path) -> None:
+    """9 settings, the second name's values in the same order for each of the first's."""
+    log = str(LOGS / "ior_hdf5_4ranks.darshan")
+    compared = ["--compare", "scope=none,node,process", "--compare", "machine.servers=1,4,16"]
+    alone = forebay(*CLUSTER, log, *compared, "--json")
+    for ranks in (2, 3):
+        outcome = by_ranks(ranks, tmp_path, log, *compared, "--json", words=CLUSTER)
+        assert outcome.code == 0, str(outcome)
+        assert json.loads(outcome.output) == json.loads(alone.stdout)
+        assert outcome.errors.count("does not tell which calls") <= 1
+    few = by_ranks(3, tmp_path, log, "--compare", "scope=none,node", words=CLUSTER)
+    assert few.code == 0, str(few)
+    assert few.output.count("speed-up") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--compare", "scop=node"], "no option 'scop'"),
+        (["--compare", "scope=none,nod"], "not 'nod'"),
+        (["--series", "s.parquet"], "without mpiexec"),
+        (["--compare", "scope"], "not NAME=VALUE"),
+    ],
+)
+def test_a_mistake_in_settings_is_told_once(
+    arguments: list[str], told: str, tmp_path: Path
+) -> None:
+    log = str(LOGS / "ior_hdf5_4ranks.darshan")
+    outcome = by_ranks(2, tmp_path, log, *arguments, words=CLUSTER)
+    assert outcome.code != 0
+    assert outcome.errors.count(told) == 1, str(outcome)
+    assert not (tmp_path / "s.parquet").exists()
 
 
 def test_without_a_launcher_no_mpi_is_loaded(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 import click
 
 from forebay.analysis import PAGE_BYTES, Analysis, analysis_of
-from forebay.analysis.ranks import Ranks
+from forebay.analysis.ranks import fold_by_ranks
 from forebay.analysis.text import text_of
 from forebay.commands.options import most_runs_option
 from forebay.commands.terminal import output, reading
+from forebay.job.joined import Ranks
 from forebay.new_file import check_output, new_file
 from forebay.notebook import write
 from forebay.text import one_line
@@ -87,10 +88,11 @@ def analyze(
             check_output(path, trace, force)
         return open_trace(trace)
 
-    ranks = Ranks()
+    ranks = Ranks("to analyze by several ranks")
     try:
         with ExitStack() as shown:
-            folded = ranks.fold(
+            folded = fold_by_ranks(
+                ranks,
                 opened,
                 jobs,
                 lambda trace: shown.enter_context(reading(trace, 1 / ranks.size)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ from forebay.commands.figures import (
 )
 from forebay.commands.options import processes_option
 from forebay.commands.terminal import output, stages
+from forebay.job.joined import Ranks
+from forebay.memory import available_bytes
 from forebay.new_file import check_output
 from forebay.notebook import parts_of, write
 from forebay.simulation import (
@@ -32,6 +35,7 @@ from forebay.simulation import (
     measure,
     simulate_cluster,
 )
+from forebay.simulation.by_ranks import simulate_by_ranks
 from forebay.sizes import size_option
 from forebay.trace import TraceError
 
@@ -175,36 +179,44 @@ def cluster(
 
     TRACE is a trace of `forebay trace`, a Darshan log with DXT, or what strace printed.
     docs/cluster.md says what is simulated.
+
+    `mpiexec -n N forebay simulate cluster ...` divides the simulations of a comparison among the
+    ranks; rank 0 prints.
     """
     outputs = [
         file for file in (plot_file, timeline_file, series_file, waits_file, report_file) if file
     ]
-    if measured is None and machine_file is not None:
-        raise click.UsageError("--save-machine needs --measure")
-    if measured is not None and on is not None:
-        raise click.UsageError("--machine and --measure both name a machine: give one")
-    if trace is None and (outputs or as_json or not (show_machine or measured)):
-        raise click.UsageError("give a TRACE" + ("" if measured else ", or --measure DIR"))
-    scopes = any(text.startswith("scope=") for text in (*options, *compared))
-    if not compared and not scopes:
-        compared = ("scope=" + ",".join(CLUSTER_SCOPES),)
-    changes = changes_of(options, compared)
-    check_plot(plot_file)
-    check_plot(waits_file, "--waits")
-    if waits_file is not None and len(changes) != 1:
-        raise click.UsageError(f"--waits is of one simulation; these are {len(changes):,}")
-    for file in (*outputs, *([machine_file] if machine_file else [])):
-        check_output(file, trace or file, force)
+    ranks = Ranks("to simulate by several ranks")
+    with ranks.told_once():
+        if ranks.size > 1 and (show_machine or measured or series_file or timeline_file):
+            raise click.UsageError(
+                "--measure, --show-machine, --series and --timeline are for one process, without"
+                " mpiexec"
+            )
+        if measured is None and machine_file is not None:
+            raise click.UsageError("--save-machine needs --measure")
+        if measured is not None and on is not None:
+            raise click.UsageError("--machine and --measure both name a machine: give one")
+        if trace is None and (outputs or as_json or not (show_machine or measured)):
+            raise click.UsageError("give a TRACE" + ("" if measured else ", or --measure DIR"))
+        scopes = any(text.startswith("scope=") for text in (*options, *compared))
+        if not compared and not scopes:
+            compared = ("scope=" + ",".join(CLUSTER_SCOPES),)
+        changes = changes_of(options, compared)
+        check_plot(plot_file)
+        check_plot(waits_file, "--waits")
+        if waits_file is not None and len(changes) != 1:
+            raise click.UsageError(f"--waits is of one simulation; these are {len(changes):,}")
+        for file in (*outputs, *([machine_file] if machine_file else [])):
+            check_output(file, trace or file, force)
     used: str | Machine = on or _DEFAULT_MACHINE
     if measured is not None:
         used = _measured_machine(measured, machine_file, force, not (trace or show_machine))
-    results = ClusterResults()
     told: list[str] = []
-
-    def warn(line: str) -> None:
-        told.append(line)
-        click.echo(f"forebay: {line}", err=True)
-
+    results = ClusterResults()
+    if ranks.size > 1:
+        jobs = jobs or max(1, len(os.sched_getaffinity(0)) // ranks.on_node)
+        memory = memory or available_bytes() // 2 // ranks.on_node
     try:
         if show_machine:
             dotted = {name: value for name, value in changes[0].items() if "." in name}
@@ -215,26 +227,38 @@ def cluster(
             return
         job: Path = trace
 
-        def run(timeline: IO[bytes] | None = None, series: IO[bytes] | None = None) -> None:
+        def simulated(
+            some: list[dict[str, str]], timeline: IO[bytes] | None, series: IO[bytes] | None
+        ) -> ClusterResults:
             with stages() as progress:
-                results.extend(
-                    simulate_cluster(
-                        job,
-                        used,
-                        changes,
-                        processes=processes,
-                        processes_per_node=processes_per_node,
-                        think=think,
-                        by_frames=by_frames,
-                        memory=memory,
-                        jobs=jobs,
-                        timeline=timeline,
-                        series=series,
-                        waits=waits_file is not None,
-                        progress=progress,
-                        warn=warn,
-                    )
+                return simulate_cluster(
+                    job,
+                    used,
+                    some,
+                    processes=processes,
+                    processes_per_node=processes_per_node,
+                    think=think,
+                    by_frames=by_frames,
+                    memory=memory,
+                    jobs=jobs,
+                    timeline=timeline,
+                    series=series,
+                    waits=waits_file is not None,
+                    progress=progress if ranks.rank == 0 else lambda _stage, _part: None,
+                    warn=told.append,
                 )
+
+        def run(timeline: IO[bytes] | None = None, series: IO[bytes] | None = None) -> None:
+            try:
+                found = simulate_by_ranks(
+                    ranks, changes, lambda some: simulated(some, timeline, series), told
+                )
+            finally:
+                for line in told if ranks.rank == 0 else ():
+                    click.echo(f"forebay: {line}", err=True)
+            if found is None:
+                raise SystemExit(0)
+            results.extend(found)
 
         def run_in_time(timeline: IO[bytes] | None = None) -> None:
             if series_file is None:

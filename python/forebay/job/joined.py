@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import click
 
 from forebay.job.environment import launched_processes
+
+_Value = TypeVar("_Value")
 
 
 def joined_processes(purpose: str) -> Any:
@@ -35,3 +39,47 @@ def joined_processes(purpose: str) -> Any:
             f" {world.size:,}: use the mpiexec of that library, or install mpi4py for this one"
         )
     return world if world.size > 1 else None
+
+
+class Ranks:
+    """The ranks that work together, of which rank 0 gets the results. Without a launcher this is
+    one process, and no MPI is loaded."""
+
+    def __init__(self, purpose: str) -> None:
+        """Raises click.ClickException, which names the `purpose`, if they cannot be joined."""
+        self._comm = joined_processes(purpose)
+        self.rank, self.size, self.on_node = 0, 1, 1
+        if self._comm is None:
+            return
+        from mpi4py import MPI
+
+        self.rank, self.size = self._comm.rank, self._comm.size
+        self.on_node = self._comm.Split_type(MPI.COMM_TYPE_SHARED).size
+
+    @contextmanager
+    def told_once(self) -> Iterator[None]:
+        """Within it all ranks meet the same mistakes of the user, which rank 0 tells."""
+        try:
+            yield
+        except click.ClickException as error:
+            if self.rank > 0:
+                raise SystemExit(error.exit_code) from None
+            raise
+
+    def gathered(self, work: Callable[[], _Value], *errors: type[Exception]) -> list[_Value] | None:
+        """On rank 0 what `work` returned on each rank; None on the others.
+
+        If `work` raises one of `errors` on a rank, raises it on rank 0, SystemExit on the others.
+        """
+        outcome: Any
+        try:
+            outcome = work()
+        except errors as error:
+            outcome = error
+        outcomes = [outcome] if self._comm is None else self._comm.gather(outcome)
+        failed = [one for one in outcomes or () if isinstance(one, Exception)]
+        if self._comm is not None and self._comm.bcast(bool(failed)) and self.rank > 0:
+            raise SystemExit(1)
+        if failed:
+            raise failed[0]
+        return outcomes if self.rank == 0 else None
