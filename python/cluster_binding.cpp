@@ -3,6 +3,7 @@
 #include "cluster_binding.h"
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
@@ -18,6 +19,7 @@
 #include "options/options.h"
 #include "runtime/cache/handle_rules.h"
 #include "sim/cluster/cluster.h"
+#include "sim/cluster/metadata_work.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -40,6 +42,8 @@ using sim::PvfsProfile;
 using sim::ServerProfile;
 
 using Texts = std::map<std::string, std::string>;
+
+constexpr uint32_t most_hosts = 1 << 20;  // of a kind
 
 Picoseconds picoseconds(double seconds) {
   return static_cast<Picoseconds>(seconds * static_cast<double>(sim::second) + 0.5);
@@ -109,8 +113,8 @@ sim::RaidProfile raid_of(const std::string& level, uint32_t members, int64_t uni
 
 void check(const PvfsProfile& files) {
   expect(files.strip_bytes > 0 && files.flow_buffer_bytes > 0 && files.flow_buffers > 0 &&
-             files.extents_a_request > 0,
-         "strips and flow buffers have bytes, and requests extents");
+             files.extents_a_request > 0 && files.entries_a_readdir > 0,
+         "strips and flow buffers have bytes, requests extents, and responses entries");
 }
 void check(const PagedProfile& files) {
   expect(files.page_bytes >= 512 && files.stripe_bytes > 0 && files.stripe_count > 0 &&
@@ -119,8 +123,8 @@ void check(const PagedProfile& files) {
          "stripes and requests consist of pages");
   expect(files.cache_bytes > 0 && files.dirty_bytes > 0 && files.rpcs_in_flight > 0 &&
              files.extents_an_rpc > 0 && files.read_ahead_bytes >= 0 &&
-             files.copy_bytes_per_second > 0,
-         "caches have bytes, requests extents, and copies a rate");
+             files.copy_bytes_per_second > 0 && files.entries_a_readdir > 0,
+         "caches have bytes, requests extents, responses entries, and copies a rate");
 }
 void check(const MeasuredProfile& files) {
   for (const MeasuredTimes* const times :
@@ -137,6 +141,21 @@ void check(const FlashProfile& drive) {
          "a drive has pages and channels with a rate");
 }
 
+// Raises ValueError for a machine that no simulation accepts.
+void check(const sim::MachineSettings& settings) {
+  expect(settings.servers >= 1 && settings.servers <= most_hosts,
+         "there are 1 to 1,048,576 servers");
+  std::visit([](const auto& files) { check(files); }, settings.file_system);
+  if (const auto* const flash = std::get_if<FlashProfile>(&settings.device)) check(*flash);
+  const NetworkProfile& network = settings.network;
+  expect(network.segments_an_acknowledgement == 1 || network.segments_an_acknowledgement == 2,
+         "a receiver acknowledges each segment or every second one");
+  expect(network.bits_per_second > 0 && network.mss > 0 && network.window > 0 && network.mtu > 0,
+         "a network has a rate, and frames with bytes");
+  expect(settings.server.block_bytes >= 512 && settings.server.copy_bytes_per_second > 0,
+         "blocks have 512 bytes or more, and copies a rate");
+}
+
 // The most memory, in bytes, that the states of pages take if they are masks: three bits a byte of
 // the pages that accesses reach, or of the caches.
 double mask_bytes(const sim::AccessLog& log, const ClusterSettings& settings) {
@@ -151,25 +170,33 @@ double mask_bytes(const sim::AccessLog& log, const ClusterSettings& settings) {
 
 ClusterResult simulate(const sim::AccessLog& log, const ClusterSettings& settings,
                        sim::Progress& progress) {
-  constexpr uint32_t most = 1 << 20;
-  expect(settings.servers >= 1 && settings.servers <= most, "there are 1 to 1,048,576 servers");
+  check(static_cast<const sim::MachineSettings&>(settings));
   expect(settings.node_of_process.size() >= log.processes(), "a process has no node");
   for (const uint32_t node : settings.node_of_process)
-    expect(node < most, "nodes are below 1,048,576");
-  std::visit([](const auto& files) { check(files); }, settings.file_system);
-  if (const auto* const flash = std::get_if<FlashProfile>(&settings.device)) check(*flash);
-  const NetworkProfile& network = settings.network;
-  expect(network.segments_an_acknowledgement == 1 || network.segments_an_acknowledgement == 2,
-         "a receiver acknowledges each segment or every second one");
-  expect(network.bits_per_second > 0 && network.mss > 0 && network.window > 0 && network.mtu > 0,
-         "a network has a rate, and frames with bytes");
-  expect(settings.server.block_bytes >= 512 && settings.copy_bytes_per_second > 0 &&
-             settings.server.copy_bytes_per_second > 0,
-         "blocks have 512 bytes or more, and copies a rate");
+    expect(node < most_hosts, "nodes are below 1,048,576");
+  expect(settings.copy_bytes_per_second > 0, "copies have a rate");
   expect(settings.caching != Caching::job || settings.assignment != nullptr,
          "a job's caches need options");
   const nb::gil_scoped_release release;
   return sim::simulate_cluster(log, settings, progress);
+}
+
+sim::MetadataResult simulate_files(std::vector<uint32_t> parents, std::vector<int64_t> bytes,
+                                   const ClusterSettings& settings, sim::Progress& progress) {
+  check(static_cast<const sim::MachineSettings&>(settings));
+  const sim::FileTree tree{std::move(parents), std::move(bytes)};
+  expect(tree.is_sound(), "a directory is followed by what is in it");
+  expect(!std::holds_alternative<MeasuredProfile>(settings.file_system),
+         "a measured file system has no metadata");
+  const nb::gil_scoped_release release;
+  return sim::simulate_metadata(tree, settings, progress);
+}
+
+// By the number of MetadataOperation: how often, and seconds.
+std::vector<std::pair<int64_t, double>> operation_sums(const sim::MetadataResult::Task& task) {
+  std::vector<std::pair<int64_t, double>> sums;
+  for (const auto& sum : task.operations) sums.emplace_back(sum.times, seconds(sum.time));
+  return sums;
 }
 
 // The columns of a timeline: process, what it does (by number of Doing), file (or -1), bytes, and
@@ -264,7 +291,9 @@ void bind_cluster(nb::module_& module) {
       .def_rw("strip_bytes", &PvfsProfile::strip_bytes)
       .def_rw("flow_buffer_bytes", &PvfsProfile::flow_buffer_bytes)
       .def_rw("flow_buffers", &PvfsProfile::flow_buffers)
-      .def_rw("extents_a_request", &PvfsProfile::extents_a_request);
+      .def_rw("extents_a_request", &PvfsProfile::extents_a_request)
+      .def_rw("entries_a_readdir", &PvfsProfile::entries_a_readdir)
+      .def_rw("driven_by_servers", &PvfsProfile::driven_by_servers);
   time<PvfsProfile, &PvfsProfile::request_time>(file_system, "request_s");
   time<PvfsProfile, &PvfsProfile::open>(file_system, "open_s");
   time<PvfsProfile, &PvfsProfile::create_directory_entry>(file_system, "create_directory_entry_s");
@@ -272,6 +301,16 @@ void bind_cluster(nb::module_& module) {
   time<PvfsProfile, &PvfsProfile::create_metadata>(file_system, "create_metadata_s");
   time<PvfsProfile, &PvfsProfile::get_attributes>(file_system, "get_attributes_s");
   time<PvfsProfile, &PvfsProfile::lookup>(file_system, "lookup_s");
+  time<PvfsProfile, &PvfsProfile::stat>(file_system, "stat_s");
+  time<PvfsProfile, &PvfsProfile::utime>(file_system, "utime_s");
+  time<PvfsProfile, &PvfsProfile::mkdir>(file_system, "mkdir_s");
+  time<PvfsProfile, &PvfsProfile::readdir>(file_system, "client_readdir_s");
+  time<PvfsProfile, &PvfsProfile::unlink>(file_system, "unlink_s");
+  time<PvfsProfile, &PvfsProfile::set_attributes>(file_system, "set_attributes_s");
+  time<PvfsProfile, &PvfsProfile::read_directory>(file_system, "readdir_s");
+  time<PvfsProfile, &PvfsProfile::remove_directory_entry>(file_system, "remove_directory_entry_s");
+  time<PvfsProfile, &PvfsProfile::remove_metadata>(file_system, "remove_metadata_s");
+  time<PvfsProfile, &PvfsProfile::remove_object>(file_system, "remove_object_s");
 
   nb::class_<PagedProfile> paged(module, "PagedProfile", "A file system like Lustre, or like NFS.");
   paged.def(nb::init<>())
@@ -287,6 +326,7 @@ void bind_cluster(nb::module_& module) {
       .def_rw("rpcs_in_flight", &PagedProfile::rpcs_in_flight)
       .def_rw("carried_bytes", &PagedProfile::carried_bytes)
       .def_rw("commits_at_close", &PagedProfile::commits_at_close)
+      .def_rw("entries_a_readdir", &PagedProfile::entries_a_readdir)
       .def_rw("copy_bytes_per_second", &PagedProfile::copy_bytes_per_second);
   time<PagedProfile, &PagedProfile::call>(paged, "call_s");
   time<PagedProfile, &PagedProfile::request_time>(paged, "request_s");
@@ -294,6 +334,10 @@ void bind_cluster(nb::module_& module) {
   time<PagedProfile, &PagedProfile::create>(paged, "create_s");
   time<PagedProfile, &PagedProfile::open>(paged, "open_s");
   time<PagedProfile, &PagedProfile::close>(paged, "close_s");
+  time<PagedProfile, &PagedProfile::get_attributes>(paged, "get_attributes_s");
+  time<PagedProfile, &PagedProfile::set_attributes>(paged, "set_attributes_s");
+  time<PagedProfile, &PagedProfile::read_directory>(paged, "readdir_s");
+  time<PagedProfile, &PagedProfile::remove>(paged, "remove_s");
   time<PagedProfile, &PagedProfile::library_lock>(paged, "library_lock_s");
 
   nb::class_<MeasuredTimes> times(module, "MeasuredTimes", "Of reads, or of writes.");
@@ -447,6 +491,25 @@ void bind_cluster(nb::module_& module) {
         return busy;
       });
   module.def("simulate_cluster", &simulate, "log"_a, "settings"_a, "progress"_a);
+
+  using sim::MetadataResult;
+  nb::class_<MetadataResult::Task>(module, "MetadataTask", "What a task with a tree of files took.")
+      .def_prop_ro("seconds", [](const MetadataResult::Task& task) { return seconds(task.time); })
+      .def_prop_ro("operations", &operation_sums)
+      .def_ro("messages", &MetadataResult::Task::messages)
+      .def_ro("message_bytes", &MetadataResult::Task::message_bytes)
+      .def_ro("served", &MetadataResult::Task::served)
+      .def_ro("written_bytes", &MetadataResult::Task::written_bytes);
+  nb::class_<MetadataResult>(module, "MetadataResult", "What a tree of files took.")
+      .def_prop_ro("tasks",
+                   [](const MetadataResult& result) {
+                     return std::vector(result.tasks.begin(), result.tasks.end());
+                   })
+      .def_prop_ro("dropped_frames", [](const MetadataResult& r) { return r.network.dropped; })
+      .def_prop_ro("timeouts", [](const MetadataResult& r) { return r.network.timeouts; })
+      .def_ro("events", &MetadataResult::events);
+  module.def("simulate_metadata", &simulate_files, "parents"_a, "bytes"_a, "settings"_a,
+             "progress"_a, "A tree of files is extracted, listed and removed.");
 }
 
 }  // namespace forebay

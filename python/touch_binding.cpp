@@ -241,7 +241,8 @@ void bind_touches(nb::module_& module) {
       .def_prop_ro("files", files_of, "Names of the files in `log`, by number.");
   nb::class_<Progress>(module, "Progress", "The progress of work in another thread.")
       .def(nb::init<>())
-      .def_prop_ro("done", [](const Progress& progress) { return progress.done.load(); });
+      .def_prop_ro("done", [](const Progress& progress) { return progress.done.load(); })
+      .def("stop", [](Progress& progress) { progress.stop = true; });
   nb::class_<sim::Stream>(module, "Touches",
                           "The touches that caches are shown (src/sim/stream.h).")
       .def("__len__", &sim::Stream::touches)

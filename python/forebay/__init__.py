@@ -6,6 +6,7 @@
     forebay.report(trace).save("run.html")      # all of it as a page
     forebay.simulate_cache("run.trace")         # what caches would have done with it
     forebay.simulate_cluster("run.trace", "palmetto-gige")  # what it would take on that machine
+    forebay.simulate_metadata("palmetto-gige")  # what a tree of files takes there
     forebay.plots.of(trace).bandwidth()         # figures
 
 docs/tracing.md and docs/simulating.md say more.
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
     from forebay.simulation import (
         CacheResult,
         ClusterResult,
+        MetadataResult,
         RuntimeResult,
         simulate_cache,
         simulate_cluster,
+        simulate_metadata,
         simulate_runtime,
     )
     from forebay.trace import open_trace
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CacheResult",
     "ClusterResult",
+    "MetadataResult",
     "RuntimeResult",
     "__version__",
     "analyze",
@@ -41,6 +45,7 @@ __all__ = [
     "report",
     "simulate_cache",
     "simulate_cluster",
+    "simulate_metadata",
     "simulate_runtime",
 ]
 
@@ -48,12 +53,14 @@ __all__ = [
 _PACKAGE_OF = {
     "CacheResult": "simulation",
     "ClusterResult": "simulation",
+    "MetadataResult": "simulation",
     "RuntimeResult": "simulation",
     "analyze": "analysis",
     "open_trace": "trace",
     "report": "reports",
     "simulate_cache": "simulation",
     "simulate_cluster": "simulation",
+    "simulate_metadata": "simulation",
     "simulate_runtime": "simulation",
 }
 _PACKAGES = ("analysis", "plots", "reports", "signatures", "simulation", "trace")

@@ -11,6 +11,7 @@ struct Progress {
 
   void add(uint64_t more) { done.fetch_add(more, std::memory_order_relaxed); }
   std::atomic<uint64_t> done{0};
+  std::atomic<bool> stop{false};  // nobody waits any more; not all work looks at it
 };
 
 }  // namespace forebay::sim

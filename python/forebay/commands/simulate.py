@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-_COMMANDS = ("cache", "cluster", "lu", "runtime")
+_COMMANDS = ("cache", "cluster", "lu", "metadata", "runtime")
 
 
 class _Group(click.Group):
@@ -26,4 +26,5 @@ class _Group(click.Group):
 
 @click.group(cls=_Group, short_help="Simulate caches on a trace.")
 def simulate() -> None:
-    """Simulate caches on a trace, with the code that runs inside MPI programs."""
+    """Simulate caches on a trace, with the code that runs inside MPI programs; or what files take
+    on another machine's file system."""

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from forebay.commands.comparisons import changes_of
 from forebay.commands.figures import (
     check_plot,
     force_option,
@@ -41,29 +42,7 @@ from forebay.trace import TraceError
 if TYPE_CHECKING:
     from forebay.plots.style import Plot
 
-_MOST_RUNS = 4096
 _DEFAULT_MACHINE = "palmetto-gige"
-
-
-def _named(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name or not value:
-        raise click.BadParameter(f"'{text}' is not NAME=VALUE")
-    return name, value
-
-
-def _changes(options: Sequence[str], compared: Sequence[str]) -> list[dict[str, str]]:
-    """A change for each combination of the compared values."""
-    changes: list[dict[str, str]] = [dict(_named(option) for option in options)]
-    for text in compared:
-        name, values = _named(text)
-        words = [word.strip() for word in values.split(",") if word.strip()]
-        if not words:
-            raise click.BadParameter(f"'{text}' compares nothing")
-        changes = [{**change, name: word} for change in changes for word in words]
-        if len(changes) > _MOST_RUNS:
-            raise click.BadParameter(f"these are more than {_MOST_RUNS:,} simulations")
-    return changes
 
 
 @click.command(
@@ -223,7 +202,7 @@ def cluster(
         scopes = any(text.startswith("scope=") for text in (*options, *compared))
         if not compared and not scopes:
             compared = ("scope=" + ",".join(CLUSTER_SCOPES),)
-        changes = _changes(options, compared)
+        changes = changes_of(options, compared)
         check_plot(plot_file)
         check_plot(waits_file, "--waits")
         if waits_file is not None and len(changes) != 1:

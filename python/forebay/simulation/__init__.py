@@ -1,9 +1,10 @@
 """Simulates caches on a trace: of blocks, the runtime's own by replay, or those of a job on a
-cluster."""
+cluster; and what a tree of files takes there."""
 
 from __future__ import annotations
 
 from forebay.simulation import cluster_text as _cluster_text  # noqa: F401  (notebooks show it)
+from forebay.simulation import metadata_text as _metadata_text  # noqa: F401  (the same)
 from forebay.simulation import text as _text  # noqa: F401  (the same)
 from forebay.simulation.cache import (
     AWARENESS,
@@ -26,8 +27,16 @@ from forebay.simulation.cluster import (
     Wait,
     simulate_cluster,
 )
-from forebay.simulation.machines import Machine, MachineError, machine, machine_names
+from forebay.simulation.machines import Machine, MachineError, Pvfs, machine, machine_names
 from forebay.simulation.measuring import Measurement, measure
+from forebay.simulation.metadata import (
+    METADATA_OPERATIONS,
+    METADATA_TASKS,
+    MetadataResult,
+    MetadataResults,
+    Operations,
+    simulate_metadata,
+)
 from forebay.simulation.runtime import RuntimeResult, RuntimeResults, simulate_runtime
 
 __all__ = [
@@ -36,6 +45,8 @@ __all__ = [
     "CLUSTER_SCOPES",
     "DEFAULT_POLICIES",
     "INFORMED",
+    "METADATA_OPERATIONS",
+    "METADATA_TASKS",
     "MIN",
     "POLICIES",
     "SCOPES",
@@ -48,6 +59,10 @@ __all__ = [
     "Machine",
     "MachineError",
     "Measurement",
+    "MetadataResult",
+    "MetadataResults",
+    "Operations",
+    "Pvfs",
     "RuntimeResult",
     "RuntimeResults",
     "Wait",
@@ -56,5 +71,6 @@ __all__ = [
     "measure",
     "simulate_cache",
     "simulate_cluster",
+    "simulate_metadata",
     "simulate_runtime",
 ]

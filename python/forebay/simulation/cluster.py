@@ -55,7 +55,7 @@ CALL_S = 1e-6
 _POLL_S = 0.1
 _MOST_THINK = 1000.0
 _MOST_WINDOW_S = 1_000_000
-_BYTES_PER_SERVER = 24 << 10
+BYTES_PER_SERVER = 24 << 10
 _BYTES_PER_PROCESS = 64 << 10
 """Memory of the simulation, about; a cache takes some only for the pages that are used."""
 _MOST_MASK_BYTES = 1 << 30
@@ -83,11 +83,22 @@ _PVFS = {
     "extents_a_request": "file_system.extents_a_request",
     "request_s": "file_system.request_s",
     "open_s": "file_system.client.open_s",
+    "stat_s": "file_system.client.stat_s",
+    "utime_s": "file_system.client.utime_s",
+    "mkdir_s": "file_system.client.mkdir_s",
+    "client_readdir_s": "file_system.client.readdir_s",
+    "unlink_s": "file_system.client.unlink_s",
     "create_directory_entry_s": "file_system.metadata.create_directory_entry_s",
     "create_data_file_s": "file_system.metadata.create_data_file_s",
     "create_metadata_s": "file_system.metadata.create_metadata_s",
     "get_attributes_s": "file_system.metadata.get_attributes_s",
+    "set_attributes_s": "file_system.metadata.set_attributes_s",
     "lookup_s": "file_system.metadata.lookup_s",
+    "readdir_s": "file_system.metadata.readdir_s",
+    "remove_directory_entry_s": "file_system.metadata.remove_directory_entry_s",
+    "remove_metadata_s": "file_system.metadata.remove_metadata_s",
+    "remove_object_s": "file_system.metadata.remove_object_s",
+    "entries_a_readdir": "file_system.metadata.entries_a_readdir",
 }
 _PAGED = {
     "page_bytes": "file_system.client.page_bytes",
@@ -105,6 +116,11 @@ _PAGED = {
     "create_s": "file_system.metadata.create_s",
     "open_s": "file_system.metadata.open_s",
     "close_s": "file_system.metadata.close_s",
+    "get_attributes_s": "file_system.metadata.get_attributes_s",
+    "set_attributes_s": "file_system.metadata.set_attributes_s",
+    "readdir_s": "file_system.metadata.readdir_s",
+    "remove_s": "file_system.metadata.remove_s",
+    "entries_a_readdir": "file_system.metadata.entries_a_readdir",
 }
 _NFS = {**_PAGED, "library_lock_s": "file_system.library_lock_s"}
 _LUSTRE = {
@@ -362,7 +378,7 @@ def simulate_cluster(
             settings.set_collective(
                 one.aggregators, one.buffer_bytes, message_s, united_s if united_s > 0 else -1.0
             )
-        needed = _BYTES_PER_SERVER * settings.servers + _BYTES_PER_PROCESS * log.processes
+        needed = BYTES_PER_SERVER * settings.servers + _BYTES_PER_PROCESS * log.processes
         if at_once * needed > most_bytes:
             raise ValueError(
                 f"{at_once:,} simulations at a time of {settings.servers:,} servers and"
@@ -500,12 +516,21 @@ def _placed(
         raise ValueError(
             f"{machine.name} has {machine.nodes:,} nodes (machine.nodes); the job takes {nodes:,}"
         )
-    settings = _core.ClusterSettings()
+    settings = settings_of(machine, log.processes <= 64 if by_frames is None else by_frames)
     settings.node_of_process = of_process
+    settings.copy_bytes_per_second = machine.memory.copy_bytes_per_second
+    settings.call_s = CALL_S
+    settings.think = float(think)
+    return settings, nodes
+
+
+def settings_of(machine: Machine, by_frames: bool) -> _core.ClusterSettings:
+    """A machine for the core, without a job."""
+    settings = _core.ClusterSettings()
     settings.servers = machine.servers
     values = machine.flat()
     network = _filled(_core.NetworkProfile(), _NETWORK, values)
-    network.by_frames = log.processes <= 64 if by_frames is None else by_frames
+    network.by_frames = by_frames
     settings.network = network
     settings.file_system = _file_system_of(machine)
     settings.server = _filled(_core.ServerProfile(), _SERVER, values)
@@ -514,10 +539,7 @@ def _placed(
     else:
         settings.set_flash(_filled(_core.FlashProfile(), _FLASH, values))
     settings.set_raid(machine.server.raid, machine.server.disks, machine.server.raid_unit_bytes)
-    settings.copy_bytes_per_second = machine.memory.copy_bytes_per_second
-    settings.call_s = CALL_S
-    settings.think = float(think)
-    return settings, nodes
+    return settings
 
 
 def _file_system_of(
@@ -526,6 +548,7 @@ def _file_system_of(
     values = machine.flat()
     if isinstance(machine.file_system, Pvfs):
         pvfs: _core.PvfsProfile = _filled(_core.PvfsProfile(), _PVFS, values)
+        pvfs.driven_by_servers = machine.file_system.metadata.driven_by == "servers"
         return pvfs
     if isinstance(machine.file_system, Measured):
         measured: _core.MeasuredProfile = _filled(_core.MeasuredProfile(), _MEASURED, values)

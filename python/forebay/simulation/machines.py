@@ -242,6 +242,13 @@ class PvfsClient:
     """Times that calls take in the client, beside those of its messages."""
 
     open_s: Seconds
+    stat_s: Seconds
+    utime_s: Seconds
+    mkdir_s: Seconds
+    readdir_s: Seconds
+    """Of a directory."""
+    unlink_s: Seconds
+    """Also of rmdir."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +259,18 @@ class PvfsMetadata:
     create_data_file_s: Seconds
     create_metadata_s: Seconds
     get_attributes_s: Seconds
+    set_attributes_s: Seconds
     lookup_s: Seconds
+    readdir_s: Seconds
+    """Of a request."""
+    remove_directory_entry_s: Seconds
+    remove_metadata_s: Seconds
+    remove_object_s: Seconds
+    entries_a_readdir: Count
+    """The most that a response names."""
+    driven_by: Annotated[str, Word(("client", "servers"))]
+    """Who asks the servers of a file that is made, removed or measured: the client each of them, or
+    one server two others, and so on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,8 +327,17 @@ class Metadata:
     """Times that the metadata server takes."""
 
     create_s: Seconds
+    """Of a file or directory."""
     open_s: Seconds
     close_s: Seconds
+    get_attributes_s: Seconds
+    set_attributes_s: Seconds
+    readdir_s: Seconds
+    """Of a request."""
+    remove_s: Seconds
+    """Of a file or directory."""
+    entries_a_readdir: Count
+    """The most that a response names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,6 @@ uint32_t nodes_of(const ClusterSettings& settings) {
   return nodes;
 }
 
-std::unique_ptr<BlockDevice> made_device(Kernel& kernel, const ClusterSettings& settings) {
-  if (const auto* const disk = std::get_if<DiskProfile>(&settings.device))
-    return std::make_unique<Disk>(kernel, *disk);
-  return std::make_unique<Flash>(kernel, std::get<FlashProfile>(settings.device));
-}
-
 // The accesses of one process are spread over the log. So each comes from memory, and takes longer
 // than an event, unless the processor's cache was told of it before.
 void fetch_early(const DataAccess& access) {
@@ -40,7 +34,7 @@ class Cluster {
         // One host more for metadata.
         network_(kernel_, settings.network, nodes_ + settings.servers + 1),
         servers_(kernel_, settings),
-        file_system_(made_file_system()),
+        file_system_(made_file_system(kernel_, network_, settings, nodes_, servers_.storages())),
         calls_(log, settings.collective, settings.union_window_ns, settings.message,
                settings.node_of_process, file_system_->waits()),
         two_phase_(network_, *file_system_, calls_, log, settings.two_phase,
@@ -56,33 +50,6 @@ class Cluster {
   ClusterResult run();
 
  private:
-  struct Servers {
-    Servers(Kernel& kernel, const ClusterSettings& settings) {
-      for (uint32_t s = 0; s < settings.servers; ++s) {
-        devices_.push_back(made_group(kernel, settings));
-        storages_.push_back(
-            std::make_unique<ServerStorage>(kernel, *devices_.back(), settings.server));
-        pointers_.push_back(storages_.back().get());
-      }
-    }
-    // Of one server.
-    std::unique_ptr<BlockDevice> made_group(Kernel& kernel, const ClusterSettings& settings) {
-      const RaidProfile& raid = settings.raid;
-      if (raid.members == 1) return made_device(kernel, settings);
-      std::vector<BlockDevice*> group;
-      for (uint32_t m = 0; m < raid.members; ++m) {
-        members_.push_back(made_device(kernel, settings));
-        group.push_back(members_.back().get());
-      }
-      return std::make_unique<Raid>(kernel, raid.level, raid.unit_bytes, std::move(group));
-    }
-    std::span<ServerStorage* const> storages() const { return pointers_; }
-    std::vector<std::unique_ptr<BlockDevice>> members_;  // of groups
-    std::vector<std::unique_ptr<BlockDevice>> devices_;
-    std::vector<std::unique_ptr<ServerStorage>> storages_;
-    std::vector<ServerStorage*> pointers_;
-  };
-
   struct File {
     bool known = false;
     bool exists = false;  // before the job: its first access reads it
@@ -107,7 +74,6 @@ class Cluster {
     ProcessTimes times;
   };
 
-  std::unique_ptr<FileSystem> made_file_system();
   void sort_by_process();
   void find_files();
   void make_caches();
@@ -143,17 +109,6 @@ class Cluster {
   std::vector<Span> timeline_;
   std::vector<uint32_t> users_;  // of each cache, that have not ended
 };
-
-std::unique_ptr<FileSystem> Cluster::made_file_system() {
-  const auto made = [this]<typename System>(const auto& profile) {
-    return std::make_unique<System>(kernel_, network_, profile, nodes_, servers_.storages());
-  };
-  if (const auto* const pvfs = std::get_if<PvfsProfile>(&settings_.file_system))
-    return made.operator()<Pvfs>(*pvfs);
-  if (const auto* const measured = std::get_if<MeasuredProfile>(&settings_.file_system))
-    return made.operator()<MeasuredFileSystem>(*measured);
-  return made.operator()<PagedFileSystem>(std::get<PagedProfile>(settings_.file_system));
-}
 
 void Cluster::sort_by_process() {
   accesses_.resize(log_.processes());
@@ -271,7 +226,7 @@ ClusterResult Cluster::run() {
   result.network = network_.counts();
   for (uint32_t s = 0; s < settings_.servers; ++s) {
     result.servers.push_back(file_system_->counts(s));
-    result.devices.push_back(servers_.devices_[s]->counts());
+    result.devices.push_back(servers_.devices()[s]->counts());
   }
   result.waits = file_system_->waits();
   result.hosts = nodes_ + settings_.servers + 1;
@@ -284,7 +239,7 @@ void Cluster::read_counters(std::vector<int64_t>& counters) const {
     counters.push_back(file_system_->worked(s));
     counters.push_back(file_system_->waiting(s));
   }
-  for (const auto& device : servers_.devices_) {
+  for (const auto& device : servers_.devices()) {
     counters.push_back(device->worked());
     counters.push_back(static_cast<int64_t>(device->requests()));
   }

@@ -5,21 +5,13 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "sim/access_log.h"
 #include "sim/cluster/client_node.h"
 #include "sim/cluster/collective_calls.h"
-#include "sim/cluster/disk.h"
-#include "sim/cluster/flash.h"
-#include "sim/cluster/measured_file_system.h"
-#include "sim/cluster/network.h"
+#include "sim/cluster/machine.h"
 #include "sim/cluster/owned_files.h"
-#include "sim/cluster/paged_file_system.h"
-#include "sim/cluster/pvfs.h"
-#include "sim/cluster/raid.h"
-#include "sim/cluster/server_storage.h"
 #include "sim/cluster/two_phase.h"
 #include "sim/progress.h"
 
@@ -29,21 +21,9 @@ namespace forebay::sim {
 // until a close, as with consistency=mpi; those of a job hold what their nodes own.
 enum class Caching : uint8_t { none, process, node, job };
 
-// The devices of a server as one.
-struct RaidProfile {
-  RaidLevel level = RaidLevel::raid0;
-  uint32_t members = 1;  // 1: no group
-  int64_t unit_bytes = 64 << 10;
-};
-
-struct ClusterSettings {
+// The job and its machine.
+struct ClusterSettings : MachineSettings {
   std::vector<uint32_t> node_of_process;  // by process of the log
-  uint32_t servers = 1;
-  NetworkProfile network;
-  std::variant<PvfsProfile, PagedProfile, MeasuredProfile> file_system;
-  ServerProfile server;
-  std::variant<DiskProfile, FlashProfile> device;  // of each server, or of its group
-  RaidProfile raid;
   Caching caching = Caching::none;
   bool collective = false;  // otherwise collective calls are independent ones
   // For logs that mark no collective calls: the longest time between the starts of accesses that

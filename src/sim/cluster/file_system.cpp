@@ -7,29 +7,46 @@ namespace forebay::sim {
 // A request for metadata, and its response.
 class FileSystem::Call final : public Event {
  public:
-  Call(FileSystem& system, uint32_t client, uint32_t server, Picoseconds time, int64_t response)
-      : system_(system), client_(client), server_(server), time_(time), response_(response) {}
-  // Called by a process, which waits.
-  void make(int64_t request) {
-    const Picoseconds began = system_.kernel_.now();
-    const uint32_t host = system_.host_of(server_);
-    system_.network_.send(client_, host, request, {this, arrived});
-    answered_.wait();
-    system_.waits_.add(client_, host, Waiting::request, system_.kernel_.now() - began);
+  explicit Call(FileSystem& system) : system_(system) {}
+  void begin(uint32_t host, uint32_t server, const Operation& operation, Then answered) {
+    asking_ = host;
+    server_ = server;
+    operation_ = operation;
+    answered_ = answered;
+    began_ = system_.kernel_.now();
+    if (is_local()) return happen(arrived);
+    system_.network_.send(host, system_.host_of(server), operation.request_bytes, {this, arrived});
   }
   void happen(uint64_t word) override {
-    if (word == arrived) return system_.work(server_, time_, {this, served});
-    ++system_.servers_[server_].counts.requests;
-    system_.network_.send(system_.host_of(server_), client_, response_, answered_.then());
+    switch (word) {
+      case arrived:
+        return system_.work(server_, operation_.time, {this, served});
+      case served:
+        ++system_.servers_[server_].counts.requests;
+        if (is_local()) return end();
+        return system_.network_.send(system_.host_of(server_), asking_, operation_.response_bytes,
+                                     {this, ended});
+      default:
+        system_.waits_.add(asking_, system_.host_of(server_), Waiting::request,
+                           system_.kernel_.now() - began_);
+        return end();
+    }
   }
 
  private:
-  enum : uint64_t { arrived, served };
+  enum : uint64_t { arrived, served, ended };
+  bool is_local() const { return asking_ == system_.host_of(server_); }
+  void end() {
+    const Then answered = answered_;
+    system_.calls_.give_back(*this);
+    answered.happen();
+  }
+
   FileSystem& system_;
-  uint32_t client_, server_;
-  Picoseconds time_;
-  int64_t response_;
-  Completion answered_;
+  uint32_t asking_ = 0, server_ = 0;
+  Operation operation_{};
+  Then answered_;
+  Picoseconds began_ = 0;
 };
 
 FileSystem::FileSystem(Kernel& kernel, Network& network, uint32_t first_server,
@@ -40,6 +57,7 @@ FileSystem::FileSystem(Kernel& kernel, Network& network, uint32_t first_server,
       io_servers_(static_cast<uint32_t>(servers.size())) {
   for (ServerStorage* const storage : servers) servers_.push_back({storage, 0, {}});
 }
+FileSystem::~FileSystem() = default;
 
 int64_t FileSystem::size(uint64_t file) const {
   return file < sizes_.size() ? sizes_[static_cast<std::size_t>(file)] : 0;
@@ -57,9 +75,14 @@ void FileSystem::work(uint32_t server, Picoseconds time, Then then) {
   kernel_.at(working.free_at, then);
 }
 
-void FileSystem::call(uint32_t client, uint32_t server, int64_t request, Picoseconds time,
-                      int64_t response) {
-  Call(*this, client, server, time, response).make(request);
+void FileSystem::ask(uint32_t host, uint32_t server, const Operation& operation, Then answered) {
+  calls_.take(*this).begin(host, server, operation, answered);
+}
+
+void FileSystem::call(uint32_t host, uint32_t server, const Operation& operation) {
+  Completion answered;
+  ask(host, server, operation, answered.then());
+  answered.wait();
 }
 
 }  // namespace forebay::sim

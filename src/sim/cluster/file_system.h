@@ -11,6 +11,7 @@
 #include "sim/cluster/kernel.h"
 #include "sim/cluster/network.h"
 #include "sim/cluster/process.h"
+#include "sim/cluster/recycled.h"
 #include "sim/cluster/server_storage.h"
 #include "sim/cluster/waits.h"
 
@@ -38,11 +39,13 @@ class FileSystem {
   // Clients are the network's hosts from 0 on; server s is host `first_server` + s.
   FileSystem(Kernel& kernel, Network& network, uint32_t first_server,
              std::span<ServerStorage* const> servers);
-  virtual ~FileSystem() = default;
+  virtual ~FileSystem();
   FileSystem(const FileSystem&) = delete;
   FileSystem& operator=(const FileSystem&) = delete;
 
   uint32_t servers() const { return io_servers_; }
+  // Those that have counts(): the servers, and that of metadata if it is a host of its own.
+  uint32_t counted() const { return static_cast<uint32_t>(servers_.size()); }
 
   // Called by a process, which waits.
   virtual void create(uint32_t client, uint64_t file) = 0;
@@ -83,8 +86,17 @@ class FileSystem {
   uint32_t host_of(uint32_t server) const { return first_server_ + server; }
   // The server's work for a request begins when it is free, and ends with `then`.
   void work(uint32_t server, Picoseconds time, Then then);
-  // A request for metadata and its response. Called by a process, which waits.
-  void call(uint32_t client, uint32_t server, int64_t request, Picoseconds time, int64_t response);
+  // A request for metadata, what it takes the server, and its response.
+  struct Operation {
+    int64_t request_bytes;
+    Picoseconds time;
+    int64_t response_bytes;
+  };
+  // A host, client or server, asks a server; itself without a message. Called by a process, which
+  // waits.
+  void call(uint32_t host, uint32_t server, const Operation& operation);
+  // The same without a wait: `answered` happens once the response is there.
+  void ask(uint32_t host, uint32_t server, const Operation& operation, Then answered);
 
   Kernel& kernel_;
   Network& network_;
@@ -96,6 +108,7 @@ class FileSystem {
 
  private:
   class Call;
+  Recycled<Call> calls_;
   std::vector<int64_t> sizes_;  // by file
 };
 

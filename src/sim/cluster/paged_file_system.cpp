@@ -12,6 +12,7 @@ constexpr int64_t request_bytes = 400, response_bytes = 300, extent_bytes = 16;
 constexpr int64_t grant_bytes = 64;  // the server asks for the bytes of a write
 constexpr int64_t lock_bytes = 400, callback_bytes = 300;
 constexpr int64_t metadata_request_bytes = 600, metadata_response_bytes = 500;
+constexpr int64_t listed_entry_bytes = 64;  // of a directory
 
 Extent rest_of(Extent place, Extent part) { return {part.end(), place.end() - part.end()}; }
 
@@ -318,13 +319,59 @@ int64_t PagedFileSystem::dirty_bytes(uint32_t client) const {
 
 // Metadata ----------------------------------------------------------------------------------------
 
+void PagedFileSystem::call_metadata(uint32_t client, Picoseconds time, int64_t more_bytes) {
+  call(client, servers(), {metadata_request_bytes, time, metadata_response_bytes + more_bytes});
+}
+
 void PagedFileSystem::create(uint32_t client, uint64_t file) {
-  call(client, servers(), metadata_request_bytes, profile_.create, metadata_response_bytes);
+  call_metadata(client, profile_.create);
   set_size(file, 0);
 }
 
+void PagedFileSystem::make_directory(uint32_t client, const Named&) {
+  call_metadata(client, profile_.create);
+}
+
+void PagedFileSystem::create_file(uint32_t client, const Named& made) {
+  create(client, made.object);
+}
+
+void PagedFileSystem::set_attributes(uint32_t client, const Named&) {
+  call_metadata(client, profile_.set_attributes);
+}
+
+// Where there are locks, the servers of the file's stripes tell its size.
+void PagedFileSystem::get_attributes(uint32_t client, const Named& of) {
+  call_metadata(client, profile_.get_attributes);
+  if (of.is_directory || !profile_.locks) return;
+  Countdown sizes;
+  sizes.expect(stripes_a_row());
+  for (int64_t stripe = 0; stripe < stripes_a_row(); ++stripe)
+    ask(client, server_of(of.object, stripe), {lock_bytes, profile_.lock_time, lock_bytes},
+        {&sizes, 0});
+  sizes.wait();
+}
+
+void PagedFileSystem::read_directory(uint32_t client, uint64_t, int64_t entries) {
+  do {
+    const int64_t part = std::min(entries, profile_.entries_a_readdir);
+    call_metadata(client, profile_.read_directory, part * listed_entry_bytes);
+    entries -= part;
+  } while (entries > 0);
+}
+
+void PagedFileSystem::remove_file(uint32_t client, const Named& removed) {
+  call_metadata(client, profile_.remove);
+  for (uint32_t s = 0; s < servers(); ++s) servers_[s].storage->remove(removed.object);
+  set_size(removed.object, 0);
+}
+
+void PagedFileSystem::remove_directory(uint32_t client, const Named&) {
+  call_metadata(client, profile_.remove);
+}
+
 void PagedFileSystem::open(uint32_t client, uint64_t file) {
-  call(client, servers(), metadata_request_bytes, profile_.open, metadata_response_bytes);
+  call_metadata(client, profile_.open);
   if (profile_.locks || file >= versions_.size()) return;
   for (int64_t stripe = 0; stripe < stripes_a_row(); ++stripe) {
     Object& object = object_of(client, file, server_of(file, stripe));
@@ -374,7 +421,7 @@ void PagedFileSystem::close(uint32_t client, uint64_t file) {
     }
     if (std::exchange(object.uncommitted, false)) Commit(*this, object).make();
   }
-  call(client, servers(), metadata_request_bytes, profile_.close, metadata_response_bytes);
+  call_metadata(client, profile_.close);
 }
 
 // Pages of a client -------------------------------------------------------------------------------

@@ -18,6 +18,7 @@
 #include "sim/cluster/extent_locks.h"
 #include "sim/cluster/extent_set.h"
 #include "sim/cluster/file_system.h"
+#include "sim/cluster/metadata.h"
 #include "sim/cluster/recycled.h"
 
 namespace forebay::sim {
@@ -39,11 +40,14 @@ struct PagedProfile {
   double copy_bytes_per_second = 1e10;      // between a program and the pages
   Picoseconds request_time = 0;             // a server's work for a request, besides its storage
   Picoseconds lock_time = 0;                // and for each message of a lock
-  Picoseconds create = 0, open = 0, close = 0;  // the metadata server's work
-  Picoseconds library_lock = 0;                 // lock_time()
+  // The metadata server's work.
+  Picoseconds create = 0, open = 0, close = 0;  // of a file; `create` of a directory, too
+  Picoseconds get_attributes = 0, set_attributes = 0, read_directory = 0, remove = 0;
+  int64_t entries_a_readdir = 4096;  // that a response has, at most
+  Picoseconds library_lock = 0;      // lock_time()
 };
 
-class PagedFileSystem final : public FileSystem {
+class PagedFileSystem final : public FileSystem, public Metadata {
  public:
   // As for FileSystem. The metadata server is a host of its own, the one after the servers.
   PagedFileSystem(Kernel& kernel, Network& network, const PagedProfile& profile,
@@ -61,6 +65,15 @@ class PagedFileSystem final : public FileSystem {
   }
   LockCounts locks() const override { return lock_counts_; }
   Picoseconds lock_time() const override { return profile_.library_lock; }
+
+  void make_directory(uint32_t client, const Named& made) override;
+  void create_file(uint32_t client, const Named& made) override;
+  void set_attributes(uint32_t client, const Named& of) override;
+  void get_attributes(uint32_t client, const Named& of) override;
+  void read_directory(uint32_t client, uint64_t directory, int64_t entries) override;
+  void remove_file(uint32_t client, const Named& removed) override;
+  void remove_directory(uint32_t client, const Named& removed) override;
+  void forget(uint32_t) override {}  // each call asks
 
   // Of a node, for tests: bytes of pages that it has, and of those that no server has yet.
   int64_t cached_bytes(uint32_t client) const;
@@ -123,6 +136,7 @@ class PagedFileSystem final : public FileSystem {
     std::deque<Kept> kept;  // pages in the order in which they came
   };
 
+  void call_metadata(uint32_t client, Picoseconds time, int64_t more_bytes = 0);
   uint64_t object_key(uint64_t file, uint32_t server) const { return file * servers() + server; }
   uint32_t server_of(uint64_t file, int64_t stripe) const;
   Piece piece_at(uint64_t file, Extent extent) const;  // its first

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/cluster/pvfs_collective.h"
+
 namespace forebay::sim {
 namespace {
 
 // Bytes of messages (the source system's configuration).
-constexpr int64_t create_response_bytes = 4;
-constexpr int64_t lookup_response_bytes = 4 + 8;
-constexpr int64_t metadata_attributes_bytes = 12;
 constexpr int64_t write_response_bytes = 8, completion_bytes = 8, read_response_bytes = 4;
 
 }  // namespace
@@ -198,23 +197,6 @@ Pvfs::Pvfs(Kernel& kernel, Network& network, const PvfsProfile& profile, uint32_
       profile_(profile),
       joined_(servers.size()) {}
 Pvfs::~Pvfs() = default;
-
-void Pvfs::create(uint32_t client, uint64_t file) {
-  const int64_t request = profile_.request_bytes;
-  const uint32_t metadata = metadata_server(file);
-  call(client, metadata, request, profile_.create_metadata, create_response_bytes);
-  for (uint32_t server = 0; server < servers(); ++server)
-    call(client, server, request, profile_.create_data_file, create_response_bytes);
-  call(client, 0, request, profile_.create_directory_entry, create_response_bytes);
-  set_size(file, 0);
-}
-
-void Pvfs::open(uint32_t client, uint64_t file) {
-  Process::current()->sleep(profile_.open);
-  const int64_t request = profile_.request_bytes;
-  call(client, 0, request, profile_.lookup, lookup_response_bytes);
-  call(client, metadata_server(file), request, profile_.get_attributes, metadata_attributes_bytes);
-}
 
 void Pvfs::place(uint64_t file, int64_t bytes) {
   set_size(file, bytes);

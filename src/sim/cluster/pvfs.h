@@ -1,6 +1,11 @@
 // A parallel file system like PVFS 2: files in strips over the servers, without locks and without a
 // cache at the clients. A request names many extents (list I/O). The bytes of a small write travel
 // with its request; others flow through a fixed number of buffers at each end.
+//
+// A file has a part on every server, and its attributes on one of them; a directory is on one
+// server. So making, removing and measuring a file concerns all servers. Either the client asks
+// each, or it asks one, and the servers pass the request on along a binary tree (Settlemyer 2009,
+// section 3.3).
 #pragma once
 
 #include <cstdint>
@@ -12,6 +17,7 @@
 #include "extent/extent.h"
 #include "sim/cluster/file_system.h"
 #include "sim/cluster/kernel.h"
+#include "sim/cluster/metadata.h"
 #include "sim/cluster/recycled.h"
 
 namespace forebay::sim {
@@ -25,14 +31,17 @@ struct PvfsProfile {
   int64_t request_bytes = 128;       // a request without extents and bytes
   int64_t extent_bytes = 16;         // what an extent adds to it
   Picoseconds request_time = 0;      // a server's work for a request, besides its storage
-  // A client's work for an open.
-  Picoseconds open = 0;
+  // A client's work for calls.
+  Picoseconds open = 0, stat = 0, utime = 0, mkdir = 0, readdir = 0, unlink = 0;
+  bool driven_by_servers = false;  // what concerns all servers of a file
+  int64_t entries_a_readdir = 32;  // that a response has, at most
   // The servers' mean times.
   Picoseconds create_directory_entry = 0, create_data_file = 0, create_metadata = 0;
-  Picoseconds get_attributes = 0, lookup = 0;
+  Picoseconds get_attributes = 0, set_attributes = 0, lookup = 0, read_directory = 0;
+  Picoseconds remove_directory_entry = 0, remove_metadata = 0, remove_object = 0;
 };
 
-class Pvfs final : public FileSystem {
+class Pvfs final : public FileSystem, public Metadata {
  public:
   // As for FileSystem.
   Pvfs(Kernel& kernel, Network& network, const PvfsProfile& profile, uint32_t first_server,
@@ -48,10 +57,35 @@ class Pvfs final : public FileSystem {
   void place(uint64_t file, int64_t bytes) override;
   Striping striping() const override { return {profile_.strip_bytes, servers()}; }
 
+  void make_directory(uint32_t client, const Named& made) override;
+  void create_file(uint32_t client, const Named& made) override;
+  void set_attributes(uint32_t client, const Named& of) override;
+  void get_attributes(uint32_t client, const Named& of) override;
+  void read_directory(uint32_t client, uint64_t directory, int64_t entries) override;
+  void remove_file(uint32_t client, const Named& removed) override;
+  void remove_directory(uint32_t client, const Named& removed) override;
+  void forget(uint32_t client) override;
+
  private:
   class Flow;
   class Access;
-  uint32_t metadata_server(uint64_t file) const { return static_cast<uint32_t>(file % servers()); }
+  class Collective;
+  uint32_t metadata_server(uint64_t object) const;
+
+  // Metadata. Called by a process, which waits.
+  Operation operation(Picoseconds time, int64_t response_bytes) const {
+    return {profile_.request_bytes, time, response_bytes};
+  }
+  void make_file(uint32_t client, const Named& made);
+  void find(uint32_t client, const Named& named);
+  void need_attributes(uint32_t client, uint64_t directory);
+  void ask_all(uint32_t client, const Operation& operation);
+  void pass_on(uint32_t root, const Operation& operation, bool gathers, uint32_t busier = 0,
+               Picoseconds more = 0);
+  void travel(uint32_t from, uint32_t to, int64_t bytes);
+  template <typename Steps>
+  void let_servers(uint32_t client, uint32_t server, int64_t response_bytes, const Steps& steps);
+  std::vector<bool>::reference known(uint32_t client, uint64_t object);
 
   struct Begun {
     Flow* flow;
@@ -63,8 +97,10 @@ class Pvfs final : public FileSystem {
   PvfsProfile profile_;
   Recycled<Access> accesses_;
   Recycled<Flow> flows_;
-  std::vector<Begun> begun_;   // the requests of the access that begins
-  std::vector<Flow*> joined_;  // by server: the last one of them, or null
+  Recycled<Collective> collectives_;
+  std::vector<std::vector<bool>> known_;  // by client and object, the root first
+  std::vector<Begun> begun_;              // the requests of the access that begins
+  std::vector<Flow*> joined_;             // by server: the last one of them, or null
 };
 
 }  // namespace forebay::sim
