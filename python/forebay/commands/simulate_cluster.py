@@ -75,8 +75,8 @@ _DEFAULT_MACHINE = "palmetto-gige"
     multiple=True,
     metavar="NAME=VALUE",
     help=f"scope ({', '.join(CLUSTER_SCOPES)}), an option of the cache (see `forebay hints`), a"
-    " value of the machine by its dotted name, such as machine.servers=8, or with scope=none"
-    " collective, cb_nodes, cb_buffer_size or union_window.",
+    " value of the machine by its dotted name, such as machine.servers=8, collective,"
+    " union_window, or with scope=none cb_nodes or cb_buffer_size.",
 )
 @click.option(
     "--compare",
