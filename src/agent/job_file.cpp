@@ -405,6 +405,7 @@ Status JobFile::end_part(bool writes, uint32_t owner) {
   if (!ended.ok()) return ended;
   const int64_t served = writes ? part.bytes : part.moved;
   (part.exchanged ? exchanged_bytes_ : asked_bytes_) += served;
+  ++(part.exchanged ? exchanged_questions_ : asked_questions_);
   if (!writes) read_of_others_ += served;
   bytes_of_others_[owner] += served;
   if (!writes && std::ssize(answer_of(owner)) != part.moved) return {Code::network, 0, -1};
@@ -692,10 +693,12 @@ Statistics JobFile::statistics() const {
   sum.read_bytes = bytes_[0];
   sum.write_bytes = bytes_[1];
   sum.asked_bytes = asked_bytes_;
+  sum.asked_questions = asked_questions_;
   if (source_ != nullptr) {
     const Statistics held = source_->statistics();
     sum.hits += held.hits;
     sum.asked_bytes += source_->bytes();
+    sum.asked_questions += source_->questions();
     // Of what came from there, long reads count as past the cache, and the rest as fetched.
     sum.fetched_bytes = std::max<int64_t>(sum.fetched_bytes - source_->bytes(), 0);
     const int64_t had = std::min(source_->held_bytes(), read_here);
@@ -703,6 +706,7 @@ Statistics JobFile::statistics() const {
     sum.read_remote_bytes += had;
   }
   sum.exchanged_bytes = exchanged_bytes_;
+  sum.exchanged_questions = exchanged_questions_;
   return sum;
 }
 

@@ -187,6 +187,7 @@ class JobFile {
   int64_t bytes_[2] = {};
   int64_t asked_bytes_ = 0;  // that other nodes own
   int64_t exchanged_bytes_ = 0;
+  int64_t asked_questions_ = 0, exchanged_questions_ = 0;
   int64_t read_of_others_ = 0;  // both, of reads
   int64_t storage_bytes_for_others_ = 0;
   std::vector<int64_t> bytes_of_others_;  // both, by owner

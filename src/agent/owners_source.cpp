@@ -147,6 +147,7 @@ void OwnersSource::take_answers(std::vector<Piece>& pieces) {
         left -= count;
       }
     }
+    ++questions_;
     owner.held_bytes += owner.file->held_bytes();
     held_bytes_ += owner.file->held_bytes();
     owner.file->release_memory();

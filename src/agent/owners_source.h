@@ -38,6 +38,7 @@ class OwnersSource final : public Storage {
   void leave();
   // What came from other nodes.
   int64_t bytes() const { return bytes_.load(); }
+  int64_t questions() const { return questions_.load(); }
   // What of it they had in their caches.
   int64_t held_bytes() const { return held_bytes_.load(); }
   // What this did in the caches of owners; complete after leave().
@@ -63,7 +64,7 @@ class OwnersSource final : public Storage {
   mutable std::mutex mutex_;
   std::vector<Owner> owners_;  // (mutex)
   Statistics counted_;         // (mutex)
-  std::atomic<int64_t> bytes_{0}, held_bytes_{0};
+  std::atomic<int64_t> bytes_{0}, held_bytes_{0}, questions_{0};
 };
 
 }  // namespace forebay::agent

@@ -28,6 +28,8 @@ void Statistics::add(const Statistics& other) {
   accepted_bytes += other.accepted_bytes;
   asked_bytes += other.asked_bytes;
   exchanged_bytes += other.exchanged_bytes;
+  asked_questions += other.asked_questions;
+  exchanged_questions += other.exchanged_questions;
   bypass_calls += other.bypass_calls;
   bypass_bytes += other.bypass_bytes;
   bypass_written_bytes += other.bypass_written_bytes;

@@ -26,6 +26,7 @@ struct Statistics {
   // Bytes of accesses that other nodes own: moved through their agents, or in the exchange of a
   // collective call.
   int64_t asked_bytes = 0, exchanged_bytes = 0;
+  int64_t asked_questions = 0, exchanged_questions = 0;  // messages to owners, each answered by one
   // Calls with contiguous runs that went past the cache, and the bytes of those runs.
   int64_t bypass_calls = 0, bypass_bytes = 0;
   int64_t bypass_written_bytes = 0;  // of bypass_bytes

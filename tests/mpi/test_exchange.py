@@ -51,13 +51,17 @@ def test_statistics_tell_where_the_bytes_of_reads_were(
     settings = OWNERS | {"FOREBAY_READ_AHEAD": "0", "FOREBAY_KEEP": "never"}
     read = RANKS * 16 * 65536
 
-    def total(nodes: int, what: str) -> tuple[int, int, int]:
+    def total(nodes: int, what: str) -> tuple[int, ...]:
         command = forebay.on_nodes([program, ".", way, what], nodes)
         run = forebay.launch(installation, RANKS, command, tmp_path / f"{nodes}-{what}", settings)
         assert run.outcome.code == 0, str(run.outcome)
         forebay.assert_served(run.statistics, run.outcome)
         assert run.statistics is not None
         counted = run.statistics["total"]
+        # One question for each block of another node.
+        of_others = counted["exchanged_bytes"] + counted["asked_bytes"]
+        questions = counted["exchanged_questions"], counted["asked_questions"]
+        assert questions[way == "I"] == of_others // 65536 and questions[way == "C"] == 0
         return tuple(counted[f"read_{part}bytes"] for part in ("", "remote_", "storage_"))
 
     for what, of_storage in (("own", 0), ("old", read)):

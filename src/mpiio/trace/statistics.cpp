@@ -52,6 +52,8 @@ constexpr Counter counters[] = {
     {"accepted_bytes", &Statistics::accepted_bytes},
     {"asked_bytes", &Statistics::asked_bytes},
     {"exchanged_bytes", &Statistics::exchanged_bytes},
+    {"asked_questions", &Statistics::asked_questions},
+    {"exchanged_questions", &Statistics::exchanged_questions},
     {"bypass_calls", &Statistics::bypass_calls},
     {"bypass_bytes", &Statistics::bypass_bytes},
     {"bypass_written_bytes", &Statistics::bypass_written_bytes},

@@ -250,8 +250,10 @@ std::vector<std::string> notes(const JobStatistics& job) {
   if (const int64_t bytes = total.exchanged_bytes + total.asked_bytes; bytes > 0)
     sentences.push_back(
         size(static_cast<double>(bytes)) + " of the accesses belonged to other nodes: " +
-        size(static_cast<double>(total.exchanged_bytes)) + " went over MPI in collective calls, " +
-        size(static_cast<double>(total.asked_bytes)) + " through agents.");
+        size(static_cast<double>(total.exchanged_bytes)) + " went over MPI in collective calls (" +
+        counted(total.exchanged_questions, "question", "questions") + "), " +
+        size(static_cast<double>(total.asked_bytes)) + " through agents (" +
+        number(total.asked_questions) + ").");
   if (const std::string sentence = origins(total); job.nodes > 1 && !sentence.empty())
     sentences.push_back(sentence);
   if (const std::string sentence = balance(job.files); !sentence.empty())
