@@ -84,7 +84,7 @@ class Pvfs final : public FileSystem, public Metadata {
                Picoseconds more = 0);
   void travel(uint32_t from, uint32_t to, int64_t bytes);
   template <typename Steps>
-  void let_servers(uint32_t client, uint32_t server, int64_t response_bytes, const Steps& steps);
+  void let_servers(uint32_t client, uint32_t server, int64_t answer_bytes, const Steps& steps);
   std::vector<bool>::reference known(uint32_t client, uint64_t object);
 
   struct Begun {

@@ -82,13 +82,12 @@ void Pvfs::travel(uint32_t from, uint32_t to, int64_t bytes) {
 // The client asks a server, which takes the steps, and answers. While its process waits, it stands
 // for the server. What the server has to lock is not simulated.
 template <typename Steps>
-void Pvfs::let_servers(uint32_t client, uint32_t server, int64_t response_bytes,
-                       const Steps& steps) {
+void Pvfs::let_servers(uint32_t client, uint32_t server, int64_t answer_bytes, const Steps& steps) {
   const Picoseconds began = kernel_.now();
   const uint32_t host = host_of(server);
   travel(client, host, profile_.request_bytes);
   steps(host);
-  travel(host, client, response_bytes);
+  travel(host, client, answer_bytes);
   waits_.add(client, host, Waiting::request, kernel_.now() - began);
 }
 
