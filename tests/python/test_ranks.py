@@ -1,5 +1,5 @@
-"""`mpiexec -n N forebay analyze TRACE`, and `forebay simulate cluster TRACE`: the same output as
-without a launcher, printed once."""
+"""`mpiexec -n N forebay analyze TRACE`, `forebay simulate cluster TRACE` and `forebay simulate
+metadata`: the same output as without a launcher, printed once."""
 
 from __future__ import annotations
 
@@ -85,6 +85,26 @@ def test_ranks_share_simulations(tmp_path: Path) -> None:
     few = by_ranks(3, tmp_path, log, "--compare", "scope=none,node", words=CLUSTER)
     assert few.code == 0, str(few)
     assert few.output.count("speed-up") == 1
+
+
+def test_ranks_share_simulations_of_metadata(tmp_path: Path) -> None:
+    words = ("simulate", "metadata")
+    arguments = ["--files", "40", "--directories", "4", "--compare", "machine.servers=1,2,4,8,16"]
+    alone = forebay(*words, *arguments, "--json")
+    outcome = by_ranks(2, tmp_path, *arguments, "--json", words=words)
+    assert outcome.code == 0, str(outcome)
+    assert json.loads(outcome.output) == json.loads(alone.stdout)
+    (tmp_path / "tree").mkdir()
+    for wrong, told in (
+        (["--tree", "none"], "none"),
+        (["--tree", "tree", "--files", "3"], "both make a tree"),
+        (["--compare", "machine.server=3"], "machine.server"),
+    ):
+        outcome = by_ranks(2, tmp_path, *wrong, words=words)
+        assert outcome.code != 0
+        assert len([line for line in outcome.errors.splitlines() if told in line]) == 1, str(
+            outcome
+        )
 
 
 @pytest.mark.parametrize(

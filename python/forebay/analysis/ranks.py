@@ -31,7 +31,7 @@ def fold_by_ranks(
         trace = open_it()
         parts = parts_of(trace, range(len(trace.processes)), ranks.size, least=1)
         part = parts[ranks.rank] if ranks.rank < len(parts) else range(0)
-        threads = jobs or max(1, cores() // ranks.on_node)
+        threads = ranks.share_of_cores(jobs) or cores()
         return fold(trace, part, threads, progress(trace), most_runs), trace.bad_blocks()
 
     outcomes = ranks.gathered(folded, TraceError, click.ClickException)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
 
-from forebay.commands.comparisons import changes_of
+from forebay.commands.comparisons import changes_of, simulate_by_ranks
 from forebay.commands.figures import (
     check_plot,
     force_option,
@@ -35,7 +34,6 @@ from forebay.simulation import (
     measure,
     simulate_cluster,
 )
-from forebay.simulation.by_ranks import simulate_by_ranks
 from forebay.sizes import size_option
 from forebay.trace import TraceError
 
@@ -215,7 +213,6 @@ def cluster(
     told: list[str] = []
     results = ClusterResults()
     if ranks.size > 1:
-        jobs = jobs or max(1, len(os.sched_getaffinity(0)) // ranks.on_node)
         memory = memory or available_bytes() // 2 // ranks.on_node
     try:
         if show_machine:
@@ -227,38 +224,33 @@ def cluster(
             return
         job: Path = trace
 
-        def simulated(
-            some: list[dict[str, str]], timeline: IO[bytes] | None, series: IO[bytes] | None
-        ) -> ClusterResults:
-            with stages() as progress:
-                return simulate_cluster(
-                    job,
-                    used,
-                    some,
-                    processes=processes,
-                    processes_per_node=processes_per_node,
-                    think=think,
-                    by_frames=by_frames,
-                    memory=memory,
-                    jobs=jobs,
-                    timeline=timeline,
-                    series=series,
-                    waits=waits_file is not None,
-                    progress=progress if ranks.rank == 0 else lambda _stage, _part: None,
-                    warn=told.append,
-                )
-
         def run(timeline: IO[bytes] | None = None, series: IO[bytes] | None = None) -> None:
-            try:
-                found = simulate_by_ranks(
-                    ranks, changes, lambda some: simulated(some, timeline, series), told
-                )
-            finally:
-                for line in told if ranks.rank == 0 else ():
-                    click.echo(f"forebay: {line}", err=True)
+            def simulated(
+                some: list[dict[str, str]], warn: Callable[[str], object]
+            ) -> ClusterResults:
+                with stages() as progress:
+                    return simulate_cluster(
+                        job,
+                        used,
+                        some,
+                        processes=processes,
+                        processes_per_node=processes_per_node,
+                        think=think,
+                        by_frames=by_frames,
+                        memory=memory,
+                        jobs=ranks.share_of_cores(jobs),
+                        timeline=timeline,
+                        series=series,
+                        waits=waits_file is not None,
+                        progress=progress if ranks.rank == 0 else lambda _stage, _part: None,
+                        warn=warn,
+                    )
+
+            found = simulate_by_ranks(ranks, changes, simulated, TraceError, ValueError)
             if found is None:
                 raise SystemExit(0)
-            results.extend(found)
+            results.extend(found[0])
+            told.extend(found[1])
 
         def run_in_time(timeline: IO[bytes] | None = None) -> None:
             if series_file is None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from forebay.commands.comparisons import changes_of
+from forebay.commands.comparisons import changes_of, simulate_by_ranks
 from forebay.commands.terminal import output, stages
+from forebay.job.joined import Ranks
 from forebay.notebook import parts_of, write
-from forebay.simulation import Pvfs, machine, machine_names, simulate_metadata
+from forebay.simulation import MetadataResults, Pvfs, machine, machine_names, simulate_metadata
 from forebay.simulation.file_trees import (
     MADE_DIRECTORIES,
     MADE_FILES,
@@ -103,33 +105,49 @@ def metadata(
 
     On PVFS, either the client asks all servers of a file, or the servers ask each other along a
     binary tree. docs/cluster.md says what is simulated.
+
+    `mpiexec -n N forebay simulate metadata ...` divides the simulations of a comparison among the
+    ranks; rank 0 prints.
     """
     made = {"--files": files, "--directories": directories, "--mean-size": mean_bytes}
-    for option, value in made.items():
-        if tree is not None and value is not None:
-            raise click.UsageError(f"--tree and {option} both make a tree: give one")
-    try:
-        used = machine(on)
+    ranks = Ranks("to simulate by several ranks")
+    with ranks.told_once():
+        for option, value in made.items():
+            if tree is not None and value is not None:
+                raise click.UsageError(f"--tree and {option} both make a tree: give one")
+        try:
+            used = machine(on)
+        except ValueError as error:
+            raise click.ClickException(str(error)) from error
         if not compared and isinstance(used.file_system, Pvfs):
             named = any(text.startswith(f"{_WAY}=") for text in options)
             compared = () if named else (f"{_WAY}=client,servers",)
+        changes = changes_of(options, compared)
+
+    def simulated(some: list[dict[str, str]], warn: Callable[[str], object]) -> MetadataResults:
         with stages() as progress:
-            results = simulate_metadata(
+            return simulate_metadata(
                 used,
-                changes_of(options, compared),
+                some,
                 tree=tree,
                 files=MADE_FILES if files is None else files,
                 directories=MADE_DIRECTORIES if directories is None else directories,
                 mean_bytes=MADE_MEAN_BYTES if mean_bytes is None else mean_bytes,
                 by_frames=by_frames,
-                jobs=jobs,
-                progress=progress,
-                warn=lambda line: click.echo(f"forebay: {line}", err=True),
+                jobs=ranks.share_of_cores(jobs),
+                progress=progress if ranks.rank == 0 else lambda _stage, _part: None,
+                warn=warn,
             )
+
+    try:
+        found = simulate_by_ranks(ranks, changes, simulated, ValueError)
     except ValueError as error:
         raise click.ClickException(str(error)) from error
     except MemoryError as error:
         raise click.ClickException("there is not enough memory") from error
+    if found is None:
+        return
+    results = MetadataResults(found[0])
     if as_json:
         json.dump({"results": results.to_json()}, sys.stdout, indent=1)
         click.echo()

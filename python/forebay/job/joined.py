@@ -56,6 +56,13 @@ class Ranks:
         self.rank, self.size = self._comm.rank, self._comm.size
         self.on_node = self._comm.Split_type(MPI.COMM_TYPE_SHARED).size
 
+    def share_of_cores(self, jobs: int | None) -> int | None:
+        """How many threads a rank uses: `jobs`, if that is given; else its share of the node's
+        cores, if there are several ranks."""
+        if jobs is not None or self.size == 1:
+            return jobs
+        return max(1, len(os.sched_getaffinity(0)) // self.on_node)
+
     @contextmanager
     def told_once(self) -> Iterator[None]:
         """Within it all ranks meet the same mistakes of the user, which rank 0 tells."""
