@@ -282,8 +282,8 @@ AccessLog one_call(uint32_t processes, int64_t pieces, int64_t piece_bytes, bool
   log.set_group_ranks({processes});
   for (uint32_t p = 0; p < processes; ++p) {
     DataAccess access = access_to(p, p * piece_bytes, pieces * piece_bytes, writes);
-    access.view = log.add_view(Tiling(Layout::block(piece_bytes), p * piece_bytes,
-                                      piece_bytes * static_cast<int64_t>(processes)));
+    access.view = log.add_view(Tiling{Layout::block(piece_bytes), p * piece_bytes,
+                                      piece_bytes * static_cast<int64_t>(processes)});
     access.end = access.offset + (pieces - 1) * processes * piece_bytes + piece_bytes;
     if (collective) access.group = 0;
     EXPECT_TRUE(log.add(access));
