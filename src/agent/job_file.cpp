@@ -11,6 +11,7 @@
 #include "engine/rules.h"
 #include "runtime/cache/access_extents.h"
 #include "runtime/cache/scattered_memory.h"
+#include "runtime/node/clock.h"
 
 namespace forebay::agent {
 namespace {
@@ -253,9 +254,10 @@ template <typename Memory>
 Status JobFile::bypass(bool writes, Extent extent, Memory memory, int64_t* moved) {
   *moved = 0;
   Status status;
+  const int64_t began_ns = runtime::now_ns();
   const bool asks = !nothing_held();
   if (asks) status = ask_owners(writes ? Ask::settle : Ask::commit, extent, writes);
-  if (status.ok()) status = here_.bypass(writes, extent, memory, moved);
+  if (status.ok()) status = here_.bypass(writes, extent, memory, moved, began_ns);
   if (!status.ok()) return status;
   if (writes) return asks || !nothing_held() ? ask_owners(Ask::settle, extent, writes) : status;
   if (*moved == extent.length) return status;

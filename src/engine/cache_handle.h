@@ -63,11 +63,12 @@ class CacheHandle {
   Status write(Extent extent, Source source);
   template <typename Target>
   Status read(Extent extent, Target target, int64_t* moved);
-  // The same past the cache, whatever the rules say.
+  // The same past the cache, whatever the rules say. `began_ns`: when the caller began to see to
+  // these bytes.
   template <typename Source>
   Status bypass_write(Extent extent, Source source);
   template <typename Target>
-  Status bypass_read(Extent extent, Target target, int64_t* moved);
+  Status bypass_read(Extent extent, Target target, int64_t* moved, int64_t began_ns);
   // Reads what the cache holds from there, and the rest past it. It makes no page, and waits for
   // nobody who fills one. *held: how many bytes the cache held.
   template <typename Target>

@@ -36,10 +36,15 @@ Status CacheHandle<Driver>::bypass_write(Extent extent, Source source) {
 
 template <typename Driver>
 template <typename Target>
-Status CacheHandle<Driver>::bypass_read(Extent extent, Target target, int64_t* moved) {
+Status CacheHandle<Driver>::bypass_read(Extent extent, Target target, int64_t* moved,
+                                        int64_t began_ns) {
   begin_call(&Statistics::read_calls);
-  const Status status = within_memory([&] { return read_past(extent, target, moved); });
-  if (status.ok()) statistics().read_bytes += *moved;
+  int64_t storage_ns = 0;
+  const Status status =
+      within_memory([&] { return read_past(extent, target, moved, &storage_ns); });
+  if (!status.ok()) return status;
+  statistics().read_bytes += *moved;
+  long_reads_.note({began_ns, Driver::now_ns(), *moved, storage_ns, *moved});
   return status;
 }
 

@@ -52,8 +52,9 @@ class FetchingAhead final : public sim::VirtualHelper {
 
 std::byte value_at(int64_t offset) { return static_cast<std::byte>(offset * 7 + offset / 256); }
 
-// One rank reads long blocks, one of two, and pauses after each.
-Statistics read_blocks(int64_t pause_ns, bool write_through = false) {
+// One rank reads long blocks, one of two, and pauses after each. `beside`: before each it reads
+// another block past the cache, as of other nodes' bytes, for which it first asks them.
+Statistics read_blocks(int64_t pause_ns, bool write_through = false, bool beside = false) {
   constexpr int64_t blocks = 64;
   Fibers fibers(1);
   std::vector<std::byte> bytes(2 * blocks * read_bytes);
@@ -87,6 +88,12 @@ Statistics read_blocks(int64_t pause_ns, bool write_through = false) {
     for (int64_t block = 0; block < blocks; ++block) {
       std::vector<std::byte> got(read_bytes);
       int64_t moved = 0;
+      if (beside) {
+        const int64_t began_ns = fibers.now_ns();
+        fibers.sleep(1'000'000);
+        const Extent other{(2 * block + 1) * read_bytes, read_bytes};
+        EXPECT_TRUE(handle.bypass_read(other, got.data(), &moved, began_ns).ok());
+      }
       const Extent extent{2 * block * read_bytes, read_bytes};
       EXPECT_TRUE(handle.read(extent, got.data(), &moved).ok());
       EXPECT_EQ(moved, read_bytes);
@@ -99,7 +106,7 @@ Statistics read_blocks(int64_t pause_ns, bool write_through = false) {
     fibers.wait(served);
   });
   EXPECT_TRUE(fibers.run(1'000'000));
-  EXPECT_EQ(statistics.read_bytes, blocks * read_bytes);
+  EXPECT_EQ(statistics.read_bytes, blocks * read_bytes * (beside ? 2 : 1));
   statistics.add(background);
   return statistics;
 }
@@ -115,7 +122,8 @@ TEST(LongReads, AreServedFromTheCacheWhereTheProgramPauses) {
 }
 
 TEST(LongReads, GoPastTheCacheWithoutPausesAndInAtomicMode) {
-  for (const Statistics& past : {read_blocks(0), read_blocks(1'000'000, true)}) {
+  for (const Statistics& past :
+       {read_blocks(0), read_blocks(1'000'000, true), read_blocks(0, false, true)}) {
     EXPECT_EQ(past.bypass_bytes, past.read_bytes);
     EXPECT_EQ(past.ahead_pages, 0);
   }

@@ -13,15 +13,17 @@ Status bypass_write(CacheHandle<ArenaDriver>& handle, Extent extent, Source sour
 
 }  // namespace
 
-Status CachedFile::bypass(bool writes, Extent extent, std::byte* memory, int64_t* moved) {
+Status CachedFile::bypass(bool writes, Extent extent, std::byte* memory, int64_t* moved,
+                          int64_t began_ns) {
   const std::byte* const source = memory;
   return writes ? bypass_write(*handle_, extent, source, moved)
-                : handle_->bypass_read(extent, memory, moved);
+                : handle_->bypass_read(extent, memory, moved, began_ns);
 }
 
-Status CachedFile::bypass(bool writes, Extent extent, ScatteredMemory memory, int64_t* moved) {
+Status CachedFile::bypass(bool writes, Extent extent, ScatteredMemory memory, int64_t* moved,
+                          int64_t began_ns) {
   return writes ? bypass_write(*handle_, extent, memory, moved)
-                : handle_->bypass_read(extent, memory, moved);
+                : handle_->bypass_read(extent, memory, moved, began_ns);
 }
 
 Status CachedFile::read_held(Extent extent, std::byte* memory, int64_t* moved, int64_t* held) {

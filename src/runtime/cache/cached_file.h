@@ -34,6 +34,7 @@
 #include "runtime/cache/scattered_memory.h"
 #include "runtime/cache/seat_pace.h"
 #include "runtime/cache/turn.h"
+#include "runtime/node/clock.h"
 #include "runtime/node/registry.h"
 #include "storage/storage.h"
 
@@ -95,9 +96,12 @@ class CachedFile final : private HandleServices {
   // The same for contiguous bytes of the file.
   Status write(int64_t offset, const std::byte* memory, int64_t length);
   Status read(int64_t offset, std::byte* memory, int64_t length, int64_t* moved);
-  // The same past this cache, which agrees with storage afterwards. *moved: as access().
-  Status bypass(bool writes, Extent extent, std::byte* memory, int64_t* moved);
-  Status bypass(bool writes, Extent extent, ScatteredMemory memory, int64_t* moved);
+  // The same past this cache, which agrees with storage afterwards. *moved: as access();
+  // `began_ns`: when the caller began to see to these bytes (now_ns()).
+  Status bypass(bool writes, Extent extent, std::byte* memory, int64_t* moved,
+                int64_t began_ns = now_ns());
+  Status bypass(bool writes, Extent extent, ScatteredMemory memory, int64_t* moved,
+                int64_t began_ns = now_ns());
   // Reads what this cache holds from there, and the rest past it, and waits for no other process
   // that reads. *held: how many of the bytes the cache held.
   Status read_held(Extent extent, std::byte* memory, int64_t* moved, int64_t* held);
