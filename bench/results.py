@@ -101,6 +101,7 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     "8440a1196129d454848fc457ec8cb87dbbd2ea3b": (),  # the directory of a job on several nodes
     "b0e2c58e055cbcb37827d1cc8d5a014e6d2e691b": (),  # kept pages of other nodes
     "8057415cf59629f63c87bb4b54ccbea9b390e8b3": (),  # agents start when they are needed
+    "41a3e3aa454dd208bc5636d5db810d837df084f3": (),  # long reads between nodes
     # A close asks for the file's stamp once less; what is counted elsewhere.
     "05d5c8e4b308cd2911ccd695a37cbcd7e9944556": REOPENS,
 }
@@ -116,6 +117,7 @@ CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
     "8057415cf59629f63c87bb4b54ccbea9b390e8b3": REOPENS,
     "498190ca9a23f5bd7c6f11884107922eebc83c1b": REOPENS,
     "05d5c8e4b308cd2911ccd695a37cbcd7e9944556": REOPENS,
+    "41a3e3aa454dd208bc5636d5db810d837df084f3": LONG_READS,
 }
 # Commits that touch these files and change no way that a workload takes.
 CHANGED_NOWHERE = frozenset(
