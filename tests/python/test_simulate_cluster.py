@@ -458,8 +458,8 @@ def test_a_page_says_which_are_as_fast(pieces: Path) -> None:
     said = [
         "scope=node is the fastest: 1 s, 2 times as fast as scope=none. As fast within 2%:"
         " scope=process.",
-        "Nothing is 2% faster than scope=none: 1.01 s.",
-        "Nothing is 2% faster than scope=none: 1 s.",
+        "No other simulation is 2% faster than scope=none, which takes 1.01 s.",
+        "No other simulation is 2% faster than scope=none, which takes 1 s.",
     ]
     for seconds, verdict in zip(times, said, strict=True):
         results = ClusterResults(

@@ -61,8 +61,8 @@ def _verdict(results: Sequence[ClusterResult]) -> str:
         return f"It takes {first.run_s:,.4g} s."
     if first.run_s < fastest.run_s * _AS_FAST:
         return (
-            f"Nothing is {_AS_FAST - 1:.0%} faster than {named_of(first, results)}:"
-            f" {first.run_s:,.4g} s."
+            f"No other simulation is {_AS_FAST - 1:.0%} faster than"
+            f" {named_of(first, results)}, which takes {first.run_s:,.4g} s."
         )
     ratio = first.run_s / fastest.run_s
     alike = [
