@@ -19,6 +19,9 @@ struct Access {
   int64_t position = 0;  // of the first byte, in data bytes of the view
   int64_t bytes = 0;     // of data
   Pace* pace = nullptr;  // of the handles that carry it out together; null: it waits for nobody
+  // The replacement policy learns of the pages. False: CacheHandle::touch() has told it of them, as
+  // pages of a larger request; then the access does not go past the cache.
+  bool told = true;
 };
 
 // The contiguous runs of an access in the file, in order.
@@ -34,6 +37,12 @@ class AccessRuns {
                                        : Extent{offset_, left_};
     left_ -= run.length;
     return run;
+  }
+  // What of the run that next() returned last lies at or beyond `end` comes again.
+  void cut(Extent& run, int64_t end) {
+    if (run.end() <= end) return;
+    put_back({end, run.end() - end});
+    run.length = end - run.offset;
   }
   // The run that next() returned last comes again.
   void put_back(Extent run) {

@@ -96,10 +96,10 @@ class Cache final : private FrameStates {
   bool read_resident(OpenFile& file, Extent part, Target target, bool count,
                      Translation* translation);
   // Reads `wanted` (any number of pages) through the cache. Missing bytes are fetched: whole pages,
-  // or only the bytes around the wanted ones. `count_first`: the policy counts a new access to the
-  // first page; it always counts the others. *got: the bytes before the end of the file.
+  // or only the bytes around the wanted ones. The policy counts an access to each page of which
+  // bytes lie at or beyond `counted_end`. *got: the bytes before the end of the file.
   template <typename Target>
-  Status read(OpenFile& file, Extent wanted, Target target, bool whole_pages, bool count_first,
+  Status read(OpenFile& file, Extent wanted, Target target, bool whole_pages, int64_t counted_end,
               int64_t* got);
   // Fetches the next absent pages, with one list of requests, into frames that are free without
   // waiting. False: no such frame is left, or no page.

@@ -11,15 +11,13 @@ namespace forebay {
 template <typename Driver>
 template <typename Target>
 Status Cache<Driver>::read(OpenFile& file, Extent wanted, Target target, bool whole_pages,
-                           bool count_first, int64_t* got) {
+                           int64_t counted_end, int64_t* got) {
   *got = 0;
   const int64_t pages = (wanted.end() - 1) / page_size() - wanted.offset / page_size() + 1;
   const int64_t most_pages = std::min(pages, pages_a_fill(frames()));
   Filling claims(*this, most_pages);
   Evictions evictions(*this);
-  // The policy has counted the pages before it, but for those that got no frame.
-  int64_t counted_end = wanted.offset + (count_first ? 0 : 1);
-  std::vector<int64_t> uncounted;
+  std::vector<int64_t> uncounted;  // pages before counted_end that have got no frame
   for (int64_t at = wanted.offset; at < wanted.end();) {
     claims.clear();
     evictions.clear();

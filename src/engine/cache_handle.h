@@ -4,6 +4,7 @@
 //   cache_handle.h    the runs of an access, one after the other; commits, truncation, size
 //   handle_writes.h   a run that is written, and write-behind
 //   handle_reads.h    a run that is read, and what is fetched ahead of it
+//   handle_touch.h    pages that are touched for an access of several handles
 //   past_cache.h      accesses past the cache
 //   step_aside.h      whether the cache brings a gain
 #pragma once
@@ -74,6 +75,12 @@ class CacheHandle {
   template <typename Target>
   Status read_held(Extent extent, Target target, int64_t* moved, int64_t* held);
 
+  // Touches the pages of a range for accesses that the policy is not told of (Access::told): it
+  // learns of a request for all of the range, holes included. They have frames afterwards, as far
+  // as there are any; for reads they have their bytes, too. No access of the handle may be under
+  // way, but for one that waits for its pace.
+  Status touch(Extent range, bool writes);
+
   // The size a reader would see: storage's size and uncommitted bytes.
   Status size(int64_t* bytes);
   // Hands to storage every byte of the file that was written through any handle that shares the
@@ -105,6 +112,8 @@ class CacheHandle {
     uint32_t calls_until_sample = 0;
   };
 
+  class Telling;
+  struct Touch;
   void begin_call(int64_t Statistics::*calls);
   // The bytes of an extent that is written lie at `source + at`: `source` is that of the call.
   template <typename Source>
@@ -119,6 +128,7 @@ class CacheHandle {
   bool bypasses(int64_t length) const;
   bool writes_through() const;
   bool continues_page(int64_t offset);
+  void go_to_page(int64_t page);
   bool next_run_is_near(Extent run) const;
   bool sweeps(Extent extent, int64_t page_before) const;
   void raise_end(int64_t end) { file_.raise_end(end); }
@@ -142,6 +152,8 @@ class CacheHandle {
   Status write_waiting(Source source);
   template <typename Source>
   Status end_write(Status status, Source source, int64_t* moved);
+  Status touch_to_write(Extent range);
+  Status touch_to_read(Extent range);
   template <typename Target>
   Status read_untranslated(Extent extent, Target target, int64_t* got);
   template <typename Target>
@@ -200,7 +212,9 @@ class CacheHandle {
   AccessRuns* runs_ = nullptr;  // what is left of the access under way; null: nothing is known
   // Of the last access: the policy counts successive accesses to a page once.
   int64_t last_page_ = -1;
-  bool bypass_counted_ = false;  // for the call under way
+  int64_t last_touched_page_ = -1;  // by touch()
+  bool told_ = true;                // of the access under way
+  bool bypass_counted_ = false;     // for the call under way
   bool aside_counted_ = false;
   bool no_page_counted_ = false;
   std::unique_ptr<Predictor> predictor_;  // nullptr: nothing is fetched ahead
@@ -293,6 +307,26 @@ void CacheHandle<Driver>::foresee(Extent run) {
   if (taken.code == Code::no_memory) foresight_.reset();
 }
 
+// Whether the policy is told of the accesses that are carried out as long as it exists. What it is
+// not told of is no last access to a page.
+template <typename Driver>
+class CacheHandle<Driver>::Telling {
+ public:
+  Telling(CacheHandle& handle, bool told)
+      : handle_(handle), before_(std::exchange(handle.told_, told)), page_(handle.last_page_) {}
+  ~Telling() {
+    if (!handle_.told_) handle_.go_to_page(page_);
+    handle_.told_ = before_;
+  }
+  Telling(const Telling&) = delete;
+  Telling& operator=(const Telling&) = delete;
+
+ private:
+  CacheHandle& handle_;
+  const bool before_;
+  const int64_t page_;
+};
+
 template <typename Driver>
 inline void CacheHandle<Driver>::begin_call(int64_t Statistics::*calls) {
   ++(statistics().*calls);
@@ -306,18 +340,20 @@ Status CacheHandle<Driver>::write(const Access& access, Source source, int64_t* 
   *moved = 0;
   Status status;
   Stops stops(access.pace);
+  const Telling telling(*this, access.told);
   for (AccessRuns runs(access); !runs.done();) {
-    const Extent run = runs.next();
+    Extent run = runs.next();
     if (stops.must_wait(run.offset)) {
       status = write_waiting(source);
       if (!status.ok()) break;
       ++statistics().pace_waits;
       stops.wait();
     }
+    runs.cut(run, stops.round_end());
     status = write_run(run, source, *moved);
     if (!status.ok()) break;
     *moved += run.length;
-    if (foresight_ != nullptr) foresee(run);
+    if (foresight_ != nullptr && told_) foresee(run);
   }
   return waiting_.empty() ? status : end_write(status, source, moved);
 }
@@ -331,17 +367,19 @@ Status CacheHandle<Driver>::read(const Access& access, Target target, int64_t* m
   runs_ = &runs;
   Status status;
   Stops stops(access.pace);
+  const Telling telling(*this, access.told);
   while (!runs.done()) {
-    const Extent run = runs.next();
+    Extent run = runs.next();
     if (stops.must_wait(run.offset)) {
       ++statistics().pace_waits;
       stops.wait();
     }
+    runs.cut(run, stops.round_end());
     int64_t got = 0;
     status = read_run(run, target + *moved, &got);
     if (!status.ok()) break;
     *moved += got;
-    if (foresight_ != nullptr && got > 0) foresee(run);
+    if (foresight_ != nullptr && told_ && got > 0) foresee(run);
     if (got < run.length) break;  // the end of file; later bytes of the access lie behind it
     if (!runs.done() && foresight_ == nullptr) *moved += read_next_runs(runs, target + *moved);
   }
@@ -391,9 +429,13 @@ template <typename Driver>
 bool CacheHandle<Driver>::continues_page(int64_t offset) {
   const int64_t page = offset / cache_.page_size();
   const bool same = page == last_page_;
-  last_page_ = page;
-  if (!same) translation_ = {};
-  return same;
+  go_to_page(page);
+  return same || !told_;
+}
+
+template <typename Driver>
+void CacheHandle<Driver>::go_to_page(int64_t page) {
+  if (std::exchange(last_page_, page) != page) translation_ = {};
 }
 
 // Beside accesses ------------------------------------------------------------------------------
@@ -452,5 +494,6 @@ void CacheHandle<Driver>::end_write_through() {
 //
 #include "engine/hand_over.h"
 #include "engine/handle_reads.h"
+#include "engine/handle_touch.h"
 #include "engine/handle_writes.h"
 #include "engine/step_aside.h"

@@ -62,7 +62,7 @@ inline Status CacheHandle<Driver>::read_run(Extent extent, Target target, int64_
   *got = 0;
   if (extent.empty()) return {};
   Status status;
-  if (reads_.calls_until_sample-- == 0) {
+  if (told_ && reads_.calls_until_sample-- == 0) {
     status = within_memory([&] { return read_sampled(extent, target, got); });
   } else if (read_translated(extent, target)) {
     *got = extent.length;
@@ -90,6 +90,8 @@ bool CacheHandle<Driver>::is_foreseen(Extent extent) const {
 template <typename Driver>
 template <typename Target>
 Status CacheHandle<Driver>::read_untranslated(Extent extent, Target target, int64_t* got) {
+  if (!told_)
+    return writes_through() ? read_past(extent, target, got) : read_pages(extent, target, got);
   if (bypasses(extent.length)) return read_long(extent, target, got);
   if (stays_aside(reads_, extent) || bypasses_locally(reads_, extent))
     return read_past(extent, target, got);
@@ -138,12 +140,14 @@ Status CacheHandle<Driver>::read_pages(Extent extent, Target target, int64_t* go
     *got = extent.length;
     return {};
   }
+  // Of several pages only the first can be the last one of the access before.
+  const int64_t counted_end = told_ ? extent.offset + (same_page ? 1 : 0) : extent.end();
   fetched_ahead_ = {};
   // Without a prediction of the next reads, only the wanted bytes are fetched.
   const bool whole_pages = next_run_is_near(extent) ||
                            (predictor_ && (predictor_->predicts() || sweeps(extent, page_before)));
   Status status = within_memory(
-      [&] { return cache_.read(file_, extent, target, whole_pages, !same_page, got); });
+      [&] { return cache_.read(file_, extent, target, whole_pages, counted_end, got); });
   if (status.code == Code::no_memory) {
     no_page();
     status = read_past(extent, target, got);

@@ -31,7 +31,7 @@ template <typename Source>
 inline Status CacheHandle<Driver>::write_run(Extent extent, Source source, int64_t at) {
   statistics().write_bytes += extent.length;
   if (extent.empty()) return {};
-  if (writes_.calls_until_sample-- == 0)
+  if (told_ && writes_.calls_until_sample-- == 0)
     return within_memory([&] { return write_sampled(extent, source, at); });
   if (write_translated(extent, source + at)) {
     raise_end(extent.end());
@@ -43,8 +43,10 @@ inline Status CacheHandle<Driver>::write_run(Extent extent, Source source, int64
 template <typename Driver>
 template <typename Source>
 Status CacheHandle<Driver>::write_untranslated(Extent extent, Source source, int64_t at) {
-  if (bypasses(extent.length) || stays_aside(writes_, extent) || bypasses_locally(writes_, extent))
-    return write_past(extent, source, at);
+  const bool past = told_ ? bypasses(extent.length) || stays_aside(writes_, extent) ||
+                                bypasses_locally(writes_, extent)
+                          : writes_through();
+  if (past) return write_past(extent, source, at);
   const int64_t page_size = cache_.page_size();
   for (Extent rest = extent; !rest.empty();) {
     const int64_t page_end = (rest.offset / page_size + 1) * page_size;
@@ -97,15 +99,20 @@ Status CacheHandle<Driver>::write_page(Extent part, Source source, int64_t at, b
                                        typename Cache<Driver>::Got* got) {
   *got = Cache<Driver>::Got::resident;
   Status status;
-  if (cache_.kind().lock_free()) {
-    while (status.ok() && *got == Cache<Driver>::Got::resident) {
-      if (write_translated(part, source + at)) break;
-      status = cache_.page_for_write(file_, part, count, evictions_, &translation_, got);
-    }
+  if constexpr (std::is_same_v<Source, Touch>) {
+    Translation<Driver> ignored;
+    status = cache_.page_for_write(file_, part, count, evictions_, &ignored, got);
   } else {
-    status = cache_.write_locked(file_, part, source + at, count, evictions_, got);
+    if (cache_.kind().lock_free()) {
+      while (status.ok() && *got == Cache<Driver>::Got::resident) {
+        if (write_translated(part, source + at)) break;
+        status = cache_.page_for_write(file_, part, count, evictions_, &translation_, got);
+      }
+    } else {
+      status = cache_.write_locked(file_, part, source + at, count, evictions_, got);
+    }
+    if (status.ok() && *got == Cache<Driver>::Got::resident) raise_end(part.end());
   }
-  if (status.ok() && *got == Cache<Driver>::Got::resident) raise_end(part.end());
   return status;
 }
 

@@ -2,6 +2,8 @@
 // the file. Their bytes mostly lie on the same pages. A handle that ran far ahead would fill the
 // cache with pages that lack the others' bytes, and each such page would be committed, or fetched,
 // once for each of them. Nobody waits if the cache holds all of the access.
+//
+// An access in rounds (Access::told) waits for the others at the end of each round.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +23,8 @@ class Pace {
   virtual void wait() = 0;
   // The offset at which to call come_to() next.
   virtual int64_t next_stop() const = 0;
+  // Bytes from there on are moved after the next wait().
+  virtual int64_t round_end() const { return INT64_MAX; }
 };
 
 // Where the runs of an access look at its pace.
@@ -36,6 +40,7 @@ class Stops {
     return !near;
   }
   void wait() { pace_->wait(); }
+  int64_t round_end() const { return pace_ == nullptr ? INT64_MAX : pace_->round_end(); }
 
  private:
   Pace* pace_;

@@ -78,4 +78,11 @@ class DirtyBound {
   uint32_t most_;
 };
 
+// How much of a collective access is touched at a time (CacheHandle::touch()): a collective buffer
+// of ROMIO's size, unless this is too much for the cache.
+inline int64_t bytes_a_round(int64_t capacity_bytes, int64_t page_size) {
+  constexpr int64_t collective_buffer_bytes = 16 << 20;
+  return std::max(std::min(collective_buffer_bytes, capacity_bytes / 2), page_size);
+}
+
 }  // namespace forebay

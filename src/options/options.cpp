@@ -30,10 +30,10 @@ constexpr int64_t MiB = 1 << 20;
 constexpr int64_t GiB = 1 << 30;
 constexpr int64_t TiB = GiB << 10;
 
-using Member =
-    std::variant<bool Options::*, int64_t Options::*, double Options::*, std::string Options::*,
-                 Scope Options::*, Consistency Options::*, StepAside Options::*,
-                 CommitAtClose Options::*, Keep Options::*, trace::Times Options::*>;
+using Member = std::variant<bool Options::*, int64_t Options::*, double Options::*,
+                            std::string Options::*, Scope Options::*, Consistency Options::*,
+                            StepAside Options::*, CommitAtClose Options::*, Keep Options::*,
+                            Awareness Options::*, trace::Times Options::*>;
 
 // The declaration of one option. Its default is the member's initialiser in options.h. The choices
 // of an enumeration are in the order of its values.
@@ -104,6 +104,10 @@ std::vector<Declaration> declare_options() {
        "How a page records which of its bytes were written."},
       {"policy", choice, &Options::policy, names(policies(), spec_name), at_open,
        "Replacement policy: chooses the page to evict from a full cache."},
+      {"awareness", choice, &Options::awareness, "original|aggregated", at_open,
+       "What the policy sees of a collective access. original: each rank's own. aggregated: one "
+       "request for all, holes included, as collective buffering makes it; a baseline, on one "
+       "node."},
       {"predictor", choice, &Options::predictor, names(predictors(), spec_name), any_time,
        "How read-ahead predicts the next reads."},
       {"predict_from", text, &Options::predict_from, "", at_start,

@@ -56,6 +56,9 @@ enum class Consistency : uint8_t { posix, mpi };
 enum class StepAside : uint8_t { automatic, never, always };
 enum class CommitAtClose : uint8_t { each, last };
 enum class Keep : uint8_t { never, job, stat };
+// The accesses of a collective call that the replacement policy learns of: each rank's own, or one
+// of all ranks.
+enum class Awareness : uint8_t { original, aggregated };
 // Who opens a file together: ranks of a job that has others on other nodes, all ranks of a job on
 // one node, or all of a job on several nodes; or a node's agent, for a rank of another node.
 enum class Openers : uint8_t { some, all_here, all, agent };
@@ -71,6 +74,7 @@ struct Options {
   int64_t cb_nodes = 0;                 // nodes that own bytes of a file, at most; 0: all
   std::string page_kind = "mask";       // a name from page_kinds()
   std::string policy = "lru";           // a name from policies()
+  Awareness awareness = Awareness::original;
   std::string predictor = "signature";  // a name from predictors()
   std::string predict_from;             // folder of an earlier run's trace; "": none
   std::string storage = "posix";        // a name from storages()

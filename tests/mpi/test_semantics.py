@@ -40,6 +40,7 @@ CONFIGURATIONS: dict[str, dict[str, str] | None] = {
     "tree": CACHED | {"FOREBAY_PAGE_KIND": "tree"},
     "delta": CACHED | {"FOREBAY_PAGE_KIND": "delta"},
     "mpi-storage": CACHED | {"FOREBAY_STORAGE": "mpi"},
+    "aggregated": CACHED | {"FOREBAY_AWARENESS": "aggregated", "FOREBAY_CACHE_SIZE": "1MiB"},
     "small-pages": CACHED | {"FOREBAY_PAGE_SIZE": "512", "FOREBAY_CACHE_SIZE": "64KiB"},
 }
 

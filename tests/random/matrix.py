@@ -96,6 +96,10 @@ def configurations() -> Iterator[Configuration]:
         yield Configuration(f"{name}-deterministic-3", installation, 3, settings, ("--strict",))
         settings = {"FOREBAY_STORAGE": "mpi", "FOREBAY_STEP_ASIDE": "never"}
         yield Configuration(f"{name}-storage-mpi-2", installation, 2, settings, ("--strict",))
+        settings = {"FOREBAY_AWARENESS": "aggregated", "FOREBAY_STEP_ASIDE": "never"}
+        settings |= {"FOREBAY_PAGE_SIZE": "4KiB", "FOREBAY_CACHE_SIZE": "64KiB"}
+        settings["FOREBAY_POLICY"] = ("informed", "arc", "lru")[number]
+        yield Configuration(f"{name}-aggregated-3", installation, 3, settings, ("--strict",))
         owned = ("--strict", "--nodes", "2", "--disable", SEVERAL_NODES)
         yield Configuration(f"{name}-nodes-default-4", installation, 4, {}, owned, nodes=2)
 
@@ -156,6 +160,8 @@ def fault_configurations() -> Iterator[Configuration]:
                 "FOREBAY_CACHE_SIZE": capacity,
                 "FOREBAY_STEP_ASIDE": "never",
             }
+            if scope == "node" and turn > 0:
+                settings["FOREBAY_AWARENESS"] = "aggregated"
             ranks = RANKS[(number + turn) % 3]
             name = f"{installation.name}-faults-{scope}-{kind}-{page}-{ranks}"
             yield Configuration(name, installation, ranks, settings, tuple(options), faults=True)

@@ -21,8 +21,9 @@ void Accesses::write(const Operation& op, Opened& opened) {
     status = opened.handle.write(op.extent, source);
     moved = status.ok() ? op.extent.length : 0;
   } else {
-    const auto pace = pace_of(op);
-    status = opened.handle.write(access_of(op, view, pace.get()), source, &moved);
+    status = in_access(op, opened, view, [&](const Access& access) {
+      return opened.handle.write(access, source, &moved);
+    });
   }
   if (ends_well(status, "a write") != (moved == std::ssize(bytes)))
     fail("a write says that it moved less or more");
@@ -43,10 +44,10 @@ void Accesses::read(const Operation& op, Opened& opened) {
   const Tiling view = view_of(op);
   const Statistics before = statistics_[op.rank];
   int64_t moved = -1;
-  const auto pace = pace_of(op);
-  const Status status =
-      is_one_run(op) ? opened.handle.read(op.extent, bytes.data(), &moved)
-                     : opened.handle.read(access_of(op, view, pace.get()), bytes.data(), &moved);
+  const Status status = is_one_run(op) ? opened.handle.read(op.extent, bytes.data(), &moved)
+                                       : in_access(op, opened, view, [&](const Access& access) {
+                                           return opened.handle.read(access, bytes.data(), &moved);
+                                         });
   check_counts(op, opened, before, ends_well(status, "a read"), moved);
   if (!status.ok()) return;
   bytes.resize(static_cast<std::size_t>(moved));
@@ -55,6 +56,45 @@ void Accesses::read(const Operation& op, Opened& opened) {
     const std::size_t count = std::min(length, bytes.size() - begin);
     outcome_.failure = model.check_read(moments[piece], std::span(bytes).subspan(begin, count));
   }
+}
+
+// Carries out an access, at its pace or in rounds.
+template <typename Act>
+Status Accesses::in_access(const Operation& op, Opened& opened, const Tiling& view, Act act) {
+  if (!goes_in_rounds(op)) {
+    const auto pace = pace_of(op);
+    return act(access_of(op, view, pace.get()));
+  }
+  const Statistics& now = statistics_[op.rank];
+  const int64_t before = now.hits + now.misses;
+  const int64_t read_before = now.read_bytes;
+  Rounds rounds(*this, op, opened);
+  const Status status = act(access_of(op, view, &rounds));
+  if (now.hits + now.misses - before != rounds.counted())
+    fail("the policy is told of accesses in rounds");
+  // What lies beyond the end of file is not touched.
+  const bool whole =
+      op.kind == Operation::Kind::write ||
+      (settings_.ranks == 1 && now.read_bytes - read_before == op.extent.length * op.pieces);
+  check_touched(rounds, opened, whole);
+  return status;
+}
+
+void Accesses::check_touched(const Rounds& rounds, Opened& opened, bool whole) {
+  if (writes_through_) return;
+  const int64_t page_size = settings_.cache.page_size;
+  int64_t pages = 0;
+  for (const Extent& round : rounds.touched()) {
+    for (int64_t page = round.offset / page_size; page * page_size < round.end(); ++page)
+      pages += std::exchange(opened.last_touched_page, page) == page ? 0 : 1;
+  }
+  if (!rounds.well() || !whole) opened.last_touched_known = false;
+  if (rounds.counted() > pages && opened.last_touched_known)
+    fail("the policy counts a touched page twice");
+  if (!opened.last_touched_known || memory_is_short()) return;
+  if (rounds.counted() != pages)
+    fail("the policy counts " + std::to_string(rounds.counted()) + " touches of " +
+         std::to_string(pages) + " pages");
 }
 
 void Accesses::check_written_through(const Operation& op) {
@@ -103,6 +143,11 @@ void Accesses::check_counts(const Operation& op, Opened& opened, const Statistic
   expect(aside <= (writes && well ? past_calls : 1), "calls that step aside");
   expect(local <= aside && (settings_.local || local == 0), "calls to local storage");
   expect(no_page <= (memory_is_short() ? 1 : 0), "calls without a page");
+  if (goes_in_rounds(op)) {
+    expect(past_bytes == 0 || writes_through_ || no_page > 0, "bytes past the cache in rounds");
+    expect(aside == 0, "steps aside in rounds");
+    return;
+  }
   expect(settings_.handles.step_aside != SteppingAside::never || aside == 0, "steps aside");
   if (well && moved == total && settings_.handles.step_aside == SteppingAside::always &&
       settings_.handles.read_ahead_bytes == 0)

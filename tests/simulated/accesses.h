@@ -10,6 +10,9 @@ class Accesses : public RunState {
   using RunState::RunState;
   void write(const Operation& op, Opened& opened);
   void read(const Operation& op, Opened& opened);
+  // In rounds the policy learns of what is touched, each page once, and of nothing else.
+  // `whole`: the file has all of it.
+  void check_touched(const Rounds& rounds, Opened& opened, bool whole);
   // Who wants every write committed at once has it in storage.
   void check_written_through(const Operation& op);
   // Writers keep to the bound themselves, but for pages that waited for their frames.
@@ -25,6 +28,10 @@ class Accesses : public RunState {
                    int64_t fetched);
   bool commit(Opened& opened);
   bool commit_own(Opened& opened);
+
+ private:
+  template <typename Act>
+  Status in_access(const Operation& op, Opened& opened, const Tiling& view, Act act);
 };
 
 }  // namespace forebay::test

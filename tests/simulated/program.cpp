@@ -27,6 +27,7 @@ Settings random_settings(SeededRandom& random) {
   // A file changes only through its node.
   s.keeps_pages = s.nodes == 1 && s.domain_size_bytes % 8 >= 5;
   s.keeps_pace = s.domain_size_bytes % 8 == 2;
+  s.in_rounds = s.domain_size_bytes % 8 == 4;
   if (random.one_in(2)) s.files = 2 + static_cast<uint32_t>(random.below(2));
   s.cache.page_kind = one_of(random, page_kinds());
   // Likewise: the last policy and the last predictor of the tables were added later.
@@ -217,7 +218,8 @@ std::string describe(const Program& program) {
       << (s.local ? ", local storage" : ", storage") << " fails one in " << s.fails_one_in
       << ", steps aside " << steps_aside[static_cast<int>(s.handles.step_aside)] << s.aside
       << (s.late_care ? ", the dead are late" : "")
-      << (s.keeps_pages ? ", pages outlive closes" : "") << "\n";
+      << (s.keeps_pages ? ", pages outlive closes" : "")
+      << (s.in_rounds ? ", accesses of several pieces go in rounds" : "") << "\n";
   for (const Round& round : program.rounds) {
     for (const Operation& op : round.operations) {
       out << "  rank " << op.rank << " file " << op.file << " " << kinds[static_cast<int>(op.kind)]

@@ -35,6 +35,7 @@ struct Settings {
   uint32_t aside = 0;         // kinds of calls that step aside to begin with (Aside)
   bool keeps_pages = false;   // pages outlive the close of their file
   bool keeps_pace = false;    // accesses of several pieces wait for each other (engine/pace.h)
+  bool in_rounds = false;     // they go in rounds of domain_size_bytes, touched before
 };
 
 struct Operation {

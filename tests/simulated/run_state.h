@@ -162,6 +162,8 @@ class RunState {
     // The page on which the last access ended, as the policy counts accesses.
     int64_t last_page = -1;
     bool last_page_known = true;
+    int64_t last_touched_page = -1;  // in rounds
+    bool last_touched_known = true;
   };
 
   std::vector<Storage*> make_files() {
@@ -234,6 +236,51 @@ class RunState {
     RunState& run_;
     Place& mine_;
   };
+  // An access in rounds, in each of which its handle first touches all pages.
+  class Rounds final : public Pace {
+   public:
+    Rounds(RunState& run, const Operation& op, Opened& opened)
+        : writes_(op.kind == Operation::Kind::write),
+          bytes_(1 + run.settings_.domain_size_bytes),
+          last_(op.extent.end() + (op.pieces - 1) * op.stride),
+          opened_(opened),
+          end_(op.extent.offset) {}
+    bool come_to(int64_t offset) override {
+      offset_ = offset;
+      return offset < end_;
+    }
+    void wait() override {
+      while (offset_ >= end_) {
+        const Extent round{end_, std::min(bytes_, last_ - end_)};
+        end_ = round.end();
+        const Statistics& now = opened_.file.statistics();
+        const int64_t before = now.hits + now.misses;
+        well_ = opened_.handle.touch(round, writes_).ok() && well_;
+        counted_ += now.hits + now.misses - before;
+        touched_.push_back(round);
+      }
+    }
+    int64_t next_stop() const override { return end_; }
+    int64_t round_end() const override { return end_; }
+    // What was touched, how many hits and misses that was, and whether no touch failed.
+    const std::vector<Extent>& touched() const { return touched_; }
+    int64_t counted() const { return counted_; }
+    bool well() const { return well_; }
+
+   private:
+    const bool writes_;
+    const int64_t bytes_, last_;
+    Opened& opened_;
+    int64_t end_, offset_ = 0;
+    bool well_ = true;
+    int64_t counted_ = 0;
+    std::vector<Extent> touched_;
+  };
+
+  bool goes_in_rounds(const Operation& op) const {
+    return settings_.in_rounds && op.pieces > 1 &&
+           settings_.handles.step_aside != SteppingAside::always;
+  }
   std::unique_ptr<KeptPace> pace_of(const Operation& op) {
     if (!settings_.keeps_pace || op.pieces == 1) return nullptr;
     return std::make_unique<KeptPace>(*this, op);
@@ -243,10 +290,10 @@ class RunState {
   static Tiling view_of(const Operation& op) {
     return {Layout::block(op.extent.length), op.extent.offset, op.stride};
   }
-  static Access access_of(const Operation& op, const Tiling& view, Pace* pace) {
+  Access access_of(const Operation& op, const Tiling& view, Pace* pace) const {
     const bool writes = op.kind == Operation::Kind::write;
     if (op.pieces == 1) return {writes, false, nullptr, op.extent.offset, op.extent.length};
-    return {writes, false, &view, 0, op.extent.length * op.pieces, pace};
+    return {writes, false, &view, 0, op.extent.length * op.pieces, pace, !goes_in_rounds(op)};
   }
   static Extent piece_of(const Operation& op, int piece) {
     return {op.extent.offset + piece * op.stride, op.extent.length};

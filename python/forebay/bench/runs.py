@@ -296,7 +296,7 @@ class Bench:
             # sides alike.
             for side in SIDES if pair % 2 == 0 else reversed(SIDES):
                 progress(f"{self.workload.name}: pair {pair + 1} of {self.repeat}, {side}")
-                rows = self._launch(
+                rows = self.launch(
                     side, [str(program), *self._arguments(side, files, self.rounds)]
                 )
                 row = rows[-1]
@@ -370,7 +370,7 @@ class Bench:
         if self.baseline:
             plain, _ = self._count_ours("plain", arguments["plain"], build)
         else:
-            self._launch("plain", arguments["plain"], export=export)
+            self.launch("plain", arguments["plain"], export=export)
             rows = [json.loads(line) for line in counts.read_text().splitlines()]
             plain = {name: sum(row[name] for row in rows) for name in names}
         ours, aside_calls = self._count_ours("forebay", arguments["forebay"], build)
@@ -381,7 +381,7 @@ class Bench:
         self, side: str, program: Sequence[str], build: Path
     ) -> tuple[dict[str, int], int]:
         stats = build / f"{side}.json"
-        self._launch(side, program, stats=stats)
+        self.launch(side, program, stats=stats)
         if not stats.exists():
             raise click.ClickException("Forebay took no part: it wrote no statistics")
         total = json.loads(stats.read_text())["total"]
@@ -399,7 +399,7 @@ class Bench:
         if different or missing or names != sorted(path.name for path in forebay.iterdir()):
             raise click.ClickException(f"plain and Forebay differ in {different + missing}")
 
-    def _launch(
+    def launch(
         self,
         side: str,
         program: Sequence[str],

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 #include "mpiio/access/buffer.h"
 #include "mpiio/access/device_memory.h"
 #include "mpiio/access/library_access.h"
+#include "mpiio/file/aggregated_call.h"
 #include "mpiio/file/arrivals.h"
 #include "mpiio/file/atomic_mode.h"
 #include "mpiio/file/errors.h"
@@ -43,6 +45,7 @@ const char* doing(Operation operation) {
 
 // The pace that an access keeps with those of the other ranks; null: it waits for nobody.
 Pace* pace_of(const Handle& handle, const Call& call, const Access& access) {
+  if (handle.aggregated_call != nullptr) return handle.aggregated_call;
   if (!is_of_all_ranks(call) || handle.pace == nullptr || !handle.pace->announced()) return nullptr;
   if (!needs_pace(access.bytes, handle.ranks, handle.pace->distance_bytes())) {
     handle.pace->end();
@@ -59,15 +62,17 @@ template <typename File>
 Status move_through(File& file, const Handle& handle, const Call& call, int64_t position,
                     const Buffer& buffer, int64_t& moved) {
   const bool writes = call.operation == Operation::write;
-  if (handle.view.dense() && buffer.dense != nullptr) {
+  if (handle.view.dense() && buffer.dense != nullptr && handle.aggregated_call == nullptr) {
     const int64_t offset = handle.view.origin() + position;
     if (!writes) return file.read(offset, buffer.dense, buffer.bytes, &moved);
     moved = buffer.bytes;
     return file.write(offset, buffer.dense, buffer.bytes);
   }
   Access access{writes, call.collective, &handle.view.tiling(), position, buffer.bytes};
-  if constexpr (std::is_same_v<File, runtime::CachedFile>)
+  if constexpr (std::is_same_v<File, runtime::CachedFile>) {
     access.pace = pace_of(handle, call, access);
+    access.told = handle.aggregated_call == nullptr;
+  }
   return buffer.dense != nullptr ? file.access(access, buffer.dense, &moved)
                                  : file.access(access, buffer.tiling, &moved);
 }
@@ -117,6 +122,8 @@ Status move_in_caches(Handle& handle, const Call& call, int64_t position, const 
   const AtomicAccess alone(handle);
   const runtime::Turn turn = handle.cached->turn(TracedCall::recording());
   TracedCall::numbered(turn.sequence());
+  if (handle.aggregated_call != nullptr)
+    handle.aggregated_call->begin(handle.view, position, buffer.bytes);
   if (!is_device_memory(buffer.first)) return move_host(handle, call, position, buffer, moved);
   return within_memory([&] { return move_device(handle, call, position, buffer, moved); });
 }
@@ -330,6 +337,9 @@ Transfer transfer(Handle& handle, const Call& call) {
   Transfer result;
   {
     const ExchangeTurn turn(handle);
+    std::optional<AggregatedCall> aggregated;
+    if (AggregatedCall::takes(handle, call))
+      aggregated.emplace(handle, call.operation == Operation::write);
     result = transfer_alone(handle, call);
   }
   if (result.code == MPI_SUCCESS && !settled.ok()) return {raise(handle, settled, "committing"), 0};

@@ -3,8 +3,8 @@
 // map pass through to the library.
 //
 // Lock rule: the members marked (lock) are used under HandleLock. No MPI call that may wait for
-// another rank is made with it held, but for the exchange of a collective call, which all ranks are
-// in (collective_exchange.h).
+// another rank is made with it held, but for the exchange and the rounds of a collective call,
+// which all ranks are in (collective_exchange.h, aggregated_call.h).
 #pragma once
 
 #include <atomic>
@@ -29,6 +29,8 @@
 #include "runtime/cache/cached_file.h"
 
 namespace forebay::mpiio {
+
+class AggregatedCall;
 
 // Why a handle's data calls go to the MPI library: bits on which all ranks of the handle agree.
 enum PassThrough : uint32_t {
@@ -91,6 +93,9 @@ struct Handle {
   std::unique_ptr<CollectiveExchange> exchange;
   // On rank 0: the open in the job's directory; null: it is not there.
   std::unique_ptr<agent::EnrolledFile> enrolled;
+  // The policy sees the accesses of a collective call as one (aggregated_call.h).
+  bool aggregates = false;
+  AggregatedCall* aggregated_call = nullptr;  // (lock) under way
   // Of ranks that share an arena; null: collective accesses keep no pace.
   std::unique_ptr<runtime::SeatPace> pace;
   // Ranks of other nodes may give the file owners while this handle has it open.

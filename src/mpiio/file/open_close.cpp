@@ -84,6 +84,7 @@ int64_t rules_of(const Options& options) {
   rules = 3 * rules + static_cast<int64_t>(options.scope);
   rules = 3 * rules + static_cast<int64_t>(options.keep);
   rules = 2 * rules + static_cast<int64_t>(options.consistency);
+  rules = 2 * rules + static_cast<int64_t>(options.awareness);
   return 2 * rules + int64_t{has_owners(options)};
 }
 
@@ -344,9 +345,24 @@ Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Ha
                     word(numbers.arrivals)};
   opened->cached->write_as(static_cast<uint32_t>(numbers.arrivals));
   const bool in_turns = opened->cached->options().deterministic;
-  if (opened->ranks > 1 && opened->all_ranks_share_arena() && !in_turns)
+  opened->aggregates = opening.options.awareness == Awareness::aggregated;
+  if (opened->ranks > 1 && opened->all_ranks_share_arena() && !in_turns && !opened->aggregates)
     (void)within_memory([&] { opened->pace = opened->cached->make_pace(); });
   return Uncached::no;
+}
+
+// The policy sees collective accesses as one only where all ranks share a cache that has them all.
+void fit_awareness(Opening& opening, bool one_node) {
+  Options& options = opening.options;
+  const bool fits = one_node && options.scope != Scope::process && !options.deterministic &&
+                    options.step_aside != StepAside::always;
+  if (options.awareness == Awareness::original || fits) return;
+  options.awareness = Awareness::original;
+  const Mistake mistake{"awareness=aggregated needs ranks that share a cache",
+                        "awareness=original is used",
+                        "give no scope=process, deterministic=true or step_aside=always, and one "
+                        "node to the job"};
+  opening.mistakes.push_back({opening.name, mistake.line()});
 }
 
 // Opens the file in the cache, on agreed or known terms. Called by all ranks of the communicator;
@@ -363,6 +379,7 @@ Uncached open_cached(Opening& opening, const Terms& terms) {
       opening.options.commit_at_close = CommitAtClose::each;
       if (!has_owners(opening.options)) opening.options.keep = Keep::never;
     }
+    fit_awareness(opening, terms.one_node);
     if (terms.why == Uncached::no) handle = open_alone(opening, &refusal);
   });
   if (!had_memory.ok()) refusal = had_memory;  // all ranks leave the file to the library

@@ -31,6 +31,12 @@ Status CachedFile::access(const Access& access, const Tiling& buffer, int64_t* m
                        : handle_->read(access, memory, moved);
 }
 
+void CachedFile::touch(Extent range, bool writes) { (void)handle_->touch(range, writes); }
+
+int64_t CachedFile::bytes_a_round() const {
+  return forebay::bytes_a_round(cache_->capacity_bytes(), cache_->page_size());
+}
+
 Status CachedFile::size(int64_t* bytes) { return handle_->size(bytes); }
 
 Statistics CachedFile::statistics() const {

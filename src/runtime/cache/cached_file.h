@@ -102,6 +102,10 @@ class CachedFile final : private HandleServices {
                 int64_t began_ns = now_ns());
   Status bypass(bool writes, Extent extent, ScatteredMemory memory, int64_t* moved,
                 int64_t began_ns = now_ns());
+  // Touches pages for collective accesses of which the policy is not told
+  // (CacheHandle::touch()), at most bytes_a_round() at a time. A failure shows at these accesses.
+  void touch(Extent range, bool writes);
+  int64_t bytes_a_round() const;
   // Reads what this cache holds from there, and the rest past it, and waits for no other process
   // that reads. *held: how many of the bytes the cache held.
   Status read_held(Extent extent, std::byte* memory, int64_t* moved, int64_t* held);

@@ -1,5 +1,5 @@
-// Records of one size. Every rank writes its own, with one independent call each, and reads them
-// back through the same handle.
+// Records of one size. Every rank writes its own, with one call each, and reads them back through
+// the same handle. The calls are independent; with --variant collective they are collective.
 #pragma once
 
 #include "workload.h"
@@ -16,6 +16,8 @@ static inline void records(struct repetition* r, const char* name, enum arrangem
   const long long first = arrangement == IN_PARTS ? workload_rank * mine : workload_rank;
   const long long step = arrangement == IN_PARTS ? 1 : workload_ranks;
   const char* path = new_file(r, name);
+  const int collective = strcmp(workload_variant, "collective") == 0;
+  const long long calls = collective ? (all + workload_ranks - 1) / workload_ranks : mine;
   unsigned char* into = touched_memory((size_t)(mine * bytes));
   r->file_bytes[0] = all * bytes;
 
@@ -23,11 +25,17 @@ static inline void records(struct repetition* r, const char* name, enum arrangem
   MPI_File file = open_file(path, MPI_MODE_CREATE | MPI_MODE_RDWR);
   phase_end(r, "open");
   phase_begin(r);
-  for (long long i = 0; i < mine; ++i) write_at(r, file, (first + i * step) * bytes, bytes);
+  for (long long i = 0; i < calls; ++i) {
+    const int own = i < mine ? bytes : 0;
+    (collective ? write_at_all : write_at)(r, file, (first + i * step) * bytes, own);
+  }
   phase_end(r, "write");
   phase_begin(r);
-  for (long long i = 0; i < mine; ++i)
-    read_at(r, file, (first + i * step) * bytes, bytes, into + i * bytes);
+  for (long long i = 0; i < calls; ++i) {
+    const int own = i < mine ? bytes : 0;
+    (collective ? read_at_all : read_at)(r, file, (first + i * step) * bytes, own,
+                                         into + (i < mine ? i * bytes : 0));
+  }
   phase_end(r, "read");
   close_file(r, file, path);
 

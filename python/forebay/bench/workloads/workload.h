@@ -138,6 +138,14 @@ static inline void read_at(struct repetition* r, MPI_File file, long long offset
 }
 
 // The same, where all ranks call it.
+static inline void write_at_all(struct repetition* r, MPI_File file, long long offset, int bytes) {
+  const int error = MPI_File_write_at_all(file, offset, workload_bytes(offset), bytes, MPI_BYTE,
+                                          MPI_STATUS_IGNORE);
+  if (error != MPI_SUCCESS) workload_fail("write", r->paths[r->files - 1], error);
+  r->write_calls += 1;
+  r->written_bytes += bytes;
+}
+
 static inline void read_at_all(struct repetition* r, MPI_File file, long long offset, int bytes,
                                unsigned char* into) {
   const int error = MPI_File_read_at_all(file, offset, into, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
