@@ -18,18 +18,18 @@ inline constexpr int64_t most_frame_bytes = 64 << 20;
 // What is asked of a file that lives in another node's cache, and the answers. The numbers are part
 // of the protocol.
 enum class Ask : uint32_t {
-  open,       // bytes: FileTerms. The first question about a file.
-  write,      // value: extents; bytes: the extents, then their data
-  read,       // value: extents; bytes: the extents. Answer: data before the end of file, some of
-              // them in frames `more` that come first
-  read_held,  // the same, of which the node's cache makes no pages. Answer's offset: the bytes that
-              // its cache held
-  size,       // answer's value: the file's size as this node knows it
-  commit,     // what the node's cache holds; bytes: an Extent, or none for the whole file
-  settle,     // the same, then forget the clean bytes
-  forget,     // the clean bytes of the file
-  flush,      // fsync
-  truncate,   // value: forget the bytes at and beyond it
+  open,        // bytes: FileTerms. The first question about a file.
+  write,       // value: extents; bytes: the extents, then their data
+  read,        // value: extents; bytes: the extents. Answer: data before the end of file, some of
+               // them in frames `more` that come first
+  read_held,   // the same, for pages of the asking node, for which the owner waits for nobody.
+               // Answer's offset: the bytes that its cache held before
+  size,        // answer's value: the file's size as this node knows it
+  commit,      // what the node's cache holds; bytes: an Extent, or none for the whole file
+  settle,      // the same, then forget the clean bytes
+  forget,      // the clean bytes of the file
+  flush,       // fsync
+  truncate,    // value: forget the bytes at and beyond it
   own_change,  // the MPI library has changed the file past the caches
   close,       // value: 1 to discard. Answer: Statistics
   owners,      // bytes: an Extent; value: 1 + the node that claims its chunks, or 0. With domain

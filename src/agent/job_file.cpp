@@ -23,7 +23,8 @@ using runtime::ScatteredMemory;
 // An access is carried out in windows, which bound the memory that it needs.
 constexpr int64_t most_window_bytes = 4 << 20;
 constexpr std::size_t window_pieces = 64 << 10;
-// Of pages that owners have kept, a read of so many bytes is a question; shorter ones share pages.
+// Of pages that owners have kept, a read of so many bytes is a question. Shorter ones share pages,
+// and long runs find in this node's cache what it has kept itself.
 constexpr int64_t worth_a_question = 4 << 10;
 // So often a rank lets others run while another of its node tells the owners something.
 constexpr int yields_for_teller = 500;
@@ -131,7 +132,8 @@ bool JobFile::only_read() const { return self_ != Owners::none && !here_.writabl
 
 // Whether this node's cache carries out the access by itself.
 bool JobFile::served_here(const Access& access) {
-  const bool copies = source_ == nullptr || access.bytes < worth_a_question;
+  const bool is_long_run = access.view == nullptr && is_long(access.bytes);
+  const bool copies = !owners_kept_pages_ || access.bytes < worth_a_question || is_long_run;
   if (only_read() && !access.writes && copies && !(access.collective && exchange_ != nullptr))
     return true;
   return all_here(access);
@@ -144,14 +146,16 @@ Status JobFile::tell_before(const Access& access) {
   return served_here(access) ? tell_owners() : Status();
 }
 
-// A read in this node's cache that ends early may lie below an end of file that other owners know:
-// then it is carried out once more.
+// Whether a read in this node's cache has got all that there is. One that ends early may lie below
+// an end of file that other owners know, if somebody can write: then it is carried out once more.
+bool JobFile::is_whole(int64_t moved, int64_t bytes) const { return moved == bytes || only_read(); }
+
 Status JobFile::access(const Access& access, std::byte* memory, int64_t* moved) {
   count(access);
   if (const Status told = tell_before(access); !told.ok()) return told;
   if (served_here(access)) {
     const Status status = here_.access(access, memory, moved);
-    if (!status.ok() || access.writes || *moved == access.bytes) return status;
+    if (!status.ok() || access.writes || is_whole(*moved, access.bytes)) return status;
   }
   return within_memory([&] { return access_owners(access, memory, moved); });
 }
@@ -161,7 +165,7 @@ Status JobFile::access(const Access& access, const Tiling& memory, int64_t* move
   if (const Status told = tell_before(access); !told.ok()) return told;
   if (served_here(access)) {
     const Status status = here_.access(access, memory, moved);
-    if (!status.ok() || access.writes || *moved == access.bytes) return status;
+    if (!status.ok() || access.writes || is_whole(*moved, access.bytes)) return status;
   }
   return within_memory([&] {
     ScatteredMemory::Walk walk(memory);
@@ -185,7 +189,7 @@ Status JobFile::read(int64_t offset, std::byte* memory, int64_t length, int64_t*
   if (const Status told = tell_before(whole); !told.ok()) return told;
   if (served_here(whole)) {
     const Status status = here_.read(offset, memory, length, moved);
-    if (!status.ok() || *moved == length) return status;
+    if (!status.ok() || is_whole(*moved, length)) return status;
   }
   return within_memory([&] { return access_owners(whole, memory, moved); });
 }
@@ -639,15 +643,16 @@ void JobFile::forget_everywhere() {
   (void)within_memory([&] { return ask_others(Ask::forget); });
 }
 
-void JobFile::read_from_owners() {
-  if (!only_read() || first_touch_) return;
+void JobFile::read_from_owners(bool kept) {
+  if (!only_read() || first_touch_ || domains_.owners() == 1) return;
   const Owners owners = *Owners::decoded(terms_->owners);
   FileTerms terms = *terms_;
   terms.mode = runtime::OpenMode::read_only;
-  source_ = std::make_unique<OwnersSource>(here_, owners, self_,
-                                           std::make_shared<const FileTerms>(std::move(terms)));
-  here_.read_from(source_.get());
-  fetch_little_ahead();
+  source_ = std::make_unique<OwnersSource>(
+      here_, owners, self_, std::make_shared<const FileTerms>(std::move(terms)), kept);
+  owners_kept_pages_ = kept;
+  here_.read_from(source_.get(), kept, domains_);
+  if (kept) fetch_little_ahead();
 }
 
 Status JobFile::leave(bool discard) {
@@ -703,6 +708,10 @@ Statistics JobFile::statistics() const {
     sum.asked_questions += source_->questions();
     // Of what came from there, long reads count as past the cache, and the rest as fetched.
     sum.fetched_bytes = std::max<int64_t>(sum.fetched_bytes - source_->bytes(), 0);
+    // What owners asked storage for.
+    sum.fetched_bytes += held.fetched_bytes + held.bypass_bytes;
+    sum.read_requests += held.read_requests - source_->spared_requests();
+    sum.read_syscalls += held.read_syscalls;
     const int64_t had = std::min(source_->held_bytes(), read_here);
     sum.read_storage_bytes -= had;
     sum.read_remote_bytes += had;

@@ -18,8 +18,9 @@
 // looks twice at what its own node knows, before it and after it: a read that fetched old bytes
 // meanwhile was announced before.
 //
-// As long as no rank of the job can write to the file, a node keeps copies of other owners' bytes,
-// and reads them from storage itself. A handle that can write makes all owners open the file before
+// As long as no rank of the job can write to the file, a node keeps copies of other owners' bytes.
+// It gets pages from their owners, if nodes read the same bytes, and else from storage
+// (owners_source.h). A handle that can write makes all owners open the file before
 // its first access, and so ends that on their nodes. Collective reads ask owners all the same, so
 // that storage is read once.
 //
@@ -90,9 +91,10 @@ class JobFile {
   // Asks all owners to forget their clean bytes, since the MPI library has written to the file.
   void forget_everywhere();
 
-  // The owners have kept pages of the file since before: as long as nobody in the job can write to
-  // it, what this node does not hold comes from there.
-  void read_from_owners();
+  // As long as nobody in the job can write to the file, pages that this node does not hold come
+  // from their owners. `kept`: the owners have kept pages of the file since before; reads that use
+  // no page come from there, too.
+  void read_from_owners(bool kept);
 
   // Whether this node's pages may stay in its cache after the close of all nodes' ranks; and how.
   bool may_rest() const { return !first_touch_ || only_read(); }
@@ -149,6 +151,7 @@ class JobFile {
   bool all_here(const Access& access);
   bool only_read() const;
   bool served_here(const Access& access);
+  bool is_whole(int64_t moved, int64_t bytes) const;
   Status tell_before(const Access& access);
   void count(const Access& access);
   uint32_t whom_to_ask(int64_t offset) const;
@@ -172,6 +175,7 @@ class JobFile {
   // By owner; null: this node. The last one is this node's agent, with first_touch_.
   std::vector<std::unique_ptr<RemoteFile>> remotes_;
   std::unique_ptr<OwnersSource> source_;  // of pages; null: storage
+  bool owners_kept_pages_ = false;
   OwnersExchange* exchange_ = nullptr;
   bool left_ = false;
   // With first_touch_: the owners of chunks, as far as they are known. They never change.

@@ -10,8 +10,12 @@
 namespace forebay::agent {
 namespace {
 
-// An owner is judged after so many bytes.
-constexpr int64_t enough_to_judge = 1 << 20;
+// Whether too few of the bytes that came from owners have been in their caches.
+bool holds_little(int64_t moved_bytes, int64_t held_bytes) {
+  constexpr int64_t enough_to_judge = 1 << 20;
+  return moved_bytes >= enough_to_judge && 2 * held_bytes < moved_bytes;
+}
+
 // Of a longer read storage is asked for the rest: an answer lies in this process's memory.
 constexpr int64_t most_question_bytes = 16 << 20;
 
@@ -39,8 +43,12 @@ struct OwnersSource::Piece {
 };
 
 OwnersSource::OwnersSource(runtime::CachedFile& here, const Owners& owners, uint32_t self,
-                           std::shared_ptr<const FileTerms> terms)
-    : here_(here), domains_(owners.domains), self_(self), owners_(owners.agents.size()) {
+                           std::shared_ptr<const FileTerms> terms, bool kept)
+    : here_(here),
+      domains_(owners.domains),
+      self_(self),
+      kept_(kept),
+      owners_(owners.agents.size()) {
   for (uint32_t owner = 0; owner < owners_.size(); ++owner) {
     if (owner == self) continue;
     const auto line = std::make_shared<Line>(owners.agents[owner]);
@@ -69,7 +77,9 @@ Statistics OwnersSource::statistics() const {
 // Carries out the whole transfer: asks the owners, reads the rest from storage, and takes the
 // answers.
 void OwnersSource::start(Transfer& transfer) {
-  const std::lock_guard guard(mutex_);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (kept_) lock.lock();
+  if (!asks_.load() || (!lock.owns_lock() && !lock.try_lock())) return read_storage(transfer);
   std::vector<Piece> pieces;
   for (std::size_t r = 0; r < transfer.requests().size(); ++r) {
     const Request& request = transfer.requests()[r];
@@ -85,10 +95,13 @@ void OwnersSource::start(Transfer& transfer) {
     }
   }
   ask(pieces);
-  Status status = read_storage(pieces);
+  StorageCounters counters;
+  Status status = read_storage(pieces, counters);
   take_answers(pieces);
   // What an owner did not answer.
-  if (status.ok()) status = read_storage(pieces);
+  if (status.ok()) status = read_storage(pieces, counters);
+  spared_requests_ += std::ssize(transfer.requests()) - counters.requests;
+  transfer.outcome(0).syscalls = counters.syscalls;
   for (const Piece& piece : pieces) {
     Transfer::Outcome& outcome = transfer.outcome(piece.request);
     if (!status.ok()) outcome.status = status;
@@ -135,9 +148,9 @@ void OwnersSource::take_answers(std::vector<Piece>& pieces) {
         piece.asked = Owners::none;
         continue;
       }
-      owner.asked_bytes += piece.extent.length;
       piece.moved = std::min(piece.extent.length, moved);
       moved -= piece.moved;
+      owner.moved_bytes += piece.moved;
       bytes_ += piece.moved;
       int64_t left = piece.moved;
       for (const Segment& segment : piece.memory) {
@@ -151,15 +164,30 @@ void OwnersSource::take_answers(std::vector<Piece>& pieces) {
     owner.held_bytes += owner.file->held_bytes();
     held_bytes_ += owner.file->held_bytes();
     owner.file->release_memory();
-    const bool holds_little =
-        owner.asked_bytes >= enough_to_judge && 2 * owner.held_bytes < owner.asked_bytes;
     if (!answered) owner.file.reset();
-    if (answered && holds_little) close(owner);
+    if (answered && kept_ && holds_little(owner.moved_bytes, owner.held_bytes)) close(owner);
+  }
+  if (!kept_ && holds_little(bytes_, held_bytes_)) {
+    asks_.store(false);
+    for (Owner& owner : owners_) {
+      if (owner.file != nullptr) close(owner);
+    }
   }
 }
 
+void OwnersSource::read_storage(Transfer& transfer) const {
+  std::vector<int64_t> moved(transfer.requests().size());
+  StorageCounters counters;
+  const Status status = here_.storage().read(transfer.requests(), moved, counters);
+  for (std::size_t r = 0; r < moved.size(); ++r) {
+    transfer.outcome(r).status = status;
+    transfer.outcome(r).transferred = moved[r];
+  }
+  transfer.outcome(0).syscalls = counters.syscalls;
+}
+
 // Reads the pieces that no owner is asked for, and that nobody has read.
-Status OwnersSource::read_storage(std::vector<Piece>& pieces) {
+Status OwnersSource::read_storage(std::vector<Piece>& pieces, StorageCounters& counters) {
   std::vector<Request> requests;
   std::vector<Piece*> read;
   for (Piece& piece : pieces) {
@@ -169,7 +197,6 @@ Status OwnersSource::read_storage(std::vector<Piece>& pieces) {
   }
   if (requests.empty()) return {};
   std::vector<int64_t> moved(requests.size());
-  StorageCounters counters;
   const Status status = here_.storage().read(requests, moved, counters);
   for (std::size_t i = 0; i < read.size(); ++i) read[i]->moved = moved[i];
   return status;

@@ -143,6 +143,8 @@ class Cache final : private FrameStates {
   // The pages of `range` from its beginning that are alike: the cache has, or is fetching, all
   // bytes of each (*held) or of none. Returns their bytes of `range`.
   int64_t held_run(const OpenFile& file, Extent range, bool* held);
+  // Whether somebody fills one of the range's pages.
+  bool any_filling(const OpenFile& file, Extent range);
 
   // What handles foresee of the file's pages (predict/foresight.h), for policies that use it.
   bool foresees() const { return arena_.shard(0).foresees(); }

@@ -70,8 +70,9 @@ class CacheHandle {
   Status bypass_write(Extent extent, Source source);
   template <typename Target>
   Status bypass_read(Extent extent, Target target, int64_t* moved, int64_t began_ns);
-  // Reads what the cache holds from there, and the rest past it. It makes no page, and waits for
-  // nobody who fills one. *held: how many bytes the cache held.
+  // The same for other nodes: what the cache lacks is fetched into pages, as far as frames are free
+  // without waiting, and read past it otherwise. It waits for nobody who fills a page. *held: how
+  // many bytes the cache held before, or somebody was fetching.
   template <typename Target>
   Status read_held(Extent extent, Target target, int64_t* moved, int64_t* held);
 
@@ -175,6 +176,9 @@ class CacheHandle {
   Status write_past_now(Extent extent, Source source, int64_t* storage_ns);
   template <typename Target>
   Status read_past(Extent extent, Target target, int64_t* got, int64_t* storage_ns = nullptr);
+  template <typename Target>
+  Status read_resident_or_past(Extent extent, std::span<const Extent> lacking, Target target,
+                               int64_t* moved);
 
   // step_aside.h
   template <typename Source>

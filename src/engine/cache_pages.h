@@ -346,6 +346,20 @@ bool Cache<Driver>::holds(PageKey key, Extent region) {
 }
 
 template <typename Driver>
+bool Cache<Driver>::any_filling(const OpenFile& file, Extent range) {
+  if (!has_frames()) return false;
+  for (int64_t page = range.offset / page_size(); page * page_size() < range.end(); ++page) {
+    const PageKey key = key_of(file, page);
+    const Shard& shard = arena_.shard(shard_number(key));
+    if (!shard.may_hold(key)) continue;
+    const Locked lock(*this, shard_number(key));
+    const FrameIndex index = shard.find(key);
+    if (index != no_frame && frame(index).io == FrameIo::filling) return true;
+  }
+  return false;
+}
+
+template <typename Driver>
 int64_t Cache<Driver>::held_run(const OpenFile& file, Extent range, bool* held) {
   *held = false;
   if (!has_frames()) return range.length;

@@ -53,36 +53,56 @@ template <typename Target>
 Status CacheHandle<Driver>::read_held(Extent extent, Target target, int64_t* moved, int64_t* held) {
   begin_call(&Statistics::read_calls);
   *moved = *held = 0;
-  Translation<Driver> ignored;
-  const int64_t page_size = cache_.page_size();
-  Extent lacking{extent.offset, 0};  // before the page under way
-  const auto read_lacking = [&] {
-    if (lacking.empty()) return Status();
-    int64_t got = 0;
-    const Status status = read_past(lacking, target + (lacking.offset - extent.offset), &got);
-    *moved += got;
-    return status;
-  };
   const Status status = within_memory([&] {
+    std::vector<Extent> lacking;
     for (int64_t at = extent.offset; at < extent.end();) {
-      const int64_t end = std::min(extent.end(), round_down(at, page_size) + page_size);
-      const Extent part{at, end - at};
-      at = end;
-      if (!cache_.read_resident(file_, part, target + (part.offset - extent.offset), true,
-                                &ignored)) {
-        lacking.length += part.length;
-        continue;
-      }
-      if (const Status read = read_lacking(); !read.ok()) return read;
-      if (*moved < part.offset - extent.offset) return Status();  // the end of file
-      lacking = {end, 0};
-      *held += part.length;
-      *moved += part.length;
+      bool holds = false;
+      const Extent run{at, cache_.held_run(file_, {at, extent.end() - at}, &holds)};
+      if (!holds) lacking.push_back(run);
+      *held += holds ? run.length : 0;
+      at = run.end();
     }
-    return read_lacking();
+    PageCursor pages(lacking, cache_.page_size());
+    while (cache_.prefetch(file_, pages)) {
+    }
+    return read_resident_or_past(extent, lacking, target, moved);
   });
   statistics().read_bytes += *moved;
   return status;
+}
+
+// The policy counts the pages that do not begin with bytes of `lacking`.
+template <typename Driver>
+template <typename Target>
+Status CacheHandle<Driver>::read_resident_or_past(Extent extent, std::span<const Extent> lacking,
+                                                  Target target, int64_t* moved) {
+  Translation<Driver> ignored;
+  const int64_t page_size = cache_.page_size();
+  Extent past{extent.offset, 0};  // before the page under way
+  const auto read_past_them = [&] {
+    if (past.empty()) return Status();
+    int64_t got = 0;
+    const Status status = read_past(past, target + (past.offset - extent.offset), &got);
+    *moved += got;
+    return status;
+  };
+  for (int64_t at = extent.offset; at < extent.end();) {
+    const int64_t end = std::min(extent.end(), round_down(at, page_size) + page_size);
+    const Extent part{at, end - at};
+    at = end;
+    while (!lacking.empty() && lacking.front().end() <= part.offset) lacking = lacking.subspan(1);
+    const bool count = lacking.empty() || lacking.front().offset > part.offset;
+    if (!cache_.read_resident(file_, part, target + (part.offset - extent.offset), count,
+                              &ignored)) {
+      past.length += part.length;
+      continue;
+    }
+    if (const Status status = read_past_them(); !status.ok()) return status;
+    if (*moved < part.offset - extent.offset) return {};  // the end of file
+    past = {end, 0};
+    *moved += part.length;
+  }
+  return read_past_them();
 }
 
 template <typename Driver>

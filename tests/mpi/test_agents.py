@@ -236,5 +236,6 @@ def test_nodes_keep_copies_until_a_rank_can_write(
     if writes:
         assert total["asked_bytes"] > RANKS * 400_000
     else:
-        assert total["asked_bytes"] == total["exchanged_bytes"] == 0
-        assert total["fetched_bytes"] < 3 * NODES * 1_000_000
+        # What one node has asked storage for, the other has got from there.
+        assert 0 < total["asked_bytes"] <= 1_001_000 and total["exchanged_bytes"] == 0
+        assert total["fetched_bytes"] < NODES * 1_000_000

@@ -339,15 +339,14 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
     return rank.session != 0 && rank.session == mine.session;
   });
   const bool keeps = agreed.used == 0 && uses_kept_pages(handle, one_session);
-  if (keeps) {
-    (void)within_memory([&] { handle.job_file->read_from_owners(); });  // else from storage
-  } else {
+  if (!keeps) {
     // All nodes have committed what they held, so what is clean may be old now.
     handle.cached->drop_clean();
     if (agreed.used == 0) (void)handle.cached->note_held(runtime::Held::nothing);
   }
   status = within_memory([&] { handle.exchange = make_exchange(handle, *owners, ranks); });
   if (status.ok() && given) status = handle.job_file->meet_owners();
+  (void)within_memory([&] { handle.job_file->read_from_owners(keeps); });  // else from storage
   return !any_rank(handle.own.comm, !status.ok());
 }
 
@@ -361,7 +360,10 @@ Status meet_owners(Handle& handle) {
     if (!status.ok()) return status;
     handle.elsewhere = true;
     status = handle.job_file->meet_owners();
-    if (!status.ok()) handle.job_file.reset();
+    if (status.ok())
+      handle.job_file->read_from_owners(false);
+    else
+      handle.job_file.reset();
     return status;
   });
 }

@@ -63,7 +63,7 @@ Status ArenaFile::read_request(const PastRequest& past, int64_t* got, int64_t* s
   const Request request{past.offset, past.memory.all()};
   StorageCounters counters;
   const int64_t before = storage_ns == nullptr ? 0 : now_ns();
-  const Status status = source()->read({&request, 1}, {got, 1}, counters);
+  const Status status = past_source()->read({&request, 1}, {got, 1}, counters);
   if (storage_ns != nullptr) *storage_ns = now_ns() - before;
   parts_.statistics->read_requests += counters.requests;
   parts_.statistics->read_syscalls += counters.syscalls;

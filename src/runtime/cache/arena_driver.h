@@ -54,8 +54,10 @@ class ArenaFile {
     Seat* seat = nullptr;  // null: no handle, so no reads and writes
     uint32_t seat_number = 0;
     Storage* storage = nullptr;  // null: pages can only be forgotten
-    Storage* source = nullptr;   // where reads come from, if not from `storage`
-    bool readable = false;       // `storage` can be read
+    // Where pages, and reads past the cache, come from, if not from `storage`.
+    Storage* source = nullptr;
+    Storage* past_source = nullptr;
+    bool readable = false;  // `storage` can be read
     bool writable = false;
     bool local = false;  // storage is on this node
     int64_t commit_size_bytes = 0;
@@ -74,12 +76,18 @@ class ArenaFile {
     return other;
   }
   void set_commit_size(int64_t bytes) { parts_.commit_size_bytes = bytes; }
-  void read_from(Storage* source) { parts_.source = source; }
+  void read_from(Storage* source, Storage* past_source) {
+    parts_.source = source;
+    parts_.past_source = past_source;
+  }
 
   FileState& state() const { return *parts_.entry; }
   FileEntry& entry() const { return *parts_.entry; }
   Storage* storage() const { return parts_.storage; }
   Storage* source() const { return parts_.source != nullptr ? parts_.source : parts_.storage; }
+  Storage* past_source() const {
+    return parts_.past_source != nullptr ? parts_.past_source : parts_.storage;
+  }
   Statistics& statistics() const { return *parts_.statistics; }
   uint32_t slot() const { return parts_.slot; }
   uint32_t number() const { return parts_.seat_number; }

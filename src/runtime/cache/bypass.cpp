@@ -27,6 +27,12 @@ Status CachedFile::bypass(bool writes, Extent extent, ScatteredMemory memory, in
 }
 
 Status CachedFile::read_held(Extent extent, std::byte* memory, int64_t* moved, int64_t* held) {
+  // Two nodes that fetch from each other must not wait for each other for long. They hardly ever
+  // do: what is fetched ahead of an owner's bytes does not wait for another owner (fetch_ahead()).
+  constexpr int most_waits = 200;
+  constexpr timespec wait{0, 200'000};
+  for (int waits = 0; waits < most_waits && cache_->any_filling(file_, extent); ++waits)
+    nanosleep(&wait, nullptr);
   return handle_->read_held(extent, memory, moved, held);
 }
 

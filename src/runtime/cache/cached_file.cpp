@@ -89,6 +89,27 @@ void CachedFile::fetch_in_background(std::span<const Extent> extents) {
   node_->helper().submit(&jobs_.fetch, [this] { fetch_ahead(); });
 }
 
+// The extents, divided where another owner's bytes begin.
+std::vector<std::vector<Extent>> CachedFile::by_chunk(std::vector<Extent> extents) const {
+  std::vector<std::vector<Extent>> parts;
+  if (source_domains_.owners() <= 1) {
+    parts.push_back(std::move(extents));
+    return parts;
+  }
+  int64_t chunk = -1;
+  for (Extent left : extents) {
+    while (!left.empty()) {
+      const int64_t end = std::min(source_domains_.chunk_at(left.offset).end(), left.end());
+      const int64_t its_chunk = source_domains_.chunk_of(left.offset);
+      if (parts.empty() || its_chunk != chunk) parts.emplace_back();
+      parts.back().push_back({left.offset, end - left.offset});
+      chunk = its_chunk;
+      left = {end, left.end() - end};
+    }
+  }
+  return parts;
+}
+
 void CachedFile::fetch_ahead() {
   std::vector<Extent> extents;
   {
@@ -97,9 +118,11 @@ void CachedFile::fetch_ahead() {
   }
   Statistics statistics;
   ArenaFile file = file_.counted_in(statistics);
-  PageCursor pages(extents, cache_->page_size());
   const WorkClock clock;
-  while (!closing_.load(std::memory_order_relaxed) && cache_->prefetch(file, pages)) {
+  for (const std::vector<Extent>& part : by_chunk(std::move(extents))) {
+    PageCursor pages(part, cache_->page_size());
+    while (!closing_.load(std::memory_order_relaxed) && cache_->prefetch(file, pages)) {
+    }
   }
   if (!clock.waited())
     entry_->fetch_ahead_ns.fetch_add(clock.processor_ns(), std::memory_order_relaxed);

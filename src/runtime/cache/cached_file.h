@@ -106,12 +106,14 @@ class CachedFile final : private HandleServices {
   // (CacheHandle::touch()), at most bytes_a_round() at a time. A failure shows at these accesses.
   void touch(Extent range, bool writes);
   int64_t bytes_a_round() const;
-  // Reads what this cache holds from there, and the rest past it, and waits for no other process
-  // that reads. *held: how many of the bytes the cache held.
+  // For another node: reads what this cache holds from there, fetches what it lacks, and waits for
+  // no other process that reads, but for a moment. *held: how many of the bytes the cache held, or
+  // was fetching.
   Status read_held(Extent extent, std::byte* memory, int64_t* moved, int64_t* held);
-  // From now on this handle's pages, and its reads past the cache, come from there; null: from its
-  // storage again. It outlives the handle, or another call of this.
-  void read_from(Storage* source);
+  // From now on this handle's pages come from there, and with `past_too` its reads past the cache;
+  // null: from its storage again. It outlives the handle, or another call of this. What is fetched
+  // ahead comes from one of `domains`' owners at a time.
+  void read_from(Storage* source, bool past_too = true, const FileDomains& domains = {});
   Storage& storage() const;
   // Before and after accesses of other nodes past their caches: hands the dirty bytes of `range` to
   // storage; with `forget`, the cache forgets its clean bytes then.
@@ -250,6 +252,7 @@ class CachedFile final : private HandleServices {
   CommitCost commit_cost() const override;
   void tell_of_memory() override;
   void fetch_ahead();
+  std::vector<std::vector<Extent>> by_chunk(std::vector<Extent> extents) const;
   void count_background(const Statistics& statistics);
 
   Options options_;
@@ -276,6 +279,7 @@ class CachedFile final : private HandleServices {
   struct {
     char commit, fetch, write_back;
   } jobs_{};
+  FileDomains source_domains_;        // of read_from()
   std::vector<Extent> to_fetch_;      // predicted, not yet taken up by the helper thread
   Statistics background_statistics_;  // of work on the helper thread
 };

@@ -336,9 +336,10 @@ HandleRules CachedFile::rules() const {
   return rules;
 }
 
-void CachedFile::read_from(Storage* source) {
+void CachedFile::read_from(Storage* source, bool past_too, const FileDomains& domains) {
   cancel_background();  // the helper thread reads, too
-  file_.read_from(source);
+  source_domains_ = domains;
+  file_.read_from(source, past_too ? source : nullptr);
 }
 
 Status CachedFile::close(bool discard, const Rest* of_nodes) {

@@ -1,4 +1,4 @@
-// Pages that come from the caches of owners which have kept them. The owner is this process, too:
+// Pages that come from the caches of their owners, which have kept them or fetch them. The owner is this process, too:
 // what its cache holds differs from what storage has been given since.
 #include "agent/owners_source.h"
 
@@ -72,8 +72,13 @@ class OwnersSourceTest : public ::testing::Test {
     terms.owners = owners.encoded();
     bool news = false;
     ASSERT_TRUE(here_->join_owners(owners.identity(), terms.owners, &news).ok());
-    source_ = std::make_unique<OwnersSource>(*here_, owners, 1,
-                                             std::make_shared<const FileTerms>(std::move(terms)));
+    owners_ = owners;
+    terms_ = std::make_shared<const FileTerms>(std::move(terms));
+    make_source(true);
+  }
+  void make_source(bool kept) {
+    if (source_ != nullptr) source_->leave();
+    source_ = std::make_unique<OwnersSource>(*here_, owners_, 1, terms_, kept);
   }
   void hold(int64_t bytes) {
     std::string read(static_cast<std::size_t>(bytes), ' ');
@@ -99,6 +104,8 @@ class OwnersSourceTest : public ::testing::Test {
   Agent agent_;
   std::unique_ptr<runtime::CachedFile> here_;
   std::unique_ptr<OwnersSource> source_;
+  Owners owners_;
+  std::shared_ptr<const FileTerms> terms_;
 };
 
 TEST_F(OwnersSourceTest, AnOwnerIsAskedForItsPagesAndStorageForTheRest) {
@@ -132,6 +139,45 @@ TEST_F(OwnersSourceTest, AnOwnerThatHasLostMostIsAskedNoMore) {
   fill('b', bytes);
   EXPECT_EQ(from_source(0, 4 * source_page), "b16384");
   EXPECT_EQ(source_->bytes(), bytes / 2);
+}
+
+// So that the next node to ask finds it there.
+TEST_F(OwnersSourceTest, AnOwnerFetchesWhatItLacks) {
+  make_source(false);
+  EXPECT_EQ(from_source(0, 2 * source_page), "a8192");
+  EXPECT_EQ(source_->held_bytes(), 0);
+  fill('b', 4 * source_page + 100);
+  EXPECT_EQ(from_source(0, 4 * source_page), "a4096 b12288");
+  EXPECT_EQ(source_->held_bytes(), source_page);
+  // One request for each of its own pages, and two to which the owner knew all the answer.
+  EXPECT_EQ(source_->spared_requests(), 2 - 3);
+}
+
+TEST_F(OwnersSourceTest, WhereNodesReadPartsOfTheirOwnNobodyIsAskedAnyMore) {
+  constexpr int64_t bytes = 4 << 20;
+  fill('a', bytes);
+  make_source(false);
+  EXPECT_EQ(from_source(0, bytes), "a4194304");
+  EXPECT_EQ(source_->questions(), 1);
+  EXPECT_EQ(from_source(0, bytes), "a4194304");
+  EXPECT_EQ(source_->questions(), 1);
+  // And storage gets whole requests again.
+  const int64_t spared = source_->spared_requests();
+  EXPECT_EQ(from_source(source_page / 2, 4 * source_page), "a16384");
+  EXPECT_EQ(source_->spared_requests(), spared);
+}
+
+TEST_F(OwnersSourceTest, ReadsPastPagesMayStayWithStorage) {
+  hold(4 * source_page);
+  fill('b', 4 * source_page + 100);
+  here_->read_from(source_.get(), false);
+  std::string read(4 * source_page, ' ');
+  int64_t moved = 0;
+  auto* const memory = reinterpret_cast<std::byte*>(read.data());
+  ASSERT_TRUE(here_->bypass(false, {0, 4 * source_page}, memory, &moved).ok());
+  EXPECT_EQ(runs_of(read), "b16384");
+  EXPECT_EQ(source_->questions(), 0);
+  here_->read_from(nullptr);
 }
 
 TEST_F(OwnersSourceTest, AnOwnerThatHasGoneIsAskedNoMore) {
