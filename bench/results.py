@@ -104,6 +104,7 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     "41a3e3aa454dd208bc5636d5db810d837df084f3": (),  # long reads between nodes
     # A close asks for the file's stamp once less; what is counted elsewhere.
     "05d5c8e4b308cd2911ccd695a37cbcd7e9944556": REOPENS,
+    "1e00a7326627c5325a1dc4273b9e4406a78e6211": (),  # pages of other nodes
 }
 # Likewise for ranks of several nodes; the files of AGENTS, too.
 CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
@@ -118,10 +119,12 @@ CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
     "498190ca9a23f5bd7c6f11884107922eebc83c1b": REOPENS,
     "05d5c8e4b308cd2911ccd695a37cbcd7e9944556": REOPENS,
     "41a3e3aa454dd208bc5636d5db810d837df084f3": LONG_READS,
+    "1e00a7326627c5325a1dc4273b9e4406a78e6211": REOPENS,
 }
 # Commits that touch these files and change no way that a workload takes.
 CHANGED_NOWHERE = frozenset(
     {
+        "ae67faf9a0dd4b8079bf202d507a80232a48fdf3",  # awareness
         "6d2475308c69f0ed5b24a7b832414d32c9e07b7b",  # where mknod is refused
         "98e6a38c3d8546cadf0b1dbdab82a8bae83ecc6a",  # another predictor
         "4333a9a1150afd318b965f712b7ee6287ecdf060",  # another policy
