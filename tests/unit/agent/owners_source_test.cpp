@@ -1,5 +1,5 @@
-// Pages that come from the caches of their owners, which have kept them or fetch them. The owner is this process, too:
-// what its cache holds differs from what storage has been given since.
+// Pages that come from the caches of their owners, which have kept them or fetch them. The owner is
+// this process, too: what its cache holds differs from what storage has been given since.
 #include "agent/owners_source.h"
 
 #include <gtest/gtest.h>
