@@ -174,6 +174,8 @@ class CacheHandle {
   Status write_past(Extent extent, Source source, int64_t at, int64_t* storage_ns = nullptr);
   template <typename Source>
   Status write_past_now(Extent extent, Source source, int64_t* storage_ns);
+  // A page without a frame is not touched.
+  Status write_past_now(Extent, Touch, int64_t*) { return {}; }
   template <typename Target>
   Status read_past(Extent extent, Target target, int64_t* got, int64_t* storage_ns = nullptr);
   template <typename Target>

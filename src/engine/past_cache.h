@@ -117,20 +117,16 @@ Status CacheHandle<Driver>::write_past(Extent extent, Source source, int64_t at,
 template <typename Driver>
 template <typename Source>
 Status CacheHandle<Driver>::write_past_now(Extent extent, Source source, int64_t* storage_ns) {
-  if constexpr (std::is_same_v<Source, Touch>) {
-    return {};  // a page without a frame is not touched
-  } else {
-    count_call(&Statistics::bypass_calls, bypass_counted_);
-    statistics().bypass_bytes += extent.length;
-    statistics().bypass_written_bytes += extent.length;
-    const Past past(file_);
-    Status status;
-    // Dirty bytes from before this write must not be committed over it later.
-    if (cache_.any_held(file_, extent)) status = cache_.commit(file_, extent);
-    if (status.ok()) status = file_.write_past(extent, source, cache_.may_be_dirty(), storage_ns);
-    if (cache_.any_held(file_, extent)) cache_.drop(file_, extent, false);
-    return status;
-  }
+  count_call(&Statistics::bypass_calls, bypass_counted_);
+  statistics().bypass_bytes += extent.length;
+  statistics().bypass_written_bytes += extent.length;
+  const Past past(file_);
+  Status status;
+  // Dirty bytes from before this write must not be committed over it later.
+  if (cache_.any_held(file_, extent)) status = cache_.commit(file_, extent);
+  if (status.ok()) status = file_.write_past(extent, source, cache_.may_be_dirty(), storage_ns);
+  if (cache_.any_held(file_, extent)) cache_.drop(file_, extent, false);
+  return status;
 }
 
 template <typename Driver>
