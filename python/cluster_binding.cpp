@@ -112,6 +112,9 @@ sim::RaidProfile raid_of(const std::string& level, uint32_t members, int64_t uni
 }
 
 void check(const PvfsProfile& files) {
+  expect(std::ranges::all_of(files.strips, [](int64_t strip) { return strip >= 0; }) &&
+             files.group_servers >= 0 && files.unit_bytes > 0,
+         "strips and units have bytes");
   expect(files.strip_bytes > 0 && files.flow_buffer_bytes > 0 && files.flow_buffers > 0 &&
              files.extents_a_request > 0 && files.entries_a_readdir > 0,
          "strips and flow buffers have bytes, requests extents, and responses entries");
@@ -146,6 +149,9 @@ void check(const sim::MachineSettings& settings) {
   expect(settings.servers >= 1 && settings.servers <= most_hosts,
          "there are 1 to 1,048,576 servers");
   std::visit([](const auto& files) { check(files); }, settings.file_system);
+  if (const auto* const pvfs = std::get_if<PvfsProfile>(&settings.file_system))
+    expect(pvfs->group_servers == 0 || settings.servers % pvfs->group_servers == 0,
+           "groups have equally many servers");
   if (const auto* const flash = std::get_if<FlashProfile>(&settings.device)) check(*flash);
   const NetworkProfile& network = settings.network;
   expect(network.segments_an_acknowledgement == 1 || network.segments_an_acknowledgement == 2,
@@ -289,6 +295,9 @@ void bind_cluster(nb::module_& module) {
   nb::class_<PvfsProfile> file_system(module, "PvfsProfile", "A file system like PVFS 2.");
   file_system.def(nb::init<>())
       .def_rw("strip_bytes", &PvfsProfile::strip_bytes)
+      .def_rw("strips", &PvfsProfile::strips)
+      .def_rw("group_servers", &PvfsProfile::group_servers)
+      .def_rw("unit_bytes", &PvfsProfile::unit_bytes)
       .def_rw("flow_buffer_bytes", &PvfsProfile::flow_buffer_bytes)
       .def_rw("flow_buffers", &PvfsProfile::flow_buffers)
       .def_rw("extents_a_request", &PvfsProfile::extents_a_request)

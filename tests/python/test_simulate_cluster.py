@@ -26,6 +26,7 @@ from forebay.simulation import (
     simulate_cluster,
     workload_traces,
 )
+from forebay.simulation.made_traces import WRITE_AT, Call, Use, write_trace
 from forebay.trace import TraceError
 from traces import LOGS
 
@@ -805,3 +806,73 @@ def test_raid_groups_that_cannot_be_get_a_line(
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(expected)):
         simulate_cluster(pieces, "perlmutter", [change])
+
+
+PVFS = {"machine.servers": "4", "collective": "independent"}
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """4 processes, each of which writes two files: 256 KiB of its own in calls of 64 KiB."""
+    folder = tmp_path_factory.mktemp("traces") / "parts"
+
+    def uses(rank: int) -> list[Use]:
+        calls = [
+            Call(WRITE_AT, rank * (256 << 10) + at, 64 << 10) for at in range(0, 1 << 18, 1 << 16)
+        ]
+        return [Use(name, [None], [calls]) for name in ("fine.mesh", "checkpoint-1")]
+
+    write_trace(folder, 4, uses)
+    return folder
+
+
+def test_a_layout_says_how_many_servers_have_an_access(parts: Path) -> None:
+    """Strips of 16 KiB: a call of 64 KiB meets four servers, two of a group, or one."""
+    common = PVFS | {"file_system.strip_bytes": "16KiB", "file_system.unit_bytes": "256KiB"}
+    everywhere, one, two = simulate_cluster(
+        parts,
+        "palmetto-gige",
+        [common | {"file_system.group_servers": group} for group in ("0", "1", "2")],
+    )
+    calls = 4 * 2 * 4
+    assert (everywhere.requests, two.requests, one.requests) == (4 * calls, 2 * calls, calls)
+    assert one.written_bytes == two.written_bytes == everywhere.written_bytes == calls << 16
+
+
+def test_files_have_strips_of_their_own(parts: Path) -> None:
+    same, mesh, both = simulate_cluster(
+        parts,
+        "palmetto-gige",
+        [PVFS, PVFS | {"strips": "*.mesh:16KiB"}, PVFS | {"strips": "*mesh:32KiB+check*:16KiB"}],
+    )
+    calls = 4 * 4  # of a file; strips have 64 KiB
+    assert same.requests == 2 * calls
+    assert mesh.requests == (4 + 1) * calls
+    assert both.requests == (2 + 4) * calls
+
+
+@pytest.mark.parametrize(
+    ("strips", "said"),
+    [
+        ("*.mesh", "strips: '*.mesh': give PATTERN:SIZE, or several joined by +"),
+        ("*.mesh:", "strips: '*.mesh:': "),
+        (":4KiB", "strips: ':4KiB': give PATTERN:SIZE"),
+        ("", "strips: '': give PATTERN:SIZE"),
+        ("*:0", "strips: '*:0': a strip has 1 byte to 1 TiB"),
+        ("*:2TiB", "strips: '*:2TiB': a strip has 1 byte to 1 TiB"),
+        ("*:4KiB+mash:1KiB", "no file's name matches 'mash'; there are checkpoint-1, fine.mesh"),
+    ],
+)
+def test_wrong_strips_are_named(parts: Path, strips: str, said: str) -> None:
+    run = forebay(
+        "simulate", "cluster", str(parts), "-o", f"strips={strips}", "--compare", "scope=none"
+    )
+    assert run.returncode != 0 and run.stdout == ""
+    assert said in run.stderr and run.stderr.count("\n") == 1
+
+
+def test_strips_are_of_pvfs(parts: Path) -> None:
+    with pytest.raises(
+        ValueError, match="strips are of a file system of kind 'pvfs', not 'lustre'"
+    ):
+        simulate_cluster(parts, "perlmutter", [{"strips": "*:4KiB"}])

@@ -296,9 +296,7 @@ class Bench:
             # sides alike.
             for side in SIDES if pair % 2 == 0 else reversed(SIDES):
                 progress(f"{self.workload.name}: pair {pair + 1} of {self.repeat}, {side}")
-                rows = self.launch(
-                    side, [str(program), *self._arguments(side, files, self.rounds)]
-                )
+                rows = self.launch(side, [str(program), *self._arguments(side, files, self.rounds)])
                 row = rows[-1]
                 hashes |= {entry["hash"] for entry in rows}
                 for figure in figures:

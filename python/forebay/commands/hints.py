@@ -24,7 +24,10 @@ _GROUPS = (
             "cb_nodes",
         ),
     ),
-    ("The cache", ("cache_size", "page_size", "page_kind", "policy", "awareness", "keep", "shards")),
+    (
+        "The cache",
+        ("cache_size", "page_size", "page_kind", "policy", "awareness", "keep", "shards"),
+    ),
     (
         "Read-ahead and commits",
         (

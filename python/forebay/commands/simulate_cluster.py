@@ -74,7 +74,8 @@ _DEFAULT_MACHINE = "palmetto-gige"
     metavar="NAME=VALUE",
     help=f"scope ({', '.join(CLUSTER_SCOPES)}), an option of the cache (see `forebay hints`), a"
     " value of the machine by its dotted name, such as machine.servers=8, collective,"
-    " union_window, or with scope=none cb_nodes or cb_buffer_size.",
+    " union_window, strips (of files on PVFS, PATTERN:SIZE), or with scope=none cb_nodes or"
+    " cb_buffer_size.",
 )
 @click.option(
     "--compare",

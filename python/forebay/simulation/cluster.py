@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 from statistics import fmean
@@ -55,6 +56,7 @@ CALL_S = 1e-6
 _POLL_S = 0.1
 _MOST_THINK = 1000.0
 _MOST_WINDOW_S = 1_000_000
+_MOST_STRIP_BYTES = 1 << 40
 BYTES_PER_SERVER = 24 << 10
 _BYTES_PER_PROCESS = 64 << 10
 """Memory of the simulation, about; a cache takes some only for the pages that are used."""
@@ -78,6 +80,8 @@ _NETWORK = {
 }
 _PVFS = {
     "strip_bytes": "file_system.strip_bytes",
+    "group_servers": "file_system.group_servers",
+    "unit_bytes": "file_system.unit_bytes",
     "flow_buffer_bytes": "file_system.flow_buffer_bytes",
     "flow_buffers": "file_system.flow_buffers",
     "extents_a_request": "file_system.extents_a_request",
@@ -285,8 +289,9 @@ def simulate_cluster(
             `collective`: two-phase or independent. `union_window`: seconds within which accesses
             of different processes to a file are taken for one collective call, if the trace marks
             none (default 0.1 if its counters say that most calls were collective, otherwise 0:
-            none). For scope none, `cb_nodes` (most aggregators of a call; default one a node) and
-            `cb_buffer_size` (default 16 MiB).
+            none). `strips`: PATTERN:SIZE, or several joined by +, for files whose strips have
+            another size than the machine's, of kind pvfs. For scope none, `cb_nodes` (most
+            aggregators of a call; default one a node) and `cb_buffer_size` (default 16 MiB).
         processes: simulate so many, if the trace has fewer: the others do what those of the trace
             do, at the places that follow. Default: those of the trace.
         processes_per_node: default: the trace's own nodes, or the machine's; with more processes
@@ -363,6 +368,10 @@ def simulate_cluster(
     at_once = min(len(runs), jobs or len(os.sched_getaffinity(0)))
     as_trees: list[str] = []
     for one, settings, _nodes in runs:
+        if one.strips:
+            profile = _file_system_of(one.machine)
+            profile.strips = _strips_of(source.files, one.strips)
+            settings.file_system = profile
         settings.set_caching(one.scope, one.options)
         if one.scope != "none" and "page_kind" not in one.options:
             most_masks = min(_MOST_MASK_BYTES, most_bytes // 2 // at_once)
@@ -443,6 +452,12 @@ class _Settings:
             )
         self.buffer_bytes = _buffer_bytes(options.pop("cb_buffer_size", None))
         self.union_window_s = _window_s(options.pop("union_window", None))
+        self.strips = _strips(options.pop("strips", None))
+        if self.strips and not isinstance(self.machine.file_system, Pvfs):
+            raise ValueError(
+                f"strips are of a file system of kind 'pvfs', not"
+                f" '{self.machine.file_system.kind}' as {self.machine.name} has"
+            )
         self.options = options
         if self.scope == "job" and options.get("consistency", "posix") != "posix":
             raise ValueError("scope=job is simulated with consistency=posix only")
@@ -454,6 +469,43 @@ class _Settings:
     def aggregators(self) -> int:
         """The most of a call; 0: one on each node."""
         return int(self.options.get("cb_nodes", 0))
+
+
+def _strips(text: str | None) -> list[tuple[str, int]]:
+    """Patterns of names, and the strips of files that match them."""
+    found = []
+    for part in [] if text is None else text.split("+"):
+        pattern, colon, size = part.rpartition(":")
+        try:
+            if not (pattern and colon):
+                raise ValueError("give PATTERN:SIZE, or several joined by +")
+            found.append((pattern, parse_size(size)))
+        except ValueError as error:
+            raise ValueError(f"strips: '{one_line(part)}': {error}") from error
+        if not 0 < found[-1][1] <= _MOST_STRIP_BYTES:
+            raise ValueError(f"strips: '{one_line(part)}': a strip has 1 byte to 1 TiB")
+    return found
+
+
+def _strips_of(files: Sequence[str], strips: list[tuple[str, int]]) -> list[int]:
+    """The strips of each file; 0: the machine's. The first pattern that matches counts."""
+    left = {pattern for pattern, _ in strips}
+    of_files = []
+    for file in files:
+        known = [
+            (pattern, size)
+            for pattern, size in strips
+            if fnmatchcase(file, pattern) or fnmatchcase(Path(file).name, pattern)
+        ]
+        left -= {pattern for pattern, _ in known}
+        of_files.append(known[0][1] if known else 0)
+    if left:
+        names = ", ".join(sorted({one_line(Path(file).name) for file in files})[:5])
+        raise ValueError(
+            f"strips: no file's name matches '{one_line(min(left))}'; there are {names}"
+            + (", ..." if len(files) > 5 else "")
+        )
+    return of_files
 
 
 def _window_s(text: str | None) -> float | None:

@@ -279,6 +279,10 @@ class Pvfs:
 
     kind: Annotated[str, Word(("pvfs",))]
     strip_bytes: Bytes
+    group_servers: Annotated[int, Whole(0, 1 << 20)]
+    """Servers that a unit of a file lies on; the next unit lies on the next so many. 0: all."""
+    unit_bytes: Bytes
+    """Of a file, where group_servers is not 0."""
     flow_buffer_bytes: Bytes
     flow_buffers: Count
     """At each end of a transfer."""
@@ -522,6 +526,13 @@ class Machine:
         yield from self.server.contradictions()
         if isinstance(self.file_system, Lustre | Nfs):
             yield from self.file_system.contradictions()
+        if isinstance(self.file_system, Pvfs):
+            group = self.file_system.group_servers
+            if group > 0 and self.servers % group:
+                yield (
+                    f"file_system.group_servers divides machine.servers, {self.servers:,}, not"
+                    f" {group:,}"
+                )
         if isinstance(self.file_system, Nfs | Measured) and self.servers != 1:
             yield (
                 f"machine.servers is 1 where file_system.kind is '{self.file_system.kind}', not"

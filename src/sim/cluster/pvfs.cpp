@@ -195,27 +195,28 @@ Pvfs::Pvfs(Kernel& kernel, Network& network, const PvfsProfile& profile, uint32_
            std::span<ServerStorage* const> servers)
     : FileSystem(kernel, network, first_server, servers),
       profile_(profile),
+      layout_(layout_of(UINT64_MAX)),
       joined_(servers.size()) {}
 Pvfs::~Pvfs() = default;
 
+PvfsLayout Pvfs::layout_of(uint64_t file) const {
+  const int64_t own = file < profile_.strips.size() ? profile_.strips[file] : 0;
+  return {own == 0 ? profile_.strip_bytes : own, servers(), profile_.group_servers,
+          profile_.unit_bytes};
+}
+
 void Pvfs::place(uint64_t file, int64_t bytes) {
   set_size(file, bytes);
-  const int64_t strip = profile_.strip_bytes, row = strip * servers();
-  for (uint32_t s = 0; s < servers(); ++s) {
-    const int64_t in_last_row = std::clamp<int64_t>(bytes % row - strip * s, 0, strip);
-    servers_[s].storage->lay_out(file, bytes / row * strip + in_last_row);
-  }
+  const PvfsLayout layout = layout_of(file);
+  for (uint32_t s = 0; s < servers(); ++s)
+    servers_[s].storage->lay_out(file, layout.bytes_on(s, bytes));
 }
 
 // The requests to one server follow each other.
-void Pvfs::divide(std::span<const Extent> extents) {
-  const int64_t strip = profile_.strip_bytes;
+void Pvfs::divide(const PvfsLayout& layout, std::span<const Extent> extents) {
   for (const Extent& extent : extents) {
     for (int64_t at = extent.offset; at < extent.end();) {
-      const int64_t number = at / strip;
-      const auto server = static_cast<uint32_t>(number % servers());
-      const int64_t length = std::min(extent.end(), (number + 1) * strip) - at;
-      const Extent part{number / servers() * strip + at % strip, length};
+      const auto [server, part] = layout.place_of({at, extent.end() - at});
       Flow*& flow = joined_[server];
       const bool joins = flow != nullptr && flow->extents().back().end() == part.offset;
       if (!joins && flow != nullptr && std::ssize(flow->extents()) == profile_.extents_a_request)
@@ -228,14 +229,14 @@ void Pvfs::divide(std::span<const Extent> extents) {
         flow->extents().back().length += part.length;
       else
         flow->extents().push_back(part);
-      at += length;
+      at += part.length;
     }
   }
 }
 
 void Pvfs::access(uint32_t client, uint64_t file, bool writes, std::span<const Extent> extents,
                   Then done) {
-  divide(extents);
+  divide(layout_of(file), extents);
   if (begun_.empty()) return kernel_.after(0, done);
   int64_t end = 0;
   for (const Extent& extent : extents) end = std::max(end, extent.end());

@@ -18,12 +18,16 @@
 #include "sim/cluster/file_system.h"
 #include "sim/cluster/kernel.h"
 #include "sim/cluster/metadata.h"
+#include "sim/cluster/pvfs_layout.h"
 #include "sim/cluster/recycled.h"
 
 namespace forebay::sim {
 
 struct PvfsProfile {
   int64_t strip_bytes = 64 << 10;
+  std::vector<int64_t> strips;  // of files, by number; 0, or none: strip_bytes
+  int64_t group_servers = 0;    // pvfs_layout.h
+  int64_t unit_bytes = 64 << 10;
   int64_t flow_buffer_bytes = 256 << 10;
   int64_t flow_buffers = 8;          // at each end of a flow
   int64_t carried_bytes = 16 << 10;  // a write of at most so many bytes travels with its request
@@ -55,7 +59,7 @@ class Pvfs final : public FileSystem, public Metadata {
   void access(uint32_t client, uint64_t file, bool writes, std::span<const Extent> extents,
               Then done) override;
   void place(uint64_t file, int64_t bytes) override;
-  Striping striping() const override { return {profile_.strip_bytes, servers()}; }
+  Striping striping() const override { return {layout_.part_bytes(), layout_.parts()}; }
 
   void make_directory(uint32_t client, const Named& made) override;
   void create_file(uint32_t client, const Named& made) override;
@@ -91,10 +95,12 @@ class Pvfs final : public FileSystem, public Metadata {
     Flow* flow;
     uint32_t server;
   };
+  PvfsLayout layout_of(uint64_t file) const;
   // Lets the extents join the requests of an access, one or more for each server.
-  void divide(std::span<const Extent> extents);
+  void divide(const PvfsLayout& layout, std::span<const Extent> extents);
 
   PvfsProfile profile_;
+  const PvfsLayout layout_;  // of files without strips of their own
   Recycled<Access> accesses_;
   Recycled<Flow> flows_;
   Recycled<Collective> collectives_;
