@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median
 
 import click
+import layouts
 import metadata_times
 import simgrid_network
 from simgrid_network import SimgridMissing
@@ -38,7 +39,7 @@ then `forebay simulate cluster` with the settings of the row. The published valu
 Settlemyer (2009). His simulator and his trace are not available; ours has 6.9 MB a process, his
 7.5. FLASH writes 24 variables of its blocks, and each process has its blocks of a variable in one
 place of the file; so his 250 small writes a file are ten for each of 25 data sets here. A deviation
-is that of the speed-up. The last sections, on metadata and SimGrid, have no FLASH.
+is that of the speed-up. The last sections, on layouts, metadata and SimGrid, have no FLASH.
 
 The model was adjusted to the four baselines alone: a server's time for a request (`request_s`) to
 both rows of Myrinet; that hosts process one frame at a time (`serial_hosts`) and acknowledge each
@@ -254,6 +255,8 @@ def page(baselines: dict[tuple[str, int], float], rows: list[Row]) -> str:
     lines += ["Run times as in his figures of the same numbers; dark is slow.", ""]
     for one in MAPS:
         lines += [f"{one.number}: {one.cache} pages.", "", f"![Run times](figures/{one.name})", ""]
+    click.echo("layouts", err=True)
+    lines += [layouts.section()]
     click.echo("metadata", err=True)
     lines += [metadata_times.section()]
     return "\n".join([*lines, beside_simgrid(PAGE.read_text())]).rstrip("\n") + "\n"
