@@ -19,7 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from forebay.simulation import machines
-from forebay.simulation.machines import Machine, MachineError, Pvfs, machine, machine_names
+from forebay.simulation.machine_parts import Pvfs
+from forebay.simulation.machines import Machine, MachineError, machine, machine_names
 
 FOLDER = Path(machines.__file__).parent / "machines"
 NAMES = (

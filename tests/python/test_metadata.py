@@ -24,7 +24,7 @@ from forebay.simulation import (
     workload_traces,
 )
 from forebay.simulation.file_trees import FileTree, made_tree, tree_of
-from forebay.simulation.machines import Pvfs
+from forebay.simulation.machine_parts import Pvfs
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WAY = "file_system.metadata.driven_by"

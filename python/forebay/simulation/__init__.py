@@ -27,7 +27,8 @@ from forebay.simulation.cluster import (
     Wait,
     simulate_cluster,
 )
-from forebay.simulation.machines import Machine, MachineError, Pvfs, machine, machine_names
+from forebay.simulation.machine_parts import Pvfs
+from forebay.simulation.machines import Machine, MachineError, machine, machine_names
 from forebay.simulation.measuring import Measurement, measure
 from forebay.simulation.metadata import (
     METADATA_OPERATIONS,

@@ -28,14 +28,8 @@ from forebay.results import Results
 from forebay.simulation.block_traces import Input, read_input
 from forebay.simulation.cache import COLLECTIVE_BUFFER_BYTES, UNION_WINDOW_S, Progress
 from forebay.simulation.hosts import host_name
-from forebay.simulation.machines import (
-    Lustre,
-    Machine,
-    Measured,
-    Pvfs,
-    RotatingDisk,
-    machine,
-)
+from forebay.simulation.machine_parts import Lustre, Measured, Pvfs, RotatingDisk
+from forebay.simulation.machines import Machine, machine
 from forebay.simulation.more_processes import MOST_PROCESSES, with_processes
 from forebay.simulation.series import write_series
 from forebay.simulation.timeline import write_timeline
@@ -369,7 +363,7 @@ def simulate_cluster(
     as_trees: list[str] = []
     for one, settings, _nodes in runs:
         if one.strips:
-            profile = _file_system_of(one.machine)
+            profile = _pvfs_of(one.machine)
             profile.strips = _strips_of(source.files, one.strips)
             settings.file_system = profile
         settings.set_caching(one.scope, one.options)
@@ -594,14 +588,19 @@ def settings_of(machine: Machine, by_frames: bool) -> _core.ClusterSettings:
     return settings
 
 
+def _pvfs_of(machine: Machine) -> _core.PvfsProfile:
+    values = machine.flat()
+    pvfs: _core.PvfsProfile = _filled(_core.PvfsProfile(), _PVFS, values)
+    pvfs.driven_by_servers = values["file_system.metadata.driven_by"] == "servers"
+    return pvfs
+
+
 def _file_system_of(
     machine: Machine,
 ) -> _core.PvfsProfile | _core.PagedProfile | _core.MeasuredProfile:
     values = machine.flat()
     if isinstance(machine.file_system, Pvfs):
-        pvfs: _core.PvfsProfile = _filled(_core.PvfsProfile(), _PVFS, values)
-        pvfs.driven_by_servers = machine.file_system.metadata.driven_by == "servers"
-        return pvfs
+        return _pvfs_of(machine)
     if isinstance(machine.file_system, Measured):
         measured: _core.MeasuredProfile = _filled(_core.MeasuredProfile(), _MEASURED, values)
         for way in _WAYS:

@@ -31,7 +31,8 @@ from forebay.simulation.file_trees import (
     made_tree,
     tree_of,
 )
-from forebay.simulation.machines import Machine, MachineError, Measured, machine
+from forebay.simulation.machine_parts import Measured
+from forebay.simulation.machines import Machine, MachineError, machine
 from forebay.sizes import shown_size
 from forebay.text import one_line
 

@@ -12,7 +12,6 @@
 
 #include <cstdint>
 
-#include "engine/pace.h"
 #include "mpiio/file/handle.h"
 
 namespace forebay::mpiio {
