@@ -114,7 +114,10 @@ class CacheHandle {
   };
 
   class Telling;
-  struct Touch;
+  // Stands for the bytes of a page that is only touched.
+  struct Touch {
+    Touch operator+(int64_t) const { return {}; }
+  };
   void begin_call(int64_t Statistics::*calls);
   // The bytes of an extent that is written lie at `source + at`: `source` is that of the call.
   template <typename Source>

@@ -7,12 +7,6 @@
 
 namespace forebay {
 
-// Stands for the bytes of a page that is only touched.
-template <typename Driver>
-struct CacheHandle<Driver>::Touch {
-  Touch operator+(int64_t) const { return {}; }
-};
-
 template <typename Driver>
 Status CacheHandle<Driver>::touch(Extent range, bool writes) {
   if (range.empty() || writes_through()) return {};
