@@ -9,9 +9,9 @@ may use is in the tables of architecture.md; tests/python/test_sources.py compar
 
 from __future__ import annotations
 
+import argparse
 import ast
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -311,5 +311,6 @@ def picture() -> str:
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "layers.svg"
-    target.write_text(picture())
+    parser = argparse.ArgumentParser(description="Draws the picture of the folders of the sources.")
+    parser.add_argument("target", nargs="?", type=Path, default=ROOT / "docs" / "layers.svg")
+    parser.parse_args().target.write_text(picture())

@@ -1,6 +1,7 @@
 #include "agent/file_server.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <limits>
 
@@ -107,6 +108,12 @@ Status FileServer::open() {
   Status status;
   file_ = runtime::CachedFile::open(terms->path, terms->mode, options, &status);
   if (file_ == nullptr) return status;
+  // A file that has been renamed or replaced since is another one, whose bytes stay as they are.
+  if (terms->inode != 0 && file_->identity().inode != terms->inode) {
+    (void)file_->close(false);
+    file_.reset();
+    return {Code::no_such_file, ESTALE, -1};
+  }
   (void)file_->note_held(runtime::Held::something);
   domains_ = owners.domains;
   self_ = owners.number_of(agent_.key);

@@ -19,13 +19,15 @@ void add(std::vector<std::byte>& bytes, std::string_view text) {
 }  // namespace
 
 // The number of bytes that tell the owners, and these; the mode, the path, and a name and a value
-// for each option, each ended by a zero.
+// for the inode and each option, each ended by a zero.
 std::vector<std::byte> FileTerms::encoded() const {
   std::vector<std::byte> bytes;
   add(bytes, std::to_string(owners.size()));
   bytes.insert(bytes.end(), owners.begin(), owners.end());
   add(bytes, std::to_string(static_cast<int>(mode)));
   add(bytes, path);
+  add(bytes, "inode");
+  add(bytes, std::to_string(inode));
   for (const OptionSpec& spec : option_table()) {
     if (!spec.per_file()) continue;
     add(bytes, spec.name);
@@ -50,15 +52,19 @@ std::optional<FileTerms> FileTerms::decoded(std::span<const std::byte> bytes) {
   for (const char *at = reinterpret_cast<const char*>(bytes.data()), *const end = at + bytes.size();
        at < end; at += texts.back().size() + 1)
     texts.emplace_back(at);
-  if (texts.size() % 2 != 0) return std::nullopt;
+  if (texts.size() % 2 != 0 || texts.size() < 4 || texts[2] != "inode") return std::nullopt;
   FileTerms terms;
+  const char* const inode_end = texts[3].data() + texts[3].size();
+  if (const auto inode = std::from_chars(texts[3].data(), inode_end, terms.inode);
+      inode.ec != std::errc{} || inode.ptr != inode_end)
+    return std::nullopt;
   terms.owners.assign(owners.begin(), owners.end());
   if (texts[0] != "0" && texts[0] != "1" && texts[0] != "2") return std::nullopt;
   terms.mode = static_cast<runtime::OpenMode>(texts[0][0] - '0');
   terms.path = texts[1];
   if (terms.path.empty() || terms.path.front() != '/') return std::nullopt;
   std::vector<Given> given;
-  for (std::size_t t = 2; t < texts.size(); t += 2) given.push_back({texts[t], texts[t + 1]});
+  for (std::size_t t = 4; t < texts.size(); t += 2) given.push_back({texts[t], texts[t + 1]});
   bool understood = true;
   apply_options(terms.options, given, Notation::plain, Settable::at_start,
                 [&](const Mistake&) { understood = false; });

@@ -14,7 +14,8 @@
 namespace forebay::agent {
 
 struct FileTerms {
-  std::string path;  // absolute
+  std::string path;    // absolute
+  uint64_t inode = 0;  // of the file that it named when the rank opened it; 0: not known
   runtime::OpenMode mode = runtime::OpenMode::read_only;
   Options options;                // those that are given for each file
   std::vector<std::byte> owners;  // Owners, encoded

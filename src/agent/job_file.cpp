@@ -108,9 +108,12 @@ JobFile::~JobFile() {
 
 // Accesses ---------------------------------------------------------------------------------------
 
-void JobFile::count(const Access& access) {
+template <typename Act>
+Status JobFile::counted(const Access& access, const int64_t* moved, Act act) {
   ++calls_[access.writes];
-  bytes_[access.writes] += access.bytes;
+  const Status status = act();
+  if (status.ok()) bytes_[access.writes] += access.writes ? access.bytes : *moved;
+  return status;
 }
 
 // Whether this node owns all bytes between the access's first and last, and the rank knows it.
@@ -151,47 +154,51 @@ Status JobFile::tell_before(const Access& access) {
 bool JobFile::is_whole(int64_t moved, int64_t bytes) const { return moved == bytes || only_read(); }
 
 Status JobFile::access(const Access& access, std::byte* memory, int64_t* moved) {
-  count(access);
-  if (const Status told = tell_before(access); !told.ok()) return told;
-  if (served_here(access)) {
-    const Status status = here_.access(access, memory, moved);
-    if (!status.ok() || access.writes || is_whole(*moved, access.bytes)) return status;
-  }
-  return within_memory([&] { return access_owners(access, memory, moved); });
+  return counted(access, moved, [&]() -> Status {
+    if (const Status told = tell_before(access); !told.ok()) return told;
+    if (served_here(access)) {
+      const Status status = here_.access(access, memory, moved);
+      if (!status.ok() || access.writes || is_whole(*moved, access.bytes)) return status;
+    }
+    return within_memory([&] { return access_owners(access, memory, moved); });
+  });
 }
 
 Status JobFile::access(const Access& access, const Tiling& memory, int64_t* moved) {
-  count(access);
-  if (const Status told = tell_before(access); !told.ok()) return told;
-  if (served_here(access)) {
-    const Status status = here_.access(access, memory, moved);
-    if (!status.ok() || access.writes || is_whole(*moved, access.bytes)) return status;
-  }
-  return within_memory([&] {
-    ScatteredMemory::Walk walk(memory);
-    return access_owners(access, ScatteredMemory(walk), moved);
+  return counted(access, moved, [&]() -> Status {
+    if (const Status told = tell_before(access); !told.ok()) return told;
+    if (served_here(access)) {
+      const Status status = here_.access(access, memory, moved);
+      if (!status.ok() || access.writes || is_whole(*moved, access.bytes)) return status;
+    }
+    return within_memory([&] {
+      ScatteredMemory::Walk walk(memory);
+      return access_owners(access, ScatteredMemory(walk), moved);
+    });
   });
 }
 
 Status JobFile::write(int64_t offset, const std::byte* memory, int64_t length) {
   const Access whole{true, false, nullptr, offset, length};
-  count(whole);
-  if (const Status told = tell_before(whole); !told.ok()) return told;
-  if (served_here(whole)) return here_.write(offset, memory, length);
-  int64_t ignored = 0;
-  return within_memory(
-      [&] { return access_owners(whole, const_cast<std::byte*>(memory), &ignored); });
+  return counted(whole, nullptr, [&]() -> Status {
+    if (const Status told = tell_before(whole); !told.ok()) return told;
+    if (served_here(whole)) return here_.write(offset, memory, length);
+    int64_t ignored = 0;
+    return within_memory(
+        [&] { return access_owners(whole, const_cast<std::byte*>(memory), &ignored); });
+  });
 }
 
 Status JobFile::read(int64_t offset, std::byte* memory, int64_t length, int64_t* moved) {
   const Access whole{false, false, nullptr, offset, length};
-  count(whole);
-  if (const Status told = tell_before(whole); !told.ok()) return told;
-  if (served_here(whole)) {
-    const Status status = here_.read(offset, memory, length, moved);
-    if (!status.ok() || is_whole(*moved, length)) return status;
-  }
-  return within_memory([&] { return access_owners(whole, memory, moved); });
+  return counted(whole, moved, [&]() -> Status {
+    if (const Status told = tell_before(whole); !told.ok()) return told;
+    if (served_here(whole)) {
+      const Status status = here_.read(offset, memory, length, moved);
+      if (!status.ok() || is_whole(*moved, length)) return status;
+    }
+    return within_memory([&] { return access_owners(whole, memory, moved); });
+  });
 }
 
 template <typename Memory>

@@ -153,7 +153,9 @@ class JobFile {
   bool served_here(const Access& access);
   bool is_whole(int64_t moved, int64_t bytes) const;
   Status tell_before(const Access& access);
-  void count(const Access& access);
+  // Carries out a user's access, and counts it.
+  template <typename Act>
+  Status counted(const Access& access, const int64_t* moved, Act act);
   uint32_t whom_to_ask(int64_t offset) const;
   std::optional<uint32_t> owner_of(int64_t offset) const;
   Extent chunk_at(int64_t offset) const;

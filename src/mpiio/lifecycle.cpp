@@ -48,7 +48,7 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int finalize() {
-  if (!end_caching()) forget_open_files();  // the program left a call by a longjmp
+  end_caching_together();
   report_statistics();
   finish_tracing(true);
   keep_comms_to_the_end();

@@ -172,9 +172,9 @@ MISTAKES = [
     Mistake(
         "a read that ends early is not carried out once more",
         "job_file.cpp",
-        "    const Status status = here_.read(offset, memory, length, moved);\n"
-        "    if (!status.ok() || is_whole(*moved, length)) return status;\n",
-        "    return here_.read(offset, memory, length, moved);\n",
+        "      const Status status = here_.read(offset, memory, length, moved);\n"
+        "      if (!status.ok() || is_whole(*moved, length)) return status;\n",
+        "      return here_.read(offset, memory, length, moved);\n",
         seed=19,
     ),
     Mistake(

@@ -56,3 +56,35 @@ def test_files_of_several_nodes_are_committed_at_each_close(tmp_path: Path) -> N
     assert run.outcome.output.splitlines()[-2:] == [
         f"{question}: stored" for question in QUESTIONS[-2:]
     ]
+
+
+@pytest.mark.parametrize("end", ["alone", "callback"])
+@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_files_may_be_used_until_the_job_ends(
+    installation: mpi.Mpi, nodes: int, end: str, tmp_path: Path
+) -> None:
+    """When other ranks are in MPI_Finalize, and in what MPI_Finalize calls."""
+    ranks, apart, length = 4, 100_000, 16
+    program = mpi.compile_program(installation, SOURCE.parent / "last_ranks.c")
+    command = forebay.on_nodes([str(program), "data.bin", end], nodes)
+    settings = {"FOREBAY_STEP_ASIDE": "never", "FOREBAY_DOMAIN_SIZE": "64KiB"}
+    run = forebay.launch(installation, ranks, command, tmp_path / "run", settings)
+    assert run.outcome.code == 0, str(run.outcome)
+    left = (tmp_path / "run" / "data.bin").read_bytes()
+    letters = b"Abcd" if end == "alone" else b"ABCD"
+    expected = b"".join(bytes([letter]) * length for letter in letters)
+    for place in range(20):
+        assert left[place * apart :][: len(expected)] == expected
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_a_file_under_the_old_name_of_another_stays_as_it_is(
+    installation: mpi.Mpi, nodes: int, tmp_path: Path
+) -> None:
+    program = mpi.compile_program(installation, SOURCE.parent / "renamed.c")
+    command = forebay.on_nodes([str(program), "data.bin"], nodes)
+    settings = {"FOREBAY_STEP_ASIDE": "never", "FOREBAY_DOMAIN_SIZE": "64KiB"}
+    run = forebay.launch(installation, 4, command, tmp_path / "run", settings)
+    assert run.outcome.code == 0, str(run.outcome)

@@ -118,6 +118,8 @@ def run(
     if stats:
         environment["FOREBAY_STATS"] = "true"
     if stats_json is not None:
+        if not stats_json.absolute().parent.is_dir():
+            raise click.ClickException(f"{stats_json}: there is no such folder")
         environment["FOREBAY_STATS_JSON"] = str(stats_json.absolute())
     if config is not None or assignments:
         environment |= _option_variables(config, assignments, environment)

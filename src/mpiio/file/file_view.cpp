@@ -67,11 +67,22 @@ int set_view_of_library(Handle& handle, const NewView& view) {
                              view.datarep, view.info);
 }
 
+// The library's shared file pointer, in etypes; -1: it tells none.
+MPI_Offset pointer_of_library(Handle& handle) {
+  const QuietErrors quiet(handle);
+  MPI_Offset pointer = -1;
+  const int code = mpi().File_get_position_shared(handle.file, &pointer);
+  return code == MPI_SUCCESS ? pointer : -1;
+}
+
 // What the ranks tell each other about a new view; 1: true on some rank.
 struct ViewTerms {
   int64_t foreign;   // Forebay cannot walk it
   int64_t refused;   // the library does not take it
   int64_t mistaken;  // there are mistakes in hints to tell
+  // The library's shared file pointer before, plus 1; 0: it has none that matters, or the rank
+  // showed the library the view that was asked for.
+  int64_t pointer;
 };
 
 bool library_needs_whole_view(const Handle& handle) {
@@ -112,11 +123,14 @@ int set_view_alone(Handle& handle, const NewView& asked) {
   NewView shown = asked;
   if (!library_needs_whole_view(handle)) shown.filetype = asked.etype;
   if (!walked) shown = {0, mpi().byte, mpi().byte, "native", mpi().info_null};
+  // A view that is refused may leave the library's own shared pointer where the plain bytes begin.
+  MPI_Offset pointer = -1;
+  if (!walked && handle.shared.position == nullptr) pointer = pointer_of_library(handle);
   int code = set_view_of_library(handle, shown);
   SharedPointerReset reset(handle);
   const ViewTerms agreed =
       agree_max(handle.own.comm, ViewTerms{int64_t{!walked}, int64_t{walked && code != MPI_SUCCESS},
-                                           int64_t{!handle.mistakes.empty()}});
+                                           int64_t{!handle.mistakes.empty()}, pointer + 1});
   if (agreed.mistaken != 0) tell_together(handle.own.comm, handle.mistakes);
   const bool foreign = agreed.foreign != 0;
   Status committed;
@@ -131,6 +145,10 @@ int set_view_alone(Handle& handle, const NewView& asked) {
   const View& earlier = handle.view;
   (void)set_view_of_library(handle, {earlier.displacement(), earlier.etype(), earlier.filetype(),
                                      earlier.datarep().c_str(), mpi().info_null});
+  if (agreed.pointer > 0) {
+    const QuietErrors quiet(handle);
+    (void)mpi().File_seek_shared(handle.file, agreed.pointer - 1, MPI_SEEK_SET);
+  }
   if (!committed.ok()) return raise(handle, committed, "committing");
   if (code == MPI_SUCCESS)
     return raise(handle, MPI_ERR_ARG,
@@ -162,6 +180,7 @@ int get_view(Handle& handle, MPI_Offset* displacement, MPI_Datatype* etype, MPI_
 }
 
 int show_view_to_library(Handle& handle) {
+  if (library_needs_whole_view(handle)) return MPI_SUCCESS;  // and has it
   const View& view = handle.view;
   return true_code(handle, [&] {
     return mpi().File_set_view(handle.file, view.displacement(), view.etype(), view.filetype(),

@@ -12,6 +12,7 @@ namespace {
 // Whether the rank's part of the access may put bytes into caches.
 bool may_cache(const Handle& handle, const Call& access) {
   MPI_Count bytes = 0;
+  if (access.type == mpi().datatype_null) return false;  // an error, which the access tells
   if (access.count <= 0 || mpi().Type_size_x(access.type, &bytes) != MPI_SUCCESS || bytes <= 0)
     return false;
   const MPI_Count count = std::min<MPI_Count>(access.count, INT64_MAX / bytes);

@@ -118,6 +118,7 @@ agent::FileTerms terms_of(const Handle& handle, const std::string& path) {
   terms.path = path;
   terms.mode = handle.readable ? handle.writable ? OpenMode::read_write : OpenMode::read_only
                                : OpenMode::write_only;
+  terms.inode = handle.cached->identity().inode;
   terms.options = handle.cached->options();
   return terms;
 }

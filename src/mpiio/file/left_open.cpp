@@ -5,7 +5,9 @@
 #include <cstdlib>
 
 #include "mpiio/file/handle.h"
+#include "mpiio/file/job_directory.h"
 #include "mpiio/file/open_close.h"
+#include "mpiio/library/agreement.h"
 #include "runtime/cache/cached_file.h"
 
 namespace forebay::mpiio {
@@ -16,7 +18,11 @@ bool abandon_open_files() {
   many_threads.store(true);
   open_handles.for_each([&alone](Handle& handle) { alone = alone && try_lock(handle); });
   if (!alone) return false;
-  // Nothing is discarded: the library deletes no file that is not closed.
+  // Nothing is discarded: the library deletes no file that is not closed. What other nodes own is
+  // committed, too: from now on the library carries out what the program still does.
+  open_handles.for_each([](Handle& handle) {
+    if (handle.job_file != nullptr) (void)handle.job_file->commit_everywhere(false);
+  });
   open_handles.for_each([](Handle& handle) { (void)leave_cache(handle, false); });
   forget_open_files();
   return true;
@@ -34,6 +40,16 @@ bool end_caching() {
   if (!abandon_open_files()) return false;
   runtime::leave_node();
   return true;
+}
+
+void end_caching_together() {
+  const bool abandoned = abandon_open_files();
+  // A node's agent ends with its ranks, and other nodes' ranks may still need it.
+  if (job_has_directory()) wait_for_all(mpi().comm_world);
+  if (abandoned)
+    runtime::leave_node();
+  else
+    forget_open_files();  // the program left a call by a longjmp
 }
 
 void commit_at_exit() {

@@ -1,5 +1,5 @@
 // Commits files that a program leaves open when MPI or the process ends: without Forebay their
-// bytes would be in the files. Nothing here waits for another rank.
+// bytes would be in the files. Nothing here waits for another rank, but for MPI_Finalize.
 #pragma once
 
 namespace forebay::mpiio {
@@ -14,6 +14,9 @@ void forget_open_files();
 // As abandon_open_files(), and leaves the node. On false the committer commits the bytes, as if
 // this process had been killed.
 bool end_caching();
+
+// The same for MPI_Finalize, which all ranks call: a job on several nodes leaves them together.
+void end_caching_together();
 
 // Makes the process call end_caching() when it exits, also without MPI_Finalize.
 void commit_at_exit();

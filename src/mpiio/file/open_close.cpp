@@ -295,6 +295,8 @@ int64_t agreed_size(Handle& handle) {
   if (handle.rank == 0) {
     const HandleLock lock(handle);
     (void)size_of(handle, &bytes);  // a failure shows at the first access
+    if (const int32_t word = handle.word_numbers.position; word >= 0)
+      SharedWords::at(joined_node(), word)->store(bytes);
   }
   return agree_max(handle.own.comm, bytes);
 }
@@ -329,7 +331,12 @@ Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Ha
   if (has_owners(opening.options)) {
     opened->may_get_owners = opened->one_node;
     if (!opened->one_node && !join_owners(*opened, agreed.end_of_file)) return Uncached::no_owners;
-    if (opened->amode & MPI_MODE_APPEND) opened->position = agreed_size(*opened);
+    if (opened->amode & MPI_MODE_APPEND) {
+      opened->position = agreed_size(*opened);
+      // The library keeps the shared pointer of several nodes' ranks, and saw only storage.
+      if (!opened->one_node)
+        (void)mpi().File_seek_shared(opened->file, opened->position, MPI_SEEK_SET);
+    }
   }
   if (!opened->one_node) {
     if (opening.options.scope == Scope::job && opening.options.consistency == Consistency::mpi)

@@ -11,6 +11,15 @@
 namespace forebay::mpiio {
 namespace {
 
+// The data position at the end of file, in a view that only the library walks. It has all bytes,
+// and its individual pointer is of no other use. False: the library does not tell.
+bool library_end(const Handle& handle, int64_t* position) {
+  MPI_Offset etypes = 0;
+  const bool told = mpi().File_seek(handle.file, 0, MPI_SEEK_END) == MPI_SUCCESS &&
+                    mpi().File_get_position(handle.file, &etypes) == MPI_SUCCESS;
+  return told && !__builtin_mul_overflow(etypes, handle.view.etype_bytes(), position);
+}
+
 // Computes the data position `offset` etypes away from where `whence` says. False: there is no such
 // position, or the size could not be found out (`status`).
 bool target_position(Handle& handle, MPI_Offset offset, int whence, int64_t current,
@@ -20,9 +29,13 @@ bool target_position(Handle& handle, MPI_Offset offset, int whence, int64_t curr
     base = current;
   } else if (whence == MPI_SEEK_END) {
     int64_t bytes = 0;
-    status = size_of(handle, &bytes);
-    if (!status.ok()) return false;
-    base = handle.view.position_at_end(bytes);
+    if (handle.pass_through & foreign_view) {
+      if (!library_end(handle, &base)) return false;
+    } else {
+      status = size_of(handle, &bytes);
+      if (!status.ok()) return false;
+      base = handle.view.position_at_end(bytes);
+    }
   } else if (whence != MPI_SEEK_SET) {
     return false;
   }

@@ -24,6 +24,23 @@ int64_t ArenaFile::written_end() const {
   return end;
 }
 
+std::vector<WrittenEnd> ArenaFile::written_ends() const {
+  std::vector<WrittenEnd> ends;
+  Registry& registry = *parts_.registry;
+  const uint32_t seats = registry.seats_in_use.load(std::memory_order_acquire);
+  for (uint32_t s = 0; s < seats; ++s) {
+    Seat& seat = registry.seats[s];
+    if (seat.file.load(std::memory_order_acquire) != parts_.slot) continue;
+    const int64_t end = seat.end.load(std::memory_order_acquire);
+    if (end > 0) ends.push_back({&seat, end});
+  }
+  return ends;
+}
+
+void ArenaFile::forget_ends(std::span<const WrittenEnd> ends) {
+  for (WrittenEnd known : ends) known.seat->end.compare_exchange_strong(known.end, 0);
+}
+
 void ArenaFile::truncate_ends(int64_t bytes) const {
   Registry& registry = *parts_.registry;
   const uint32_t seats = registry.seats_in_use.load(std::memory_order_acquire);

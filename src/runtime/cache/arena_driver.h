@@ -46,6 +46,12 @@ class HandleServices {
 
 // A file that one handle of this process has open, or whose bytes are committed in place of a dead
 // process.
+// Where the bytes end that a handle has written.
+struct WrittenEnd {
+  Seat* seat;
+  int64_t end;
+};
+
 class ArenaFile {
  public:
   struct Parts {
@@ -109,6 +115,10 @@ class ArenaFile {
     if (parts_.seat->end.load(std::memory_order_relaxed) < end)
       parts_.seat->end.store(end, std::memory_order_release);
   }
+  // The ends of what all handles have written, and that these bytes are in storage: each handle
+  // forgets its end, unless it has written beyond meanwhile.
+  std::vector<WrittenEnd> written_ends() const;
+  static void forget_ends(std::span<const WrittenEnd> ends);
   void forget_end() const { parts_.seat->end.store(0, std::memory_order_release); }
   int64_t written_end() const;
   void truncate_ends(int64_t bytes) const;

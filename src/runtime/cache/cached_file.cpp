@@ -155,7 +155,12 @@ void CachedFile::note_step(const Turn& turn, CacheStep step, int64_t argument, b
 Status CachedFile::commit() {
   const Turn turn = this->turn(false);
   note_step(turn, CacheStep::commit, 0);
-  return handle_->commit();
+  // Handles of agents are not asked to forget their ends when others commit.
+  std::vector<WrittenEnd> ends;
+  if (owners() != 0) ends = file_.written_ends();
+  const Status status = handle_->commit();
+  if (status.ok()) ArenaFile::forget_ends(ends);
+  return status;
 }
 
 Status CachedFile::commit_own() {

@@ -80,6 +80,7 @@ class CachedFile final : private HandleServices {
   ~CachedFile();  // calls close(true) unless close() was called
 
   const Options& options() const { return options_; }
+  const FileIdentity& identity() const { return entry_->identity; }
   // From now on this handle uses those values of `changed` that may change on an open file.
   void change_options(const Options& changed);
   // From now on read-ahead follows these reads of an earlier run, each one contiguous run.
