@@ -163,8 +163,7 @@ CONCLUSION = """\
   process at once, the switch drops frames, and the process waits for time-outs (reads by two
   processes: 3.4 s). Reads of 16 KiB by more processes than servers are seeks.
 - **Data sets.** The published sizes are better than each single one, in all 16 comparisons. By how
-  much is as published in 5 of them. Requests of 1 KiB in strips of 4 KiB are read from all disks
-  at once here, which pays less where a server reads far ahead.
+  much is within the published ranges in 7 of them.
 """
 
 
