@@ -77,6 +77,8 @@ Statistics OwnersSource::statistics() const {
 // Carries out the whole transfer: asks the owners, reads the rest from storage, and takes the
 // answers.
 void OwnersSource::start(Transfer& transfer) {
+  const bool first = !begun_.exchange(true);
+  if (first && !kept_) return read_storage(transfer);
   std::unique_lock lock(mutex_, std::defer_lock);
   if (kept_) lock.lock();
   if (!asks_.load() || (!lock.owns_lock() && !lock.try_lock())) return read_storage(transfer);

@@ -5,8 +5,9 @@
 // That is worth it where nodes read the same bytes, or where owners have kept pages of the file
 // from before. Of a file with kept pages, an owner that has lost most of them is asked no more. Of
 // any other file, nobody is asked any more once most bytes turned out to be in no owner's cache:
-// then each node reads parts of its own. An owner that cannot be reached is asked no more, either:
-// storage has the same bytes.
+// then each node reads parts of its own; and what a handle reads first comes from storage, so that
+// a file of which little is read needs no connection. An owner that cannot be reached is asked no
+// more, either: storage has the same bytes.
 //
 // Where owners have kept nothing, threads of a process do not wait for each other here: one that
 // comes while another asks reads from storage.
@@ -77,7 +78,7 @@ class OwnersSource final : public Storage {
   mutable std::mutex mutex_;
   std::vector<Owner> owners_;  // (mutex)
   Statistics counted_;         // (mutex)
-  std::atomic<bool> asks_{true};
+  std::atomic<bool> begun_{false}, asks_{true};
   std::atomic<int64_t> bytes_{0}, held_bytes_{0}, questions_{0}, spared_requests_{0};
 };
 

@@ -79,6 +79,9 @@ class OwnersSourceTest : public ::testing::Test {
   void make_source(bool kept) {
     if (source_ != nullptr) source_->leave();
     source_ = std::make_unique<OwnersSource>(*here_, owners_, 1, terms_, kept);
+    if (kept) return;
+    EXPECT_EQ(from_source(0, 1), "a1");  // what is read first needs nobody
+    EXPECT_EQ(source_->questions(), 0);
   }
   void hold(int64_t bytes) {
     std::string read(static_cast<std::size_t>(bytes), ' ');
