@@ -11,22 +11,27 @@
 #include "runtime/cache/cached_file.h"
 
 namespace forebay::mpiio {
+namespace {
 
-bool abandon_open_files() {
+// `everywhere`: what other nodes own is committed, too.
+bool abandon(bool everywhere) {
   bool alone = !HandlesChange::under_way();
   // A thread that comes to a handle later must wait for its lock, which is kept.
   many_threads.store(true);
   open_handles.for_each([&alone](Handle& handle) { alone = alone && try_lock(handle); });
   if (!alone) return false;
-  // Nothing is discarded: the library deletes no file that is not closed. What other nodes own is
-  // committed, too: from now on the library carries out what the program still does.
-  open_handles.for_each([](Handle& handle) {
-    if (handle.job_file != nullptr) (void)handle.job_file->commit_everywhere(false);
+  // Nothing is discarded: the library deletes no file that is not closed.
+  open_handles.for_each([everywhere](Handle& handle) {
+    if (everywhere && handle.job_file != nullptr) (void)handle.job_file->commit_everywhere(false);
+    (void)leave_cache(handle, false);
   });
-  open_handles.for_each([](Handle& handle) { (void)leave_cache(handle, false); });
   forget_open_files();
   return true;
 }
+
+}  // namespace
+
+bool abandon_open_files() { return abandon(false); }
 
 void forget_open_files() {
   while (Handle* open = open_handles.any()) {
@@ -43,7 +48,9 @@ bool end_caching() {
 }
 
 void end_caching_together() {
-  const bool abandoned = abandon_open_files();
+  // What the program still does with its files, in callbacks of MPI_Finalize, the library carries
+  // out: it finds all bytes in storage.
+  const bool abandoned = abandon(true);
   // A node's agent ends with its ranks, and other nodes' ranks may still need it.
   if (job_has_directory()) wait_for_all(mpi().comm_world);
   if (abandoned)
