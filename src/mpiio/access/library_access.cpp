@@ -82,6 +82,9 @@ Transfer coherently(Handle& handle, const Call& call, LibraryCall library_call) 
   }
   MPI_Status status{};
   const Transfer result = result_of(library_call(status), status);
+  // A library's aggregator may write a rank's bytes after the rank's own call has returned.
+  if (call.collective && call.blocking && call.operation == Operation::write)
+    wait_for_all(handle.own.comm);
   if (call.operation == Operation::write) forget_overwritten(handle);
   if (result.code == MPI_SUCCESS && !committed.ok())
     return {raise(handle, committed, "committing"), 0};

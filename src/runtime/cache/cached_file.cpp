@@ -231,8 +231,6 @@ Status CachedFile::flush_storage() { return storage_->storage->flush(); }
 void CachedFile::drop_clean() {
   const Turn turn = this->turn(false);
   note_step(turn, CacheStep::drop_clean, 0);
-  // What is being fetched may be old, too: it is not kept.
-  entry_->direct_writes.fetch_add(1, std::memory_order_seq_cst);
   cache_->drop(file_, {0, INT64_MAX}, false);
 }
 
