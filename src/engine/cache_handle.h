@@ -355,7 +355,7 @@ Status CacheHandle<Driver>::write(const Access& access, Source source, int64_t* 
     if (stops.must_wait(run.offset)) {
       status = write_waiting(source);
       if (!status.ok()) break;
-      ++statistics().pace_waits;
+      if (told_) ++statistics().pace_waits;
       stops.wait();
     }
     runs.cut(run, stops.round_end());
@@ -380,7 +380,7 @@ Status CacheHandle<Driver>::read(const Access& access, Target target, int64_t* m
   while (!runs.done()) {
     Extent run = runs.next();
     if (stops.must_wait(run.offset)) {
-      ++statistics().pace_waits;
+      if (told_) ++statistics().pace_waits;
       stops.wait();
     }
     runs.cut(run, stops.round_end());

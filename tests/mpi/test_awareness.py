@@ -57,6 +57,8 @@ def test_the_policy_sees_what_the_simulator_shows_it(
         total = done.statistics["total"]
         counted[awareness] = total["hits"], total["misses"]
         assert total["bypass_bytes"] == 0
+        if awareness == "aggregated":
+            assert total["pace_waits"] == 0  # nobody is far behind
     (aggregated,) = package.simulate_cache(
         str(tmp_path / "aggregated" / "trace"),
         policies=[policy],

@@ -266,8 +266,8 @@ MISTAKES = [
     Mistake(
         "a write keeps the victims it has claimed while it waits for others",
         "cache_handle.h",
-        "write_waiting(source);\n      if (!status.ok()) break;\n      ++",
-        "{};\n      ++",
+        "write_waiting(source);\n      if (!status.ok()) break;\n      if (told_) ++",
+        "{};\n      if (told_) ++",
         seed=2125,
     ),
 ]
