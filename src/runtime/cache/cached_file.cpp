@@ -157,7 +157,7 @@ Status CachedFile::commit() {
   note_step(turn, CacheStep::commit, 0);
   // Handles of agents are not asked to forget their ends when others commit.
   std::vector<WrittenEnd> ends;
-  if (owners() != 0) ends = file_.written_ends();
+  if (owners() != 0) (void)within_memory([&] { ends = file_.written_ends(); });
   const Status status = handle_->commit();
   if (status.ok()) ArenaFile::forget_ends(ends);
   return status;
