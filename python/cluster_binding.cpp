@@ -66,8 +66,7 @@ void set_cache(ClusterSettings& settings, const Texts& texts) {
   settings.cache.shape = runtime::shape_of(options);
   settings.cache.handles = runtime::rules_of(options);
   settings.cache.commit_size_bytes = options.commit_size_bytes;
-  // The region that is written first is not known where owners answer.
-  settings.assignment = find_assignment(options.domain == "region" ? "cyclic" : options.domain);
+  settings.assignment = find_assignment(options.domain);
   settings.chunk_bytes = options.domain_size_bytes;
   settings.owners = static_cast<uint32_t>(options.cb_nodes);
 }

@@ -35,12 +35,14 @@ enum class Ask : uint32_t {
   owners,      // bytes: an Extent; value: 1 + the node that claims its chunks, or 0. With domain
                // first-touch. Answer: an owner (uint32_t) of each chunk whose home this node is
   // To the agent that keeps the job's directory (directory.h), about a file that is not open there.
-  enrol,        // bytes: Enrolment. Answer: Enrolled
-  note_told,    // bytes: FileKey
-  withdraw,     // bytes: EnrolledOpen
-  answer = 64,  // to any of these
-  moved,        // instead of an answer: another node owns bytes of the question
-  more,         // bytes: the next part of the answer's
+  enrol,          // bytes: Enrolment. Answer: Enrolled
+  note_told,      // bytes: FileKey
+  withdraw,       // bytes: EnrolledOpen
+  begin_change,   // bytes: FileKey. Answer's value: 1 if the owners may be changed
+  change_owners,  // bytes: NewOwners
+  answer = 64,    // to any of these
+  moved,          // instead of an answer: another node owns bytes of the question
+  more,           // bytes: the next part of the answer's
 };
 
 struct Frame {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 namespace forebay::agent {
 namespace {
@@ -14,6 +15,7 @@ struct EnrolmentHead {
 };
 
 struct EnrolledHead {
+  int64_t changing;
   int64_t others;
   int64_t to_tell;
   int64_t has_owners;
@@ -60,7 +62,8 @@ std::optional<Enrolment> Enrolment::decoded(std::span<const std::byte> bytes) {
 }
 
 std::vector<std::byte> Enrolled::encoded() const {
-  const EnrolledHead head{int64_t{others}, std::ssize(to_tell), int64_t{owners.has_value()}};
+  const EnrolledHead head{int64_t{changing}, int64_t{others}, std::ssize(to_tell),
+                          int64_t{owners.has_value()}};
   std::vector<std::byte> bytes;
   add(bytes, std::span(&head, 1));
   add(bytes, std::span<const Address>(to_tell));
@@ -74,6 +77,7 @@ std::optional<Enrolled> Enrolled::decoded(std::span<const std::byte> bytes) {
   const auto most = static_cast<int64_t>(bytes.size() / sizeof(Address));
   if (head.to_tell < 0 || head.to_tell > most) return std::nullopt;
   Enrolled enrolled;
+  enrolled.changing = head.changing != 0;
   enrolled.others = head.others != 0;
   enrolled.to_tell.resize(static_cast<std::size_t>(head.to_tell));
   for (Address& agent : enrolled.to_tell) (void)take(bytes, &agent);
@@ -81,6 +85,21 @@ std::optional<Enrolled> Enrolled::decoded(std::span<const std::byte> bytes) {
   enrolled.owners = Owners::decoded(bytes);
   if (!enrolled.owners) return std::nullopt;
   return enrolled;
+}
+
+std::vector<std::byte> NewOwners::encoded() const {
+  std::vector<std::byte> bytes;
+  add(bytes, std::span(&file, 1));
+  add(bytes, std::span<const std::byte>(owners.encoded()));
+  return bytes;
+}
+
+std::optional<NewOwners> NewOwners::decoded(std::span<const std::byte> bytes) {
+  FileKey file;
+  if (!take(bytes, &file)) return std::nullopt;
+  std::optional<Owners> owners = Owners::decoded(bytes);
+  if (!owners) return std::nullopt;
+  return NewOwners{file, std::move(*owners)};
 }
 
 EnrolledOpen Enrolment::open() const {
@@ -120,6 +139,8 @@ Enrolled Directory::enrol(const Enrolment& enrolment) {
   const std::lock_guard guard(mutex_);
   Entry& entry = files_[enrolment.file];
   Enrolled answer;
+  answer.changing = entry.changing;
+  if (answer.changing) return answer;
   const Key name = enrolment.open().opener;
   for (const Opener& opener : entry.openers)
     answer.others = answer.others || !enrolment.one_node || opener.name != name;
@@ -142,6 +163,25 @@ void Directory::note_told(const FileKey& file) {
   const auto known = files_.find(file);
   if (known == files_.end() || !known->second.written || !known->second.owners) return;
   for (Opener& opener : known->second.openers) opener.alone = false;
+}
+
+bool Directory::begin_change(const FileKey& file) {
+  const std::lock_guard guard(mutex_);
+  const auto known = files_.find(file);
+  if (known == files_.end()) return false;
+  Entry& entry = known->second;
+  const bool alone = entry.openers.size() == 1 && entry.openers.front().opens == 1;
+  if (!alone || entry.openers.front().name != Key{} || !entry.owners || entry.changing)
+    return false;
+  entry.changing = true;
+  return true;
+}
+
+void Directory::change_owners(const NewOwners& changed) {
+  const std::lock_guard guard(mutex_);
+  const auto known = files_.find(changed.file);
+  if (known == files_.end() || !std::exchange(known->second.changing, false)) return;
+  known->second.owners = changed.owners;
 }
 
 void Directory::withdraw(const EnrolledOpen& open) {

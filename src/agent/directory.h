@@ -49,11 +49,21 @@ struct Enrolment {
   static std::optional<Enrolment> decoded(std::span<const std::byte> bytes);
 };
 
+// New owners of a file (Directory::change_owners).
+struct NewOwners {
+  FileKey file;
+  Owners owners;
+
+  std::vector<std::byte> encoded() const;
+  static std::optional<NewOwners> decoded(std::span<const std::byte> bytes);
+};
+
 // What the directory answers.
 struct Enrolled {
   bool others = false;           // have the file open
   std::optional<Owners> owners;  // empty: the node has the file alone
   std::vector<Address> to_tell;  // of nodes that may cache the file alone
+  bool changing = false;         // the file's owners change: the open is to ask again soon
 
   std::vector<std::byte> encoded() const;
   static std::optional<Enrolled> decoded(std::span<const std::byte> bytes);
@@ -68,6 +78,11 @@ class Directory {
   Enrolled enrol(const Enrolment& enrolment);
   // Whoever was to be told of the file's owners has been told.
   void note_told(const FileKey& file);
+  // The only open of the file, of ranks of several nodes, wants to change its owners: from now on
+  // nobody else can enrol, until change_owners(). False: it is not the only one.
+  bool begin_change(const FileKey& file);
+  // Ends what begin_change() has begun. The owners may be those that the file has.
+  void change_owners(const NewOwners& changed);
   // An open that was enrolled has ended.
   void withdraw(const EnrolledOpen& open);
   std::size_t files() const;
@@ -84,7 +99,8 @@ class Directory {
   struct Entry {
     std::vector<Opener> openers;
     std::optional<Owners> owners;
-    bool written = false;  // since it is in the directory, somebody who can write has opened it
+    bool written = false;   // since it is in the directory, somebody who can write has opened it
+    bool changing = false;  // between begin_change() and change_owners()
   };
   static Opener& opener_in(Entry& entry, const Enrolment& enrolment);
   static Owners owners_for(const Entry& entry, const Enrolment& enrolment);

@@ -1,6 +1,8 @@
 #include "agent/enrolled_file.h"
 
+#include <chrono>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "agent/file_terms.h"
@@ -8,6 +10,10 @@
 
 namespace forebay::agent {
 namespace {
+
+// While a file's owners change, an open asks again and again.
+constexpr std::chrono::microseconds pause{500};
+constexpr int attempts = 60'000;  // half a minute: a commit may be under way
 
 template <typename Value>
 std::span<const std::byte> bytes_of_one(const Value& value) {
@@ -20,13 +26,21 @@ Status EnrolledFile::enrol(std::shared_ptr<Line> directory, const Enrolment& enr
                            Enrolled* answer, std::unique_ptr<EnrolledFile>* file) {
   std::unique_ptr<EnrolledFile> enrolled(new EnrolledFile(std::move(directory), enrolment.open()));
   std::vector<std::byte> bytes;
-  const Status status = enrolled->ask(Ask::enrol, enrolment.encoded(), &bytes);
-  if (!status.ok()) return status;
-  std::optional<Enrolled> understood = Enrolled::decoded(bytes);
-  if (!understood) return {Code::network, 0, -1};
-  *answer = std::move(*understood);
-  *file = std::move(enrolled);
-  return {};
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    const Status status = enrolled->ask(Ask::enrol, enrolment.encoded(), &bytes);
+    if (!status.ok()) return status;
+    std::optional<Enrolled> understood = Enrolled::decoded(bytes);
+    if (!understood) break;
+    if (understood->changing) {
+      enrolled->number_ = 0;  // it is not enrolled
+      std::this_thread::sleep_for(pause);
+      continue;
+    }
+    *answer = std::move(*understood);
+    *file = std::move(enrolled);
+    return {};
+  }
+  return {Code::network, 0, -1};
 }
 
 // The directory forgets the opens of a connection that has ended.
@@ -37,7 +51,7 @@ EnrolledFile::~EnrolledFile() {
 }
 
 Status EnrolledFile::ask(Ask ask, std::span<const std::byte> question,
-                         std::vector<std::byte>* answer) {
+                         std::vector<std::byte>* answer, int64_t* value) {
   const std::unique_lock turn = directory_->take();
   const bool enrols = ask == Ask::enrol;
   const bool known = directory_->connection().is_open() && directory_->number() == number_;
@@ -53,7 +67,21 @@ Status EnrolledFile::ask(Ask ask, std::span<const std::byte> question,
     return status;
   }
   if (enrols && frame.status().ok()) number_ = directory_->number();
+  if (value != nullptr) *value = frame.value;
   return frame.status();
+}
+
+bool EnrolledFile::begin_change() {
+  std::vector<std::byte> answer;
+  int64_t alone = 0;
+  return ask(Ask::begin_change, bytes_of_one(open_.file), &answer, &alone).ok() && alone != 0;
+}
+
+Status EnrolledFile::change_owners(const Owners& owners) {
+  std::vector<std::byte> answer;
+  return within_memory([&] {
+    return ask(Ask::change_owners, NewOwners{open_.file, owners}.encoded(), &answer);
+  });
 }
 
 Status EnrolledFile::tell(std::span<const Address> alone, const FileTerms& terms) {

@@ -15,8 +15,9 @@ struct FileTerms;
 
 class EnrolledFile {
  public:
-  // Asks the agent that keeps the directory. *file stands for the open, until it is destroyed. A
-  // failure: the directory does not answer, and knows nothing of the open.
+  // Asks the agent that keeps the directory, and waits while the file's owners change. *file stands
+  // for the open, until it is destroyed. A failure: the directory does not answer, and knows
+  // nothing of the open.
   static Status enrol(std::shared_ptr<Line> directory, const Enrolment& enrolment, Enrolled* answer,
                       std::unique_ptr<EnrolledFile>* file);
   ~EnrolledFile();
@@ -28,10 +29,16 @@ class EnrolledFile {
   // the owners. A node that cannot be reached has gone.
   Status tell(std::span<const Address> alone, const FileTerms& terms);
 
+  // Begins to change the file's owners: nobody else can open the file until change_owners(). False:
+  // others have it open, or the directory does not answer.
+  bool begin_change();
+  Status change_owners(const Owners& owners);
+
  private:
   EnrolledFile(std::shared_ptr<Line> directory, const EnrolledOpen& open)
       : directory_(std::move(directory)), open_(open) {}
-  Status ask(Ask ask, std::span<const std::byte> question, std::vector<std::byte>* answer);
+  Status ask(Ask ask, std::span<const std::byte> question, std::vector<std::byte>* answer,
+             int64_t* value = nullptr);
 
   std::shared_ptr<Line> directory_;
   EnrolledOpen open_;

@@ -69,6 +69,7 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
       past_caches_(past_caches),
       self_(self),
       told_(first_touch_),
+      wanted_ahead_bytes_(here.options().read_ahead_bytes),
       parts_(owners.agents.size() + 1),
       bytes_of_others_(owners.agents.size() + 1) {
   // The user's calls before the file had owners.
@@ -78,7 +79,7 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
   bytes_[0] = before.read_bytes;
   bytes_[1] = before.write_bytes;
   // Of a file that is only read, this node keeps copies of any bytes, not of its own chunks alone.
-  if (!only_read()) fetch_little_ahead();
+  if (!only_read()) fetch_ahead(domains_);
   terms.owners = owners.encoded();
   terms_ = std::make_shared<const FileTerms>(std::move(terms));
   const auto remote_of = [&](const Address& agent) {
@@ -90,9 +91,10 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
   remotes_.push_back(keeps_records ? remote_of(owners.agents[self]) : nullptr);
 }
 
-void JobFile::fetch_little_ahead() {
+// What lies behind a chunk is of no use to its owner.
+void JobFile::fetch_ahead(const FileDomains& domains) {
   Options options = here_.options();
-  options.read_ahead_bytes = domains_.ahead(options.read_ahead_bytes);
+  options.read_ahead_bytes = domains.ahead(wanted_ahead_bytes_);
   here_.change_options(options);
 }
 
@@ -100,6 +102,39 @@ Status JobFile::meet_owners() {
   const Status status = commit_everywhere(true);
   if (status.ok()) note_owners_told();  // their agents have opened the file
   return status;
+}
+
+Status JobFile::prepare_change(const FileDomains& domains) {
+  here_.change_options(here_.options());  // nothing is fetched ahead any more
+  return within_memory([&] {
+    Owners owners = *Owners::decoded(terms_->owners);
+    owners.domains = domains;
+    FileTerms terms = *terms_;
+    terms.owners = owners.encoded();
+    next_ = {domains, owners.identity(), std::make_shared<const FileTerms>(std::move(terms))};
+    return here_.keep_owners(next_.identity, next_.terms->owners);
+  });
+}
+
+Status JobFile::commit_for_change() {
+  if (!here_.writable()) return {};  // its copies are good, whoever owns the bytes
+  return within_memory([&] { return here_.commit_for_owners(domains_, next_.domains, self_); });
+}
+
+void JobFile::change() {
+  const bool own_ahead = here_.options().read_ahead_bytes == domains_.ahead(wanted_ahead_bytes_);
+  domains_ = next_.domains;
+  terms_ = std::move(next_.terms);
+  latest_here_ = {0, 0};
+  here_.change_owners(next_.identity);
+  for (const std::unique_ptr<RemoteFile>& remote : remotes_) {
+    if (remote != nullptr) remote->use(terms_);
+  }
+  if (source_ != nullptr) {
+    source_->change(domains_, terms_);
+    here_.read_from(source_.get(), owners_kept_pages_, domains_);
+  }
+  if (own_ahead) (void)within_memory([&] { return (fetch_ahead(domains_), Status()); });
 }
 
 JobFile::~JobFile() {
@@ -659,7 +694,7 @@ void JobFile::read_from_owners(bool kept) {
       here_, owners, self_, std::make_shared<const FileTerms>(std::move(terms)), kept);
   owners_kept_pages_ = kept;
   here_.read_from(source_.get(), kept, domains_);
-  if (kept) fetch_little_ahead();
+  if (kept) fetch_ahead(domains_);
 }
 
 Status JobFile::leave(bool discard) {

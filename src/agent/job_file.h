@@ -71,6 +71,15 @@ class JobFile {
   // Whether no owner holds bytes of the file.
   bool nothing_held() const;
 
+  // All ranks that have the file open, on all nodes, give its owners other parts: in three steps,
+  // before which and between which they wait for each other. Nobody accesses it meanwhile. The
+  // first may fail, and then nothing has changed.
+  Status prepare_change(const FileDomains& domains);
+  // By one rank of each node: storage gets what the node's cache holds. May fail likewise.
+  Status commit_for_change();
+  // By all ranks, if nothing has failed on any.
+  void change();
+
   // Accesses take this way to the owners that it reaches, as long as all ranks of the handle are in
   // one collective call; null: they ask agents.
   void exchange_over(OwnersExchange* exchange);
@@ -108,6 +117,7 @@ class JobFile {
   // What this rank's accesses did in all caches; complete after leave().
   Statistics statistics() const;
   const FileDomains& domains() const { return domains_; }
+  Owners owners() const { return *Owners::decoded(terms_->owners); }
   // The bytes of this rank's accesses that each owner served, by its number. Those of a node that
   // owns nothing, and long runs, count nowhere.
   std::vector<int64_t> bytes_by_owner() const;
@@ -129,7 +139,7 @@ class JobFile {
     Extent extent;
   };
 
-  void fetch_little_ahead();
+  void fetch_ahead(const FileDomains& domains);
   template <typename Memory>
   Status access_owners(const Access& access, Memory memory, int64_t* moved);
   template <typename Memory>
@@ -173,7 +183,14 @@ class JobFile {
   bool first_touch_;
   bool past_caches_;
   uint32_t self_;
-  bool told_;  // all owners know that caches hold bytes, or need not know
+  bool told_;                   // all owners know that caches hold bytes, or need not know
+  int64_t wanted_ahead_bytes_;  // option read_ahead, of the program
+  // Between prepare_change() and change(): the owners' next parts.
+  struct Change {
+    FileDomains domains;
+    uint64_t identity = 0;  // Owners::identity()
+    std::shared_ptr<const FileTerms> terms;
+  } next_;
   // By owner; null: this node. The last one is this node's agent, with first_touch_.
   std::vector<std::unique_ptr<RemoteFile>> remotes_;
   std::unique_ptr<OwnersSource> source_;  // of pages; null: storage

@@ -45,14 +45,23 @@ struct OwnersSource::Piece {
 OwnersSource::OwnersSource(runtime::CachedFile& here, const Owners& owners, uint32_t self,
                            std::shared_ptr<const FileTerms> terms, bool kept)
     : here_(here),
-      domains_(owners.domains),
       self_(self),
       kept_(kept),
+      domains_(owners.domains),
       owners_(owners.agents.size()) {
   for (uint32_t owner = 0; owner < owners_.size(); ++owner) {
     if (owner == self) continue;
     const auto line = std::make_shared<Line>(owners.agents[owner]);
     owners_[owner].file = std::make_unique<RemoteFile>(line, terms);
+  }
+}
+
+void OwnersSource::change(const FileDomains& domains,
+                          const std::shared_ptr<const FileTerms>& terms) {
+  const std::lock_guard guard(mutex_);
+  domains_ = domains;
+  for (Owner& owner : owners_) {
+    if (owner.file != nullptr) owner.file->use(terms);
   }
 }
 

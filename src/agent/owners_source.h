@@ -44,6 +44,8 @@ class OwnersSource final : public Storage {
   Status size(int64_t* bytes) override { return here_.storage().size(bytes); }
   Status flush() override { return here_.storage().flush(); }
 
+  // The same owners have other parts from now on.
+  void change(const FileDomains& domains, const std::shared_ptr<const FileTerms>& terms);
   // Leaves the owners' caches.
   void leave();
   // What came from other nodes.
@@ -72,10 +74,10 @@ class OwnersSource final : public Storage {
   void read_storage(Transfer& transfer) const;
 
   runtime::CachedFile& here_;
-  const FileDomains domains_;
   const uint32_t self_;
   const bool kept_;
   mutable std::mutex mutex_;
+  FileDomains domains_;        // (mutex)
   std::vector<Owner> owners_;  // (mutex)
   Statistics counted_;         // (mutex)
   std::atomic<bool> begun_{false}, asks_{true};

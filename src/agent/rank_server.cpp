@@ -13,7 +13,7 @@ constexpr int64_t most_enrolment_bytes = 16 << 20;
 
 bool is_of_directory(const Frame& asked) {
   const auto ask = static_cast<Ask>(asked.kind);
-  return ask == Ask::enrol || ask == Ask::note_told || ask == Ask::withdraw;
+  return ask >= Ask::enrol && ask <= Ask::change_owners;
 }
 
 // The value that is all of these bytes; empty: it is not.
@@ -33,20 +33,36 @@ void RankServer::end() {
   enrolled_.clear();
 }
 
+bool RankServer::is_enrolled(const FileKey& file) const {
+  return std::ranges::find(enrolled_, file, &EnrolledOpen::file) != enrolled_.end();
+}
+
 // Replaces the bytes of the question by those of the answer. False: it makes no sense.
-bool RankServer::ask_directory(Ask ask, std::vector<std::byte>& bytes) {
+bool RankServer::ask_directory(Ask ask, std::vector<std::byte>& bytes, int64_t* value) {
   if (ask == Ask::enrol) {
     const std::optional<Enrolment> enrolment = Enrolment::decoded(bytes);
     if (!enrolment || enrolled_.size() >= most_files) return false;
-    bytes = agent_.directory.enrol(*enrolment).encoded();
-    enrolled_.push_back(enrolment->open());
+    const Enrolled answer = agent_.directory.enrol(*enrolment);
+    bytes = answer.encoded();
+    if (!answer.changing) enrolled_.push_back(enrolment->open());
     return true;
   }
-  if (ask == Ask::note_told) {
+  if (ask == Ask::note_told || ask == Ask::begin_change) {
     const std::optional<FileKey> file = only<FileKey>(bytes);
-    if (file) agent_.directory.note_told(*file);
     bytes.clear();
-    return file.has_value();
+    if (!file) return false;
+    if (ask == Ask::note_told)
+      agent_.directory.note_told(*file);
+    else
+      *value = int64_t{is_enrolled(*file) && agent_.directory.begin_change(*file)};
+    return true;
+  }
+  if (ask == Ask::change_owners) {
+    const std::optional<NewOwners> changed = NewOwners::decoded(bytes);
+    bytes.clear();
+    if (!changed || !is_enrolled(changed->file)) return false;
+    agent_.directory.change_owners(*changed);
+    return true;
   }
   const std::optional<EnrolledOpen> open = only<EnrolledOpen>(bytes);
   if (!open) return false;
@@ -63,10 +79,10 @@ bool RankServer::answer_of_directory(const Frame& asked) {
   if (asked.bytes > most_enrolment_bytes || !connection_.receive_bytes(asked, &bytes).ok())
     return false;
   bool sensible = true;
-  const Status status =
-      within_memory([&] { sensible = ask_directory(static_cast<Ask>(asked.kind), bytes); });
-  if (!status.ok()) bytes.clear();
   Frame answer;
+  const Status status = within_memory(
+      [&] { sensible = ask_directory(static_cast<Ask>(asked.kind), bytes, &answer.value); });
+  if (!status.ok()) bytes.clear();
   answer.kind = static_cast<uint32_t>(Ask::answer);
   answer.code = static_cast<uint32_t>(status.code);
   answer.bytes = std::ssize(bytes);

@@ -22,7 +22,8 @@ class RankServer {
 
  private:
   bool answer_of_directory(const Frame& asked);
-  bool ask_directory(Ask ask, std::vector<std::byte>& bytes);
+  bool is_enrolled(const FileKey& file) const;
+  bool ask_directory(Ask ask, std::vector<std::byte>& bytes, int64_t* value);
 
   Connection& connection_;
   AgentState& agent_;

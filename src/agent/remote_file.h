@@ -31,6 +31,8 @@ class RemoteFile {
   RemoteFile(std::shared_ptr<Line> line, std::shared_ptr<const FileTerms> terms)
       : line_(std::move(line)), terms_(std::move(terms)) {}
 
+  // For when it is opened the next time.
+  void use(std::shared_ptr<const FileTerms> terms) { terms_ = std::move(terms); }
   // The agent's node has it open for this rank.
   bool is_open() const { return file_ != 0; }
   bool before(const RemoteFile& other) const { return std::less<>()(line_, other.line_); }

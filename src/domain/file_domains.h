@@ -77,8 +77,9 @@ struct DomainFacts {
   uint32_t nodes = 1;       // that may own bytes
   int64_t unit_bytes = 1;   // a multiple of every node's page size
   int64_t chunk_bytes = 0;  // asked for (option domain_size)
-  Extent region;            // that holds all bytes of the first hand-over; empty: none
-  int64_t file_bytes = 0;   // the file's size then
+  // That holds all bytes of the first hand-over, or of a first collective access; empty: none.
+  Extent region;
+  int64_t file_bytes = 0;  // the file's size then
   // How the file system divides the file among its servers; 0: not known.
   int64_t stripe_bytes = 0;
   int64_t servers = 0;
@@ -91,9 +92,17 @@ struct DomainFacts {
     if (both <= most) unit_bytes = both;
   }
 
+  // What shares of so many bytes are a multiple of: also of a stripe, if a share has one, so that
+  // no two owners write to it.
+  int64_t unit_of_shares(int64_t bytes) const {
+    constexpr int64_t most = 1 << 30;
+    if (stripe_bytes <= 0 || stripe_bytes > most) return unit_bytes;
+    const int64_t both = std::lcm(unit_bytes, stripe_bytes);
+    return both <= std::min(most, bytes / nodes) ? both : unit_bytes;
+  }
   // Each owner's share of so many bytes, in whole units; at least one unit.
-  int64_t share_of(int64_t bytes) const {
-    return round_up(std::max<int64_t>((bytes + nodes - 1) / nodes, 1), unit_bytes);
+  int64_t share_of(int64_t bytes, int64_t unit) const {
+    return round_up(std::max<int64_t>((bytes + nodes - 1) / nodes, 1), unit);
   }
 };
 

@@ -9,7 +9,7 @@ namespace forebay {
 
 inline FileDomains assign_file(const DomainFacts& facts) {
   const int64_t end = std::max(facts.file_bytes, facts.region.end());
-  return {0, facts.share_of(end), facts.nodes};
+  return {0, facts.share_of(end, facts.unit_of_shares(end)), facts.nodes};
 }
 
 }  // namespace forebay

@@ -135,6 +135,8 @@ class Cache final : private FrameStates {
   void rest(const OpenFile& file);
   // The same for the pages that node `self` owns. The others, all clean, are forgotten.
   void rest(const OpenFile& file, const FileDomains& domains, uint32_t self);
+  // Forgets the clean pages of the file that node `self` does not own.
+  void keep_own(const OpenFile& file, const FileDomains& domains, uint32_t self);
   // Ends the file's rest: its pages are as any other's. Returns how many it has.
   int64_t wake(const OpenFile& file);
 

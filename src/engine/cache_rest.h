@@ -25,10 +25,15 @@ void Cache<Driver>::rest(const OpenFile& file) {
 
 template <typename Driver>
 void Cache<Driver>::rest(const OpenFile& file, const FileDomains& domains, uint32_t self) {
-  change_frames(file.state().id, {0, INT64_MAX}, [&](FrameIndex, int64_t page_start) {
-    return domains.owner_of(page_start) == self;
-  });
+  keep_own(file, domains, self);
   rest(file);
+}
+
+template <typename Driver>
+void Cache<Driver>::keep_own(const OpenFile& file, const FileDomains& domains, uint32_t self) {
+  change_frames(file.state().id, {0, INT64_MAX}, [&](FrameIndex f, int64_t page_start) {
+    return domains.owner_of(page_start) == self || kind().any_dirty(state(f), page_size());
+  });
 }
 
 template <typename Driver>

@@ -24,6 +24,8 @@
 
 #include "agent/owners.h"
 #include "agents/wire.h"
+#include "domain/cyclic.h"
+#include "domain/region.h"
 #include "extent/layout.h"
 #include "extent/seeded_random.h"
 #include "runtime/node/recover.h"
@@ -499,6 +501,35 @@ class Job {
     }
   }
 
+  // As mpiio/file/owners_parts.cpp: the owners get other parts, while all that have the file open
+  // wait; each node has a rank among them.
+  void change_parts() {
+    const std::vector<int64_t> ranks = living();
+    std::vector<int64_t> first;  // of each node
+    for (const int64_t rank : ranks) {
+      if (first.empty() || &node_of(first.back()) != &node_of(rank)) first.push_back(rank);
+    }
+    if (domains_.first_touch() || std::ssize(first) < settings_.nodes) return read();
+    DomainFacts facts;
+    facts.nodes = static_cast<uint32_t>(settings_.owning);
+    facts.include_page(page());
+    facts.chunk_bytes = (1 + random_.below(5)) * page();
+    facts.region = {random_.below(4 * page()), 1 + random_.below(6 * settings_.nodes * page())};
+    const bool by_region = random_.one_in(2);
+    const FileDomains domains = by_region ? assign_region(facts) : assign_cyclic(facts);
+    note("all give the owners parts of " + std::to_string(domains.chunk_bytes()) + " bytes from " +
+         std::to_string(domains.origin()) + " on");
+    const std::string text(reinterpret_cast<const char*>(&domains), sizeof domains);
+    expect_success(ask_together(ranks, {.order = Order::change_prepare}, text));
+    expect_success(ask_together(first, {.order = Order::change_commit}));
+    expect_success(ask_together(ranks, {.order = Order::change}));
+    domains_ = domains;
+    Owners owners = *Owners::decoded(std::as_bytes(std::span(owners_)));
+    owners.domains = domains;
+    const std::vector<std::byte> record = owners.encoded();
+    owners_.assign(reinterpret_cast<const char*>(record.data()), record.size());
+  }
+
   void kill_node() {
     const std::vector<int64_t> ranks = living();
     const int64_t rank = draw_rank();
@@ -530,6 +561,7 @@ class Job {
     if (kind < 92) return commit();
     if (kind < 94) return set_size();
     if (kind < 97) return close_or_open();
+    if (kind < 99) return change_parts();
     const int64_t rank = draw_rank();
     note("rank " + std::to_string(rank) + " forgets everywhere");
     expect_success({ask(rank, {.order = Order::forget})});

@@ -100,6 +100,16 @@ class Node {
       case Order::bypass:
         change_bypass(rank, command.count);
         return {};
+      case Order::change_prepare: {
+        FileDomains domains;
+        std::memcpy(&domains, text.data(), sizeof domains);
+        return rank.file->prepare_change(domains);
+      }
+      case Order::change_commit:
+        return rank.file->commit_for_change();
+      case Order::change:
+        rank.file->change();
+        return {};
       case Order::close_commits:
         return rank.file->commit_everywhere(false);
       case Order::close_leaves:

@@ -79,6 +79,30 @@ MISTAKES = [
         seed=131,
     ),
     Mistake(
+        "a node keeps old bytes when it becomes their owner",
+        "job_file.cpp",
+        "here_.commit_for_owners(domains_, next_.domains, self_)",
+        "here_.commit_for_owners(next_.domains, next_.domains, self_)",
+    ),
+    Mistake(
+        "a node keeps bytes of which it is no owner any more",
+        "job_file.cpp",
+        "here_.commit_for_owners(domains_, next_.domains, self_)",
+        "here_.commit_for_owners(domains_, domains_, self_)",
+    ),
+    Mistake(
+        "a node does not commit before the owners get other parts",
+        "job_file.cpp",
+        "  return within_memory([&] { return here_.commit_for_owners(domains_, next_.domains, self_); });",
+        "  return {};",
+    ),
+    Mistake(
+        "a rank goes on by a part that its node does not own any more",
+        "job_file.cpp",
+        "  latest_here_ = {0, 0};\n  here_.change_owners",
+        "  here_.change_owners",
+    ),
+    Mistake(
         "a long write claims no chunk",
         "job_file.cpp",
         "Status status = first_touch_ ? learn_owners(range, claim) : Status();",

@@ -11,17 +11,20 @@
 namespace forebay::test {
 
 enum class Order : uint32_t {
-  greet,          // answer's text: the address of the node's agent
-  open,           // text: Opening, the owners, the path
-  meet,           // a later open has found owners
-  write,          // at offset; text: the bytes
-  read,           // `count` bytes at offset
-  size,           // answer's value
-  commit,         // everywhere; count: 1 to forget clean bytes afterwards
-  flush,          // everywhere
-  truncate,       // forget everywhere what lies at and beyond offset
-  forget,         // everywhere, clean bytes
-  bypass,         // runs of at least `count` bytes go past the caches
+  greet,           // answer's text: the address of the node's agent
+  open,            // text: Opening, the owners, the path
+  meet,            // a later open has found owners
+  write,           // at offset; text: the bytes
+  read,            // `count` bytes at offset
+  size,            // answer's value
+  commit,          // everywhere; count: 1 to forget clean bytes afterwards
+  flush,           // everywhere
+  truncate,        // forget everywhere what lies at and beyond offset
+  forget,          // everywhere, clean bytes
+  bypass,          // runs of at least `count` bytes go past the caches
+  change_prepare,  // the owners get other parts; text: FileDomains
+  change_commit,   // by one rank of each node
+  change,
   close_commits,  // the first half of a close: what all ranks do before any of them leaves
   close_leaves,   // the second half
 };

@@ -10,7 +10,8 @@ from harness import forebay, mpi
 
 PROGRAM = Path(__file__).parent / "collective_exchange.c"
 RANKS = 4
-OWNERS = {"FOREBAY_DOMAIN_SIZE": "64KiB", "FOREBAY_STEP_ASIDE": "never"}
+SMALL_CHUNKS = {"FOREBAY_DOMAIN_SIZE": "64KiB", "FOREBAY_STEP_ASIDE": "never"}
+OWNERS = SMALL_CHUNKS | {"FOREBAY_DOMAIN": "cyclic"}
 
 
 @pytest.mark.parametrize("nodes", [2, 4])
@@ -35,7 +36,7 @@ def test_agents_are_asked_only_for_owners_without_a_rank(
         assert total["asked_bytes"] == pytest.approx(2 * 2 * 500_000 / 2, rel=0.1)
     for file in run.statistics["files"].values():
         assert len(file["owner_bytes"]) == nodes
-        assert (file["domain"], file["chunk_bytes"]) == ("region", 64 << 10)
+        assert (file["domain"], file["chunk_bytes"]) == ("cyclic", 64 << 10)
     # Whoever asked for them: every byte was served by one owner, and none served much more.
     assert sum(total["owner_bytes"]) == moved
     assert max(total["owner_bytes"]) < 1.3 * moved / nodes
@@ -69,3 +70,39 @@ def test_statistics_tell_where_the_bytes_of_reads_were(
         # Owners alternate by 64 KiB as the nodes of ranks do: the next rank's block is the other
         # node's.
         assert total(2, what) == (read, 0 if of_storage else read, of_storage)
+
+
+@pytest.mark.parametrize("nodes", [2, 4])
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_the_first_collective_access_divides_the_file(
+    installation: mpi.Mpi, nodes: int, tmp_path: Path
+) -> None:
+    """Ranks of a node have tiles that follow each other: with two nodes all bytes are their own."""
+    program = str(mpi.compile_program(installation, PROGRAM.parent / "handles" / "tiles.c"))
+    written = RANKS * 256 * 4096
+
+    def exchanged(name: str, settings: dict[str, str], *arguments: str) -> tuple[str, int, int]:
+        command = forebay.on_nodes([program, ".", str(nodes), *arguments], nodes)
+        run = forebay.launch(installation, RANKS, command, tmp_path / name, settings)
+        assert run.outcome.code == 0, str(run.outcome)
+        forebay.assert_served(run.statistics, run.outcome)
+        assert run.statistics is not None
+        total = run.statistics["total"]
+        assert total["write_bytes"] + total["read_bytes"] == sum(total["owner_bytes"])
+        assert max(total["owner_bytes"]) < 1.1 * 2 * written / nodes
+        (file,) = run.statistics["files"].values()
+        return (
+            file["domain"],
+            file["chunk_bytes"],
+            total["exchanged_bytes"] + total["asked_bytes"],
+        )
+
+    # Of four nodes, two have the rows of a half, and each of them owns a half of these rows.
+    of_others = 0 if nodes == 2 else written
+    assert exchanged("region", SMALL_CHUNKS) == ("region", written // nodes, of_others)
+    in_turn = 2 * written * (nodes - 1) // nodes
+    assert exchanged("cyclic", OWNERS)[2] == pytest.approx(in_turn, rel=0.1)
+    # Who has the file open by itself knows its owners as they were, and they stay.
+    domain, chunk, others = exchanged("beside", SMALL_CHUNKS, "beside")
+    assert (domain, chunk) == ("cyclic", 64 << 10)
+    assert others == pytest.approx(in_turn, rel=0.1)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <string_view>
 
 #include "domain/file_domains.h"
 #include "mpiio/file/visibility.h"
@@ -25,6 +26,13 @@ void note_bounded(const runtime::CachedFile& file) {
   if (limit != 0) latest_bounded = {limit, file.options().cache_size_bytes};
 }
 
+// The assignment of bytes to owners, as it is.
+std::string_view assignment_of(const Handle& handle) {
+  if (handle.first_region != nullptr) return handle.first_region->name();
+  const std::string& asked = handle.cached->options().domain;
+  return asked == "region" ? "cyclic" : std::string_view(asked);
+}
+
 // The statistics of a handle since its open.
 FileStatistics statistics_of(Handle& handle) {
   FileStatistics statistics;
@@ -33,7 +41,7 @@ FileStatistics statistics_of(Handle& handle) {
       handle.job_file != nullptr ? handle.job_file->statistics() : handle.cached->statistics();
   if (handle.job_file != nullptr) {
     statistics.owner_bytes = handle.job_file->bytes_by_owner();
-    statistics.domain = find_assignment(handle.cached->options().domain) - assignments().data();
+    statistics.domain = find_assignment(assignment_of(handle)) - assignments().data();
     statistics.chunk_bytes = handle.job_file->domains().chunk_bytes();
   }
   statistics.opens = statistics.cached_opens = 1;

@@ -67,6 +67,11 @@ bool shows_other_nodes(const std::string& path) {
          !is_among(static_cast<unsigned long>(info.f_type), close_to_open);
 }
 
+bool is_on_lustre(const std::string& path) {
+  struct statfs info;
+  return statfs(path.c_str(), &info) == 0 && static_cast<unsigned long>(info.f_type) == lustre;
+}
+
 std::optional<uint64_t> place_of(const std::string& path, uint64_t device) {
   static std::mutex mutex;
   static auto& known = *new std::map<uint64_t, std::optional<uint64_t>>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "mpiio/file/owners_parts.h"
 #include "mpiio/library/agreement.h"
 
 namespace forebay::mpiio {
@@ -22,13 +23,20 @@ bool may_cache(const Handle& handle, const Call& access) {
 // The ranks wait for each other. Before the first access that puts bytes into caches, all owners
 // are told, each by its own ranks.
 void wait_and_tell(Handle& handle, const Call* access) {
-  bool tells = false;
-  if (access != nullptr) {
+  if (access == nullptr) return wait_for_all(handle.own.comm);
+  AccessFacts facts;
+  {
     const HandleLock lock(handle);
-    tells = handle.writable && !handle.elsewhere && handle.job_file->nothing_held() &&
-            may_cache(handle, *access);
+    const bool tells = handle.writable && !handle.elsewhere && handle.job_file->nothing_held();
+    const bool looks = may_change_parts(handle);
+    if ((tells || looks) && may_cache(handle, *access)) {
+      facts.tells = int64_t{tells};
+      if (looks) note_region(handle, *access, &facts);
+    }
   }
-  if (access == nullptr || !any_rank(handle.own.comm, tells)) return wait_for_all(handle.own.comm);
+  facts = agree_max(handle.own.comm, facts);
+  if (may_change_parts(handle)) change_parts(handle, facts);
+  if (facts.tells == 0) return;
   {
     const HandleLock lock(handle);
     handle.job_file->note_owners_told();
@@ -56,8 +64,8 @@ Status hand_over(Handle& handle, const Call* access) {
   Status status;
   if (handle.nodes->leads()) {
     const HandleLock lock(handle);
-    status = handle.cached->hand_over(handle.nodes->domains(*handle.cached, handle.file),
-                                      handle.nodes->exchange());
+    status = handle.cached->hand_over(
+        handle.nodes->domains(*handle.cached, handle.file, handle.name), handle.nodes->exchange());
   }
   status = agree_status(handle.own.comm, status);
   const HandleLock lock(handle);

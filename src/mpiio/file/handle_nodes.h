@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "channel/list_exchange.h"
 #include "domain/file_domains.h"
@@ -25,9 +26,9 @@ class HandleNodes {
   bool leads() const { return leads_; }
   // For leaders.
   ListExchange& exchange() { return *exchange_; }
-  // Who owns which bytes of the file, which the MPI library has open as `opened`. The first call
-  // assigns them, and is made by all leaders.
-  const FileDomains& domains(runtime::CachedFile& file, MPI_File opened);
+  // Who owns which bytes of the file, which the MPI library has open as `opened` by that name. The
+  // first call assigns them, and is made by all leaders.
+  const FileDomains& domains(runtime::CachedFile& file, MPI_File opened, const std::string& name);
 
  private:
   bool leads_ = false;

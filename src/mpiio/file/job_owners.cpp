@@ -44,6 +44,7 @@ struct NodeFacts {
   uint64_t inode = 0;
   uint64_t owners = 0;  // that the file has on this node; 0: none
   int64_t session = 0;  // CachedFile::kept_session()
+  uint64_t kept = 0;    // CachedFile::kept_owners()
   int64_t callers = 0;  // ranks that the node's agent can have connections with
   int64_t lines = 0;    // agents that this rank can have connections with
   Stripes stripes;
@@ -92,9 +93,10 @@ std::vector<int> owning_nodes(const std::vector<NodeFacts>& ranks) {
   return chosen;
 }
 
-// The owners of a file that had none, from what the ranks have told.
-Owners new_owners(const std::vector<NodeFacts>& ranks, const Options& options,
-                  int64_t end_of_file) {
+// The owners of a file that had none, from what the ranks have told. *region: with domain=region,
+// how their parts may change.
+Owners new_owners(const std::vector<NodeFacts>& ranks, const Options& options, int64_t end_of_file,
+                  std::unique_ptr<FirstRegion>* region) {
   Owners owners;
   DomainFacts facts;
   for (const int lowest : owning_nodes(ranks)) {
@@ -107,10 +109,30 @@ Owners new_owners(const std::vector<NodeFacts>& ranks, const Options& options,
   facts.nodes = static_cast<uint32_t>(owners.agents.size());
   facts.chunk_bytes = options.domain_size_bytes;
   facts.file_bytes = end_of_file;
-  // The region that is written first is not known yet.
-  const std::string name = options.domain == "region" ? "cyclic" : options.domain;
-  owners.domains = find_assignment(name)->assign(facts);
+  if (options.domain != "region") {
+    owners.domains = find_assignment(options.domain)->assign(facts);
+    return owners;
+  }
+  *region = std::make_unique<FirstRegion>(facts);
+  owners.domains = (*region)->at_first();
   return owners;
+}
+
+// Whether the file's pages were kept when the same nodes owned other parts of it, and all ranks
+// know which. The owners get them again. Called by all ranks.
+bool resume_parts(const Handle& handle, const std::vector<NodeFacts>& ranks,
+                  std::optional<Owners>* owners) {
+  const uint64_t kept = ranks.front().kept;
+  const auto has_them = [&](const NodeFacts& rank) { return rank.kept == kept; };
+  if (kept == 0 || !std::ranges::all_of(ranks, has_them)) return false;
+  std::optional<Owners> before;
+  (void)within_memory([&] { before = Owners::decoded(handle.cached->record_of(kept)); });
+  const bool same_nodes =
+      before && *owners &&
+      std::ranges::equal(before->agents, (*owners)->agents, {}, &Address::key, &Address::key);
+  if (any_rank(handle.own.comm, !same_nodes)) return false;
+  *owners = std::move(before);
+  return true;
 }
 
 agent::FileTerms terms_of(const Handle& handle, const std::string& path) {
@@ -176,7 +198,8 @@ NodeFacts own_facts(const Handle& handle) {
   mine.page_size = handle.cached->options().page_size_bytes;
   mine.owners = handle.cached->owners();
   mine.session = handle.cached->kept_session();
-  mine.stripes = stripes_of(handle.file);
+  mine.kept = handle.cached->kept_owners();
+  mine.stripes = stripes_of(handle.file, posix_path(handle.name));
   count_connections(handle.cached->options(), &mine);
   const Status found = within_memory([&] {
     mine.agent = own_agent();
@@ -241,12 +264,14 @@ std::unique_ptr<CollectiveExchange> make_exchange(const Handle& handle, const Ow
 }
 
 // Enters the open of ranks of several nodes in the job's directory, and replaces the owners by
-// those that the file has there. *given: others have the file open. Called by all ranks, after
-// which they agree. False: nodes that cached the file alone cannot be told.
-bool agree_with_directory(Handle& handle, std::optional<Owners>* owners, bool* given) {
+// those that the file has there. *given: others have the file open; *enrolled: the directory knows
+// of the open. Called by all ranks, after which they agree. False: nodes that cached the file alone
+// cannot be told.
+bool agree_with_directory(Handle& handle, std::optional<Owners>* owners, bool* given,
+                          bool* enrolled) {
   if (!job_has_directory()) return true;
   struct {
-    int64_t failed, others, replaced;
+    int64_t failed, others, replaced, enrolled;
   } told{};
   std::vector<std::byte> record;
   if (handle.rank == 0 && *owners) {
@@ -261,10 +286,12 @@ bool agree_with_directory(Handle& handle, std::optional<Owners>* owners, bool* g
       return asked;
     });
     told.failed = int64_t{!status.ok()};
+    told.enrolled = int64_t{handle.enrolled != nullptr};
   }
   told = agree_max(handle.own.comm, told);
   if (told.failed != 0) return false;
   *given = *given || told.others != 0;
+  *enrolled = told.enrolled != 0;
   if (told.replaced != 0) *owners = told_by(handle, 0, std::move(record));
   return true;
 }
@@ -286,11 +313,13 @@ Status enrol_alone(Handle& handle) {
     mine.lines = 1;
     mine.agent = own_agent();
     if (mine.agent.port <= 0) return {};
-    if (options.domain == "stripe") mine.stripes = stripes_of(handle.file);
+    if (options.domain == "stripe") mine.stripes = stripes_of(handle.file, posix_path(handle.name));
     int64_t end_of_file = 0;
     if (options.domain == "file") (void)handle.cached->size(&end_of_file);
     std::optional<agent::Enrolled> answer;
-    const Status status = enrol(handle, true, new_owners({mine}, options, end_of_file), &answer);
+    std::unique_ptr<FirstRegion> ignored;
+    const Owners own = new_owners({mine}, options, end_of_file, &ignored);
+    const Status status = enrol(handle, true, own, &answer);
     if (!status.ok() || !answer || !answer->owners) return status;
     bool news = false;
     const Owners& owners = *answer->owners;
@@ -302,16 +331,19 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   const NodeFacts mine = own_facts(handle);
   const std::vector<NodeFacts> ranks = gather(handle, mine);
   if (ranks.empty()) return false;
-  // All ranks decide alike from the same facts.
+  // All ranks decide alike from the same facts. Where there is a directory, it tells the owners,
+  // which may change just now.
   const auto teller =
       std::ranges::find_if(ranks, [](const auto& rank) { return rank.owners != 0; });
   bool given = teller != ranks.end();
   const bool fits = std::ranges::all_of(ranks, [&](const NodeFacts& rank) {
     return rank.agent.port > 0 && rank.callers >= std::ssize(ranks) &&
-           rank.inode == ranks.front().inode && (rank.owners == 0 || rank.owners == teller->owners);
+           rank.inode == ranks.front().inode &&
+           (rank.owners == 0 || rank.owners == teller->owners || job_has_directory());
   });
   if (!fits) return false;
   std::optional<Owners> owners;
+  std::unique_ptr<FirstRegion> region;
   if (given) {
     const auto number = static_cast<int>(teller - ranks.begin());
     std::vector<std::byte> record;
@@ -319,9 +351,15 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
       (void)within_memory([&] { record = handle.cached->owners_record(); });
     owners = told_by(handle, number, std::move(record));
   } else {
-    (void)within_memory([&] { owners = new_owners(ranks, handle.cached->options(), end_of_file); });
+    const Options& options = handle.cached->options();
+    (void)within_memory([&] { owners = new_owners(ranks, options, end_of_file, &region); });
+    const bool resumed = options.domain == "region" && resume_parts(handle, ranks, &owners);
+    if (resumed && region != nullptr) region->note_changed();
   }
-  if (!agree_with_directory(handle, &owners, &given)) return false;
+  bool enrolled = false;
+  if (!agree_with_directory(handle, &owners, &given, &enrolled)) return false;
+  if (given) region.reset();
+  if (region != nullptr && !enrolled) region->settle();
   const bool first =
       std::ranges::find(ranks, mine.node, &NodeFacts::node) - ranks.begin() == handle.rank;
   Status status{Code::no_memory, 0, -1};
@@ -336,6 +374,8 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   agreed = agree_max(handle.own.comm, agreed);
   if (agreed.failed != 0) return false;
   handle.elsewhere = given;
+  handle.first_on_node = first;
+  handle.first_region = std::move(region);
   const bool one_session = std::ranges::all_of(ranks, [&](const NodeFacts& rank) {
     return rank.session != 0 && rank.session == mine.session;
   });

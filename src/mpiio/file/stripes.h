@@ -1,7 +1,11 @@
-// How the file system divides a file among its servers, as far as the MPI library knows it.
+// How the file system divides a file among its servers: as the MPI library tells it or, on Lustre,
+// the file itself.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 
 #include "mpiio/library/mpi_library.h"
 
@@ -12,6 +16,11 @@ struct Stripes {
   int64_t servers = 0;  // (hint striping_factor); 0: not known
 };
 
-Stripes stripes_of(MPI_File file);
+// `path`: of the file that the library has open.
+Stripes stripes_of(MPI_File file, const std::string& path);
+
+// What a file's attribute "lustre.lov" tells, as Lustre's clients hand it out (struct lov_user_md
+// of versions 1 and 3, lustre_user.h). Zero: it tells something else, or nothing.
+Stripes stripes_in_layout(std::span<const std::byte> layout);
 
 }  // namespace forebay::mpiio

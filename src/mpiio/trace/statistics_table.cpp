@@ -169,8 +169,7 @@ std::string assignment(const FileStatistics& file) {
   const std::string chunk = size(static_cast<double>(file.chunk_bytes));
   const std::string option = "domain=" + name;
   if (name == "region")
-    return ", in chunks of " + chunk + " in turn (" + option +
-           ", and an open does not know what is written first)";
+    return ", in parts of " + chunk + " of what a collective access moved first (" + option + ")";
   if (name == "first-touch")
     return ", each chunk of " + chunk + " the node that wrote to it first (" + option + ")";
   return (name == "file" ? ", in parts of " : ", in chunks of ") + chunk + " in turn (" + option +

@@ -202,7 +202,7 @@ std::string record_name(uint64_t owners) {
 Status CachedFile::join_owners(uint64_t owners, std::span<const std::byte> record, bool* news) {
   *news = false;
   // Whoever sees the owners can read who they are.
-  const Status kept = node_->keep_record(record_name(owners), record);
+  const Status kept = keep_owners(owners, record);
   if (!kept.ok()) return kept;
   uint64_t known = 0;
   *news = entry_->owners.compare_exchange_strong(known, owners);
@@ -216,8 +216,21 @@ bool CachedFile::note_held(Held held) {
   return known < held;
 }
 
-std::vector<std::byte> CachedFile::owners_record() const {
-  return node_->record(record_name(owners()));
+Status CachedFile::keep_owners(uint64_t owners, std::span<const std::byte> record) {
+  return node_->keep_record(record_name(owners), record);
+}
+
+Status CachedFile::commit_for_owners(const FileDomains& before, const FileDomains& after,
+                                     uint32_t self) {
+  const Status status = commit();
+  if (!status.ok()) return status;
+  cache_->keep_own(file_, before, self);
+  cache_->keep_own(file_, after, self);
+  return status;
+}
+
+std::vector<std::byte> CachedFile::record_of(uint64_t owners) const {
+  return node_->record(record_name(owners));
 }
 
 int64_t CachedFile::dirty_bytes() const { return cache_->dirty_frames() * cache_->page_size(); }

@@ -149,6 +149,14 @@ class CachedFile final : private HandleServices {
   // tells who they are. *news: this node's cache had the file alone until now. Code::unsupported:
   // it has other owners.
   Status join_owners(uint64_t owners, std::span<const std::byte> record, bool* news);
+  // The same when all handles of the job change the owners, in three steps, between which their
+  // ranks wait for each other. First every node can read who they will be.
+  Status keep_owners(uint64_t owners, std::span<const std::byte> record);
+  // Then one handle of each node hands the dirty bytes to storage. Only pages stay that node `self`
+  // owned and will own: what lies in others, others have changed or will.
+  Status commit_for_owners(const FileDomains& before, const FileDomains& after, uint32_t self);
+  // Then they are the owners.
+  void change_owners(uint64_t owners) { entry_->owners.store(owners, std::memory_order_release); }
   // What identifies the owners; 0: this node's cache has the file alone.
   uint64_t owners() const { return entry_->owners.load(std::memory_order_acquire); }
   // Whether a handle that can write has used this cache since the file came into it.
@@ -160,7 +168,12 @@ class CachedFile final : private HandleServices {
   // Raises it to `held`. False: this node knew as much.
   bool note_held(Held held);
   // Who they are, as join_owners() was told on this node; empty: nobody has told.
-  std::vector<std::byte> owners_record() const;
+  std::vector<std::byte> owners_record() const { return record_of(owners()); }
+  // The owners of the file when its pages came to rest, if kept_session() tells that they may be
+  // used; 0: it had none.
+  uint64_t kept_owners() const { return kept_session() == 0 ? 0 : entry_->rested_owners.load(); }
+  // Who owners are that this node knows; empty: it does not.
+  std::vector<std::byte> record_of(uint64_t owners) const;
   // Forgets the file's clean bytes; the next read asks storage.
   void drop_clean();
   // Forgets the cached bytes at and beyond `bytes`, dirty ones too. Storage is not touched. The

@@ -201,6 +201,7 @@ Status CachedFile::join_entry(const FoundFile& found, bool fresh, OpenMode mode)
     entry.stamp = found.stamp;
     entry.stamp_tells.store(is_old(found.stamp));
     entry.session.store(0);
+    entry.rested_owners.store(0);
   }
   if (!joined) {
     entry.unstored_end.store(0);
@@ -396,6 +397,7 @@ void CachedFile::rest(const FileStamp& stamp, const Rest* of_nodes) {
   entry_->stamp_tells.store(true);
   entry_->resting.store(1);
   entry_->session.store(of_nodes == nullptr ? 0 : stamp.modified_ns);
+  entry_->rested_owners.store(of_nodes == nullptr ? 0 : entry_->owners.load());
   if (of_nodes == nullptr || entry_->writable.load() == 0)
     cache_->rest(file_);
   else

@@ -109,6 +109,8 @@ struct alignas(64) FileEntry : FileState {
   std::atomic<int64_t> session{0};
   // Identifies the nodes that own its bytes, and their parts; 0: this node's cache has it alone.
   std::atomic<uint64_t> owners{0};
+  // The owners that it had when its pages came to rest; 0: it had none, or they are of no use.
+  std::atomic<uint64_t> rested_owners{0};
   // 1: since the file came into this cache, a handle that can write has used it: of this node's
   // ranks, or of a rank of another node through the agent.
   std::atomic<uint32_t> writable{0};

@@ -78,7 +78,10 @@ class Cluster {
   void find_files();
   void make_caches();
   uint32_t owners() const;
+  bool by_first_region() const { return settings_.assignment == find_assignment("region"); }
+  DomainFacts domain_facts() const;
   FileDomains domains() const;
+  bool change_parts(const OpenFile& file, const CollectiveCall& call) const;
   OwnedSettings owned_settings() const;
   void end_job();
   void read_counters(std::vector<int64_t>& counters) const;
@@ -155,7 +158,7 @@ uint32_t Cluster::owners() const {
   return settings_.owners > 0 ? std::min(settings_.owners, nodes_) : nodes_;
 }
 
-FileDomains Cluster::domains() const {
+DomainFacts Cluster::domain_facts() const {
   DomainFacts facts;
   facts.nodes = owners();
   facts.include_page(settings_.cache.shape.page_size);
@@ -164,12 +167,18 @@ FileDomains Cluster::domains() const {
   facts.stripe_bytes = stripes.bytes;
   facts.servers = stripes.servers;
   for (const File& file : files_) facts.file_bytes = std::max(facts.file_bytes, file.read_end);
-  return settings_.assignment->assign(facts);
+  return facts;
+}
+
+FileDomains Cluster::domains() const {
+  if (by_first_region()) return FirstRegion(domain_facts()).at_first();
+  return settings_.assignment->assign(domain_facts());
 }
 
 OwnedSettings Cluster::owned_settings() const {
   OwnedSettings owned;
   owned.domains = domains();
+  if (by_first_region()) owned.region.emplace(domain_facts());
   owned.call_time = settings_.call_time;
   owned.copy_bytes_per_second = settings_.copy_bytes_per_second;
   for (uint32_t owner = 0; owner < owners(); ++owner)
@@ -339,6 +348,23 @@ forebay::Access Cluster::access_of(const DataAccess& access) const {
   return made;
 }
 
+// As src/mpiio/file/owners_parts.h.
+bool Cluster::change_parts(const OpenFile& file, const CollectiveCall& call) const {
+  if (file.owned == nullptr) return false;
+  Extent region{0, 0};
+  int64_t most = 0;
+  for (const CollectiveCall::Part& part : call.parts) {
+    const DataAccess& access = log_.accesses()[part.access];
+    if (access.view == no_view && file.owned->is_long(access.bytes)) continue;
+    const int64_t begin =
+        region.empty() ? part.region.offset : std::min(region.offset, part.region.offset);
+    const int64_t end = std::max(region.end(), part.region.end());
+    region = {begin, end - begin};
+    most = std::max(most, access.bytes);
+  }
+  return !region.empty() && file.owned->change_parts(region, most * std::ssize(call.parts));
+}
+
 // As the runtime: the processes of a collective call begin together. Then they keep pace, if one
 // cache serves all of them, or they end together, if nodes own the bytes.
 void Cluster::cached(const OpenFile& file, uint32_t number) {
@@ -352,7 +378,10 @@ void Cluster::cached(const OpenFile& file, uint32_t number) {
   }
   access.collective = true;
   if (came.last) {
-    if (nodes_ > 1) Process::current()->sleep(calls_.agreement(came.call->parts.size()));
+    const Picoseconds agreement = calls_.agreement(came.call->parts.size());
+    if (nodes_ > 1) Process::current()->sleep(agreement);
+    constexpr int64_t steps = 4;
+    if (change_parts(file, *came.call)) Process::current()->sleep(steps * agreement);
     calls_.release(came);
   }
   if (file.owned != nullptr) {

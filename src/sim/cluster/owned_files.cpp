@@ -1,6 +1,7 @@
 #include "sim/cluster/owned_files.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "engine/rules.h"
 #include "extent/layout.h"
@@ -156,6 +157,9 @@ void OwnedFiles::end_agents() {
 
 OwnedFiles::Handle::Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint32_t process)
     : files_(files),
+      of_all_(files.parts_
+                  .try_emplace(file, Parts{files.settings_.domains, files.settings_.region, false})
+                  .first->second),
       node_(node),
       file_(file),
       process_(process),
@@ -163,15 +167,35 @@ OwnedFiles::Handle::Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint
       parts_(files.settings_.domains.owners()),
       open_(parts_.size(), false) {}
 
-void OwnedFiles::Handle::access(const Access& access) {
+bool OwnedFiles::Handle::is_long(int64_t bytes) const {
   const ClientCacheSettings& cache = files_.nodes_[node_]->settings();
-  const int64_t least = least_past(cache.handles.bypass_bytes, cache.shape.capacity_bytes);
-  const FileDomains& domains = files_.settings_.domains;
+  return bytes >= least_past(cache.handles.bypass_bytes, cache.shape.capacity_bytes);
+}
+
+bool OwnedFiles::Handle::change_parts(const Extent& region, int64_t bytes) {
+  if (!of_all_.region) return false;
+  const std::optional<FileDomains> domains = of_all_.region->change(region, bytes);
+  if (!domains) return false;
+  if (of_all_.used) {
+    std::vector<uint32_t> others;
+    for (uint32_t owner = 0; owner < open_.size(); ++owner) {
+      if (!is_here(owner)) others.push_back(owner);
+    }
+    const Extent whole{0, INT64_MAX};
+    settle(whole, others);
+    here_.settle(whole);
+  }
+  of_all_.domains = *domains;
+  return true;
+}
+
+void OwnedFiles::Handle::access(const Access& access) {
+  const FileDomains& domains = of_all_.domains;
   const int64_t window_bytes = access.collective ? collective_window() : most_window_bytes;
   int64_t in_window = 0;
   for (AccessRuns runs(access); !runs.done();) {
     Extent left = runs.next();
-    if (left.length >= least) {
+    if (is_long(left.length)) {
       move(access.writes);
       in_window = 0;
       bypass(access.writes, left);
@@ -208,6 +232,7 @@ int64_t OwnedFiles::Handle::collective_window() const {
 
 // Carries out the window, with all its owners at once.
 void OwnedFiles::Handle::move(bool writes) {
+  of_all_.used = of_all_.used || !asked_.empty();
   Countdown answered;
   std::deque<Question> questions;
   for (const uint32_t owner : asked_) {
@@ -228,28 +253,30 @@ void OwnedFiles::Handle::move(bool writes) {
   asked_.clear();
 }
 
+// The owners hand to storage what they hold of the range.
+void OwnedFiles::Handle::settle(const Extent& range, const std::vector<uint32_t>& owners) {
+  Countdown answered;
+  std::deque<Question> questions;
+  for (const uint32_t owner : owners) {
+    open_[owner] = true;
+    questions.emplace_back(files_, node_, owner, Ask::settle, file_, process_, std::span(&range, 1),
+                           0, answered);
+  }
+  answered.wait();
+}
+
 void OwnedFiles::Handle::bypass(bool writes, Extent run) {
-  const FileDomains& domains = files_.settings_.domains;
-  const auto settle = [&] {
-    std::vector<uint32_t> owners;
-    for (int64_t at = run.offset; at < run.end() && owners.size() < domains.owners();
-         at = domains.owners() > 1 ? domains.chunk_at(at).end() : run.end()) {
-      const uint32_t owner = domains.owner_of(at);
-      if (!is_here(owner) && std::ranges::find(owners, owner) == owners.end())
-        owners.push_back(owner);
-    }
-    Countdown answered;
-    std::deque<Question> questions;
-    for (const uint32_t owner : owners) {
-      open_[owner] = true;
-      questions.emplace_back(files_, node_, owner, Ask::settle, file_, process_, std::span(&run, 1),
-                             0, answered);
-    }
-    answered.wait();
-  };
-  settle();
+  const FileDomains& domains = of_all_.domains;
+  std::vector<uint32_t> owners;
+  for (int64_t at = run.offset; at < run.end() && owners.size() < domains.owners();
+       at = domains.owners() > 1 ? domains.chunk_at(at).end() : run.end()) {
+    const uint32_t owner = domains.owner_of(at);
+    if (!is_here(owner) && std::ranges::find(owners, owner) == owners.end())
+      owners.push_back(owner);
+  }
+  settle(run, owners);
   access_part(here_, writes, {&run, 1}, run.length);
-  if (writes) settle();
+  if (writes) settle(run, owners);
 }
 
 void OwnedFiles::Handle::close() {

@@ -4,18 +4,22 @@
 // owners at once. Long runs go past all caches, after their owners have handed over what they hold
 // of them.
 //
-// An agent has as many workers as questions under way. domain=first-touch is as cyclic here.
+// With domain=region the first large collective access to a file gives the owners other parts
+// (domain/first_region.h). An agent has as many workers as questions under way.
+// domain=first-touch is as cyclic here.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "domain/file_domains.h"
+#include "domain/first_region.h"
 #include "sim/cluster/client_node.h"
 #include "sim/cluster/network.h"
 #include "sim/cluster/process.h"
@@ -24,6 +28,7 @@ namespace forebay::sim {
 
 struct OwnedSettings {
   FileDomains domains;
+  std::optional<FirstRegion> region;  // how they change
   std::vector<uint32_t> node_of_owner;
   Picoseconds call_time = 0;  // of an agent, for each question
   double copy_bytes_per_second = 4e9;
@@ -41,11 +46,24 @@ class OwnedFiles {
              std::span<const std::unique_ptr<ClientNode>> nodes, const OwnedSettings& settings);
   ~OwnedFiles();
 
+  // A file as all have it.
+  struct Parts {
+    FileDomains domains;
+    std::optional<FirstRegion> region;
+    bool used = false;  // caches may hold bytes of it
+  };
+
   // What a process of a node has open. Its calls are made by the process, which waits.
   class Handle {
    public:
     Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint32_t process);
     void access(const Access& access);
+    // Whether an access of so many contiguous bytes goes past all caches.
+    bool is_long(int64_t bytes) const;
+    // Called by the last process to come to a collective access, while the others wait: `region`
+    // has all bytes of it that go through caches, at most so many. False: the owners keep their
+    // parts.
+    bool change_parts(const Extent& region, int64_t bytes);
     void close();
 
    private:
@@ -57,8 +75,10 @@ class OwnedFiles {
     int64_t collective_window() const;
     void move(bool writes);
     void bypass(bool writes, Extent run);
+    void settle(const Extent& range, const std::vector<uint32_t>& owners);
 
     OwnedFiles& files_;
+    Parts& of_all_;
     const uint32_t node_;
     const uint64_t file_;
     const uint32_t process_;
@@ -92,7 +112,8 @@ class OwnedFiles {
   FileSystem& file_system_;
   std::span<const std::unique_ptr<ClientNode>> nodes_;
   OwnedSettings settings_;
-  std::vector<Agent> agents_;  // by node
+  std::map<uint64_t, Parts> parts_;  // by file
+  std::vector<Agent> agents_;        // by node
   bool ends_ = false;
   Counts counts_;
 };

@@ -729,6 +729,32 @@ TEST_F(JobFileTest, FailsWhereAnOwnerCannotBeTold) {
   EXPECT_TRUE(file.leave(true).ok());
 }
 
+// The owners get other parts: what was written is with storage, and bytes go the new ways.
+TEST_F(JobFileTest, GivesTheOwnersOtherParts) {
+  const std::string text(4 * page, 'x');
+  const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
+  ASSERT_TRUE(file_->write(0, bytes, 4 * page).ok());
+  EXPECT_EQ(file_->bytes_by_owner(), (std::vector<int64_t>{2 * page, 2 * page}));
+  const FileDomains before = file_->domains();
+  ASSERT_TRUE(file_->prepare_change(FileDomains(0, 4 * page, 2)).ok());
+  EXPECT_EQ(file_->domains().chunk_bytes(), before.chunk_bytes());
+  ASSERT_TRUE(file_->commit_for_change().ok());
+  EXPECT_EQ(stored(), text);
+  file_->change();
+  EXPECT_EQ(file_->domains().chunk_bytes(), 4 * page);
+  EXPECT_EQ(file_->owners().domains.chunk_bytes(), 4 * page);
+  EXPECT_EQ(here_->owners(), file_->owners().identity());
+  const std::optional<Owners> record = Owners::decoded(here_->owners_record());
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->domains.chunk_bytes(), 4 * page);
+  ASSERT_TRUE(file_->write(page, bytes, 2 * page).ok());
+  EXPECT_EQ(file_->bytes_by_owner(), (std::vector<int64_t>{4 * page, 2 * page}));
+  std::string memory(4 * page, '?');
+  int64_t moved = 0;
+  ASSERT_TRUE(file_->read(0, reinterpret_cast<std::byte*>(memory.data()), 4 * page, &moved).ok());
+  EXPECT_EQ(memory, text);
+}
+
 TEST_F(JobFileTest, ReportsAnOwnerThatHasGone) {
   const std::byte byte{1};
   ASSERT_TRUE(file_->write(0, &byte, 1).ok());

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "agent/agent.h"
@@ -148,6 +150,44 @@ TEST(DirectoryTest, ManyReadersDoNotAllBecomeOwners) {
   EXPECT_EQ(writer.to_tell.size(), 3 * Directory::most_owners - 1);
 }
 
+NewOwners larger_chunks(const std::vector<uint64_t>& nodes) {
+  Owners owners = together(nodes, true).proposed;
+  owners.domains = FileDomains(0, 10 * unit, static_cast<uint32_t>(nodes.size()));
+  return {some_file, owners};
+}
+
+TEST(DirectoryTest, TheOnlyOpenOfSeveralNodesMayChangeTheOwners) {
+  Directory directory;
+  EXPECT_FALSE(directory.begin_change(some_file));
+  const Enrolment group = together({1, 2}, true);
+  directory.enrol(group);
+  ASSERT_TRUE(directory.begin_change(some_file));
+  EXPECT_FALSE(directory.begin_change(some_file));
+  // Whoever comes meanwhile is not enrolled.
+  EXPECT_TRUE(directory.enrol(group).changing);
+  EXPECT_TRUE(directory.enrol(alone(3, true)).changing);
+  directory.change_owners(larger_chunks({1, 2}));
+  const Enrolled later = directory.enrol(alone(3, true));
+  EXPECT_FALSE(later.changing);
+  EXPECT_TRUE(later.others);
+  EXPECT_EQ(later.owners->domains.chunk_bytes(), 10 * unit);
+  EXPECT_FALSE(directory.begin_change(some_file));
+  directory.change_owners(larger_chunks({4}));  // of which nothing has begun
+  EXPECT_EQ(owners_of(directory.enrol(group)), (Nodes{1, 2}));
+  directory.withdraw(alone(3, true).open());
+  EXPECT_FALSE(directory.begin_change(some_file));  // the group has it open twice
+  directory.withdraw(group.open());
+  EXPECT_TRUE(directory.begin_change(some_file));
+  directory.withdraw(group.open());  // it has gone in the middle
+  EXPECT_FALSE(directory.enrol(alone(3, true)).owners);
+}
+
+TEST(DirectoryTest, ANodeAloneHasNoOwnersToChange) {
+  Directory directory;
+  directory.enrol(alone(1, true));
+  EXPECT_FALSE(directory.begin_change(some_file));
+}
+
 TEST(DirectoryTest, MessagesComeThrough) {
   const Enrolment enrolment = alone(5, true);
   const std::optional<Enrolment> enrolled = Enrolment::decoded(enrolment.encoded());
@@ -161,6 +201,15 @@ TEST(DirectoryTest, MessagesComeThrough) {
   EXPECT_TRUE(heard->others);
   EXPECT_EQ(heard->owners->identity(), answer.owners->identity());
   EXPECT_EQ(names(heard->to_tell), (Nodes{3, 4}));
+  EXPECT_FALSE(heard->changing);
+  Enrolled busy;
+  busy.changing = true;
+  EXPECT_TRUE(Enrolled::decoded(busy.encoded())->changing);
+  const NewOwners changed = larger_chunks({1, 2});
+  const std::optional<NewOwners> taken = NewOwners::decoded(changed.encoded());
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->file, some_file);
+  EXPECT_EQ(taken->owners.identity(), changed.owners.identity());
 }
 
 TEST(DirectoryTest, PartsOfMessagesAreNone) {
@@ -218,6 +267,32 @@ TEST_F(EnrolledFileTest, AnOpenIsKnownFromItsBeginningToItsEnd) {
   EXPECT_FALSE(answer.others || answer.owners);
 }
 
+// An open that comes while the owners change waits, and learns the new ones.
+TEST_F(EnrolledFileTest, AnOpenWaitsForOwnersThatChange) {
+  const Enrolment group{some_file, true, false, {FileDomains(0, unit, 2), {agent(1), agent(2)}}};
+  const std::shared_ptr<Line> one = line(), other = line();
+  Enrolled answer;
+  std::unique_ptr<EnrolledFile> first, second;
+  ASSERT_TRUE(EnrolledFile::enrol(one, group, &answer, &first).ok());
+  ASSERT_TRUE(first->begin_change());
+  EXPECT_FALSE(first->begin_change());
+  std::atomic<bool> enrolled{false};
+  Enrolled later;
+  std::thread opener([&] {
+    EXPECT_TRUE(EnrolledFile::enrol(other, alone_on(1, true), &later, &second).ok());
+    enrolled.store(true);
+  });
+  poll(nullptr, 0, 20);
+  EXPECT_FALSE(enrolled.load());
+  Owners changed = group.proposed;
+  changed.domains = FileDomains(0, 7 * unit, 2);
+  EXPECT_TRUE(first->change_owners(changed).ok());
+  opener.join();
+  ASSERT_TRUE(later.owners);
+  EXPECT_EQ(later.owners->identity(), changed.identity());
+  EXPECT_FALSE(first->begin_change());
+}
+
 TEST_F(EnrolledFileTest, ARankThatHasGoneHasNothingOpen) {
   Enrolled answer;
   std::shared_ptr<Line> gone = line();
@@ -231,9 +306,11 @@ TEST_F(EnrolledFileTest, ARankThatHasGoneHasNothingOpen) {
 }
 
 TEST_F(EnrolledFileTest, WhoSaysWhatMakesNoSenseIsNotServed) {
-  for (const Ask ask : {Ask::enrol, Ask::note_told, Ask::withdraw}) {
+  for (const Ask ask :
+       {Ask::enrol, Ask::note_told, Ask::withdraw, Ask::begin_change, Ask::change_owners}) {
     for (const std::size_t bytes : {std::size_t{0}, sizeof(EnrolledOpen), std::size_t{300}}) {
-      if (ask == Ask::note_told && bytes == sizeof(FileKey)) continue;
+      const bool of_a_file = ask == Ask::note_told || ask == Ask::begin_change;
+      if (of_a_file && bytes == sizeof(FileKey)) continue;
       Connection connection;
       ASSERT_TRUE(Connection::dial(agent(0), &connection).ok());
       const std::vector<std::byte> garbage(bytes, std::byte{0xaa});

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "domain/first_region.h"
+
 namespace forebay {
 namespace {
 
@@ -125,6 +127,73 @@ TEST(FileDomains, EqualPartsOfTheFileForFile) {
 
 TEST(FileDomains, AnUnknownAssignmentIsNoAssignment) {
   EXPECT_EQ(find_assignment("nearest"), nullptr);
+}
+
+// No two owners write to a stripe, and shares that have none are not made larger for it.
+TEST(FileDomains, SharesEndWithStripes) {
+  DomainFacts facts = facts_of(3);
+  facts.stripe_bytes = 30'000;
+  facts.unit_bytes = 4'000;
+  facts.region = {100'000, 1'000'000};
+  const FileDomains domains = find_assignment("region")->assign(facts);
+  EXPECT_EQ(domains.origin() % 60'000, 0);
+  EXPECT_EQ(domains.chunk_bytes() % 60'000, 0);
+  EXPECT_EQ(domains.owner_of(facts.region.offset), 0u);
+  EXPECT_EQ(domains.owner_of(facts.region.end() - 1), 2u);
+  facts.region.length = 90'000;
+  EXPECT_EQ(find_assignment("region")->assign(facts).chunk_bytes(), 32'000);
+  facts.file_bytes = 1'000'000;
+  EXPECT_EQ(find_assignment("file")->assign(facts).chunk_bytes(), 360'000);
+}
+
+DomainFacts facts_for_first_region(uint32_t nodes) {
+  DomainFacts facts;
+  facts.nodes = nodes;
+  facts.unit_bytes = 4096;
+  facts.chunk_bytes = 1 << 20;
+  return facts;
+}
+
+TEST(FirstRegion, DividesTheFirstLargeCollectiveAccess) {
+  FirstRegion first(facts_for_first_region(4));
+  EXPECT_STREQ(first.name(), "cyclic");
+  EXPECT_EQ(first.at_first().chunk_bytes(), 1 << 20);
+  EXPECT_FALSE(first.change({0, 0}, 0));
+  EXPECT_FALSE(first.change({0, (512 << 10) - 4}, 512 << 10));          // too little for each
+  EXPECT_FALSE(first.change({0, int64_t{1} << 40}, int64_t{1} << 30));  // far apart
+  const std::optional<FileDomains> domains = first.change({100, 64 << 20}, 64 << 20);
+  ASSERT_TRUE(domains);
+  EXPECT_EQ(domains->origin(), 0);
+  EXPECT_EQ(domains->chunk_bytes(), (16 << 20) + 4096);
+  EXPECT_FALSE(first.open());
+  EXPECT_STREQ(first.name(), "cyclic");  // until it is done
+  first.note_changed();
+  EXPECT_STREQ(first.name(), "region");
+  EXPECT_FALSE(first.change({0, 64 << 20}, 64 << 20));
+}
+
+TEST(FirstRegion, LooksAtSomeAccessesOnly) {
+  FirstRegion first(facts_for_first_region(2));
+  int looked = 0;
+  for (; first.open() && looked < 1000; ++looked) EXPECT_FALSE(first.change({0, 1000}, 1000));
+  EXPECT_GT(looked, 3);
+  EXPECT_LT(looked, 100);
+  EXPECT_FALSE(first.change({0, 64 << 20}, 64 << 20));
+}
+
+TEST(FirstRegion, LeavesStripesThatDivideTheFileEvenly) {
+  for (const int64_t servers : {0, 1, 3, 4, 5, 8, 15, 16, 17, 100}) {
+    DomainFacts facts = facts_for_first_region(4);
+    facts.stripe_bytes = 2 << 20;
+    facts.servers = servers;
+    const FirstRegion first(facts);
+    const bool even = servers == 4 || servers == 8 || servers >= 16;
+    EXPECT_STREQ(first.name(), even ? "stripe" : "cyclic") << servers;
+    EXPECT_EQ(first.at_first().chunk_bytes(), even ? 2 << 20 : 1 << 20);
+    EXPECT_EQ(first.open(), !even);
+    facts.unit_bytes = 3 << 20;  // a page would have two owners
+    EXPECT_STREQ(FirstRegion(facts).name(), "cyclic");
+  }
 }
 
 }  // namespace

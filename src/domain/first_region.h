@@ -1,0 +1,72 @@
+// domain=region where bytes need owners before anything is written. The owners begin with the file
+// system's stripes, if these divide a file evenly among them, and otherwise with chunks in turn.
+// The first large collective access then gives each of them an equal part of its region: ranks that
+// follow each other mostly access bytes that do, so most bytes belong to the node that accesses
+// them, and owners meet at few boundaries.
+//
+// Every node decides alike, from the same facts.
+#pragma once
+
+#include <optional>
+
+#include "domain/cyclic.h"
+#include "domain/region.h"
+#include "domain/stripe.h"
+
+namespace forebay {
+
+class FirstRegion {
+ public:
+  explicit FirstRegion(const DomainFacts& facts) : facts_(facts) {
+    if (has_even_stripes()) left_ = 0;
+  }
+
+  // Who owns which bytes at first.
+  FileDomains at_first() const {
+    return has_even_stripes() ? assign_stripe(facts_) : assign_cyclic(facts_);
+  }
+  // The assignment as it is now.
+  const char* name() const {
+    return changed_ ? "region" : has_even_stripes() ? "stripe" : "cyclic";
+  }
+
+  // Whether a later collective access may change that.
+  bool open() const { return left_ > 0; }
+  // Nothing changes any more.
+  void settle() { left_ = 0; }
+  // What change() told has been done.
+  void note_changed() {
+    changed_ = true;
+    left_ = 0;
+  }
+  // Of a collective access of at most `bytes` bytes, all in `region`: who owns which bytes from now
+  // on. Empty: it is too small, or its bytes lie too far apart, to tell, and nothing changes.
+  std::optional<FileDomains> change(const Extent& region, int64_t bytes) {
+    if (!open()) return std::nullopt;
+    --left_;
+    constexpr int64_t most_apart = 64;  // bytes of the region for each of the access
+    constexpr int64_t part = 8;         // of a chunk, that a share is worth
+    const int64_t least = round_up(
+        std::max<int64_t>({facts_.chunk_bytes / part, facts_.stripe_bytes, 1}), facts_.unit_bytes);
+    if (region.length / facts_.nodes < least || region.length / most_apart > bytes)
+      return std::nullopt;
+    left_ = 0;
+    facts_.region = region;
+    return assign_region(facts_);
+  }
+
+ private:
+  // Each owner has about as many servers as the others.
+  bool has_even_stripes() const {
+    constexpr int64_t plenty = 4;  // servers for each owner: one more or less does not matter
+    return facts_.stripe_bytes > 0 && facts_.stripe_bytes % facts_.unit_bytes == 0 &&
+           facts_.servers >= facts_.nodes &&
+           (facts_.servers % facts_.nodes == 0 || facts_.servers / facts_.nodes >= plenty);
+  }
+
+  DomainFacts facts_;
+  bool changed_ = false;
+  int left_ = 16;  // collective accesses that are looked at: each costs an agreement of the ranks
+};
+
+}  // namespace forebay
