@@ -65,6 +65,7 @@ SEVERAL_NODES = [
         *("mpiio/file/hand_over.*", "mpiio/file/handle_nodes.*"),
         *("mpiio/file/ranks_by_node.h", "mpiio/file/job_owners.*"),
         *("mpiio/file/stripes.*", "mpiio/file/collective_exchange.*"),
+        *("mpiio/file/owners_parts.*", "mpiio/file/open_facts.*"),
     )
 ]
 # Commits that touch these files but change the path of an access of one node's ranks in few

@@ -16,6 +16,7 @@ constexpr AssignmentSpec specs[] = {
     {"first-touch", "chunks of domain_size, each for the node that first writes to it",
      assign_first_touch},
     {"stripe", "the file system's stripes, each server's for one node", assign_stripe},
+    {"dynamic", "as region, anew for each file view", assign_region},
 };
 
 }  // namespace

@@ -34,6 +34,16 @@ class FileDomains {
     return domains;
   }
 
+  // Whether every byte has the same owner, and chunks the same bounds.
+  bool operator==(const FileDomains& other) const {
+    if (owners_ == 1 || other.owners_ == 1) return owners_ == other.owners_;
+    if (chunk_bytes_ != other.chunk_bytes_ || owners_ != other.owners_ || round_ != other.round_ ||
+        first_touch_ != other.first_touch_)
+      return false;
+    const int64_t apart = origin_ - other.origin_;
+    return apart % chunk_bytes_ == 0 && apart / chunk_bytes_ % round_ == 0;
+  }
+
   uint32_t owners() const { return owners_; }
   int64_t origin() const { return origin_; }
   int64_t chunk_bytes() const { return chunk_bytes_; }

@@ -192,6 +192,43 @@ def test_owners_of_whole_stripes_share_no_lock(tmp_path: Path) -> None:
     assert stripe.agent_bytes > 0
 
 
+def test_the_documented_parts_of_owners(tmp_path: Path) -> None:
+    """docs/cluster.md compares chunks in turn, stripes, and parts of the first call's region."""
+    text = (Path(__file__).resolve().parents[2] / "docs" / "cluster.md").read_text()
+    workload_traces.lattice(tmp_path / "lattice", 32)
+    domains = ("cyclic", "stripe", "region")
+    changes = [
+        {"scope": "job", "domain": domain, "file_system.stripe_count": stripes}
+        for stripes in ("1", "4", "8")
+        for domain in domains
+    ]
+    results = simulate_cluster(
+        tmp_path / "lattice", "perlmutter", changes, processes_per_node=4, by_frames=False
+    )
+    for row, stripes in enumerate(("1", "4", "8")):
+        times = [f"{1e3 * one.run_s:.1f} ms" for one in results[3 * row : 3 * row + 3]]
+        assert f"| {stripes} | {' | '.join(times)} |" in text
+    cyclic, _, region = results[:3]
+    moved = cyclic.read_bytes + cyclic.written_bytes
+    assert cyclic.agent_bytes > 0.8 * moved
+    assert region.agent_bytes == pytest.approx(moved / 2, rel=0.05)
+    stripe, even = results[7:]
+    assert replace(even, settings={}) == replace(stripe, settings={})
+
+
+def test_owners_keep_parts_that_fit_the_next_view(tmp_path: Path) -> None:
+    """domain=dynamic looks anew at each view: two fields of one size need the same parts."""
+    workload_traces.lattice(tmp_path / "fields", 8, count=2)
+    region, dynamic, cyclic = simulate_cluster(
+        tmp_path / "fields",
+        "perlmutter",
+        [{"scope": "job", "domain": domain} for domain in ("region", "dynamic", "cyclic")],
+        processes_per_node=2,
+    )
+    assert dynamic.agent_bytes == region.agent_bytes < cyclic.agent_bytes
+    assert dynamic.requests == region.requests
+
+
 def test_nodes_take_each_others_locks_on_lustre(pieces: Path) -> None:
     """Pieces of 1 KiB in turn: on one node a lock for each stripe, on eight one for each piece."""
     together, apart = (

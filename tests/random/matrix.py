@@ -26,7 +26,9 @@ PAGES = (("64KiB", "64MiB"), ("512", "64KiB"), ("4KiB", "256KiB"), ("1MiB", "8Mi
 POLICIES = ("lru", "fifo", "lfu", "arc", "sieve", "s3fifo", "fcf")
 RANKS = (2, 1, 3, 4)
 JOBS = ((4, 2), (3, 3), (2, 2), (4, 3))  # ranks and nodes
-DOMAINS = (("cyclic", "4KiB"), ("region", "4MiB"), ("file", "4MiB"), ("cyclic", "100KiB"))
+DOMAINS = (("cyclic", "4KiB"), ("region", "4MiB"), ("file", "4MiB"), ("dynamic", "100KiB"))
+# The owners' parts change where accesses are large enough for a page each.
+OWNERS = ("dynamic", "first-touch", "region", "cyclic", "file")
 NOT_CACHED = ("--disable", "atomicity")
 # The library serves the shared pointers of ranks on several nodes, too. ROMIO keeps them in files
 # whose names are equal for two opens of a file within a second.
@@ -130,7 +132,7 @@ def owners_configuration(installation: mpi.Mpi, kind: str, turn: int) -> Configu
     handing_over = job_configuration(installation, kind, turn)
     settings = dict(handing_over.settings or {})
     del settings["FOREBAY_CONSISTENCY"]
-    domain = ("cyclic", "first-touch", "file")[turn % 3]
+    domain = OWNERS[turn % len(OWNERS)]
     settings["FOREBAY_DOMAIN"] = domain
     settings["FOREBAY_DOMAIN_SIZE"] = ("4KiB", "100KiB", "64KiB", "4KiB")[turn % 4]
     settings["FOREBAY_BYPASS"] = ("2KiB", "1MiB", "20KiB")[(turn + turn // 3) % 3]

@@ -456,7 +456,7 @@ class _Settings:
         if self.scope == "job" and options.get("consistency", "posix") != "posix":
             raise ValueError("scope=job is simulated with consistency=posix only")
         if self.scope == "job" and options.get("domain") == "first-touch":
-            raise ValueError("domain=first-touch is not simulated; give cyclic, stripe or file")
+            raise ValueError("domain=first-touch is not simulated; give region, cyclic, stripe or file")
         _core.ClusterSettings().set_caching(self.scope, self.options)
 
     @property

@@ -28,9 +28,9 @@ void note_bounded(const runtime::CachedFile& file) {
 
 // The assignment of bytes to owners, as it is.
 std::string_view assignment_of(const Handle& handle) {
-  if (handle.first_region != nullptr) return handle.first_region->name();
+  if (handle.region_parts != nullptr) return handle.region_parts->name();
   const std::string& asked = handle.cached->options().domain;
-  return asked == "region" ? "cyclic" : std::string_view(asked);
+  return asked == "region" || asked == "dynamic" ? "cyclic" : std::string_view(asked);
 }
 
 // The statistics of a handle since its open.

@@ -21,6 +21,8 @@ void adopt(Handle& handle, View&& view, const std::optional<Options>& options, b
   if (options) handle.cached->change_options(*options);
   handle.view = std::move(view);
   handle.position = 0;
+  if (handle.region_parts != nullptr) handle.region_parts->note_view();
+  if (handle.nodes != nullptr) handle.nodes->note_view(handle.cached->options());
   if (foreign)
     handle.pass_through |= foreign_view;
   else

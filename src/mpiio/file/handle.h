@@ -16,7 +16,7 @@
 
 #include "agent/enrolled_file.h"
 #include "agent/job_file.h"
-#include "domain/first_region.h"
+#include "domain/region_parts.h"
 #include "mpiio/file/collective_exchange.h"
 #include "mpiio/file/file_map.h"
 #include "mpiio/file/handle_nodes.h"
@@ -92,8 +92,9 @@ struct Handle {
   std::unique_ptr<agent::JobFile> job_file;
   // Of ranks on several nodes, with job_file and owners that are computed; otherwise null.
   std::unique_ptr<CollectiveExchange> exchange;
-  // Of ranks on several nodes, with domain=region and owners that this open gave to the file.
-  std::unique_ptr<FirstRegion> first_region;
+  // Of ranks on several nodes, with domain=region or dynamic and owners that this open gave to the
+  // file; otherwise null.
+  std::unique_ptr<RegionParts> region_parts;
   bool first_on_node = false;  // of ranks on several nodes: no lower rank is on this node
   // On rank 0: the open in the job's directory; null: it is not there.
   std::unique_ptr<agent::EnrolledFile> enrolled;

@@ -10,6 +10,7 @@
 #include "domain/file_domains.h"
 #include "mpiio/library/mpi_channel.h"
 #include "mpiio/library/mpi_library.h"
+#include "options/options.h"
 
 namespace forebay::runtime {
 class CachedFile;
@@ -27,8 +28,13 @@ class HandleNodes {
   // For leaders.
   ListExchange& exchange() { return *exchange_; }
   // Who owns which bytes of the file, which the MPI library has open as `opened` by that name. The
-  // first call assigns them, and is made by all leaders.
+  // first call assigns them, and is made by all leaders; with domain=dynamic the first one after
+  // note_view().
   const FileDomains& domains(runtime::CachedFile& file, MPI_File opened, const std::string& name);
+  // The file has another view: all that the ranks wrote before has been handed over.
+  void note_view(const Options& options) {
+    if (options.domain == "dynamic") domains_.reset();
+  }
 
  private:
   bool leads_ = false;

@@ -1,12 +1,8 @@
 #include "mpiio/file/job_owners.h"
 
-#include <dirent.h>
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,8 +16,7 @@
 #include "mpiio/file/file_system.h"
 #include "mpiio/file/job_directory.h"
 #include "mpiio/file/kept_pages.h"
-#include "mpiio/file/ranks_by_node.h"
-#include "mpiio/file/stripes.h"
+#include "mpiio/file/open_facts.h"
 #include "mpiio/job/job.h"
 #include "mpiio/library/agreement.h"
 #include "runtime/node/file_identity.h"
@@ -37,70 +32,23 @@ using agent::Key;
 using agent::Owners;
 using runtime::OpenMode;
 
-// What a rank tells the others of its node and of the file there. Integers of 64 bits only.
-struct NodeFacts {
-  int64_t node = 0;
-  int64_t page_size = 0;
-  uint64_t inode = 0;
-  uint64_t owners = 0;  // that the file has on this node; 0: none
-  int64_t session = 0;  // CachedFile::kept_session()
-  uint64_t kept = 0;    // CachedFile::kept_owners()
-  int64_t callers = 0;  // ranks that the node's agent can have connections with
-  int64_t lines = 0;    // agents that this rank can have connections with
-  Stripes stripes;
-  Address agent;
-};
-static_assert(std::has_unique_object_representations_v<NodeFacts>);
-
-// The descriptors that the process has open, as far as they count against `limit`.
-int64_t open_descriptors(int64_t limit) {
-  DIR* const folder = opendir("/proc/self/fd");
-  if (folder == nullptr) return 0;
-  int64_t open = 0;
-  while (const dirent* const entry = readdir(folder)) {
-    const char* const name = entry->d_name;
-    open += name[0] != '.' && std::strtoll(name, nullptr, 10) < limit;
-  }
-  closedir(folder);
-  return open;
-}
-
-// Connections are descriptors: a rank takes at most a quarter of those that its program may have
-// open, and half of those that it has left; an agent, which asks for as many as the system allows,
-// leaves some for files. The option cb_nodes may ask for fewer.
-void count_connections(const Options& options, NodeFacts* facts) {
-  rlimit descriptors{};
-  if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return;
-  constexpr rlim_t plenty = 1 << 20;
-  constexpr int64_t other_files = 16;
-  const auto most = static_cast<int64_t>(std::min(descriptors.rlim_max, plenty));
-  facts->callers = std::max<int64_t>(most - most / 4 - other_files, 0);
-  const auto limit = static_cast<int64_t>(std::min(descriptors.rlim_cur, plenty));
-  const int64_t left = std::max<int64_t>(limit - open_descriptors(limit), 0);
-  facts->lines = std::min(limit / 4, left / 2);
-  if (options.cb_nodes > 0) facts->lines = std::min(facts->lines, options.cb_nodes);
-}
-
 // The nodes that own bytes: all, or as many as every rank can have connections with, spread over
 // all.
-std::vector<int> owning_nodes(const std::vector<NodeFacts>& ranks) {
-  const std::vector<int> nodes = lowest_of_nodes(ranks, &NodeFacts::node);
-  const auto fewest = std::ranges::min(ranks, {}, &NodeFacts::lines).lines;
-  const auto count = std::clamp<std::size_t>(static_cast<std::size_t>(fewest), 1, nodes.size());
-  std::vector<int> chosen;
+std::vector<NodeFacts> owning_nodes(const std::vector<NodeFacts>& nodes, int64_t lines) {
+  const auto count = std::clamp<std::size_t>(static_cast<std::size_t>(lines), 1, nodes.size());
+  std::vector<NodeFacts> chosen;
   for (std::size_t owner = 0; owner < count; ++owner)
     chosen.push_back(nodes[owner * nodes.size() / count]);
   return chosen;
 }
 
-// The owners of a file that had none, from what the ranks have told. *region: with domain=region,
-// how their parts may change.
-Owners new_owners(const std::vector<NodeFacts>& ranks, const Options& options, int64_t end_of_file,
-                  std::unique_ptr<FirstRegion>* region) {
+// The owners of a file that had none: these nodes. *parts: how their parts may change; null: they
+// stay.
+Owners new_owners(const std::vector<NodeFacts>& nodes, const Options& options, int64_t end_of_file,
+                  std::unique_ptr<RegionParts>* parts) {
   Owners owners;
   DomainFacts facts;
-  for (const int lowest : owning_nodes(ranks)) {
-    const NodeFacts& node = ranks[static_cast<std::size_t>(lowest)];
+  for (const NodeFacts& node : nodes) {
     owners.agents.push_back(node.agent);
     facts.include_page(node.page_size);
     facts.stripe_bytes = std::max(facts.stripe_bytes, node.stripes.bytes);
@@ -109,22 +57,20 @@ Owners new_owners(const std::vector<NodeFacts>& ranks, const Options& options, i
   facts.nodes = static_cast<uint32_t>(owners.agents.size());
   facts.chunk_bytes = options.domain_size_bytes;
   facts.file_bytes = end_of_file;
-  if (options.domain != "region") {
+  const bool anew = options.domain == "dynamic";
+  if (options.domain != "region" && !anew) {
     owners.domains = find_assignment(options.domain)->assign(facts);
     return owners;
   }
-  *region = std::make_unique<FirstRegion>(facts);
-  owners.domains = (*region)->at_first();
+  *parts = std::make_unique<RegionParts>(facts, anew);
+  owners.domains = (*parts)->now();
   return owners;
 }
 
 // Whether the file's pages were kept when the same nodes owned other parts of it, and all ranks
-// know which. The owners get them again. Called by all ranks.
-bool resume_parts(const Handle& handle, const std::vector<NodeFacts>& ranks,
-                  std::optional<Owners>* owners) {
-  const uint64_t kept = ranks.front().kept;
-  const auto has_them = [&](const NodeFacts& rank) { return rank.kept == kept; };
-  if (kept == 0 || !std::ranges::all_of(ranks, has_them)) return false;
+// know which (`kept`). The owners get them again. Called by all ranks.
+bool resume_parts(const Handle& handle, uint64_t kept, std::optional<Owners>* owners) {
+  if (kept == 0) return false;
   std::optional<Owners> before;
   (void)within_memory([&] { before = Owners::decoded(handle.cached->record_of(kept)); });
   const bool same_nodes =
@@ -181,37 +127,6 @@ bool reaches_next(const Owners& owners, uint32_t self) {
   return false;
 }
 
-// All ranks' facts; empty: a rank has no memory for them.
-std::vector<NodeFacts> gather(const Handle& handle, const NodeFacts& mine) {
-  std::vector<NodeFacts> ranks;
-  const Status had_memory =
-      within_memory([&] { ranks.resize(static_cast<std::size_t>(handle.ranks)); });
-  if (any_rank(handle.own.comm, !had_memory.ok())) return {};
-  constexpr int words = sizeof(NodeFacts) / sizeof(int64_t);
-  mpi().Allgather(&mine, words, mpi().int64, ranks.data(), words, mpi().int64, handle.own.comm);
-  return ranks;
-}
-
-NodeFacts own_facts(const Handle& handle) {
-  NodeFacts mine;
-  mine.node = node_identity();
-  mine.page_size = handle.cached->options().page_size_bytes;
-  mine.owners = handle.cached->owners();
-  mine.session = handle.cached->kept_session();
-  mine.kept = handle.cached->kept_owners();
-  mine.stripes = stripes_of(handle.file, posix_path(handle.name));
-  count_connections(handle.cached->options(), &mine);
-  const Status found = within_memory([&] {
-    mine.agent = own_agent();
-    runtime::FoundFile file;
-    const Status status = runtime::find_file(posix_path(handle.name), &file);
-    mine.inode = file.identity.inode;
-    return status;
-  });
-  if (!found.ok()) mine.agent.port = 0;
-  return mine;
-}
-
 // The owners of which one rank tells the others by the record. Called by all ranks; empty: it could
 // not tell.
 std::optional<Owners> told_by(Handle& handle, int teller, std::vector<std::byte> record) {
@@ -254,11 +169,13 @@ Status join_alone(Handle& handle, const Owners& owners, bool given, bool first) 
 // How the ranks reach owners in collective calls; null: they ask agents, which know who has touched
 // a chunk first.
 std::unique_ptr<CollectiveExchange> make_exchange(const Handle& handle, const Owners& owners,
-                                                  const std::vector<NodeFacts>& ranks) {
+                                                  const OpenFacts& facts) {
   if (owners.domains.first_touch()) return nullptr;
-  std::vector<uint32_t> numbers;
-  for (const NodeFacts& rank : ranks) numbers.push_back(owners.number_of(rank.agent.key));
-  return std::make_unique<CollectiveExchange>(handle.own.comm, handle.rank, numbers,
+  std::vector<uint32_t> of_nodes, of_ranks;
+  for (const NodeFacts& node : facts.nodes) of_nodes.push_back(owners.number_of(node.agent.key));
+  of_ranks.reserve(facts.node_of_rank.size());
+  for (const uint32_t node : facts.node_of_rank) of_ranks.push_back(of_nodes[node]);
+  return std::make_unique<CollectiveExchange>(handle.own.comm, handle.rank, of_ranks,
                                               static_cast<uint32_t>(owners.agents.size()),
                                               *handle.cached);
 }
@@ -308,16 +225,14 @@ Status enrol_alone(Handle& handle) {
   return within_memory([&]() -> Status {
     const Options& options = handle.cached->options();
     NodeFacts mine;
-    mine.node = node_identity();
     mine.page_size = options.page_size_bytes;
-    mine.lines = 1;
     mine.agent = own_agent();
     if (mine.agent.port <= 0) return {};
     if (options.domain == "stripe") mine.stripes = stripes_of(handle.file, posix_path(handle.name));
     int64_t end_of_file = 0;
     if (options.domain == "file") (void)handle.cached->size(&end_of_file);
     std::optional<agent::Enrolled> answer;
-    std::unique_ptr<FirstRegion> ignored;
+    std::unique_ptr<RegionParts> ignored;
     const Owners own = new_owners({mine}, options, end_of_file, &ignored);
     const Status status = enrol(handle, true, own, &answer);
     if (!status.ok() || !answer || !answer->owners) return status;
@@ -328,64 +243,51 @@ Status enrol_alone(Handle& handle) {
 }
 
 bool join_owners(Handle& handle, int64_t end_of_file) {
-  const NodeFacts mine = own_facts(handle);
-  const std::vector<NodeFacts> ranks = gather(handle, mine);
-  if (ranks.empty()) return false;
+  const std::optional<OpenFacts> facts = gather_facts(handle);
   // All ranks decide alike from the same facts. Where there is a directory, it tells the owners,
   // which may change just now.
-  const auto teller =
-      std::ranges::find_if(ranks, [](const auto& rank) { return rank.owners != 0; });
-  bool given = teller != ranks.end();
-  const bool fits = std::ranges::all_of(ranks, [&](const NodeFacts& rank) {
-    return rank.agent.port > 0 && rank.callers >= std::ssize(ranks) &&
-           rank.inode == ranks.front().inode &&
-           (rank.owners == 0 || rank.owners == teller->owners || job_has_directory());
-  });
-  if (!fits) return false;
+  if (!facts || !facts->fits || !(facts->same || job_has_directory())) return false;
+  bool given = facts->teller >= 0;
   std::optional<Owners> owners;
-  std::unique_ptr<FirstRegion> region;
+  std::unique_ptr<RegionParts> parts;
   if (given) {
-    const auto number = static_cast<int>(teller - ranks.begin());
     std::vector<std::byte> record;
-    if (handle.rank == number)
+    if (handle.rank == facts->teller)
       (void)within_memory([&] { record = handle.cached->owners_record(); });
-    owners = told_by(handle, number, std::move(record));
+    owners = told_by(handle, facts->teller, std::move(record));
   } else {
     const Options& options = handle.cached->options();
-    (void)within_memory([&] { owners = new_owners(ranks, options, end_of_file, &region); });
-    const bool resumed = options.domain == "region" && resume_parts(handle, ranks, &owners);
-    if (resumed && region != nullptr) region->note_changed();
+    (void)within_memory([&] {
+      owners = new_owners(owning_nodes(facts->nodes, facts->lines), options, end_of_file, &parts);
+    });
+    if (parts != nullptr && resume_parts(handle, facts->kept, &owners))
+      parts->note_change(owners->domains);
   }
   bool enrolled = false;
   if (!agree_with_directory(handle, &owners, &given, &enrolled)) return false;
-  if (given) region.reset();
-  if (region != nullptr && !enrolled) region->settle();
-  const bool first =
-      std::ranges::find(ranks, mine.node, &NodeFacts::node) - ranks.begin() == handle.rank;
+  if (given) parts.reset();
+  if (parts != nullptr && !enrolled) parts->settle();
   Status status{Code::no_memory, 0, -1};
-  if (owners) status = within_memory([&] { return join_alone(handle, *owners, given, first); });
+  if (owners)
+    status = within_memory([&] { return join_alone(handle, *owners, given, facts->first); });
   // Other handles may hold bytes of the file in this node's cache. Looked at only now: a handle
   // that is opened later sees the owners before its first access.
-  const bool used =
-      handle.cached->handles() > std::ranges::count(ranks, mine.node, &NodeFacts::node);
+  const bool used = handle.cached->handles() > facts->ranks_here;
   struct {
     int64_t failed, used;
   } agreed{!status.ok(), given || used};
   agreed = agree_max(handle.own.comm, agreed);
   if (agreed.failed != 0) return false;
   handle.elsewhere = given;
-  handle.first_on_node = first;
-  handle.first_region = std::move(region);
-  const bool one_session = std::ranges::all_of(ranks, [&](const NodeFacts& rank) {
-    return rank.session != 0 && rank.session == mine.session;
-  });
-  const bool keeps = agreed.used == 0 && uses_kept_pages(handle, one_session);
+  handle.first_on_node = facts->first;
+  handle.region_parts = std::move(parts);
+  const bool keeps = agreed.used == 0 && uses_kept_pages(handle, facts->one_session);
   if (!keeps) {
     // All nodes have committed what they held, so what is clean may be old now.
     handle.cached->drop_clean();
     if (agreed.used == 0) (void)handle.cached->note_held(runtime::Held::nothing);
   }
-  status = within_memory([&] { handle.exchange = make_exchange(handle, *owners, ranks); });
+  status = within_memory([&] { handle.exchange = make_exchange(handle, *owners, *facts); });
   if (status.ok() && given) status = handle.job_file->meet_owners();
   (void)within_memory([&] { handle.job_file->read_from_owners(keeps); });  // else from storage
   return !any_rank(handle.own.comm, !status.ok());

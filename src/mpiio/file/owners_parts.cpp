@@ -40,7 +40,7 @@ bool change_together(Handle& handle, const FileDomains& domains) {
   if (handle.first_on_node) status = handle.job_file->commit_for_change();
   if (any_rank(comm, !status.ok())) return false;
   handle.job_file->change();
-  handle.first_region->note_changed();
+  handle.region_parts->note_change(domains);
   return true;
 }
 
@@ -52,7 +52,7 @@ void change_parts(Handle& handle, const AccessFacts& agreed) {
   int64_t bytes = 0;  // of all ranks, at most
   if (__builtin_mul_overflow(agreed.bytes, int64_t{handle.ranks}, &bytes)) return;
   const std::optional<FileDomains> domains =
-      handle.first_region->change({begin, agreed.end - begin}, bytes);
+      handle.region_parts->change({begin, agreed.end - begin}, bytes);
   if (!domains) return;
   const bool begun = handle.rank == 0 && handle.enrolled->begin_change();
   if (!any_rank(handle.own.comm, begun)) return;

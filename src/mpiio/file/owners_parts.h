@@ -1,6 +1,7 @@
-// With domain=region and consistency=posix: the first large collective access to a file gives its
-// owners other parts of it (domain/first_region.h). Only if no other open of the job has the file,
-// which the job's directory tells, and which nobody else can open meanwhile.
+// With domain=region or dynamic and consistency=posix: the first large collective access to a file,
+// or the first of a view, gives its owners other parts of it (domain/region_parts.h). Only if no
+// other open of the job has the file, which the job's directory tells, and which nobody else can
+// open meanwhile.
 #pragma once
 
 #include "mpiio/file/handle.h"
@@ -20,7 +21,7 @@ struct AccessFacts {
 // Whether the handle's collective accesses may still change the owners' parts; the same on all
 // ranks.
 inline bool may_change_parts(const Handle& handle) {
-  return handle.first_region != nullptr && handle.first_region->open();
+  return handle.region_parts != nullptr && handle.region_parts->open();
 }
 
 // Sets the region of this rank's part of an access that goes through caches. Called with the

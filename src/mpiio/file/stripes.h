@@ -2,9 +2,7 @@
 // the file itself.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include "mpiio/library/mpi_library.h"
@@ -18,9 +16,5 @@ struct Stripes {
 
 // `path`: of the file that the library has open.
 Stripes stripes_of(MPI_File file, const std::string& path);
-
-// What a file's attribute "lustre.lov" tells, as Lustre's clients hand it out (struct lov_user_md
-// of versions 1 and 3, lustre_user.h). Zero: it tells something else, or nothing.
-Stripes stripes_in_layout(std::span<const std::byte> layout);
 
 }  // namespace forebay::mpiio

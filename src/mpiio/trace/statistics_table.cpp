@@ -168,7 +168,7 @@ std::string assignment(const FileStatistics& file) {
   const std::string name = assignments()[static_cast<std::size_t>(file.domain)].name;
   const std::string chunk = size(static_cast<double>(file.chunk_bytes));
   const std::string option = "domain=" + name;
-  if (name == "region")
+  if (name == "region" || name == "dynamic")
     return ", in parts of " + chunk + " of what a collective access moved first (" + option + ")";
   if (name == "first-touch")
     return ", each chunk of " + chunk + " the node that wrote to it first (" + option + ")";

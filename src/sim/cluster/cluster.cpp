@@ -78,7 +78,7 @@ class Cluster {
   void find_files();
   void make_caches();
   uint32_t owners() const;
-  bool by_first_region() const { return settings_.assignment == find_assignment("region"); }
+  std::optional<RegionParts> region_parts() const;
   DomainFacts domain_facts() const;
   FileDomains domains() const;
   bool change_parts(const OpenFile& file, const CollectiveCall& call) const;
@@ -170,15 +170,21 @@ DomainFacts Cluster::domain_facts() const {
   return facts;
 }
 
+std::optional<RegionParts> Cluster::region_parts() const {
+  const bool anew = settings_.assignment == find_assignment("dynamic");
+  if (settings_.assignment != find_assignment("region") && !anew) return std::nullopt;
+  return RegionParts(domain_facts(), anew);
+}
+
 FileDomains Cluster::domains() const {
-  if (by_first_region()) return FirstRegion(domain_facts()).at_first();
+  if (const std::optional<RegionParts> parts = region_parts()) return parts->now();
   return settings_.assignment->assign(domain_facts());
 }
 
 OwnedSettings Cluster::owned_settings() const {
   OwnedSettings owned;
   owned.domains = domains();
-  if (by_first_region()) owned.region.emplace(domain_facts());
+  owned.region_parts = region_parts();
   owned.call_time = settings_.call_time;
   owned.copy_bytes_per_second = settings_.copy_bytes_per_second;
   for (uint32_t owner = 0; owner < owners(); ++owner)
@@ -351,6 +357,7 @@ forebay::Access Cluster::access_of(const DataAccess& access) const {
 // As src/mpiio/file/owners_parts.h.
 bool Cluster::change_parts(const OpenFile& file, const CollectiveCall& call) const {
   if (file.owned == nullptr) return false;
+  file.owned->note_view(log_.accesses()[call.parts.front().access].view);
   Extent region{0, 0};
   int64_t most = 0;
   for (const CollectiveCall::Part& part : call.parts) {

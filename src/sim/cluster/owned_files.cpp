@@ -158,7 +158,7 @@ void OwnedFiles::end_agents() {
 OwnedFiles::Handle::Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint32_t process)
     : files_(files),
       of_all_(files.parts_
-                  .try_emplace(file, Parts{files.settings_.domains, files.settings_.region, false})
+                  .try_emplace(file, Parts{files.settings_.domains, files.settings_.region_parts})
                   .first->second),
       node_(node),
       file_(file),
@@ -172,9 +172,13 @@ bool OwnedFiles::Handle::is_long(int64_t bytes) const {
   return bytes >= least_past(cache.handles.bypass_bytes, cache.shape.capacity_bytes);
 }
 
+void OwnedFiles::Handle::note_view(uint32_t view) {
+  if (std::exchange(of_all_.view, view) != view && of_all_.changes) of_all_.changes->note_view();
+}
+
 bool OwnedFiles::Handle::change_parts(const Extent& region, int64_t bytes) {
-  if (!of_all_.region) return false;
-  const std::optional<FileDomains> domains = of_all_.region->change(region, bytes);
+  if (!of_all_.changes) return false;
+  const std::optional<FileDomains> domains = of_all_.changes->change(region, bytes);
   if (!domains) return false;
   if (of_all_.used) {
     std::vector<uint32_t> others;
@@ -186,6 +190,7 @@ bool OwnedFiles::Handle::change_parts(const Extent& region, int64_t bytes) {
     here_.settle(whole);
   }
   of_all_.domains = *domains;
+  of_all_.changes->note_change(*domains);
   return true;
 }
 

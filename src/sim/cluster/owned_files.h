@@ -4,8 +4,8 @@
 // owners at once. Long runs go past all caches, after their owners have handed over what they hold
 // of them.
 //
-// With domain=region the first large collective access to a file gives the owners other parts
-// (domain/first_region.h). An agent has as many workers as questions under way.
+// With domain=region or dynamic the first large collective access to a file gives the owners other
+// parts (domain/region_parts.h). An agent has as many workers as questions under way.
 // domain=first-touch is as cyclic here.
 #pragma once
 
@@ -19,7 +19,8 @@
 #include <vector>
 
 #include "domain/file_domains.h"
-#include "domain/first_region.h"
+#include "domain/region_parts.h"
+#include "sim/access_log.h"
 #include "sim/cluster/client_node.h"
 #include "sim/cluster/network.h"
 #include "sim/cluster/process.h"
@@ -28,7 +29,7 @@ namespace forebay::sim {
 
 struct OwnedSettings {
   FileDomains domains;
-  std::optional<FirstRegion> region;  // how they change
+  std::optional<RegionParts> region_parts;  // how they change
   std::vector<uint32_t> node_of_owner;
   Picoseconds call_time = 0;  // of an agent, for each question
   double copy_bytes_per_second = 4e9;
@@ -49,8 +50,9 @@ class OwnedFiles {
   // A file as all have it.
   struct Parts {
     FileDomains domains;
-    std::optional<FirstRegion> region;
-    bool used = false;  // caches may hold bytes of it
+    std::optional<RegionParts> changes;
+    bool used = false;        // caches may hold bytes of it
+    uint32_t view = no_view;  // of the latest collective access
   };
 
   // What a process of a node has open. Its calls are made by the process, which waits.
@@ -60,6 +62,8 @@ class OwnedFiles {
     void access(const Access& access);
     // Whether an access of so many contiguous bytes goes past all caches.
     bool is_long(int64_t bytes) const;
+    // Of a collective access that comes: the view of one of its processes.
+    void note_view(uint32_t view);
     // Called by the last process to come to a collective access, while the others wait: `region`
     // has all bytes of it that go through caches, at most so many. False: the owners keep their
     // parts.

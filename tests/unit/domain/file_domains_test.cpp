@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "domain/first_region.h"
+#include "domain/region_parts.h"
 
 namespace forebay {
 namespace {
@@ -146,7 +146,23 @@ TEST(FileDomains, SharesEndWithStripes) {
   EXPECT_EQ(find_assignment("file")->assign(facts).chunk_bytes(), 360'000);
 }
 
-DomainFacts facts_for_first_region(uint32_t nodes) {
+TEST(FileDomains, AreTheSameAfterWholeRounds) {
+  const FileDomains three(1000, 10, 3);
+  for (const int64_t origin : {-35, 970, 990, 1000, 1005, 1030, 1060, 1070}) {
+    const FileDomains other(origin, 10, 3);
+    bool same = true;
+    for (int64_t offset = 0; offset < 3000; ++offset)
+      same = same && other.owner_of(offset) == three.owner_of(offset);
+    EXPECT_EQ(other == three, same) << origin;
+  }
+  EXPECT_TRUE(FileDomains(5, 10, 1) == FileDomains());
+  EXPECT_FALSE(three == FileDomains());
+  EXPECT_FALSE(three == FileDomains(1000, 20, 3));
+  EXPECT_FALSE(three == three.in_rounds_of(4));
+  EXPECT_FALSE(three == three.by_first_touch());
+}
+
+DomainFacts facts_for_region_parts(uint32_t nodes) {
   DomainFacts facts;
   facts.nodes = nodes;
   facts.unit_bytes = 4096;
@@ -154,10 +170,10 @@ DomainFacts facts_for_first_region(uint32_t nodes) {
   return facts;
 }
 
-TEST(FirstRegion, DividesTheFirstLargeCollectiveAccess) {
-  FirstRegion first(facts_for_first_region(4));
+TEST(RegionParts, DividesTheFirstLargeCollectiveAccess) {
+  RegionParts first(facts_for_region_parts(4), false);
   EXPECT_STREQ(first.name(), "cyclic");
-  EXPECT_EQ(first.at_first().chunk_bytes(), 1 << 20);
+  EXPECT_EQ(first.now().chunk_bytes(), 1 << 20);
   EXPECT_FALSE(first.change({0, 0}, 0));
   EXPECT_FALSE(first.change({0, (512 << 10) - 4}, 512 << 10));          // too little for each
   EXPECT_FALSE(first.change({0, int64_t{1} << 40}, int64_t{1} << 30));  // far apart
@@ -167,13 +183,14 @@ TEST(FirstRegion, DividesTheFirstLargeCollectiveAccess) {
   EXPECT_EQ(domains->chunk_bytes(), (16 << 20) + 4096);
   EXPECT_FALSE(first.open());
   EXPECT_STREQ(first.name(), "cyclic");  // until it is done
-  first.note_changed();
+  first.note_change(*domains);
   EXPECT_STREQ(first.name(), "region");
+  first.note_view();
   EXPECT_FALSE(first.change({0, 64 << 20}, 64 << 20));
 }
 
-TEST(FirstRegion, LooksAtSomeAccessesOnly) {
-  FirstRegion first(facts_for_first_region(2));
+TEST(RegionParts, LooksAtSomeAccessesOnly) {
+  RegionParts first(facts_for_region_parts(2), false);
   int looked = 0;
   for (; first.open() && looked < 1000; ++looked) EXPECT_FALSE(first.change({0, 1000}, 1000));
   EXPECT_GT(looked, 3);
@@ -181,18 +198,41 @@ TEST(FirstRegion, LooksAtSomeAccessesOnly) {
   EXPECT_FALSE(first.change({0, 64 << 20}, 64 << 20));
 }
 
-TEST(FirstRegion, LeavesStripesThatDivideTheFileEvenly) {
+TEST(RegionParts, FollowsEachView) {
+  DomainFacts facts = facts_for_region_parts(2);
+  facts.stripe_bytes = 1 << 20;
+  facts.servers = 2;
+  RegionParts parts(facts, true);
+  EXPECT_STREQ(parts.name(), "cyclic");
+  const std::optional<FileDomains> first = parts.change({0, 8 << 20}, 8 << 20);
+  ASSERT_TRUE(first);
+  parts.note_change(*first);
+  EXPECT_STREQ(parts.name(), "dynamic");
+  EXPECT_FALSE(parts.change({0, 64 << 20}, 64 << 20));
+  parts.note_view();
+  EXPECT_FALSE(parts.change({0, 1 << 20}, 1 << 20));  // less than a stripe each
+  EXPECT_TRUE(parts.open());
+  EXPECT_FALSE(parts.change({0, 8 << 20}, 8 << 20));  // they own these already
+  EXPECT_FALSE(parts.open());
+  parts.note_view();
+  EXPECT_EQ(parts.change({0, 64 << 20}, 64 << 20)->chunk_bytes(), 32 << 20);
+  parts.settle();
+  parts.note_view();
+  EXPECT_FALSE(parts.open());
+}
+
+TEST(RegionParts, LeavesStripesThatDivideTheFileEvenly) {
   for (const int64_t servers : {0, 1, 3, 4, 5, 8, 15, 16, 17, 100}) {
-    DomainFacts facts = facts_for_first_region(4);
+    DomainFacts facts = facts_for_region_parts(4);
     facts.stripe_bytes = 2 << 20;
     facts.servers = servers;
-    const FirstRegion first(facts);
+    const RegionParts first(facts, false);
     const bool even = servers == 4 || servers == 8 || servers >= 16;
     EXPECT_STREQ(first.name(), even ? "stripe" : "cyclic") << servers;
-    EXPECT_EQ(first.at_first().chunk_bytes(), even ? 2 << 20 : 1 << 20);
+    EXPECT_EQ(first.now().chunk_bytes(), even ? 2 << 20 : 1 << 20);
     EXPECT_EQ(first.open(), !even);
     facts.unit_bytes = 3 << 20;  // a page would have two owners
-    EXPECT_STREQ(FirstRegion(facts).name(), "cyclic");
+    EXPECT_STREQ(RegionParts(facts, false).name(), "cyclic");
   }
 }
 

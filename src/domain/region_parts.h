@@ -1,0 +1,87 @@
+// domain=region and domain=dynamic where bytes need owners before anything is written. The owners
+// begin with the file system's stripes, if these divide a file evenly among them, and otherwise
+// with chunks in turn. The first large collective access then gives each of them an equal part of
+// its region: ranks that follow each other mostly access bytes that do, so most bytes belong to the
+// node that accesses them, and owners meet at few boundaries. With domain=dynamic this happens anew
+// for each file view, whatever the stripes.
+//
+// Every node decides alike, from the same facts.
+#pragma once
+
+#include <optional>
+
+#include "domain/cyclic.h"
+#include "domain/region.h"
+#include "domain/stripe.h"
+
+namespace forebay {
+
+class RegionParts {
+ public:
+  // `anew`: for each file view.
+  RegionParts(const DomainFacts& facts, bool anew) : facts_(facts), anew_(anew) {
+    if (has_even_stripes()) left_ = 0;
+    now_ = has_even_stripes() ? assign_stripe(facts_) : assign_cyclic(facts_);
+  }
+
+  // Who owns which bytes, and by which assignment.
+  const FileDomains& now() const { return now_; }
+  const char* name() const {
+    return changed_ ? (anew_ ? "dynamic" : "region") : has_even_stripes() ? "stripe" : "cyclic";
+  }
+
+  // Whether a later collective access may change that.
+  bool open() const { return left_ > 0; }
+  // Nothing changes any more.
+  void settle() {
+    left_ = 0;
+    anew_ = false;
+  }
+  // The file has another view.
+  void note_view() {
+    if (anew_) left_ = most_looks;
+  }
+  // Of a collective access of at most `bytes` bytes, all in `region`: who is to own which bytes
+  // from now on. Empty: nothing changes, since the access is too small, or its bytes lie too far
+  // apart, to tell, or they own these already.
+  std::optional<FileDomains> change(const Extent& region, int64_t bytes) {
+    if (!open()) return std::nullopt;
+    --left_;
+    constexpr int64_t most_apart = 64;  // bytes of the region for each of the access
+    constexpr int64_t part = 8;         // of a chunk, that a share is worth
+    const int64_t least = round_up(
+        std::max<int64_t>({facts_.chunk_bytes / part, facts_.stripe_bytes, 1}), facts_.unit_bytes);
+    if (region.length / facts_.nodes < least || region.length / most_apart > bytes)
+      return std::nullopt;
+    left_ = 0;
+    facts_.region = region;
+    const FileDomains next = assign_region(facts_);
+    return next == now_ ? std::nullopt : std::optional(next);
+  }
+  // They own these.
+  void note_change(const FileDomains& domains) {
+    now_ = domains;
+    changed_ = true;
+    left_ = 0;
+  }
+
+ private:
+  // Each owner has about as many servers as the others.
+  bool has_even_stripes() const {
+    constexpr int64_t plenty = 4;  // servers for each owner: one more or less does not matter
+    return !anew_ && facts_.stripe_bytes > 0 && facts_.stripe_bytes % facts_.unit_bytes == 0 &&
+           facts_.servers >= facts_.nodes &&
+           (facts_.servers % facts_.nodes == 0 || facts_.servers / facts_.nodes >= plenty);
+  }
+
+  // So many collective accesses are looked at: each look costs a little more than a barrier.
+  static constexpr int most_looks = 16;
+
+  DomainFacts facts_;
+  bool anew_;
+  bool changed_ = false;
+  int left_ = most_looks;
+  FileDomains now_;
+};
+
+}  // namespace forebay
