@@ -40,6 +40,7 @@ enum class Ask : uint32_t {
   withdraw,       // bytes: EnrolledOpen
   begin_change,   // bytes: FileKey. Answer's value: 1 if the owners may be changed
   change_owners,  // bytes: NewOwners
+  keeper,         // of a handle, about which this agent keeps something. Bytes: KeeperQuestion
   answer = 64,    // to any of these
   moved,          // instead of an answer: another node owns bytes of the question
   more,           // bytes: the next part of the answer's

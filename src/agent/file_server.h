@@ -9,6 +9,7 @@
 #include "agent/claims.h"
 #include "agent/connection.h"
 #include "agent/directory.h"
+#include "agent/handle_keeper.h"
 #include "agent/message_memory.h"
 #include "agent/owners.h"
 #include "runtime/cache/cached_file.h"
@@ -22,6 +23,7 @@ struct AgentState {
   const Key key = random_key();  // also tells which of a file's owners this node is
   ClaimsOfFiles claims;
   Directory directory;  // of the job, if this agent keeps it
+  HandleKeeper keeper;
   MessageMemory memory;
 };
 

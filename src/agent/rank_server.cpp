@@ -29,6 +29,7 @@ std::optional<Value> only(std::span<const std::byte> bytes) {
 
 void RankServer::end() {
   files_.clear();
+  agent_.keeper.release_all(this);
   for (const EnrolledOpen& open : enrolled_) agent_.directory.withdraw(open);
   enrolled_.clear();
 }
@@ -90,9 +91,24 @@ bool RankServer::answer_of_directory(const Frame& asked) {
   return sensible && connection_.send(answer, std::span(&part, 1)).ok();
 }
 
+bool RankServer::answer_of_keeper(const Frame& asked) {
+  std::vector<std::byte> bytes;
+  if (asked.bytes != sizeof(KeeperQuestion) || !connection_.receive_bytes(asked, &bytes).ok())
+    return false;
+  const std::optional<KeeperQuestion> question = only<KeeperQuestion>(bytes);
+  std::optional<int64_t> answered;
+  Frame answer;
+  answer.kind = static_cast<uint32_t>(Ask::answer);
+  const Status status = within_memory([&] { answered = agent_.keeper.answer(*question, this); });
+  answer.code = static_cast<uint32_t>(status.code);
+  answer.value = answered.value_or(0);
+  return (!status.ok() || answered) && connection_.send(answer).ok();
+}
+
 bool RankServer::answer() {
   Frame asked;
   if (!connection_.receive_frame(&asked).ok()) return false;
+  if (static_cast<Ask>(asked.kind) == Ask::keeper) return answer_of_keeper(asked);
   if (is_of_directory(asked)) return answer_of_directory(asked);
   FileServer* file = nullptr;
   const Status had_memory = within_memory([&] {

@@ -22,6 +22,7 @@ class RankServer {
 
  private:
   bool answer_of_directory(const Frame& asked);
+  bool answer_of_keeper(const Frame& asked);
   bool is_enrolled(const FileKey& file) const;
   bool ask_directory(Ask ask, std::vector<std::byte>& bytes, int64_t* value);
 

@@ -30,8 +30,9 @@ DOMAINS = (("cyclic", "4KiB"), ("region", "4MiB"), ("file", "4MiB"), ("dynamic",
 # The owners' parts change where accesses are large enough for a page each.
 OWNERS = ("dynamic", "first-touch", "region", "cyclic", "file")
 NOT_CACHED = ("--disable", "atomicity")
-# The library serves the shared pointers of ranks on several nodes, too. ROMIO keeps them in files
-# whose names are equal for two opens of a file within a second.
+# Where nodes do not own bytes, the library serves atomic accesses and the shared pointers of ranks
+# on several nodes. ROMIO keeps these in files whose names are equal for two opens of a file within a
+# second.
 SHARED = ("read_shared", "read_ordered", "iread_shared", "read_ordered_begin")
 SEVERAL_NODES = ",".join(
     [
@@ -102,7 +103,7 @@ def configurations() -> Iterator[Configuration]:
         settings |= {"FOREBAY_PAGE_SIZE": "4KiB", "FOREBAY_CACHE_SIZE": "64KiB"}
         settings["FOREBAY_POLICY"] = ("informed", "arc", "lru")[number]
         yield Configuration(f"{name}-aggregated-3", installation, 3, settings, ("--strict",))
-        owned = ("--strict", "--nodes", "2", "--disable", SEVERAL_NODES)
+        owned = ("--strict", "--nodes", "2")
         yield Configuration(f"{name}-nodes-default-4", installation, 4, {}, owned, nodes=2)
 
 
@@ -142,7 +143,7 @@ def owners_configuration(installation: mpi.Mpi, kind: str, turn: int) -> Configu
         handing_over,
         name=f"{installation.name}-owners-{kind}-{page}-{domain}-{ranks}-{nodes}",
         settings=settings | forebay.EVERY_RANK,
-        options=("--strict", "--disable", SEVERAL_NODES),
+        options=("--strict",),
     )
 
 

@@ -119,7 +119,13 @@ Status move_in_caches(Handle& handle, const Call& call, int64_t position, const 
   if (handle.view.empty())
     return call.operation == Operation::read ? Status::success()
                                              : Status{Code::bad_argument, 0, -1};
-  const AtomicAccess alone(handle);
+  Extent range{0, 0};  // used in atomic mode
+  if (handle.atomic) {
+    range.offset = handle.view.offset_of(position);
+    range.length = handle.view.offset_of(position + buffer.bytes - 1) + 1 - range.offset;
+  }
+  const AtomicAccess alone(handle, range, call.operation == Operation::write);
+  if (!alone.status().ok()) return alone.status();
   const runtime::Turn turn = handle.cached->turn(TracedCall::recording());
   TracedCall::numbered(turn.sequence());
   if (handle.aggregated_call != nullptr)
@@ -228,12 +234,14 @@ Transfer at_individual_pointer(Handle& handle, const Call& call, const Buffer& b
 
 Transfer at_shared_pointer(Handle& handle, const Call& call, const Buffer& buffer) {
   int64_t position = 0;
+  Status status;
   if (call.positioning == Positioning::ordered) {
     if (!call.placed) begin_ordered(handle, buffer.bytes);
-    position = finish_ordered(handle);
+    status = finish_ordered(handle, &position);
   } else {
-    position = advance_shared(handle, buffer.bytes);
+    status = advance_shared(handle, buffer.bytes, &position);
   }
+  if (!status.ok()) return {raise(handle, status, "moving the shared file pointer of"), 0};
   if (handle.pass_through != cached_mode) return library_access(handle, call, position);
   return cached_access(handle, call, buffer, position);
 }
@@ -267,13 +275,13 @@ Transfer transfer_alone(Handle& handle, const Call& call) {
   const bool valid = describe_buffer(handle, call, buffer) && permitted(handle, call, buffer.bytes);
   const bool of_shared_pointer =
       call.positioning == Positioning::shared || call.positioning == Positioning::ordered;
-  if (of_shared_pointer && handle.shared.position == nullptr)
-    return library_shared_access(handle, call);
+  if (of_shared_pointer && !handle.keeps_pointer()) return library_shared_access(handle, call);
   if (!valid) {
     // The other ranks wait for this one, to know their positions.
     if (call.positioning == Positioning::ordered && !call.placed) {
+      int64_t ignored = 0;
       begin_ordered(handle, 0);
-      finish_ordered(handle);
+      (void)finish_ordered(handle, &ignored);
     }
     return undecodable(handle, call) ? unsupported(handle) : refuse(handle, call);
   }
@@ -289,16 +297,18 @@ Transfer transfer_alone(Handle& handle, const Call& call) {
 }
 
 // All ranks of the handle, in one blocking collective access, have waited for each other when it
-// begins. It ends when all of them have their bytes.
+// begins. It ends when all of them have their bytes. Not in atomic mode, in which a rank may wait
+// for another one's access.
 class ExchangeTurn {
  public:
-  explicit ExchangeTurn(Handle& handle) : handle_(handle) {
-    if (handle_.exchange == nullptr) return;
+  explicit ExchangeTurn(Handle& handle)
+      : handle_(handle), exchanges_(handle.exchange != nullptr && !handle.atomic) {
+    if (!exchanges_) return;
     const HandleLock lock(handle_);
     handle_.job_file->exchange_over(handle_.exchange.get());
   }
   ~ExchangeTurn() {
-    if (handle_.exchange == nullptr) return;
+    if (!exchanges_) return;
     const HandleLock lock(handle_);
     handle_.exchange->close();
     handle_.job_file->exchange_over(nullptr);
@@ -308,6 +318,7 @@ class ExchangeTurn {
 
  private:
   Handle& handle_;
+  const bool exchanges_;
 };
 
 // Tells the other ranks that this one takes part in a collective access, until it ends.

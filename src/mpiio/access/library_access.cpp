@@ -98,7 +98,8 @@ Transfer library_access(Handle& handle, const Call& call, int64_t position) {
   Call alone = call;
   if (handle.atomic) alone.collective = false;  // ranks that take turns cannot wait for each other
   handle.uncached.add(why_passed(handle));
-  const AtomicAccess turn(handle);
+  const AtomicAccess turn(handle, {0, INT64_MAX}, true);
+  if (!turn.status().ok()) return {raise(handle, turn.status(), "locking"), 0};
   const Transfer result = coherently(
       handle, alone, [&](MPI_Status& status) { return call_at(handle, alone, offset, status); });
   TracedCall::moved(position, result.bytes);

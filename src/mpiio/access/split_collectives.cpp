@@ -23,9 +23,10 @@ Transfer act_deferred(Handle& handle) {
 // begun by now.
 int begin_ordered_split(Handle& handle, const Call& call) {
   SplitCollective& split = handle.split;
-  const bool library_keeps_pointer = handle.shared.position == nullptr;
+  const bool library_keeps_pointer = !handle.keeps_pointer();
   if (!library_keeps_pointer && !begin_placing(handle, call)) {
-    finish_ordered(handle);
+    int64_t ignored = 0;
+    (void)finish_ordered(handle, &ignored);
     return refuse(handle, call).code;
   }
   split.call = call;

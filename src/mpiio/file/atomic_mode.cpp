@@ -19,11 +19,28 @@ int library_set_atomicity(Handle& handle, int flag) {
 
 }  // namespace
 
+AtomicAccess::AtomicAccess(Handle& handle, const Extent& range, bool writes) : handle_(handle) {
+  if (!handle.atomic) return;
+  if (handle.kept != nullptr)
+    status_ = handle.kept->lock(range, writes);
+  else
+    handle.cached->lock_access();
+  entered_ = status_.ok();
+}
+
+AtomicAccess::~AtomicAccess() {
+  if (!entered_) return;
+  if (handle_.kept != nullptr)
+    handle_.kept->unlock();
+  else
+    handle_.cached->unlock_access();
+}
+
 int set_atomicity(Handle& handle, int flag) {
   const int64_t wanted = flag != 0 ? 1 : 0;
   if (!same_on_all_ranks(handle.own.comm, wanted))
     return mpi().File_set_atomicity(handle.file, flag);  // an error: the library names it
-  if (handle.all_ranks_share_arena()) {
+  if (handle.all_ranks_share_arena() || handle.kept != nullptr) {
     handle.atomic = wanted != 0;
     mpi().Barrier(handle.own.comm);  // accesses of the old and the new mode must not overlap
     return MPI_SUCCESS;

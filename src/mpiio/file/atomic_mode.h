@@ -1,6 +1,7 @@
 // Atomic mode (MPI 4.1, section 14.6.1): accesses through handles of one collective open are
 // sequentially consistent. If all ranks share an arena, the file stays cached and accesses take
-// turns; otherwise the MPI library carries the accesses out.
+// turns. If nodes own the bytes, an agent keeps the ranges that accesses hold. Otherwise the MPI
+// library carries the accesses out.
 #pragma once
 
 #include "mpiio/file/handle.h"
@@ -10,22 +11,23 @@ namespace forebay::mpiio {
 int set_atomicity(Handle& handle, int flag);
 int get_atomicity(Handle& handle, int* flag);
 
-// While this object lives, no other rank of an atomic handle is inside an access. In nonatomic mode
-// it does nothing.
+// While this object lives, no other rank of an atomic handle is inside an access that meets
+// `range`, if one of both writes. In nonatomic mode it does nothing. Accesses of one node's ranks
+// take turns.
 class AtomicAccess {
  public:
-  explicit AtomicAccess(Handle& handle) : handle_(handle), entered_(handle.atomic) {
-    if (entered_) handle_.cached->lock_access();
-  }
-  ~AtomicAccess() {
-    if (entered_) handle_.cached->unlock_access();
-  }
+  AtomicAccess(Handle& handle, const Extent& range, bool writes);
+  ~AtomicAccess();
   AtomicAccess(const AtomicAccess&) = delete;
   AtomicAccess& operator=(const AtomicAccess&) = delete;
 
+  // A failure: the agent that keeps the ranges does not answer.
+  const Status& status() const { return status_; }
+
  private:
   Handle& handle_;
-  bool entered_;
+  bool entered_ = false;
+  Status status_;
 };
 
 }  // namespace forebay::mpiio

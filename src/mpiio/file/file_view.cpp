@@ -21,6 +21,7 @@ void adopt(Handle& handle, View&& view, const std::optional<Options>& options, b
   if (options) handle.cached->change_options(*options);
   handle.view = std::move(view);
   handle.position = 0;
+  if (handle.kept != nullptr) handle.kept->begin_view();
   if (handle.region_parts != nullptr) handle.region_parts->note_view();
   if (handle.nodes != nullptr) handle.nodes->note_view(handle.cached->options());
   if (foreign)
@@ -29,8 +30,9 @@ void adopt(Handle& handle, View&& view, const std::optional<Options>& options, b
     handle.pass_through &= ~static_cast<uint32_t>(foreign_view);
 }
 
-// Sets the shared file pointer to 0 before the ranks agree on a new view, but not before all have
-// come: the last one sets it. The pointer gets its value back unless the view is kept.
+// Sets the shared file pointer, in words that the ranks share, to 0 before they agree on a new
+// view, but not before all have come: the last one sets it. The pointer gets its value back unless
+// the view is kept.
 class SharedPointerReset {
  public:
   explicit SharedPointerReset(Handle& handle) {
@@ -88,7 +90,7 @@ struct ViewTerms {
 };
 
 bool library_needs_whole_view(const Handle& handle) {
-  return handle.pass_through & atomic_library || handle.shared.position == nullptr;
+  return handle.pass_through & atomic_library || !handle.keeps_pointer();
 }
 
 // Has the library take a view that Forebay cannot walk on some rank, and what is cached go to
@@ -127,7 +129,7 @@ int set_view_alone(Handle& handle, const NewView& asked) {
   if (!walked) shown = {0, mpi().byte, mpi().byte, "native", mpi().info_null};
   // A view that is refused may leave the library's own shared pointer where the plain bytes begin.
   MPI_Offset pointer = -1;
-  if (!walked && handle.shared.position == nullptr) pointer = pointer_of_library(handle);
+  if (!walked && !handle.keeps_pointer()) pointer = pointer_of_library(handle);
   int code = set_view_of_library(handle, shown);
   SharedPointerReset reset(handle);
   const ViewTerms agreed =

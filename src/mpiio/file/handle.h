@@ -16,6 +16,7 @@
 
 #include "agent/enrolled_file.h"
 #include "agent/job_file.h"
+#include "agent/kept_handle.h"
 #include "domain/region_parts.h"
 #include "mpiio/file/collective_exchange.h"
 #include "mpiio/file/file_map.h"
@@ -47,6 +48,7 @@ struct OrderedTurn {
   int64_t turns = 0;     // ordered accesses of the handle before this one
   int64_t bytes = 0;     // this rank's
   int64_t position = 0;  // where this rank's bytes begin, once known
+  Status status;         // why it is not
   MPI_Request request{};
   std::vector<int64_t> all_bytes;  // of every rank; allocated at the open
 };
@@ -108,8 +110,10 @@ struct Handle {
   View view;
   uint32_t pass_through = cached_mode;
   bool atomic = false;
-  int64_t position = 0;                             // (lock) individual pointer, in data bytes
-  RankWords<std::atomic<int64_t>*> shared;          // null: ranks on several nodes
+  int64_t position = 0;                     // (lock) individual pointer, in data bytes
+  RankWords<std::atomic<int64_t>*> shared;  // null: ranks on several nodes
+  // What ranks on several nodes share instead; null: `shared`, or the MPI library has it.
+  std::unique_ptr<agent::KeptHandle> kept;
   RankWords<int32_t> word_numbers{-1, -1, -1, -1};  // words that this rank allocated; -1: none
   OrderedTurn ordered;
   SplitCollective split;
@@ -119,6 +123,8 @@ struct Handle {
   std::mutex mutex;
   std::atomic<bool> entered{false};  // the lock when only one thread calls MPI
 
+  // Whether Forebay keeps the pointer that the ranks share, and not the MPI library.
+  bool keeps_pointer() const { return shared.position != nullptr || kept != nullptr; }
   // True: what one rank writes, the others find in the cache.
   bool all_ranks_share_arena() const {
     return one_node && cached->options().scope != Scope::process;

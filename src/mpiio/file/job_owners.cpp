@@ -213,6 +213,23 @@ bool agree_with_directory(Handle& handle, std::optional<Owners>* owners, bool* g
   return true;
 }
 
+// Gives the handle what its ranks share, which the agent of rank 0 keeps. Called by all ranks;
+// `status`: of what each has done before. False: one has failed.
+bool share_keeper(Handle& handle, const Address& keeper, Status status) {
+  struct {
+    int64_t failed, name;
+  } told{};
+  if (handle.rank == 0) told.name = static_cast<int64_t>(agent::random_key()[0] >> 1);
+  const Status had_memory = within_memory([&] {
+    handle.kept = std::make_unique<agent::KeptHandle>(agent::Lines::of_process().to(keeper));
+  });
+  told.failed = int64_t{!status.ok() || !had_memory.ok()};
+  told = agree_max(handle.own.comm, told);
+  if (told.failed != 0) return false;
+  handle.kept->set_name(static_cast<uint64_t>(told.name));
+  return true;
+}
+
 }  // namespace
 
 bool has_owners(const Options& options) {
@@ -290,7 +307,7 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   status = within_memory([&] { handle.exchange = make_exchange(handle, *owners, *facts); });
   if (status.ok() && given) status = handle.job_file->meet_owners();
   (void)within_memory([&] { handle.job_file->read_from_owners(keeps); });  // else from storage
-  return !any_rank(handle.own.comm, !status.ok());
+  return share_keeper(handle, facts->nodes[facts->node_of_rank[0]].agent, status);
 }
 
 Status meet_owners(Handle& handle) {

@@ -289,16 +289,25 @@ Uncached verdict(const Outcome& agreed) {
   return agreed.memory.same() ? Uncached::no : Uncached::separate_memory;
 }
 
-// The file's size, as its owners know it. Called by all ranks of the handle.
-int64_t agreed_size(Handle& handle) {
-  int64_t bytes = handle.position;
+// Sets the file pointers to the file's end, as its owners know it. Called by all ranks of the
+// handle.
+void seek_end(Handle& handle) {
+  struct {
+    int64_t bytes, no_keeper;
+  } end{handle.position, 0};
   if (handle.rank == 0) {
     const HandleLock lock(handle);
-    (void)size_of(handle, &bytes);  // a failure shows at the first access
+    (void)size_of(handle, &end.bytes);  // a failure shows at the first access
     if (const int32_t word = handle.word_numbers.position; word >= 0)
-      SharedWords::at(joined_node(), word)->store(bytes);
+      SharedWords::at(joined_node(), word)->store(end.bytes);
+    if (handle.kept != nullptr) end.no_keeper = int64_t{!handle.kept->store(end.bytes).ok()};
   }
-  return agree_max(handle.own.comm, bytes);
+  end = agree_max(handle.own.comm, end);
+  handle.position = end.bytes;
+  if (end.no_keeper != 0) handle.kept.reset();
+  // The library saw only storage.
+  if (!handle.one_node && handle.kept == nullptr)
+    (void)mpi().File_seek_shared(handle.file, handle.position, MPI_SEEK_SET);
 }
 
 // Agrees whether the ranks cache the file: if every rank is ready, has the same job and, on one
@@ -331,12 +340,7 @@ Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Ha
   if (has_owners(opening.options)) {
     opened->may_get_owners = opened->one_node;
     if (!opened->one_node && !join_owners(*opened, agreed.end_of_file)) return Uncached::no_owners;
-    if (opened->amode & MPI_MODE_APPEND) {
-      opened->position = agreed_size(*opened);
-      // The library keeps the shared pointer of several nodes' ranks, and saw only storage.
-      if (!opened->one_node)
-        (void)mpi().File_seek_shared(opened->file, opened->position, MPI_SEEK_SET);
-    }
+    if (opened->amode & MPI_MODE_APPEND) seek_end(*opened);
   }
   if (!opened->one_node) {
     if (opening.options.scope == Scope::job && opening.options.consistency == Consistency::mpi)

@@ -63,23 +63,46 @@ struct SharedSeek {
   Compared whence;
 };
 
-// Finds this rank's position once all ranks' bytes are known. The first rank to get here moves the
-// shared pointer past all of them; the others read where it was. No rank can place the next ordered
-// access before all ranks have begun it, and so have placed this one.
+Status load_shared(Handle& handle, int64_t* position) {
+  if (handle.kept != nullptr) return handle.kept->load(position);
+  *position = handle.shared.position->load(std::memory_order_acquire);
+  return {};
+}
+
+Status store_shared(Handle& handle, int64_t position) {
+  if (handle.kept != nullptr) return handle.kept->store(position);
+  handle.shared.position->store(position, std::memory_order_release);
+  return {};
+}
+
+// Where an ordered access of so many bytes begins, in the words that ranks of one node share. The
+// first rank to get here moves the shared pointer past all of them; the others read where it was.
+// No rank can place the next ordered access before all ranks have begun it, and so have placed this
+// one.
+int64_t place_here(Handle& handle, int64_t bytes) {
+  const int64_t turns = handle.ordered.turns;
+  int64_t state = 2 * turns;
+  if (handle.shared.turns->compare_exchange_strong(state, state + 1, std::memory_order_acq_rel)) {
+    handle.shared.ordered_base->store(handle.shared.position->fetch_add(bytes));
+    handle.shared.turns->store(2 * turns + 2, std::memory_order_release);
+  }
+  runtime::Backoff backoff;
+  while (handle.shared.turns->load(std::memory_order_acquire) == 2 * turns + 1) backoff.pause();
+  return handle.shared.ordered_base->load();
+}
+
+// Finds this rank's position once all ranks' bytes are known.
 void place_ordered(Handle& handle) {
   OrderedTurn& turn = handle.ordered;
   const auto mine = turn.all_bytes.begin() + handle.rank;
   const int64_t total = std::accumulate(turn.all_bytes.begin(), turn.all_bytes.end(), int64_t{0});
-  int64_t state = 2 * turn.turns;
-  if (handle.shared.turns->compare_exchange_strong(state, state + 1, std::memory_order_acq_rel)) {
-    handle.shared.ordered_base->store(handle.shared.position->fetch_add(total));
-    handle.shared.turns->store(2 * turn.turns + 2, std::memory_order_release);
-  }
-  runtime::Backoff backoff;
-  while (handle.shared.turns->load(std::memory_order_acquire) == 2 * turn.turns + 1)
-    backoff.pause();
-  turn.position = handle.shared.ordered_base->load() +
-                  std::accumulate(turn.all_bytes.begin(), mine, int64_t{0});
+  int64_t base = 0;
+  turn.status = {};
+  if (handle.kept != nullptr)
+    turn.status = handle.kept->place(turn.turns, total, &base);
+  else
+    base = place_here(handle, total);
+  turn.position = base + std::accumulate(turn.all_bytes.begin(), mine, int64_t{0});
   ++turn.turns;
   turn.open = false;
 }
@@ -118,42 +141,47 @@ int get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* displacement)
 }
 
 int seek_shared(Handle& handle, MPI_Offset offset, int whence) {
-  if (handle.shared.position == nullptr) return library_seek_shared(handle, offset, whence);
+  if (!handle.keeps_pointer()) return library_seek_shared(handle, offset, whence);
   const SharedSeek agreed =
       agree_max(handle.own.comm, SharedSeek{Compared(offset), Compared(whence)});
   if (!agreed.offset.same() || !agreed.whence.same())
     return mpi().File_seek_shared(handle.file, offset, whence);  // an error: the library names it
-  int64_t position = 0;
-  Status status;
-  finish_ordered(handle);
-  const int64_t current = handle.shared.position->load(std::memory_order_acquire);
+  int64_t position = 0, current = 0, ignored = 0;
+  Status status = finish_ordered(handle, &ignored);
+  if (status.ok()) status = load_shared(handle, &current);
   bool reached = false;
-  {
+  if (status.ok()) {
     const HandleLock lock(handle);
     reached = target_position(handle, offset, whence, current, position, status);
   }
-  // The agreement waits until every rank has read the old pointer; the barrier until it has
-  // changed.
-  const bool failed = any_rank(handle.own.comm, !reached);
-  if (!failed && handle.rank == 0)
-    handle.shared.position->store(position, std::memory_order_release);
-  mpi().Barrier(handle.own.comm);
+  // The first agreement waits until every rank has read the old pointer, the second one until it
+  // has changed.
+  bool failed = any_rank(handle.own.comm, !reached);
+  if (!failed && handle.rank == 0) status = store_shared(handle, position);
+  failed = any_rank(handle.own.comm, failed || !status.ok());
   if (!failed) return MPI_SUCCESS;
-  if (!status.ok()) return raise(handle, status, "asking for the size of");
+  if (!status.ok()) return raise(handle, status, "moving the shared file pointer of");
   return mpi().File_seek_shared(handle.file, -1, known(whence) ? MPI_SEEK_SET : whence);
 }
 
 int get_position_shared(Handle& handle, MPI_Offset* offset) {
-  if (offset == nullptr || handle.shared.position == nullptr)
+  if (offset == nullptr || !handle.keeps_pointer())
     return mpi().File_get_position_shared(handle.file, offset);
-  finish_ordered(handle);
-  *offset = handle.shared.position->load(std::memory_order_acquire) / handle.view.etype_bytes();
+  int64_t position = 0;
+  Status status = finish_ordered(handle, &position);
+  if (status.ok()) status = load_shared(handle, &position);
+  if (!status.ok()) return raise(handle, status, "asking for the shared file pointer of");
+  *offset = position / handle.view.etype_bytes();
   return MPI_SUCCESS;
 }
 
-int64_t advance_shared(Handle& handle, int64_t bytes) {
-  if (handle.ordered.open) finish_ordered(handle);
-  return handle.shared.position->fetch_add(bytes, std::memory_order_acq_rel);
+Status advance_shared(Handle& handle, int64_t bytes, int64_t* before) {
+  if (handle.ordered.open) {
+    if (const Status placed = finish_ordered(handle, before); !placed.ok()) return placed;
+  }
+  if (handle.kept != nullptr) return handle.kept->advance(bytes, before);
+  *before = handle.shared.position->fetch_add(bytes, std::memory_order_acq_rel);
+  return {};
 }
 
 void begin_ordered(Handle& handle, int64_t bytes) {
@@ -172,12 +200,13 @@ bool ordered_is_known(Handle& handle) {
   return done != 0;
 }
 
-int64_t finish_ordered(Handle& handle) {
+Status finish_ordered(Handle& handle, int64_t* position) {
   if (handle.ordered.open) {
     mpi().Wait(&handle.ordered.request, MPI_STATUS_IGNORE);
     place_ordered(handle);
   }
-  return handle.ordered.position;
+  *position = handle.ordered.position;
+  return handle.ordered.status;
 }
 
 }  // namespace forebay::mpiio

@@ -12,14 +12,15 @@ int get_byte_offset(Handle& handle, MPI_Offset offset, MPI_Offset* displacement)
 int seek_shared(Handle& handle, MPI_Offset offset, int whence);
 int get_position_shared(Handle& handle, MPI_Offset* offset);
 
-// Moves the shared pointer on by `bytes`; returns where it was.
-int64_t advance_shared(Handle& handle, int64_t bytes);
+// Moves the shared pointer, which Forebay keeps, on by `bytes`; *before: where it was. A failure:
+// the agent that has it does not answer.
+Status advance_shared(Handle& handle, int64_t bytes, int64_t* before);
 
 // The same for all ranks, in rank order. begin_ordered() tells the others this rank's bytes and
-// does not wait. Once all ranks have begun, finish_ordered() returns this rank's position, and the
+// does not wait. Once all ranks have begun, finish_ordered() tells this rank's position, and the
 // shared pointer lies behind the bytes of all ranks.
 void begin_ordered(Handle& handle, int64_t bytes);
-int64_t finish_ordered(Handle& handle);  // waits
-bool ordered_is_known(Handle& handle);   // does not wait
+Status finish_ordered(Handle& handle, int64_t* position);  // waits
+bool ordered_is_known(Handle& handle);                     // does not wait
 
 }  // namespace forebay::mpiio
