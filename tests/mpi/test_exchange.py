@@ -106,3 +106,20 @@ def test_the_first_collective_access_divides_the_file(
     domain, chunk, others = exchanged("beside", SMALL_CHUNKS, "beside")
     assert (domain, chunk) == ("cyclic", 64 << 10)
     assert others == pytest.approx(in_turn, rel=0.1)
+
+
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_handles_of_single_ranks_leave_the_file_in_the_caches(
+    installation: mpi.Mpi, tmp_path: Path
+) -> None:
+    """A rank that opens a file by itself joins the owners that the file has. No cache holds bytes
+    of others then, and nothing has to go to storage before the close."""
+    program = str(mpi.compile_program(installation, PROGRAM.parent / "handles" / "own_handles.c"))
+    command = forebay.on_nodes([program, "."], 2)
+    run = forebay.launch(installation, RANKS, command, tmp_path / "run", OWNERS)
+    assert run.outcome.code == 0, str(run.outcome)
+    forebay.assert_served(run.statistics, run.outcome)
+    assert run.statistics is not None
+    total = run.statistics["total"]
+    assert total["committed_bytes"] == 100 * RANKS * 101
+    assert total["commit_lists"] <= 2 and total["write_requests"] <= 2

@@ -42,7 +42,7 @@ int set_atomicity(Handle& handle, int flag) {
     return mpi().File_set_atomicity(handle.file, flag);  // an error: the library names it
   if (handle.all_ranks_share_arena() || handle.kept != nullptr) {
     handle.atomic = wanted != 0;
-    mpi().Barrier(handle.own.comm);  // accesses of the old and the new mode must not overlap
+    wait_for_all(handle.own.comm);  // accesses of the old and the new mode must not overlap
     return MPI_SUCCESS;
   }
   const Status settled = hand_over(handle);

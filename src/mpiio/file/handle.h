@@ -107,6 +107,9 @@ struct Handle {
   std::unique_ptr<runtime::SeatPace> pace;
   // Ranks of other nodes may give the file owners while this handle has it open.
   bool may_get_owners = false;
+  // The file had owners before this handle was opened, and this node's cache holds no bytes of
+  // others.
+  bool has_met_owners = false;
   View view;
   uint32_t pass_through = cached_mode;
   bool atomic = false;

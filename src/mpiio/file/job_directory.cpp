@@ -1,5 +1,7 @@
 #include "mpiio/file/job_directory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -34,6 +36,7 @@ struct Wish {
   Compared node;
   Compared job;
   int64_t unwilling = 0;
+  int64_t crowded = 0;  // more ranks than processors on the rank's node
 };
 
 bool wants_directory() {
@@ -71,8 +74,10 @@ void find_directory() {
   mpi().Comm_size(mpi().comm_world, &ranks);
   if (ranks == 1 || !every_rank_has_forebay() || other_rights()) return;
   mpi().Comm_rank(mpi().comm_world, &rank);
-  const Wish mine{Compared(node_identity()), Compared(job_identity()), int64_t{!wants_directory()}};
+  const Wish mine{Compared(node_identity()), Compared(job_identity()), int64_t{!wants_directory()},
+                  int64_t{process_options().local_processes > sysconf(_SC_NPROCESSORS_ONLN)}};
   const Wish agreed = agree_max(mpi().comm_world, mine);
+  ranks_share_cores.store(agreed.crowded != 0);
   if (agreed.node.same() || !agreed.job.same() || agreed.unwilling != 0) return;
   agent::Address keeper;
   if (rank == 0) (void)within_memory([&] { keeper = own_agent(); });

@@ -17,9 +17,10 @@ agent::Address own_agent();
 // Tells this node's agent from others.
 agent::Key own_key();
 
-// Called by all ranks of MPI_COMM_WORLD when MPI has begun: they learn where the directory is, if
-// their options want it. Only jobs on several nodes have one, and only those of which `forebay run`
-// knows that every rank runs with Forebay: others would not come to this call.
+// Called by all ranks of MPI_COMM_WORLD when MPI has begun: they learn whether ranks share cores
+// (library/agreement.h) and, if their options want a directory, where it is. Only jobs on several
+// nodes have one, and only those of which `forebay run` knows that every rank runs with Forebay:
+// others would not come to this call.
 void find_directory();
 
 // Whether there is a directory; the same on all ranks.

@@ -152,18 +152,23 @@ Status give_job_file(Handle& handle, const Owners& owners) {
   });
 }
 
+// Whether the handle is the first that can write to the file on this node: nodes may have kept
+// copies of each other's bytes until now.
+bool ends_copies(const Handle& handle) {
+  return handle.writable && !handle.cached->found_writable();
+}
+
 // This rank's part of the open, without communication over MPI. `first`: it is the first of its
-// node's ranks.
-Status join_alone(Handle& handle, const Owners& owners, bool given, bool first) {
-  bool news = false;
+// node's ranks. *news: this node's cache had the file alone until now.
+Status join_alone(Handle& handle, const Owners& owners, bool given, bool first, bool* news) {
   const std::vector<std::byte> record = owners.encoded();
-  Status status = handle.cached->join_owners(owners.identity(), record, &news);
+  Status status = handle.cached->join_owners(owners.identity(), record, news);
   if (!status.ok()) return status;
   const uint32_t self = owners.number_of(own_key());
   if (!given && first && !reaches_next(owners, self)) return {Code::network, 0, -1};
   status = give_job_file(handle, owners);
   // What ranks wrote into this node's cache alone may belong to other owners.
-  return status.ok() ? handle.cached->commit() : status;
+  return status.ok() && *news ? handle.cached->commit() : status;
 }
 
 // How the ranks reach owners in collective calls; null: they ask agents, which know who has touched
@@ -253,9 +258,12 @@ Status enrol_alone(Handle& handle) {
     const Owners own = new_owners({mine}, options, end_of_file, &ignored);
     const Status status = enrol(handle, true, own, &answer);
     if (!status.ok() || !answer || !answer->owners) return status;
-    bool news = false;
     const Owners& owners = *answer->owners;
-    return handle.cached->join_owners(owners.identity(), owners.encoded(), &news);
+    bool news = false;
+    const Status joined = handle.cached->join_owners(owners.identity(), owners.encoded(), &news);
+    // Of several ranks, this one may not be the first.
+    handle.has_met_owners = joined.ok() && !news && handle.ranks == 1 && !ends_copies(handle);
+    return joined;
   });
 }
 
@@ -285,27 +293,30 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   if (given) parts.reset();
   if (parts != nullptr && !enrolled) parts->settle();
   Status status{Code::no_memory, 0, -1};
+  bool news = false;
   if (owners)
-    status = within_memory([&] { return join_alone(handle, *owners, given, facts->first); });
+    status = within_memory([&] { return join_alone(handle, *owners, given, facts->first, &news); });
   // Other handles may hold bytes of the file in this node's cache. Looked at only now: a handle
   // that is opened later sees the owners before its first access.
   const bool used = handle.cached->handles() > facts->ranks_here;
   struct {
-    int64_t failed, used;
-  } agreed{!status.ok(), given || used};
+    int64_t failed, used, news;
+  } agreed{!status.ok(), given || used, news || ends_copies(handle)};
   agreed = agree_max(handle.own.comm, agreed);
   if (agreed.failed != 0) return false;
   handle.elsewhere = given;
   handle.first_on_node = facts->first;
   handle.region_parts = std::move(parts);
   const bool keeps = agreed.used == 0 && uses_kept_pages(handle, facts->one_session);
-  if (!keeps) {
+  // Where the owners and a writer have been known on all nodes, no cache holds bytes of others.
+  const bool meets = !given || agreed.news != 0;
+  if (!keeps && meets) {
     // All nodes have committed what they held, so what is clean may be old now.
     handle.cached->drop_clean();
     if (agreed.used == 0) (void)handle.cached->note_held(runtime::Held::nothing);
   }
   status = within_memory([&] { handle.exchange = make_exchange(handle, *owners, *facts); });
-  if (status.ok() && given) status = handle.job_file->meet_owners();
+  if (status.ok() && given && meets) status = handle.job_file->meet_owners();
   (void)within_memory([&] { handle.job_file->read_from_owners(keeps); });  // else from storage
   return share_keeper(handle, facts->nodes[facts->node_of_rank[0]].agent, status);
 }
@@ -319,7 +330,7 @@ Status meet_owners(Handle& handle) {
     if (owners) status = give_job_file(handle, *owners);
     if (!status.ok()) return status;
     handle.elsewhere = true;
-    status = handle.job_file->meet_owners();
+    if (!handle.has_met_owners) status = handle.job_file->meet_owners();
     if (status.ok())
       handle.job_file->read_from_owners(false);
     else

@@ -54,16 +54,16 @@ int set_size(Handle& handle, MPI_Offset bytes) {
   const Status settled = hand_over(handle);
   const bool shared = handle.all_ranks_share_arena();  // if one rank forgets, all have
   forget_beyond(handle, bytes);
-  if (!shared) mpi().Barrier(handle.own.comm);
+  if (!shared) wait_for_all(handle.own.comm);
   const int code = mpi().File_set_size(handle.file, bytes);
   handle.cached->note_own_change();
   // In every library, rank 0 returns only when storage has its new size; other ranks may return
   // earlier.
   if (shared && handle.rank == 0) forget_beyond(handle, bytes);
-  mpi().Barrier(handle.own.comm);
+  wait_for_all(handle.own.comm);
   if (!shared) {
     forget_beyond(handle, bytes);
-    mpi().Barrier(handle.own.comm);
+    wait_for_all(handle.own.comm);
   }
   if (code == MPI_SUCCESS && !settled.ok()) return raise(handle, settled, "committing");
   return code;
@@ -78,7 +78,7 @@ int preallocate(Handle& handle, MPI_Offset bytes) {
   if (!status.ok()) return raise(handle, status, "committing");
   const int code = mpi().File_preallocate(handle.file, bytes);
   handle.cached->note_own_change();
-  mpi().Barrier(handle.own.comm);  // in some libraries only rank 0 does the work
+  wait_for_all(handle.own.comm);  // in some libraries only rank 0 does the work
   return code;
 }
 

@@ -2,6 +2,7 @@
 // only on agreed values; a rank's own decisions are agreed on here first.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
@@ -9,6 +10,18 @@
 #include "mpiio/library/mpi_library.h"
 
 namespace forebay::mpiio {
+
+// Whether some node has more ranks than processors; the same on all ranks. MPICH's blocking
+// collectives then cost milliseconds, for whoever waits keeps the processor from those that it
+// waits for. In Open MPI they let others run, and nonblocking ones are slower.
+extern std::atomic<bool> ranks_share_cores;
+#if defined(FOREBAY_ABI_OPENMPI)
+inline bool waits_politely() { return false; }
+#else
+inline bool waits_politely() { return ranks_share_cores.load(std::memory_order_relaxed); }
+#endif
+// Waits for a nonblocking collective, and lets others run.
+void wait_politely(MPI_Request request);
 
 // An int64_t, or a structure of int64_t only.
 template <typename Values>
@@ -21,7 +34,13 @@ template <Agreeable Values>
 Values agree_by(MPI_Op op, MPI_Comm comm, const Values& mine) {
   Values agreed = mine;
   constexpr int count = sizeof(Values) / sizeof(int64_t);
-  mpi().Allreduce(&mine, &agreed, count, mpi().int64, op, comm);
+  if (!waits_politely()) {
+    mpi().Allreduce(&mine, &agreed, count, mpi().int64, op, comm);
+    return agreed;
+  }
+  MPI_Request request = mpi().request_null;
+  mpi().Iallreduce(&mine, &agreed, count, mpi().int64, op, comm, &request);
+  wait_politely(request);
   return agreed;
 }
 template <Agreeable Values>
@@ -55,7 +74,15 @@ inline constexpr int yields_for_ranks = 5000;
 // Called before a collective commits: the bytes that all ranks wrote before it are then in the
 // cache, and are committed merged. A call that agrees on something before it commits waits there
 // instead.
-inline void wait_for_all(MPI_Comm comm) { mpi().Barrier(comm); }
+inline void wait_for_all(MPI_Comm comm) {
+  if (!waits_politely()) {
+    mpi().Barrier(comm);
+    return;
+  }
+  MPI_Request request = mpi().request_null;
+  mpi().Ibarrier(comm, &request);
+  wait_politely(request);
+}
 
 // Whether `mine` is true on any rank; the same answer on all ranks.
 inline bool any_rank(MPI_Comm comm, bool mine) { return agree_max(comm, int64_t{mine}) != 0; }

@@ -161,6 +161,8 @@ class CachedFile final : private HandleServices {
   uint64_t owners() const { return entry_->owners.load(std::memory_order_acquire); }
   // Whether a handle that can write has used this cache since the file came into it.
   bool writable() const { return entry_->writable.load(std::memory_order_acquire) != 0; }
+  // Whether one had when this handle was opened.
+  bool found_writable() const { return found_writable_; }
   // Handles of this node's cache that have the file open.
   int64_t handles() const { return entry_->handles.load(); }
   // What the caches of its owners hold, as far as this node knows.
@@ -275,7 +277,8 @@ class CachedFile final : private HandleServices {
   NodeMember* node_ = nullptr;
   ArenaCache* cache_ = nullptr;
   FileEntry* entry_ = nullptr;
-  uint32_t slot_ = 0;         // of the entry
+  uint32_t slot_ = 0;  // of the entry
+  bool found_writable_ = false;
   bool finds_pages_ = false;  // the cache may have had pages of the file before
   bool same_ = false;         // the file's stamp confirms them
   bool takes_over_ = false;   // commits bytes that an earlier last handle could not

@@ -218,7 +218,8 @@ Status CachedFile::join_entry(const FoundFile& found, bool fresh, OpenMode mode)
   const uint32_t seat = take_seat(*node_, slot);
   if (seat == no_entry) return {Code::no_memory, ENFILE, -1};
   ++entry.handles;
-  if (mode != OpenMode::read_only) entry.writable.store(1);
+  found_writable_ =
+      mode == OpenMode::read_only ? entry.writable.load() != 0 : entry.writable.exchange(1) != 0;
   if (options_.keep == Keep::never || options_.deterministic) entry.may_rest = false;
   if (options_.openers != Openers::all) entry.session.store(0);
   takes_over_ = entry.kept.exchange(0) != 0;  // this handle commits now what was left
