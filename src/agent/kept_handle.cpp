@@ -45,17 +45,21 @@ Status KeptHandle::lock(const Extent& range, bool writes) {
   KeeperQuestion question = question_of(What::lock, writes ? 1 : 0);
   question.range = range;
   runtime::Backoff backoff;
-  while (true) {
-    int64_t held = 0;
-    const Status status = ask(question, &held);
-    if (!status.ok() || held != 0) return status;
+  access_.lock();
+  int64_t held = 0;
+  Status status = ask(question, &held);
+  while (status.ok() && held == 0) {
     backoff.pause();
+    status = ask(question, &held);
   }
+  if (!status.ok()) access_.unlock();
+  return status;
 }
 
 void KeptHandle::unlock() {
   int64_t ignored = 0;
   (void)ask(question_of(What::unlock), &ignored);  // it has let go if it is not there any more
+  access_.unlock();
 }
 
 Status KeptHandle::ask(KeeperQuestion question, int64_t* answer) {

@@ -1,10 +1,11 @@
 // What an agent keeps of a handle whose ranks are on several nodes (handle_keeper.h), as a rank
-// uses it. Any thread may use it; a rank's thread that holds a range is the only one of the rank.
+// uses it. Any thread may use it.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "agent/handle_keeper.h"
@@ -32,7 +33,7 @@ class KeptHandle {
   Status store(int64_t position);
   Status advance(int64_t bytes, int64_t* before);
   Status place(int64_t turn, int64_t bytes, int64_t* before);
-  // Waits until the rank has the range.
+  // Waits until the calling thread has the range.
   Status lock(const Extent& range, bool writes);
   void unlock();
 
@@ -43,6 +44,7 @@ class KeptHandle {
   uint64_t name_ = 0;
   std::atomic<int64_t> views_{0};
   std::atomic<bool> used_{false};
+  std::mutex access_;  // from lock() to unlock(): the agent knows one range of each rank
 };
 
 }  // namespace forebay::agent

@@ -92,9 +92,9 @@ std::vector<Declaration> declare_options() {
        "For files of several nodes. posix: their owners cache them (scope=job), or nobody. mpi: "
        "all nodes do, with the standard's visibility."},
       {"domain", choice, &Options::domain, names(assignments(), spec_name), at_open,
-       "Owners, with scope=job. region: equal parts of what is written first; dynamic: for each "
-       "view. file: of the file. cyclic: chunks of domain_size. first-touch: each its first "
-       "writer's. stripe: the file system's."},
+       "Owners (scope=job). region: equal parts of what is written first; dynamic: for each view. "
+       "file: of the file. cyclic: chunks of domain_size. first-touch: the first writer's. stripe: "
+       "the file system's."},
       {"domain_size", bytes, &Options::domain_size_bytes, "", at_open,
        "Size of a chunk of a file, with domain=cyclic or first-touch; rounded up to whole pages.",
        1, TiB},

@@ -93,8 +93,8 @@ MISTAKES = [
     Mistake(
         "a node does not commit before the owners get other parts",
         "job_file.cpp",
-        "  return within_memory([&] { return here_.commit_for_owners(domains_, next_.domains, self_); });",
-        "  return {};",
+        "[&] { return here_.commit_for_owners(domains_, next_.domains, self_); }",
+        "[] { return Status(); }",
     ),
     Mistake(
         "a rank goes on by a part that its node does not own any more",

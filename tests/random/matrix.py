@@ -31,8 +31,8 @@ DOMAINS = (("cyclic", "4KiB"), ("region", "4MiB"), ("file", "4MiB"), ("dynamic",
 OWNERS = ("dynamic", "first-touch", "region", "cyclic", "file")
 NOT_CACHED = ("--disable", "atomicity")
 # Where nodes do not own bytes, the library serves atomic accesses and the shared pointers of ranks
-# on several nodes. ROMIO keeps these in files whose names are equal for two opens of a file within a
-# second.
+# on several nodes. ROMIO keeps these in files whose names are equal for two opens of a file within
+# a second.
 SHARED = ("read_shared", "read_ordered", "iread_shared", "read_ordered_begin")
 SEVERAL_NODES = ",".join(
     [

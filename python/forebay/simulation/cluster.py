@@ -456,7 +456,8 @@ class _Settings:
         if self.scope == "job" and options.get("consistency", "posix") != "posix":
             raise ValueError("scope=job is simulated with consistency=posix only")
         if self.scope == "job" and options.get("domain") == "first-touch":
-            raise ValueError("domain=first-touch is not simulated; give region, cyclic, stripe or file")
+            others = "region, dynamic, cyclic, stripe or file"
+            raise ValueError(f"domain=first-touch is not simulated; give {others}")
         _core.ClusterSettings().set_caching(self.scope, self.options)
 
     @property

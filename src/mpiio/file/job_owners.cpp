@@ -42,6 +42,11 @@ std::vector<NodeFacts> owning_nodes(const std::vector<NodeFacts>& nodes, int64_t
   return chosen;
 }
 
+// Whether the owners' parts may change while the file is open.
+bool may_change(const Options& options) {
+  return options.domain == "region" || options.domain == "dynamic";
+}
+
 // The owners of a file that had none: these nodes. *parts: how their parts may change; null: they
 // stay.
 Owners new_owners(const std::vector<NodeFacts>& nodes, const Options& options, int64_t end_of_file,
@@ -57,12 +62,11 @@ Owners new_owners(const std::vector<NodeFacts>& nodes, const Options& options, i
   facts.nodes = static_cast<uint32_t>(owners.agents.size());
   facts.chunk_bytes = options.domain_size_bytes;
   facts.file_bytes = end_of_file;
-  const bool anew = options.domain == "dynamic";
-  if (options.domain != "region" && !anew) {
+  if (!may_change(options)) {
     owners.domains = find_assignment(options.domain)->assign(facts);
     return owners;
   }
-  *parts = std::make_unique<RegionParts>(facts, anew);
+  *parts = std::make_unique<RegionParts>(facts, options.domain == "dynamic");
   owners.domains = (*parts)->now();
   return owners;
 }
@@ -285,7 +289,7 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
     (void)within_memory([&] {
       owners = new_owners(owning_nodes(facts->nodes, facts->lines), options, end_of_file, &parts);
     });
-    if (parts != nullptr && resume_parts(handle, facts->kept, &owners))
+    if (may_change(options) && resume_parts(handle, facts->kept, &owners) && parts != nullptr)
       parts->note_change(owners->domains);
   }
   bool enrolled = false;

@@ -195,7 +195,7 @@ TEST_F(KeptHandleTest, TellsThatNobodyAnswers) {
   int64_t position = 0;
   EXPECT_EQ(lost.load(&position).code, Code::network);
   EXPECT_EQ(lost.lock({0, 1}, true).code, Code::network);
-  lost.unlock();
+  EXPECT_EQ(lost.lock({0, 1}, true).code, Code::network);  // it was let go
 }
 
 }  // namespace
