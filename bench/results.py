@@ -106,6 +106,11 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     # A close asks for the file's stamp once less; what is counted elsewhere.
     "05d5c8e4b308cd2911ccd695a37cbcd7e9944556": REOPENS,
     "1e00a7326627c5325a1dc4273b9e4406a78e6211": (),  # pages of other nodes
+    "4a5229b0b17c70f84c0420f702096ef7d2b2cf93": (),  # owners' parts
+    "a001d7d2dc1766f57fbbebcdde112ec76f90cb99": (),  # the same
+    "b7bf0df483be3c921c7f81cb749ccb8d624faeb9": (),  # shared pointers of several nodes
+    # How ranks agree where they share cores: at opens.
+    "b292a314b70530904e7c88638f1810387d1666bc": ("open", "small", "flash", "tile-io-small"),
 }
 # Likewise for ranks of several nodes; the files of AGENTS, too.
 CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
@@ -121,10 +126,14 @@ CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
     "05d5c8e4b308cd2911ccd695a37cbcd7e9944556": REOPENS,
     "41a3e3aa454dd208bc5636d5db810d837df084f3": LONG_READS,
     "1e00a7326627c5325a1dc4273b9e4406a78e6211": REOPENS,
+    "4a5229b0b17c70f84c0420f702096ef7d2b2cf93": COLLECTIVE,
+    "a001d7d2dc1766f57fbbebcdde112ec76f90cb99": (),  # an assignment that no case has
+    "b7bf0df483be3c921c7f81cb749ccb8d624faeb9": (),  # shared pointers
 }
 # Commits that touch these files and change no way that a workload takes.
 CHANGED_NOWHERE = frozenset(
     {
+        "eb86b935491c6a3ffb0d9d46cd5219413789c5de",  # atomic mode
         "95cd8532bbd301ef010ff336e5d085f1be6b3445",  # memory
         "68534a8b864ec64576cf09df36c6de03a1c221a0",  # a count
         "24a035af1033552122275033b717418e1ff5d234",  # beside what is measured
