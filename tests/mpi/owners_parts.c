@@ -4,6 +4,8 @@
 //
 // ranks: 4
 // not under: nodes process job
+#include <string.h>
+
 #include "check.h"
 
 enum { kPiece = 4096, kRows = 256, kBytes = kPiece * kRows, kHeader = 5000 };

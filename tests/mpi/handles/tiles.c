@@ -1,6 +1,8 @@
 // Four ranks write a tile of an array each in one collective call, and read it in another. The
 // second argument is the number of nodes, which have the ranks in turn: with two, each node has the
 // tiles of a half. With a third one, rank 0 has the file open by itself, too.
+#include <string.h>
+
 #include "check.h"
 
 enum { kPiece = 4096, kRows = 256, kBytes = kPiece * kRows };
