@@ -79,7 +79,7 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
   bytes_[0] = before.read_bytes;
   bytes_[1] = before.write_bytes;
   // Of a file that is only read, this node keeps copies of any bytes, not of its own chunks alone.
-  if (!only_read()) fetch_ahead(domains_);
+  if (!only_read()) fetch_ahead();
   terms.owners = owners.encoded();
   terms_ = std::make_shared<const FileTerms>(std::move(terms));
   const auto remote_of = [&](const Address& agent) {
@@ -92,9 +92,9 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
 }
 
 // What lies behind a chunk is of no use to its owner.
-void JobFile::fetch_ahead(const FileDomains& domains) {
+void JobFile::fetch_ahead() {
   Options options = here_.options();
-  options.read_ahead_bytes = domains.ahead(wanted_ahead_bytes_);
+  options.read_ahead_bytes = domains_.ahead(wanted_ahead_bytes_);
   here_.change_options(options);
 }
 
@@ -134,7 +134,7 @@ void JobFile::change() {
     source_->change(domains_, terms_);
     here_.read_from(source_.get(), owners_kept_pages_, domains_);
   }
-  if (own_ahead) (void)within_memory([&] { return (fetch_ahead(domains_), Status()); });
+  if (own_ahead) (void)within_memory([&] { fetch_ahead(); });
 }
 
 JobFile::~JobFile() {
@@ -694,7 +694,7 @@ void JobFile::read_from_owners(bool kept) {
       here_, owners, self_, std::make_shared<const FileTerms>(std::move(terms)), kept);
   owners_kept_pages_ = kept;
   here_.read_from(source_.get(), kept, domains_);
-  if (kept) fetch_ahead(domains_);
+  if (kept) fetch_ahead();
 }
 
 Status JobFile::leave(bool discard) {

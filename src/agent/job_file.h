@@ -139,7 +139,7 @@ class JobFile {
     Extent extent;
   };
 
-  void fetch_ahead(const FileDomains& domains);
+  void fetch_ahead();
   template <typename Memory>
   Status access_owners(const Access& access, Memory memory, int64_t* moved);
   template <typename Memory>

@@ -14,7 +14,7 @@ int64_t number_at(std::span<const std::byte> bytes, std::size_t at) {
 
 }  // namespace
 
-LustreStripes stripes_in_layout(std::span<const std::byte> layout) {
+Stripes stripes_in_layout(std::span<const std::byte> layout) {
   // A magic number, the pattern, the object's two numbers of 64 bits, bytes of a stripe, and with
   // 16 bits the stripes in a row.
   constexpr std::size_t pattern_at = 4, bytes_at = 24, count_at = 28, end = 32;
@@ -25,10 +25,10 @@ LustreStripes stripes_in_layout(std::span<const std::byte> layout) {
   const int64_t magic = number_at<uint32_t>(layout, 0);
   if (magic != magic_1 && magic != magic_3) return {};
   if (number_at<uint32_t>(layout, pattern_at) != raid0) return {};
-  const LustreStripes stripes{number_at<uint32_t>(layout, bytes_at),
-                              number_at<uint16_t>(layout, count_at)};
+  const Stripes stripes{number_at<uint32_t>(layout, bytes_at),
+                        number_at<uint16_t>(layout, count_at)};
   const bool known = stripes.bytes > 0 && stripes.servers > 0 && stripes.servers != all_servers;
-  return known ? stripes : LustreStripes();
+  return known ? stripes : Stripes();
 }
 
 }  // namespace forebay

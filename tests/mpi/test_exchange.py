@@ -109,6 +109,21 @@ def test_the_first_collective_access_divides_the_file(
 
 
 @pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_the_owners_keep_their_parts_over_a_close(installation: mpi.Mpi, tmp_path: Path) -> None:
+    """What a node has kept of a file is its part again, before any collective access tells so."""
+    program = str(mpi.compile_program(installation, PROGRAM.parent / "handles" / "tiles.c"))
+    command = forebay.on_nodes([program, ".", "2", "again"], 2)
+    run = forebay.launch(installation, RANKS, command, tmp_path / "run", SMALL_CHUNKS)
+    assert run.outcome.code == 0, str(run.outcome)
+    forebay.assert_served(run.statistics, run.outcome)
+    assert run.statistics is not None
+    total = run.statistics["total"]
+    assert total["kept_pages"] > 0
+    assert total["read_bytes"] == 2 * RANKS * 256 * 4096
+    assert total["asked_bytes"] == total["exchanged_bytes"] == total["read_storage_bytes"] == 0
+
+
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
 def test_handles_of_single_ranks_leave_the_file_in_the_caches(
     installation: mpi.Mpi, tmp_path: Path
 ) -> None:

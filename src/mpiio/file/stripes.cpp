@@ -10,7 +10,6 @@
 #include <span>
 
 #include "mpiio/file/file_system.h"
-#include "storage/lustre_layout.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -33,8 +32,8 @@ Stripes stripes_of(MPI_File file, const std::string& path) {
   const ssize_t length =
       is_on_lustre(path) ? getxattr(path.c_str(), "lustre.lov", layout.data(), layout.size()) : 0;
   const auto known = static_cast<std::size_t>(std::max<ssize_t>(length, 0));
-  const LustreStripes told = stripes_in_layout(std::span(layout).first(known));
-  if (told.bytes > 0) return {told.bytes, told.servers};
+  const Stripes told = stripes_in_layout(std::span(layout).first(known));
+  if (told.bytes > 0) return told;
   MPI_Info info;
   if (mpi().File_get_info(file, &info) != MPI_SUCCESS) return {};
   const Stripes stripes{number_in(info, "striping_unit"), number_in(info, "striping_factor")};

@@ -26,7 +26,7 @@ std::vector<std::byte> bytes_of(const Layout& layout) {
 
 TEST(LustreLayout, TellsTheStripes) {
   for (const uint32_t magic : {0x0bd10bd0u, 0x0bd30bd0u}) {
-    const LustreStripes found = stripes_in_layout(bytes_of({.magic = magic}));
+    const Stripes found = stripes_in_layout(bytes_of({.magic = magic}));
     EXPECT_EQ(found.bytes, 4 << 20);
     EXPECT_EQ(found.servers, 8);
   }
@@ -41,7 +41,7 @@ TEST(LustreLayout, KnowsNothingOfOtherLayouts) {
 TEST(LustreLayout, NeedsAllOfIt) {
   const std::vector<std::byte> whole = bytes_of({});
   for (std::size_t length = 0; length < whole.size(); ++length) {
-    const LustreStripes found = stripes_in_layout(std::span(whole).first(length));
+    const Stripes found = stripes_in_layout(std::span(whole).first(length));
     EXPECT_EQ(found.servers, length < 32 ? 0 : 8) << length;
   }
 }
