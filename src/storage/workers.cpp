@@ -1,9 +1,10 @@
 #include "storage/workers.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+
+#include "storage/held_signals.h"
 
 namespace forebay {
 namespace {
@@ -77,16 +78,12 @@ void Workers::start_helpers(std::size_t wanted) {
   if (threads_.size() >= wanted) return;
   threads_.reserve(wanted);
   owner_ = getpid();
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const HeldSignals held;
   while (threads_.size() < wanted) {
     pthread_t thread;
     if (pthread_create(&thread, nullptr, helper_main, this) != 0) break;
     threads_.push_back(thread);
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void* Workers::helper_main(void* self) {

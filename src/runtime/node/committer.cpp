@@ -11,6 +11,8 @@
 
 #include <memory>
 
+#include "storage/held_signals.h"
+
 namespace forebay::runtime {
 
 namespace {
@@ -59,11 +61,8 @@ bool start_committer(const std::string& program, const std::string& registry,
                     report.empty() ? nullptr : arguments[2].data(), nullptr};
   char* environment[] = {nullptr};
   Start start{program.c_str(), vector, environment, stacks.get() + 2 * stack_bytes, false};
-  // All signals wait: a signal handler of the program must not run in the processes that share its
-  // memory.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
+  // A signal handler of the program must not run in the processes that share its memory.
+  const HeldSignals held;
   // The first process ends without a signal, so only __WCLONE finds it: the program's own waits do
   // not.
   const pid_t first =
@@ -72,7 +71,6 @@ bool start_committer(const std::string& program, const std::string& registry,
     while (waitpid(first, nullptr, __WCLONE) < 0 && errno == EINTR) {
     }
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return first > 0 && !start.failed;
 }
 

@@ -1,9 +1,9 @@
 #include <pthread.h>
 
-#include <csignal>
 #include <exception>
 
 #include "runtime/node/node_member.h"
+#include "storage/held_signals.h"
 
 namespace forebay::runtime {
 
@@ -24,15 +24,12 @@ void Helper::submit(const void* owner, std::function<void()> job) {
   }
   jobs_.emplace_back(owner, std::move(job));
   if (!thread_.joinable()) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const HeldSignals held;
     try {
       thread_ = std::thread([this] { run(); });
     } catch (const std::exception&) {
       jobs_.clear();  // no thread can be started: the threads that need the work do it
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   lock.unlock();  // else the helper, woken, would wait for the mutex, and be woken once more
   changed_.notify_all();

@@ -20,6 +20,7 @@
 #include "runtime/node/file_identity.h"
 #include "runtime/node/memory_groups.h"
 #include "runtime/node/recover.h"
+#include "storage/held_signals.h"
 
 namespace forebay::runtime {
 
@@ -214,12 +215,15 @@ ArenaCache* NodeMember::cache(uint32_t number, Status* status) {
 }
 
 // Starts the committer, once for all processes of the node, before the first page that could be
-// left dirty: a job whose accesses all go past the cache needs no further process. If `forebay run`
-// waits to tell the user what was saved (FOREBAY_RUN_DIR), the committer reports to it.
+// left dirty: a job whose accesses all go past the cache needs no further process. Others wait for
+// the start; if the process that makes it dies meanwhile, one of them makes another.
+// If `forebay run` waits to tell the user what was saved (FOREBAY_RUN_DIR), the committer reports
+// to it.
 void NodeMember::begin_care() {
   if (!wants_committer_ || registry_->cared_for.load()) return;
+  const HeldSignals held;  // a handler may end the process, or leave this function by a longjmp
   registry_->care.lock();
-  if (!registry_->cared_for.exchange(true)) {
+  if (!registry_->cared_for.load()) {
     const Status ignored = within_memory([this] {
       const std::string program = committer_program();
       const std::string absolute = absolute_path(path_);
@@ -228,6 +232,7 @@ void NodeMember::begin_care() {
       start_committer(program, absolute, folder == nullptr ? "" : std::string(folder) + "/saved");
     });
     (void)ignored;  // the job runs without a committer
+    registry_->cared_for.store(true);
   }
   registry_->care.unlock();
 }

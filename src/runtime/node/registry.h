@@ -180,7 +180,7 @@ struct Registry {
   bool removed = false;                     // the last process has left: join a new registry
   std::atomic<uint32_t> told_of_memory{0};  // the user knows that there is no memory for pages
   SharedMutex care;                         // held while a committer is started; the last lock
-  std::atomic<bool> cared_for{false};       // a start of the committer was tried
+  std::atomic<bool> cared_for{false};       // a start of the committer was tried, and ended
   std::atomic<bool> reopens{false};         // an open has found kept pages
   std::atomic<uint32_t> seats_in_use{0};    // seats at and beyond this index were never taken
   // The agent, which serves ranks of other nodes (src/agent).

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "extent/status.h"
 #include "runtime/node/clock.h"
 #include "runtime/trace/tick_clock.h"
+#include "storage/held_signals.h"
 #include "trace/layout_code.h"
 
 namespace forebay::runtime {
@@ -237,12 +237,8 @@ bool TraceLog::start(const TraceSettings& settings) {
   trace::Container::begin(bytes);
   container_->process(process, bytes);
   write(bytes);
-  // Signals are for the program's threads only.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
+  const HeldSignals held;  // signals are for the program's threads only
   helper_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return true;
 }
 

@@ -1,9 +1,13 @@
 // Processes that join a node's registry: more than it first has room for, all of them leaving
-// again, and one that died between making the registry and joining it.
+// again, and some that died at a bad moment.
 #include "runtime/node/node_member.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,6 +162,46 @@ TEST_F(NodeMemberTest, TheNextJobIsToldWhatBecameOfTheBytesOfOneThatWasKilled) {
   EXPECT_EQ(told[1], std::tuple(replaced, 5, "another file has its name in " + folder_));
   EXPECT_EQ(std::filesystem::file_size(committed), 5u);
   EXPECT_TRUE(told_to("later", options).empty());
+}
+
+// Ends the process at its next look whether a file may be accessed, as it looks for the committer.
+void end_at_access() {
+  constexpr uint32_t numbers[] = {
+#ifdef SYS_access
+      SYS_access,
+#endif
+      SYS_faccessat, SYS_faccessat2};
+  std::vector<sock_filter> filter = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+  for (const uint32_t number : numbers) {
+    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+  }
+  filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  const sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    _exit(1);
+}
+
+TEST_F(NodeMemberTest, WhoDiesBeforeTheCommitterStartsLeavesTheStartToOthers) {
+  bool created = false;
+  const std::unique_ptr<NodeMember> node = join(&created);
+  for (int process = 0; process < 2; ++process) {  // the second one makes the same attempt
+    const pid_t child = fork();
+    if (child == 0) {
+      const std::unique_ptr<NodeMember> own = join(&created);
+      own->want_committer();
+      end_at_access();
+      own->call_agent();
+      _exit(0);
+    }
+    int ended = 0;
+    ASSERT_EQ(waitpid(child, &ended, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(ended)) << WEXITSTATUS(ended);
+    EXPECT_EQ(WTERMSIG(ended), SIGSYS);
+    EXPECT_FALSE(node->registry().cared_for.load());
+  }
 }
 
 TEST_F(NodeMemberTest, SeveralThreadsKeepTheSameRecord) {
