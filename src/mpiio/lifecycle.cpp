@@ -28,7 +28,7 @@ void begin() {
   tell_of_environment();
   begin_tracing(true);
   join_node_early();
-  find_directory();
+  find_directory_early();
 }
 
 }  // namespace

@@ -59,16 +59,19 @@ def test_files_of_several_nodes_are_committed_at_each_close(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("end", ["alone", "callback"])
-@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.parametrize(("nodes", "runs"), [(1, "around"), (2, "around"), (2, "inside")])
 @pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
 def test_files_may_be_used_until_the_job_ends(
-    installation: mpi.Mpi, nodes: int, end: str, tmp_path: Path
+    installation: mpi.Mpi, nodes: int, runs: str, end: str, tmp_path: Path
 ) -> None:
-    """When other ranks are in MPI_Finalize, and in what MPI_Finalize calls."""
+    """When other ranks are in MPI_Finalize, and in what MPI_Finalize calls. `runs`: where `forebay
+    run` is, around the launcher or inside it."""
     ranks, apart, length = 4, 100_000, 16
     program = mpi.compile_program(installation, SOURCE.parent / "last_ranks.c")
     command = forebay.on_nodes([str(program), "data.bin", end], nodes)
     settings = {"FOREBAY_STEP_ASIDE": "never", "FOREBAY_DOMAIN_SIZE": "64KiB"}
+    if runs == "inside":
+        settings["FOREBAY_EVERY_RANK"] = ""
     run = forebay.launch(installation, ranks, command, tmp_path / "run", settings)
     assert run.outcome.code == 0, str(run.outcome)
     left = (tmp_path / "run" / "data.bin").read_bytes()

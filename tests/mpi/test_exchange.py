@@ -72,18 +72,21 @@ def test_statistics_tell_where_the_bytes_of_reads_were(
         assert total(2, what) == (read, 0 if of_storage else read, of_storage)
 
 
+@pytest.mark.parametrize("runs", ["around", "inside"])
 @pytest.mark.parametrize("nodes", [2, 4])
 @pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
 def test_the_first_collective_access_divides_the_file(
-    installation: mpi.Mpi, nodes: int, tmp_path: Path
+    installation: mpi.Mpi, nodes: int, runs: str, tmp_path: Path
 ) -> None:
-    """Ranks of a node have tiles that follow each other: with two nodes all bytes are their own."""
+    """Ranks of a node have tiles that follow each other: with two nodes all bytes are their own.
+    `runs`: where `forebay run` is, around the launcher or inside it."""
     program = str(mpi.compile_program(installation, PROGRAM.parent / "handles" / "tiles.c"))
     written = RANKS * 256 * 4096
 
     def exchanged(name: str, settings: dict[str, str], *arguments: str) -> tuple[str, int, int]:
         command = forebay.on_nodes([program, ".", str(nodes), *arguments], nodes)
-        run = forebay.launch(installation, RANKS, command, tmp_path / name, settings)
+        where = {} if runs == "around" else {"FOREBAY_EVERY_RANK": ""}
+        run = forebay.launch(installation, RANKS, command, tmp_path / name, settings | where)
         assert run.outcome.code == 0, str(run.outcome)
         forebay.assert_served(run.statistics, run.outcome)
         assert run.statistics is not None
@@ -103,9 +106,10 @@ def test_the_first_collective_access_divides_the_file(
     in_turn = 2 * written * (nodes - 1) // nodes
     assert exchanged("cyclic", OWNERS)[2] == pytest.approx(in_turn, rel=0.1)
     # Who has the file open by itself knows its owners as they were, and they stay.
-    domain, chunk, others = exchanged("beside", SMALL_CHUNKS, "beside")
-    assert (domain, chunk) == ("cyclic", 64 << 10)
-    assert others == pytest.approx(in_turn, rel=0.1)
+    for when in ("beside", "before"):
+        domain, chunk, others = exchanged(when, SMALL_CHUNKS, when)
+        assert (domain, chunk) == ("cyclic", 64 << 10)
+        assert others == pytest.approx(in_turn, rel=0.1)
 
 
 @pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 #include "mpiio/file/file_system.h"
@@ -18,9 +19,9 @@
 namespace forebay::mpiio {
 namespace {
 
-std::atomic<bool> there_is_one{false}, lost{false};
+std::atomic<bool> sought{false}, there_is_one{false}, lost{false};
 
-// Kept to the end of the process.
+// Set before there_is_one is, and kept to the end of the process.
 std::shared_ptr<agent::Line>& line() {
   static auto& line = *new std::shared_ptr<agent::Line>;
   return line;
@@ -36,7 +37,6 @@ struct Wish {
   Compared node;
   Compared job;
   int64_t unwilling = 0;
-  int64_t crowded = 0;  // more ranks than processors on the rank's node
 };
 
 bool wants_directory() {
@@ -69,24 +69,36 @@ agent::Address own_agent() {
   return agent;
 }
 
-void find_directory() {
-  int rank = 0, ranks = 1;
+void find_directory_early() {
+  int ranks = 1;
   mpi().Comm_size(mpi().comm_world, &ranks);
   if (ranks == 1 || !every_rank_has_forebay() || other_rights()) return;
-  mpi().Comm_rank(mpi().comm_world, &rank);
-  const Wish mine{Compared(node_identity()), Compared(job_identity()), int64_t{!wants_directory()},
-                  int64_t{process_options().local_processes > sysconf(_SC_NPROCESSORS_ONLN)}};
-  const Wish agreed = agree_max(mpi().comm_world, mine);
-  ranks_share_cores.store(agreed.crowded != 0);
+  ranks_share_cores.store(any_rank(
+      mpi().comm_world, process_options().local_processes > sysconf(_SC_NPROCESSORS_ONLN)));
+  find_directory(mpi().comm_world);
+}
+
+void find_directory(MPI_Comm everybody) {
+  sought.store(true);
+  const Wish agreed = agree_max(everybody, Wish{Compared(node_identity()), Compared(job_identity()),
+                                                int64_t{!wants_directory()}});
   if (agreed.node.same() || !agreed.job.same() || agreed.unwilling != 0) return;
+  int rank = 0;
+  mpi().Comm_rank(everybody, &rank);
   agent::Address keeper;
   if (rank == 0) (void)within_memory([&] { keeper = own_agent(); });
   static_assert(sizeof keeper % sizeof(int64_t) == 0);
-  mpi().Bcast(&keeper, sizeof keeper / sizeof(int64_t), mpi().int64, 0, mpi().comm_world);
+  mpi().Bcast(&keeper, sizeof keeper / sizeof(int64_t), mpi().int64, 0, everybody);
   if (keeper.port <= 0) return;
+  // Two threads may have opened the first two files at once.
+  static std::mutex finding;
+  const std::lock_guard<std::mutex> guard(finding);
+  if (there_is_one.load()) return;
   (void)within_memory([&] { line() = agent::Lines::of_process().to(keeper); });
   there_is_one.store(true);
 }
+
+bool directory_unsought() { return !sought.load(); }
 
 bool job_has_directory() { return there_is_one.load(); }
 

@@ -17,11 +17,15 @@ agent::Address own_agent();
 // Tells this node's agent from others.
 agent::Key own_key();
 
-// Called by all ranks of MPI_COMM_WORLD when MPI has begun: they learn whether ranks share cores
-// (library/agreement.h) and, if their options want a directory, where it is. Only jobs on several
-// nodes have one, and only those of which `forebay run` knows that every rank runs with Forebay:
-// others would not come to this call.
-void find_directory();
+// Called by every rank when MPI has begun. If `forebay run` knows that all of them run with
+// Forebay, they learn whether they share cores (library/agreement.h), and where the directory is.
+// Otherwise some would not come to this call.
+void find_directory_early();
+// Called by all ranks of MPI_COMM_WORLD, of which `everybody` is a duplicate. If they are on
+// several nodes, and their options want a directory, they learn where it is.
+void find_directory(MPI_Comm everybody);
+// Whether this rank has not looked for it yet.
+bool directory_unsought();
 
 // Whether there is a directory; the same on all ranks.
 bool job_has_directory();

@@ -308,6 +308,8 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   } agreed{!status.ok(), given || used, news || ends_copies(handle)};
   agreed = agree_max(handle.own.comm, agreed);
   if (agreed.failed != 0) return false;
+  // A handle from before the directory was found is not in it.
+  if (parts != nullptr && agreed.used != 0) parts->settle();
   handle.elsewhere = given;
   handle.first_on_node = facts->first;
   handle.region_parts = std::move(parts);

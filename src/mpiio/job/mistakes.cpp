@@ -68,12 +68,9 @@ void tell_of_environment() {
 
 Mistakes to_tell_of_environment(MPI_Comm comm) {
   static std::atomic<bool> handed_over{false};
-  int initialized = 0, result = MPI_UNEQUAL;
   if (environment_mistakes().empty() || handed_over.load()) return {};
-  mpi().Initialized(&initialized);
-  if (initialized) mpi().Comm_compare(comm, mpi().comm_world, &result);
-  const bool by_all = result == MPI_IDENT || result == MPI_CONGRUENT;
-  return by_all && !handed_over.exchange(true) ? mistakes_of_environment() : Mistakes{};
+  return has_all_ranks(comm) && !handed_over.exchange(true) ? mistakes_of_environment()
+                                                            : Mistakes{};
 }
 
 }  // namespace forebay::mpiio

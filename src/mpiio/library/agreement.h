@@ -23,6 +23,10 @@ inline bool waits_politely() { return ranks_share_cores.load(std::memory_order_r
 // Waits for a nonblocking collective, and lets others run.
 void wait_politely(MPI_Request request);
 
+// Whether the communicator has all ranks of MPI_COMM_WORLD, in its order; the same on all of its
+// ranks. False where there is no MPI_COMM_WORLD: in sessions.
+bool has_all_ranks(MPI_Comm comm);
+
 // An int64_t, or a structure of int64_t only.
 template <typename Values>
 concept Agreeable = std::is_trivially_copyable_v<Values> &&
