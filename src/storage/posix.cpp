@@ -8,7 +8,9 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "storage/workers.h"
@@ -26,6 +28,13 @@ constexpr auto concurrent_from_each = std::chrono::microseconds(250);
 // overload a node whose ranks all commit at once.
 constexpr std::size_t helpers_of_small = 15;
 constexpr std::size_t helpers_of_large = 3;
+
+// Segments that are shorter than this on average, if there are several, go through a buffer. FUSE,
+// with direct I/O, puts each segment on a page of its own: GlusterFS then takes six times as long
+// for segments of 300 bytes, and a quarter more for 4 KiB.
+constexpr int64_t short_segment_bytes = 8 << 10;
+constexpr std::size_t many_segments = 8;
+constexpr std::size_t buffer_bytes = 512 << 10;
 
 using Clock = std::chrono::steady_clock;
 
@@ -68,6 +77,18 @@ class SegmentCursor {
     }
   }
 
+  // Calls visit(memory, length) for the pieces of the next `bytes` bytes.
+  template <typename Visit>
+  void for_each_piece(int64_t bytes, const Visit& visit) const {
+    int64_t skipped = consumed_;
+    for (std::size_t i = first_; bytes > 0; ++i) {
+      const int64_t length = std::min(segments_[i].length - skipped, bytes);
+      visit(segments_[i].memory + skipped, static_cast<std::size_t>(length));
+      bytes -= length;
+      skipped = 0;
+    }
+  }
+
  private:
   static std::byte* end_of(const iovec& vector) {
     return static_cast<std::byte*>(vector.iov_base) + vector.iov_len;
@@ -77,6 +98,49 @@ class SegmentCursor {
   std::size_t first_ = 0;  // first segment that is not complete
   int64_t consumed_ = 0;   // bytes transferred of that segment
   std::array<iovec, IOV_MAX> vectors_;
+};
+
+// What takes the place of many short segments in one system call.
+class SegmentBuffer {
+ public:
+  explicit SegmentBuffer(const Request& request) {
+    const int64_t bytes = length_of(request);
+    const auto segments = std::ssize(request.segments);
+    if (request.segments.size() < many_segments || bytes >= short_segment_bytes * segments) return;
+    bytes_ = std::min(static_cast<std::size_t>(bytes), buffer_bytes);
+    memory_.reset(new (std::nothrow) std::byte[bytes_]);  // without memory they go as they are
+  }
+  explicit operator bool() const { return memory_ != nullptr; }
+
+  // The buffer, for the next of the request's `left` bytes.
+  std::span<const iovec> room(int64_t left) {
+    vector_ = {memory_.get(), std::min(static_cast<std::size_t>(left), bytes_)};
+    return {&vector_, 1};
+  }
+  // The same, with the bytes that come next.
+  std::span<const iovec> filled(const SegmentCursor& cursor, int64_t left) {
+    const std::span<const iovec> next = room(left);
+    std::byte* to = memory_.get();
+    cursor.for_each_piece(static_cast<int64_t>(vector_.iov_len),
+                          [&to](const std::byte* piece, std::size_t length) {
+                            std::memcpy(to, piece, length);
+                            to += length;
+                          });
+    return next;
+  }
+  // Hands over the first `bytes` bytes of the buffer.
+  void empty_into(const SegmentCursor& cursor, int64_t bytes) const {
+    const std::byte* from = memory_.get();
+    cursor.for_each_piece(bytes, [&from](std::byte* piece, std::size_t length) {
+      std::memcpy(piece, from, length);
+      from += length;
+    });
+  }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  std::size_t bytes_ = 0;
+  iovec vector_{};
 };
 
 class PosixStorage final : public Storage {
@@ -188,7 +252,11 @@ std::size_t PosixStorage::helpers_of(std::span<const Request> requests) {
 Transfer::Outcome PosixStorage::put(const Request& request) {
   Outcome outcome;
   SegmentCursor cursor(request.segments);
-  for (auto vectors = cursor.vectors(); !vectors.empty(); vectors = cursor.vectors()) {
+  SegmentBuffer buffer(request);
+  const int64_t bytes = length_of(request);
+  while (outcome.transferred < bytes) {
+    const auto vectors =
+        buffer ? buffer.filled(cursor, bytes - outcome.transferred) : cursor.vectors();
     const int64_t offset = request.offset + outcome.transferred;
     const ssize_t written =
         calls_.pwritev(descriptor_, vectors.data(), static_cast<int>(vectors.size()), offset);
@@ -208,7 +276,10 @@ Transfer::Outcome PosixStorage::put(const Request& request) {
 Transfer::Outcome PosixStorage::get(const Request& request) {
   Outcome outcome;
   SegmentCursor cursor(request.segments);
-  for (auto vectors = cursor.vectors(); !vectors.empty(); vectors = cursor.vectors()) {
+  SegmentBuffer buffer(request);
+  const int64_t bytes = length_of(request);
+  while (outcome.transferred < bytes) {
+    const auto vectors = buffer ? buffer.room(bytes - outcome.transferred) : cursor.vectors();
     const int64_t offset = request.offset + outcome.transferred;
     const ssize_t count =
         calls_.preadv(descriptor_, vectors.data(), static_cast<int>(vectors.size()), offset);
@@ -220,6 +291,7 @@ Transfer::Outcome PosixStorage::get(const Request& request) {
     }
     if (count == 0) return outcome;  // only this, not a short read, means end of file
     outcome.transferred += count;
+    if (buffer) buffer.empty_into(cursor, count);
     cursor.advance(count);
   }
   return outcome;

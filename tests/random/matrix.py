@@ -7,8 +7,9 @@ the MPI standard does. Where Forebay passes calls through to the MPI library (at
 shared arena), errors of that library would show, so atomic mode is left out there. `nodes` assigns
 the ranks to nodes in turn, as far as Forebay can tell: each node has its cache then. With scope
 `job`, the default, a byte of theirs is its owner's, or is handed over to its owner. The nodes of
-"owners" have a directory of open files, those of "nodes-default" have none. Plain Open MPI is not
-run: its errors beyond exclusions.cpp have not been analysed yet.
+"owners" know the directory of open files from the beginning, those of "nodes-default" from the
+first open by all ranks. Plain Open MPI is not run: its errors beyond exclusions.cpp have not been
+analysed yet.
 """
 
 from __future__ import annotations

@@ -13,12 +13,14 @@ bool has_all_ranks(MPI_Comm comm) {
   return result == MPI_IDENT || result == MPI_CONGRUENT;
 }
 
-// Nothing but the MPI library itself fails here, and then the job ends.
-void wait_politely(MPI_Request request) {
+int wait_politely(MPI_Request* request, MPI_Status* status) {
   runtime::Backoff backoff(yields_for_ranks);
   int done = 0;
-  MPI_Status ignored;
-  while (mpi().Test(&request, &done, &ignored) == MPI_SUCCESS && done == 0) backoff.pause();
+  for (;;) {
+    const int code = mpi().Test(request, &done, status);
+    if (code != MPI_SUCCESS || done != 0) return code;
+    backoff.pause();
+  }
 }
 
 }  // namespace forebay::mpiio

@@ -20,8 +20,8 @@ inline bool waits_politely() { return false; }
 #else
 inline bool waits_politely() { return ranks_share_cores.load(std::memory_order_relaxed); }
 #endif
-// Waits for a nonblocking collective, and lets others run.
-void wait_politely(MPI_Request request);
+// Waits for what was begun nonblocking, and lets others run. Returns what MPI_Wait would.
+int wait_politely(MPI_Request* request, MPI_Status* status);
 
 // Whether the communicator has all ranks of MPI_COMM_WORLD, in its order; the same on all of its
 // ranks. False where there is no MPI_COMM_WORLD: in sessions.
@@ -43,8 +43,9 @@ Values agree_by(MPI_Op op, MPI_Comm comm, const Values& mine) {
     return agreed;
   }
   MPI_Request request = mpi().request_null;
+  MPI_Status ignored;
   mpi().Iallreduce(&mine, &agreed, count, mpi().int64, op, comm, &request);
-  wait_politely(request);
+  wait_politely(&request, &ignored);
   return agreed;
 }
 template <Agreeable Values>
@@ -84,8 +85,9 @@ inline void wait_for_all(MPI_Comm comm) {
     return;
   }
   MPI_Request request = mpi().request_null;
+  MPI_Status ignored;
   mpi().Ibarrier(comm, &request);
-  wait_politely(request);
+  wait_politely(&request, &ignored);
 }
 
 // Whether `mine` is true on any rank; the same answer on all ranks.

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+
+#include "mpiio/library/agreement.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -13,6 +14,10 @@ constexpr int bytes_tag = 2;
 // Kind, header, and the number of bytes that follow.
 using Envelope = std::array<int64_t, 3>;
 constexpr auto envelope_size = static_cast<int>(std::tuple_size_v<Envelope>);
+
+int wait(MPI_Request* request, MPI_Status* status) {
+  return waits_politely() ? wait_politely(request, status) : mpi().Wait(request, status);
+}
 
 }  // namespace
 
@@ -38,7 +43,7 @@ void MpiChannel::start(Send& send, uint32_t to, const Message& message) {
 void MpiChannel::finish(Send& send) {
   for (MPI_Request& request : static_cast<UnderWay*>(send.progress())->requests) {
     MPI_Status ignored;
-    mpi().Wait(&request, &ignored);
+    wait(&request, &ignored);
   }
   send.end({});
 }
@@ -47,17 +52,18 @@ Status MpiChannel::receive(uint32_t from, Arrived* arrived) {
   Envelope envelope{};
   MPI_Status status;
   const int source = from == any_node ? MPI_ANY_SOURCE : ranks_[from];
-  const int code =
-      mpi().Recv(envelope.data(), envelope_size, mpi().int64, source, envelope_tag, comm_, &status);
-  if (code != MPI_SUCCESS) return {Code::node_lost, 0, -1};
+  MPI_Request request = mpi().request_null;
+  mpi().Irecv(envelope.data(), envelope_size, mpi().int64, source, envelope_tag, comm_, &request);
+  if (wait(&request, &status) != MPI_SUCCESS) return {Code::node_lost, 0, -1};
   const auto sender = std::ranges::find(ranks_, status.MPI_SOURCE);
   arrived->from = static_cast<uint32_t>(sender - ranks_.begin());
   arrived->kind = static_cast<uint32_t>(envelope[0]);
   arrived->header = static_cast<uint64_t>(envelope[1]);
   arrived->bytes.resize(static_cast<std::size_t>(envelope[2]));
-  if (envelope[2] > 0)
-    mpi().Recv(arrived->bytes.data(), static_cast<int>(envelope[2]), mpi().byte, status.MPI_SOURCE,
-               bytes_tag, comm_, &status);
+  if (envelope[2] == 0) return {};
+  mpi().Irecv(arrived->bytes.data(), static_cast<int>(envelope[2]), mpi().byte, status.MPI_SOURCE,
+              bytes_tag, comm_, &request);
+  (void)wait(&request, &status);
   return {};
 }
 

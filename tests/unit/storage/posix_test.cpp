@@ -75,6 +75,44 @@ TEST_F(PosixStorage, GoesOnAfterShortTransfers) {
   EXPECT_EQ(counters_.syscalls, 3 + 5) << "3, 3, 3, 1 bytes and the end of the file";
 }
 
+// Many short segments go through a buffer: in as few calls as one long segment, and in their order,
+// also where calls transfer less than requested.
+TEST_F(PosixStorage, ManyShortSegmentsAreFewCalls) {
+  constexpr int64_t count = 5000, longest = 500, apart = 600, buffer_bytes = 512 << 10;
+  std::string content(count * apart, '\0'), stored;
+  for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 7 % 251);
+  std::string memory = content;
+  std::vector<Segment> segments;
+  for (int64_t i = 0; i < count; ++i) {  // some are empty
+    segments.push_back({reinterpret_cast<std::byte*>(&memory[i * apart]), i * 37 % longest});
+    stored.append(content, i * apart, segments.back().length);
+  }
+  const Request request{5, segments};
+  for (const int64_t most : {buffer_bytes, int64_t{100'003}}) {
+    calls_.shorten(most);
+    const int64_t calls = (std::ssize(stored) + most - 1) / most;
+    counters_ = {};
+    memory = content;
+    EXPECT_TRUE(storage_->write({&request, 1}, counters_).ok());
+    EXPECT_EQ(counters_.syscalls, calls);
+    std::string bytes(stored.size(), '?');
+    EXPECT_TRUE(read(5, bytes).ok());
+    EXPECT_TRUE(bytes == stored);
+
+    counters_ = {};
+    memory.assign(memory.size(), '?');
+    int64_t transferred = 0;
+    EXPECT_TRUE(storage_->read({&request, 1}, {&transferred, 1}, counters_).ok());
+    EXPECT_EQ(transferred, std::ssize(stored));
+    EXPECT_EQ(counters_.syscalls, calls);
+    std::string expected(memory.size(), '?');
+    for (int64_t i = 0; i < count; ++i)
+      expected.replace(i * apart, segments[i].length, content, i * apart, segments[i].length);
+    EXPECT_TRUE(memory == expected);
+    calls_.heal();
+  }
+}
+
 TEST_F(PosixStorage, SaysWhereTheDiskWasFull) {
   calls_.fill_disk_at(12);
   const Status status = write(5, "abcdefghij");
