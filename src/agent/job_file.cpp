@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <limits>
 #include <utility>
 
+#include "engine/owner_windows.h"
 #include "engine/rules.h"
 #include "runtime/cache/access_extents.h"
 #include "runtime/cache/scattered_memory.h"
@@ -20,9 +20,6 @@ using runtime::CachedFile;
 using runtime::Held;
 using runtime::ScatteredMemory;
 
-// An access is carried out in windows, which bound the memory that it needs.
-constexpr int64_t most_window_bytes = 4 << 20;
-constexpr std::size_t window_pieces = 64 << 10;
 // Of pages that owners have kept, a read of so many bytes is a question. Shorter ones share pages,
 // and long runs find in this node's cache what it has kept itself.
 constexpr int64_t worth_a_question = 4 << 10;
@@ -70,6 +67,7 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
       self_(self),
       told_(first_touch_),
       wanted_ahead_bytes_(here.options().read_ahead_bytes),
+      window_(owners.agents.size() + 1),
       parts_(owners.agents.size() + 1),
       bytes_of_others_(owners.agents.size() + 1) {
   // The user's calls before the file had owners.
@@ -160,7 +158,7 @@ bool JobFile::all_here(const Access& access) {
   const int64_t first = offset_of(access.position);
   if (first < latest_here_.offset || first >= latest_here_.end()) {
     if (owner_of(first) != self_) return false;
-    latest_here_ = chunk_at(first);
+    latest_here_ = domains_.same_owner_at(first);
   }
   return offset_of(access.position + access.bytes - 1) < latest_here_.end();
 }
@@ -236,57 +234,47 @@ Status JobFile::read(int64_t offset, std::byte* memory, int64_t length, int64_t*
   });
 }
 
+// An access of which the program has the bytes in `memory`, as the windows see the file.
+template <typename Memory>
+struct JobFile::Windowed {
+  JobFile& file;
+  const Access& access;
+  Memory memory;
+
+  bool is_long(int64_t bytes) const { return file.is_long(bytes); }
+  Status find_owner(const Extent& run) const {
+    if (!access.writes || file.owner_of(run.offset)) return {};
+    return file.learn_owners(run, true);
+  }
+  uint32_t whom_to_ask(int64_t offset) const { return file.whom_to_ask(offset); }
+  Extent same_owner_at(int64_t offset) const { return file.domains_.same_owner_at(offset); }
+  Status move_window(int64_t before, int64_t* moved) {
+    if (const Status told = file.told_ ? Status() : file.tell_owners(); !told.ok()) return told;
+    return file.move_window(*this, memory + before, moved);
+  }
+  Status move_long(const Extent& run, int64_t before, int64_t* moved) const {
+    return file.bypass(access.writes, run, memory + before, moved);
+  }
+};
+
 template <typename Memory>
 Status JobFile::access_owners(const Access& access, Memory memory, int64_t* moved) {
-  *moved = 0;
-  AccessRuns runs(access);
-  Extent left{0, 0};  // of a run that a window has cut, or that is long
-  window_bytes_ = access.collective ? collective_window() : most_window_bytes;
-  while (*moved < access.bytes) {
-    if (left.empty()) left = runs.next();
-    if (is_long(left.length)) {
-      const Extent run = std::exchange(left, {});
-      int64_t done = 0;
-      const Status status = bypass(access.writes, run, memory + *moved, &done);
-      *moved += done;
-      if (!status.ok()) return status;
-      if (done < run.length) break;  // the end of file
-      continue;
-    }
-    int64_t bytes = 0;
-    if (const Status status = gather_window(runs, left, access.writes, &bytes); !status.ok())
-      return status;
-    if (const Status told = told_ ? Status() : tell_owners(); !told.ok()) return told;
-    divide_window(access.writes);
-    if (access.writes) {
-      // A part's data are its pieces in order.
-      int64_t at = 0;
-      for (const Piece& piece : pieces_) {
-        Part& part = parts_[piece.asked];
-        copy_out(memory + (*moved + at), piece.extent.length, part.data.data() + part.taken);
-        part.taken += static_cast<std::size_t>(piece.extent.length);
-        at += piece.extent.length;
-      }
-    }
-    int64_t done = 0;
-    const Status status = move_window(access.writes, access.collective, memory + *moved, &done);
-    *moved += done;
-    if (!status.ok()) return status;
-    if (done < bytes) break;  // the end of file
-  }
-  if (access.bytes > static_cast<int64_t>(most_kept_bytes)) release_memory();
-  return {};
+  Windowed<Memory> windowed{*this, access, memory};
+  const int64_t window_bytes = access.collective
+                                   ? collective_window_bytes(here_.pace_bytes(), here_.handles(),
+                                                             here_.options().page_size_bytes)
+                                   : most_window_bytes;
+  const Status status = window_.carry_out(windowed, access, window_bytes, moved);
+  if (status.ok() && access.bytes > static_cast<int64_t>(most_kept_bytes)) release_memory();
+  return status;
 }
 
 void JobFile::release_memory() {
-  for (Part& part : parts_) {
-    keep_little(part.data);
-    keep_little(part.extents);
-  }
+  for (Part& part : parts_) keep_little(part.data);
   for (const std::unique_ptr<RemoteFile>& remote : remotes_) {
     if (remote != nullptr) remote->release_memory();
   }
-  keep_little(pieces_);
+  window_.release_memory();
 }
 
 // The option may change on an open file.
@@ -316,95 +304,64 @@ Status JobFile::bypass(bool writes, Extent extent, Memory memory, int64_t* moved
   return status;
 }
 
-// Ranks that write the same pages are at most a window or two apart, since they answer each other.
-// What all of them move meanwhile must have room in the caches (engine/pace.h).
-int64_t JobFile::collective_window() const {
-  const int64_t room = here_.pace_bytes() / std::max<int64_t>(2 * here_.handles(), 1);
-  return std::min(std::max(room, here_.options().page_size_bytes), most_window_bytes);
-}
-
-// Fills pieces_ up to the next long run. *bytes: of all pieces.
-Status JobFile::gather_window(AccessRuns& runs, Extent& left, bool writes, int64_t* bytes) {
-  pieces_.clear();
-  *bytes = 0;
-  while (*bytes < window_bytes_ && pieces_.size() < window_pieces) {
-    if (left.empty()) {
-      if (runs.done()) break;
-      left = runs.next();
-      if (is_long(left.length)) break;
-    }
-    if (writes && !owner_of(left.offset)) {
-      if (const Status learnt = learn_owners(left, true); !learnt.ok()) return learnt;
-    }
-    Extent piece = left;
-    piece.length = std::min(piece.length, chunk_at(piece.offset).end() - piece.offset);
-    piece.length = std::min(piece.length, window_bytes_ - *bytes);
-    left = {piece.end(), left.length - piece.length};
-    *bytes += piece.length;
-    pieces_.push_back({whom_to_ask(piece.offset), piece});
-  }
-  return {};
-}
-
-// Fills the parts from the pieces.
-void JobFile::divide_window(bool writes) {
-  asked_.clear();
-  for (const auto& [asked, piece] : pieces_) {
-    Part& part = parts_[asked];
-    if (!part.begun) {
-      part.begun = true;
-      part.extents.clear();
-      part.bytes = part.moved = 0;
-      part.taken = 0;
-      asked_.push_back(asked);
-    }
-    if (!part.extents.empty() && part.extents.back().end() == piece.offset)
-      part.extents.back().length += piece.length;
-    else
-      part.extents.push_back(piece);
-    part.bytes += piece.length;
-  }
-  for (const uint32_t asked : asked_) {
-    Part& part = parts_[asked];
-    part.begun = false;
-    if (writes || asked == self_) part.data.resize(static_cast<std::size_t>(part.bytes));
-  }
-}
-
+// Carries out the window.
 template <typename Memory>
-Status JobFile::move_window(bool writes, bool collective, Memory memory, int64_t* moved) {
-  Status status = move_parts(writes, collective);
+Status JobFile::move_window(const Windowed<Memory>& windowed, Memory memory, int64_t* moved) {
+  const Access& access = windowed.access;
+  make_room(access.writes);
+  if (access.writes) {
+    // A part's data are its pieces in order.
+    int64_t at = 0;
+    for (const OwnerWindow::Piece& piece : window_.pieces()) {
+      Part& part = parts_[piece.asked];
+      copy_out(memory + at, piece.extent.length, part.data.data() + part.taken);
+      part.taken += static_cast<std::size_t>(piece.extent.length);
+      at += piece.extent.length;
+    }
+  }
+  Status status = move_parts(access.writes, access.collective);
   while (status.ok() && has_moved()) {
     status = follow_pieces();
     if (!status.ok()) break;
-    divide_window(writes);
-    status = move_parts(writes, collective);
+    window_.divide(windowed);
+    make_room(access.writes);
+    status = move_parts(access.writes, access.collective);
   }
   if (!status.ok()) return status;
-  if (!writes) return deliver(memory, moved);
-  *moved = 0;
-  for (const Piece& piece : pieces_) *moved += piece.extent.length;
+  if (!access.writes) return deliver(memory, moved);
+  *moved = window_.bytes();
   return {};
 }
 
+// For the window's data, of writes and of what this node reads itself.
+void JobFile::make_room(bool writes) {
+  for (const uint32_t asked : window_.asked()) {
+    Part& part = parts_[asked];
+    part.moved = 0;
+    part.taken = 0;
+    if (writes || asked == self_)
+      part.data.resize(static_cast<std::size_t>(window_.part(asked).bytes));
+  }
+}
+
 // Whether bytes of the window belong to other nodes than their homes, which were asked for them.
-bool JobFile::has_moved() const {
-  return std::ranges::any_of(
-      asked_, [this](uint32_t asked) { return asked != self_ && remotes_[asked]->moved(); });
+bool JobFile::has_moved() {
+  return std::ranges::any_of(window_.asked(), [this](uint32_t asked) {
+    return asked != self_ && remotes_[asked]->moved();
+  });
 }
 
 // Learns the owners of such bytes.
 Status JobFile::follow_pieces() {
   const std::size_t known = known_owners_.size();
   std::vector<Extent> moved;
-  for (const Piece& piece : pieces_) {
+  for (const OwnerWindow::Piece& piece : window_.pieces()) {
     if (piece.asked != self_ && remote(piece.asked)->moved()) moved.push_back(piece.extent);
   }
   for (const Extent& extent : moved) {
     if (owner_of(extent.offset)) continue;
     if (const Status learnt = learn_owners(extent, false); !learnt.ok()) return learnt;
   }
-  for (Piece& piece : pieces_) piece.asked = whom_to_ask(piece.extent.offset);
   return known_owners_.size() > known ? Status() : Status{Code::network, EPROTO, -1};
 }
 
@@ -420,17 +377,18 @@ void JobFile::put_in_order(std::vector<uint32_t>& asked) const {
 // Asks all owners of the window, and waits for their answers.
 Status JobFile::move_parts(bool writes, bool collective) {
   Status status;
-  put_in_order(asked_);
-  for (const uint32_t owner : asked_) {
+  std::vector<uint32_t>& asked = window_.asked();
+  put_in_order(asked);
+  for (const uint32_t owner : asked) {
     if (owner == self_) continue;
     const Status begun = begin_part(writes, owner);
     parts_[owner].begun = begun.ok();
     keep(status, begun);
   }
-  for (const uint32_t owner : asked_) {
-    if (owner == self_) keep(status, move_here(writes, collective, parts_[owner]));
+  for (const uint32_t owner : asked) {
+    if (owner == self_) keep(status, move_here(writes, collective));
   }
-  for (const uint32_t owner : asked_) {
+  for (const uint32_t owner : asked) {
     if (std::exchange(parts_[owner].begun, false)) keep(status, end_part(writes, owner));
   }
   return status;
@@ -438,12 +396,13 @@ Status JobFile::move_parts(bool writes, bool collective) {
 
 Status JobFile::begin_part(bool writes, uint32_t owner) {
   Part& part = parts_[owner];
+  const auto& [extents, bytes] = window_.part(owner);
   part.exchanged = exchange_ != nullptr && exchange_->reaches(owner);
   if (!part.exchanged)
-    return writes ? remote(owner)->begin_write(part.extents, part.data)
-                  : remote(owner)->begin_read(part.extents);
-  return writes ? exchange_->begin_write(owner, part.extents, part.data)
-                : exchange_->begin_read(owner, part.extents, part.bytes);
+    return writes ? remote(owner)->begin_write(extents, part.data)
+                  : remote(owner)->begin_read(extents);
+  return writes ? exchange_->begin_write(owner, extents, part.data)
+                : exchange_->begin_read(owner, extents, bytes);
 }
 
 Status JobFile::end_part(bool writes, uint32_t owner) {
@@ -451,7 +410,7 @@ Status JobFile::end_part(bool writes, uint32_t owner) {
   const Status ended =
       part.exchanged ? exchange_->end(owner, &part.moved) : remote(owner)->end(&part.moved);
   if (!ended.ok()) return ended;
-  const int64_t served = writes ? part.bytes : part.moved;
+  const int64_t served = writes ? window_.part(owner).bytes : part.moved;
   (part.exchanged ? exchanged_bytes_ : asked_bytes_) += served;
   ++(part.exchanged ? exchanged_questions_ : asked_questions_);
   if (!writes) read_of_others_ += served;
@@ -465,9 +424,11 @@ std::span<const std::byte> JobFile::answer_of(uint32_t asked) const {
   return parts_[asked].exchanged ? exchange_->answer(asked) : remotes_[asked]->answer();
 }
 
-Status JobFile::move_here(bool writes, bool collective, Part& part) {
-  return runtime::access_extents(here_, writes, collective, part.extents, part.data.data(),
-                                 part.bytes, &part.moved);
+Status JobFile::move_here(bool writes, bool collective) {
+  const auto& [extents, bytes] = window_.part(self_);
+  Part& part = parts_[self_];
+  return runtime::access_extents(here_, writes, collective, extents, part.data.data(), bytes,
+                                 &part.moved);
 }
 
 // Hands the bytes that owners have read to the program's memory. An owner whose part ends early
@@ -476,7 +437,7 @@ template <typename Memory>
 Status JobFile::deliver(Memory memory, int64_t* moved) {
   int64_t end_of_file = -1;  // not asked
   int64_t at = 0;
-  for (const Piece& piece : pieces_) {
+  for (const OwnerWindow::Piece& piece : window_.pieces()) {
     Part& part = parts_[piece.asked];
     const std::byte* const data =
         piece.asked == self_ ? part.data.data() : answer_of(piece.asked).data();
@@ -512,12 +473,6 @@ std::optional<uint32_t> JobFile::owner_of(int64_t offset) const {
   return known->second;
 }
 
-// The bytes around it that have the same owner.
-Extent JobFile::chunk_at(int64_t offset) const {
-  return domains_.owners() > 1 ? domains_.chunk_at(offset)
-                               : Extent{0, std::numeric_limits<int64_t>::max()};
-}
-
 // The owner, or else the home. This node is asked through its agent where only the agent knows
 // whether the byte has an owner.
 uint32_t JobFile::whom_to_ask(int64_t offset) const {
@@ -532,7 +487,7 @@ Status JobFile::learn_owners(const Extent& range, bool claim) {
   Status status;
   asked_.clear();
   for (int64_t at = range.offset; at < range.end() && asked_.size() < domains_.owners();
-       at = chunk_at(at).end()) {
+       at = domains_.same_owner_at(at).end()) {
     const uint32_t asked = whom_to_ask(at);
     if (owner_of(at) || std::ranges::find(asked_, asked) != asked_.end()) continue;
     asked_.push_back(asked);
@@ -558,7 +513,7 @@ Status JobFile::take_owners(uint32_t asked, const Extent& range) {
   const Status senseless{Code::network, EPROTO, -1};
   const uint32_t home = asked == domains_.owners() ? self_ : asked;
   std::span<const std::byte> answer = remote(asked)->answer();
-  for (int64_t at = range.offset; at < range.end(); at = chunk_at(at).end()) {
+  for (int64_t at = range.offset; at < range.end(); at = domains_.same_owner_at(at).end()) {
     if (domains_.owner_of(at) != home) continue;
     uint32_t owner = 0;
     if (answer.size() < sizeof owner) return senseless;
@@ -636,7 +591,7 @@ Status JobFile::ask_owners(Ask ask, const Extent& range, bool claim) {
   if (!status.ok()) return status;
   asked_.clear();
   for (int64_t at = range.offset; at < range.end() && asked_.size() < domains_.owners();
-       at = chunk_at(at).end()) {
+       at = domains_.same_owner_at(at).end()) {
     const std::optional<uint32_t> owner = owner_of(at);
     if (!owner || std::ranges::find(asked_, *owner) != asked_.end()) continue;
     asked_.push_back(*owner);

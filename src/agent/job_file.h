@@ -46,6 +46,7 @@
 #include "agent/remote_file.h"
 #include "domain/file_domains.h"
 #include "engine/access.h"
+#include "engine/owner_windows.h"
 #include "engine/statistics.h"
 #include "runtime/cache/cached_file.h"
 
@@ -123,39 +124,32 @@ class JobFile {
   std::vector<int64_t> bytes_by_owner() const;
 
  private:
-  // What one access, or a window of it, asks of one owner.
+  // What is asked of one owner.
   struct Part {
-    std::vector<Extent> extents;  // ascending, not touching
     std::vector<std::byte> data;
-    int64_t bytes = 0;
     int64_t moved = 0;
     std::size_t taken = 0;  // bytes that the memory has got
     bool begun = false;
     bool exchanged = false;  // over exchange_
   };
-  // Contiguous bytes of a window: who is asked for them, and where they are.
-  struct Piece {
-    uint32_t asked;
-    Extent extent;
-  };
+  template <typename Memory>
+  struct Windowed;
 
   void fetch_ahead();
   template <typename Memory>
   Status access_owners(const Access& access, Memory memory, int64_t* moved);
   template <typename Memory>
-  Status move_window(bool writes, bool collective, Memory memory, int64_t* moved);
+  Status move_window(const Windowed<Memory>& windowed, Memory memory, int64_t* moved);
+  void make_room(bool writes);
   Status move_parts(bool writes, bool collective);
   Status begin_part(bool writes, uint32_t owner);
   Status end_part(bool writes, uint32_t owner);
-  bool has_moved() const;
+  bool has_moved();
   Status follow_pieces();
-  void divide_window(bool writes);
   void release_memory();
-  Status move_here(bool writes, bool collective, Part& part);
+  Status move_here(bool writes, bool collective);
   template <typename Memory>
   Status deliver(Memory memory, int64_t* moved);
-  int64_t collective_window() const;
-  Status gather_window(AccessRuns& runs, Extent& left, bool writes, int64_t* bytes);
   template <typename Memory>
   Status bypass(bool writes, Extent extent, Memory memory, int64_t* moved);
   bool all_here(const Access& access);
@@ -168,7 +162,6 @@ class JobFile {
   Status counted(const Access& access, const int64_t* moved, Act act);
   uint32_t whom_to_ask(int64_t offset) const;
   std::optional<uint32_t> owner_of(int64_t offset) const;
-  Extent chunk_at(int64_t offset) const;
   Status learn_owners(const Extent& range, bool claim);
   Status take_owners(uint32_t home, const Extent& range);
   void put_in_order(std::vector<uint32_t>& asked) const;
@@ -202,11 +195,10 @@ class JobFile {
   Extent latest_here_{0, 0};  // a chunk of this node
   // Of the window under way. Little of it is kept, so that small accesses need no memory again and
   // again, and large ones do not keep a window for each owner.
-  std::vector<Part> parts_;  // by number in remotes_
-  std::vector<uint32_t> asked_;
-  int64_t window_bytes_ = 0;  // of the access under way
-  std::vector<Piece> pieces_;
-  int64_t calls_[2] = {};  // the user's reads and writes
+  OwnerWindow window_;
+  std::vector<Part> parts_;      // by number in remotes_
+  std::vector<uint32_t> asked_;  // beside accesses
+  int64_t calls_[2] = {};        // the user's reads and writes
   int64_t bytes_[2] = {};
   int64_t asked_bytes_ = 0;  // that other nodes own
   int64_t exchanged_bytes_ = 0;

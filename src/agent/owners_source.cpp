@@ -96,8 +96,7 @@ void OwnersSource::start(Transfer& transfer) {
     const Request& request = transfer.requests()[r];
     const Extent whole{request.offset, length_of(request)};
     for (int64_t at = whole.offset; at < whole.end();) {
-      const int64_t end =
-          domains_.owners() > 1 ? std::min(domains_.chunk_at(at).end(), whole.end()) : whole.end();
+      const int64_t end = std::min(domains_.same_owner_at(at).end(), whole.end());
       const uint32_t owner = domains_.owner_of(at);
       const bool asks = owner != self_ && owners_[owner].file != nullptr && !here_.writable();
       const Extent extent{at, end - at};

@@ -61,6 +61,10 @@ class FileDomains {
   Extent chunk_at(int64_t offset) const {
     return {origin_ + chunk_of(offset) * chunk_bytes_, chunk_bytes_};
   }
+  // The bytes around the offset that have the same owner: its chunk, or all if there is one owner.
+  Extent same_owner_at(int64_t offset) const {
+    return owners_ == 1 ? Extent{0, INT64_MAX} : chunk_at(offset);
+  }
   // How far an owner fetches ahead (option read_ahead), of `wanted` bytes: only a small part of a
   // chunk, since the bytes behind the chunk's end are of no use to it.
   int64_t ahead(int64_t wanted) const {

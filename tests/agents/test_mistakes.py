@@ -1,5 +1,5 @@
-"""Mistakes planted in the protocol of owners (src/agent), each of which the random programs of
-whole jobs must find."""
+"""Mistakes planted in the protocol of owners (src/agent, and headers that it uses), each of which
+the random programs of whole jobs must find."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-AGENT = ROOT / "src" / "agent"
+SRC = ROOT / "src"
+AGENT = SRC / "agent"
 BUILT = ROOT / "build" / "gcc"
 COMPILER = os.environ.get("CXX", "clang++")  # sooner done than g++
 SECONDS = 300
@@ -20,7 +21,7 @@ SECONDS = 300
 @dataclass(frozen=True)
 class Mistake:
     name: str
-    file: str  # in src/agent
+    file: str  # in src/agent, or a header by its path in src
     right: str  # stands there once
     wrong: str
     seed: int = 0  # of a program that finds it, as the generator of programs is now
@@ -59,9 +60,9 @@ MISTAKES = [
     Mistake(
         "a short access in another node's part is not announced",
         "job_file.cpp",
-        "    if (const Status told = told_ ? Status() : tell_owners(); !told.ok()) return told;\n"
-        "    divide_window",
-        "    divide_window",
+        "    if (const Status told = file.told_ ? Status() : file.tell_owners(); !told.ok()) "
+        "return told;\n",
+        "",
         seed=26,
     ),
     Mistake(
@@ -109,8 +110,8 @@ MISTAKES = [
     Mistake(
         "a write claims no chunk",
         "job_file.cpp",
-        "if (const Status learnt = learn_owners(left, true); !learnt.ok()) return learnt;",
-        "if (const Status learnt = learn_owners(left, false); !learnt.ok()) return learnt;",
+        "    return file.learn_owners(run, true);\n",
+        "    return file.learn_owners(run, false);\n",
         seed=36,
     ),
     Mistake(
@@ -200,8 +201,9 @@ MISTAKES = [
     ),
     Mistake(
         "a chunk's end is not the end of what an owner is asked for",
-        "job_file.cpp",
-        "    piece.length = std::min(piece.length, chunk_at(piece.offset).end() - piece.offset);\n",
+        "engine/owner_windows.h",
+        "      piece.length = std::min(piece.length, file.same_owner_at(piece.offset).end() - "
+        "piece.offset);\n",
         "",
         seed=1,
     ),
@@ -257,9 +259,11 @@ def failure(program: Path, variables: dict[str, str], folder: Path) -> str:
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name.replace(" ", "-"))
 def test_a_mistake_is_found(mistake: Mistake, tmp_path: Path) -> None:
-    text = (AGENT / mistake.file).read_text()
+    original = AGENT / mistake.file if "/" not in mistake.file else SRC / mistake.file
+    text = original.read_text()
     assert text.count(mistake.right) == 1, f"{mistake.file} has changed: {mistake.right}"
     changed = tmp_path / mistake.file
+    changed.parent.mkdir(exist_ok=True)
     changed.write_text(text.replace(mistake.right, mistake.wrong))
     sources = (
         changed if path.name == mistake.file else path for path in sorted(AGENT.glob("*.cpp"))
@@ -270,7 +274,8 @@ def test_a_mistake_is_found(mistake: Mistake, tmp_path: Path) -> None:
     # In front of the library, so that the changed agent is linked in the sound one's place.
     objects = sorted((BUILT / "tests" / "CMakeFiles" / "forebay_agents.dir" / "agents").glob("*.o"))
     libraries = [BUILT / "src" / f"libforebay_{name}.a" for name in ("runtime", "core")]
-    command = [COMPILER, "-std=c++20", "-O0", f"-I{ROOT / 'src'}", together, *objects, *libraries]
+    headers = [f"-I{tmp_path}", f"-I{SRC}"]  # a changed one first
+    command = [COMPILER, "-std=c++20", "-O0", *headers, together, *objects, *libraries]
     libraries_of_system = ["-lgtest", "-lzstd", "-lpthread"]
     link = [*command, "-Wl,-z,muldefs", *libraries_of_system, "-o", program]
     subprocess.run(link, check=True)

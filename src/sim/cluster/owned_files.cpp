@@ -9,8 +9,6 @@
 namespace forebay::sim {
 namespace {
 
-// As agent/job_file.cpp: an access is carried out in windows.
-constexpr int64_t most_window_bytes = 4 << 20;
 constexpr int64_t question_bytes = 64, named_extent_bytes = 16;
 
 // Carries out a part of an access in a cache.
@@ -164,8 +162,8 @@ OwnedFiles::Handle::Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint
       file_(file),
       process_(process),
       here_(*files.nodes_[node], file, process),
-      parts_(files.settings_.domains.owners()),
-      open_(parts_.size(), false) {}
+      window_(files.settings_.domains.owners()),
+      open_(files.settings_.domains.owners(), false) {}
 
 bool OwnedFiles::Handle::is_long(int64_t bytes) const {
   const ClientCacheSettings& cache = files_.nodes_[node_]->settings();
@@ -194,68 +192,56 @@ bool OwnedFiles::Handle::change_parts(const Extent& region, int64_t bytes) {
   return true;
 }
 
-void OwnedFiles::Handle::access(const Access& access) {
-  const FileDomains& domains = of_all_.domains;
-  const int64_t window_bytes = access.collective ? collective_window() : most_window_bytes;
-  int64_t in_window = 0;
-  for (AccessRuns runs(access); !runs.done();) {
-    Extent left = runs.next();
-    if (is_long(left.length)) {
-      move(access.writes);
-      in_window = 0;
-      bypass(access.writes, left);
-      continue;
-    }
-    while (!left.empty()) {
-      int64_t length = std::min(left.length, window_bytes - in_window);
-      if (domains.owners() > 1)
-        length = std::min(length, domains.chunk_at(left.offset).end() - left.offset);
-      const uint32_t owner = domains.owner_of(left.offset);
-      Part& part = parts_[owner];
-      if (part.extents.empty()) asked_.push_back(owner);
-      if (!part.extents.empty() && part.extents.back().end() == left.offset)
-        part.extents.back().length += length;
-      else
-        part.extents.push_back({left.offset, length});
-      part.bytes += length;
-      in_window += length;
-      left = {left.offset + length, left.length - length};
-      if (in_window < window_bytes) continue;
-      move(access.writes);
-      in_window = 0;
-    }
-  }
-  move(access.writes);
-}
+// An access, as its windows see the file.
+struct OwnedFiles::Handle::Windowed {
+  Handle& handle;
+  bool writes;
 
-// What all processes of a collective access move at a time has room in the caches.
-int64_t OwnedFiles::Handle::collective_window() const {
-  const auto handles = std::max<int64_t>(here_.file().state().handles, 1);
-  const int64_t page_size = files_.nodes_[node_]->cache().page_size();
-  return std::min(std::max(here_.pace_bytes() / (2 * handles), page_size), most_window_bytes);
+  bool is_long(int64_t bytes) const { return handle.is_long(bytes); }
+  Status find_owner(const Extent&) const { return {}; }
+  uint32_t whom_to_ask(int64_t offset) const { return handle.of_all_.domains.owner_of(offset); }
+  Extent same_owner_at(int64_t offset) const {
+    return handle.of_all_.domains.same_owner_at(offset);
+  }
+  Status move_window(int64_t, int64_t* moved) {
+    handle.move(writes);
+    *moved = handle.window_.bytes();
+    return {};
+  }
+  Status move_long(const Extent& run, int64_t, int64_t* moved) {
+    handle.bypass(writes, run);
+    *moved = run.length;
+    return {};
+  }
+};
+
+void OwnedFiles::Handle::access(const Access& access) {
+  Windowed windowed{*this, access.writes};
+  const int64_t window_bytes =
+      access.collective ? collective_window_bytes(here_.pace_bytes(), here_.file().state().handles,
+                                                  files_.nodes_[node_]->cache().page_size())
+                        : most_window_bytes;
+  int64_t ignored = 0;
+  (void)window_.carry_out(windowed, access, window_bytes, &ignored);
 }
 
 // Carries out the window, with all its owners at once.
 void OwnedFiles::Handle::move(bool writes) {
-  of_all_.used = of_all_.used || !asked_.empty();
+  of_all_.used = true;
   Countdown answered;
   std::deque<Question> questions;
-  for (const uint32_t owner : asked_) {
+  for (const uint32_t owner : window_.asked()) {
     if (is_here(owner)) continue;
-    const Part& part = parts_[owner];
+    const auto& [extents, bytes] = window_.part(owner);
     open_[owner] = true;
     questions.emplace_back(files_, node_, owner, writes ? Ask::write : Ask::read, file_, process_,
-                           part.extents, part.bytes, answered);
+                           extents, bytes, answered);
   }
-  for (const uint32_t owner : asked_) {
-    if (is_here(owner)) access_part(here_, writes, parts_[owner].extents, parts_[owner].bytes);
+  for (const uint32_t owner : window_.asked()) {
+    const auto& [extents, bytes] = window_.part(owner);
+    if (is_here(owner)) access_part(here_, writes, extents, bytes);
   }
   answered.wait();
-  for (const uint32_t owner : asked_) {
-    parts_[owner].extents.clear();
-    parts_[owner].bytes = 0;
-  }
-  asked_.clear();
 }
 
 // The owners hand to storage what they hold of the range.
@@ -270,18 +256,20 @@ void OwnedFiles::Handle::settle(const Extent& range, const std::vector<uint32_t>
   answered.wait();
 }
 
+// A file that only long runs reach needs no questions.
 void OwnedFiles::Handle::bypass(bool writes, Extent run) {
   const FileDomains& domains = of_all_.domains;
   std::vector<uint32_t> owners;
   for (int64_t at = run.offset; at < run.end() && owners.size() < domains.owners();
-       at = domains.owners() > 1 ? domains.chunk_at(at).end() : run.end()) {
+       at = domains.same_owner_at(at).end()) {
     const uint32_t owner = domains.owner_of(at);
     if (!is_here(owner) && std::ranges::find(owners, owner) == owners.end())
       owners.push_back(owner);
   }
-  settle(run, owners);
+  const bool asks = of_all_.used;
+  if (asks) settle(run, owners);
   access_part(here_, writes, {&run, 1}, run.length);
-  if (writes) settle(run, owners);
+  if (writes && (asks || of_all_.used)) settle(run, owners);
 }
 
 void OwnedFiles::Handle::close() {

@@ -1,8 +1,8 @@
 // Files whose bytes have owners, nodes (scope=job, consistency=posix), as agent/job_file.h has
 // them: a process reads and writes a byte in the cache of the byte's owner, its own node's
 // directly, and others' through the owner's agent, with a message to it and back. Accesses ask all
-// owners at once. Long runs go past all caches, after their owners have handed over what they hold
-// of them.
+// owners at once (engine/owner_windows.h). Long runs go past all caches, after their owners have
+// handed over what they hold of them, if anybody holds anything.
 //
 // With domain=region or dynamic the first large collective access to a file gives the owners other
 // parts (domain/region_parts.h). An agent has as many workers as questions under way.
@@ -20,6 +20,7 @@
 
 #include "domain/file_domains.h"
 #include "domain/region_parts.h"
+#include "engine/owner_windows.h"
 #include "sim/access_log.h"
 #include "sim/cluster/client_node.h"
 #include "sim/cluster/network.h"
@@ -71,12 +72,8 @@ class OwnedFiles {
     void close();
 
    private:
-    struct Part {
-      std::vector<Extent> extents;  // ascending
-      int64_t bytes = 0;
-    };
+    struct Windowed;
     bool is_here(uint32_t owner) const { return files_.settings_.node_of_owner[owner] == node_; }
-    int64_t collective_window() const;
     void move(bool writes);
     void bypass(bool writes, Extent run);
     void settle(const Extent& range, const std::vector<uint32_t>& owners);
@@ -87,9 +84,8 @@ class OwnedFiles {
     const uint64_t file_;
     const uint32_t process_;
     ClientNode::Handle here_;
-    std::vector<Part> parts_;      // by owner
-    std::vector<uint32_t> asked_;  // owners of the window under way
-    std::vector<bool> open_;       // at the owner
+    OwnerWindow window_;
+    std::vector<bool> open_;  // at the owner, by its number
   };
 
   // The agents' workers end once they have nothing to do.

@@ -1,0 +1,142 @@
+// An access to a file whose bytes have owners, nodes, is carried out in windows, which bound its
+// memory: all owners of a window are asked at once, each for its part. Long runs go past all
+// caches, by themselves.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "engine/access.h"
+#include "extent/extent.h"
+#include "extent/status.h"
+
+namespace forebay {
+
+inline constexpr int64_t most_window_bytes = 4 << 20;
+
+// Of a collective access. Ranks that write the same pages are at most a window or two apart, since
+// they answer each other: what all of them move meanwhile must have room in the caches (pace.h).
+inline int64_t collective_window_bytes(int64_t pace_bytes, int64_t handles, int64_t page_size) {
+  const int64_t room = pace_bytes / std::max<int64_t>(2 * handles, 1);
+  return std::min(std::max(room, page_size), most_window_bytes);
+}
+
+// How a window's owner is found, and a window carried out.
+template <typename File>
+concept OwnedFile = requires(File& file, const Extent& run, int64_t offset, int64_t* moved) {
+  { file.is_long(offset) } -> std::same_as<bool>;  // whether a run of so many bytes is
+  // Before whom_to_ask() is called for the run's first byte.
+  { file.find_owner(run) } -> std::same_as<Status>;
+  { file.whom_to_ask(offset) } -> std::same_as<uint32_t>;
+  { file.same_owner_at(offset) } -> std::same_as<Extent>;  // the bytes around that have the same
+  // The window, or a long run. `offset`: how many bytes of the access come before; *moved: how many
+  // it moved, fewer than it has where the file ends.
+  { file.move_window(offset, moved) } -> std::same_as<Status>;
+  { file.move_long(run, offset, moved) } -> std::same_as<Status>;
+};
+
+class OwnerWindow {
+ public:
+  // Contiguous bytes of the file, of one owner.
+  struct Piece {
+    uint32_t asked;
+    Extent extent;
+  };
+  struct Part {
+    std::vector<Extent> extents;  // ascending, not touching
+    int64_t bytes = 0;
+  };
+
+  // `numbers`: of those that may be asked.
+  explicit OwnerWindow(std::size_t numbers) : parts_(numbers) {}
+
+  // Carries out an access in windows of at most so many bytes.
+  template <OwnedFile File>
+  Status carry_out(File& file, const Access& access, int64_t window_bytes, int64_t* moved) {
+    *moved = 0;
+    AccessRuns runs(access);
+    Extent left{0, 0};  // of a run that a window has cut, or that is long
+    while (*moved < access.bytes) {
+      if (left.empty()) left = runs.next();
+      const bool past = file.is_long(left.length);
+      const Extent run = past ? std::exchange(left, {}) : Extent();
+      Status status = past ? Status() : fill(file, runs, left, window_bytes);
+      if (!status.ok()) return status;
+      int64_t done = 0;
+      status = past ? file.move_long(run, *moved, &done) : file.move_window(*moved, &done);
+      *moved += done;
+      if (!status.ok() || done < (past ? run.length : bytes_)) return status;
+    }
+    return {};
+  }
+  // Finds anew who is asked for the window's pieces.
+  template <OwnedFile File>
+  void divide(const File& file) {
+    for (Piece& piece : pieces_) piece.asked = file.whom_to_ask(piece.extent.offset);
+    divide();
+  }
+
+  // After an access, of which a large one needs much.
+  void release_memory() {
+    for (Part& part : parts_) part = {};
+    asked_ = std::vector<uint32_t>();
+    pieces_ = std::vector<Piece>();
+  }
+
+  // The window under way.
+  int64_t bytes() const { return bytes_; }
+  const std::vector<Piece>& pieces() const { return pieces_; }  // in the order of the access
+  std::vector<uint32_t>& asked() { return asked_; }             // each once
+  const Part& part(uint32_t asked) const { return parts_[asked]; }
+
+ private:
+  static constexpr std::size_t most_pieces = 64 << 10;
+
+  template <typename File>
+  Status fill(File& file, AccessRuns& runs, Extent& left, int64_t window_bytes) {
+    pieces_.clear();
+    bytes_ = 0;
+    while (bytes_ < window_bytes && pieces_.size() < most_pieces) {
+      if (left.empty()) {
+        if (runs.done()) break;
+        left = runs.next();
+        if (file.is_long(left.length)) break;
+      }
+      if (const Status found = file.find_owner(left); !found.ok()) return found;
+      Extent piece = left;
+      piece.length = std::min(piece.length, file.same_owner_at(piece.offset).end() - piece.offset);
+      piece.length = std::min(piece.length, window_bytes - bytes_);
+      left = {piece.end(), left.length - piece.length};
+      bytes_ += piece.length;
+      pieces_.push_back({file.whom_to_ask(piece.offset), piece});
+    }
+    divide();
+    return {};
+  }
+  void divide() {
+    for (const uint32_t asked : asked_) parts_[asked].bytes = 0;
+    asked_.clear();
+    for (const auto& [asked, extent] : pieces_) {
+      Part& part = parts_[asked];
+      if (part.bytes == 0) {
+        part.extents.clear();
+        asked_.push_back(asked);
+      }
+      if (part.bytes > 0 && part.extents.back().end() == extent.offset)
+        part.extents.back().length += extent.length;
+      else
+        part.extents.push_back(extent);
+      part.bytes += extent.length;
+    }
+  }
+
+  std::vector<Part> parts_;  // by number
+  std::vector<uint32_t> asked_;
+  std::vector<Piece> pieces_;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace forebay
