@@ -168,11 +168,11 @@ bool JobFile::only_read() const { return self_ != Owners::none && !here_.writabl
 
 // Whether this node's cache carries out the access by itself.
 bool JobFile::served_here(const Access& access) {
-  const bool is_long_run = access.view == nullptr && is_long(access.bytes);
-  const bool copies = !owners_kept_pages_ || access.bytes < worth_a_question || is_long_run;
-  if (only_read() && !access.writes && copies && !(access.collective && exchange_ != nullptr))
-    return true;
-  return all_here(access);
+  if (!only_read() || access.writes) return all_here(access);
+  // Storage gives a long run once, to its rank; so it is no question, and may be fetched ahead.
+  if (access.view == nullptr && is_long(access.bytes)) return true;
+  if (access.collective && exchange_ != nullptr) return all_here(access);
+  return !owners_kept_pages_ || access.bytes < worth_a_question || all_here(access);
 }
 
 // Lets the owners know before this node's cache carries out the access by itself.

@@ -113,6 +113,26 @@ def test_the_first_collective_access_divides_the_file(
 
 
 @pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_ranks_are_one_job_by_the_name_of_their_launch(
+    installation: mpi.Mpi, tmp_path: Path
+) -> None:
+    """Without `forebay run` around it, also if they have files open before they open one together.
+    Hydra, MPICH's launcher, gives them no such name."""
+    program = str(mpi.compile_program(installation, PROGRAM.parent / "handles" / "tiles.c"))
+    command = forebay.on_nodes([program, ".", "2", "logs"], 2)
+    settings = SMALL_CHUNKS | {"FOREBAY_EVERY_RANK": "", "FOREBAY_JOB": ""}
+    run = forebay.launch(installation, RANKS, command, tmp_path / "run", settings)
+    assert run.outcome.code == 0, str(run.outcome)
+    assert run.statistics is not None
+    named = installation.abi == "openmpi"
+    line = "tiles goes past the cache: its ranks began as different jobs"
+    assert run.outcome.errors.count(line) == (0 if named else 1), str(run.outcome)
+    assert run.statistics["files"]["./tiles"]["cached"] == named
+    if named:
+        assert run.statistics["files"]["./tiles"]["domain"] == "region"
+
+
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
 def test_the_owners_keep_their_parts_over_a_close(installation: mpi.Mpi, tmp_path: Path) -> None:
     """What a node has kept of a file is its part again, before any collective access tells so."""
     program = str(mpi.compile_program(installation, PROGRAM.parent / "handles" / "tiles.c"))

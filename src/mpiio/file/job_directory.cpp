@@ -75,27 +75,28 @@ void find_directory_early() {
   if (ranks == 1 || !every_rank_has_forebay() || other_rights()) return;
   ranks_share_cores.store(any_rank(
       mpi().comm_world, process_options().local_processes > sysconf(_SC_NPROCESSORS_ONLN)));
-  find_directory(mpi().comm_world);
+  (void)find_directory(mpi().comm_world);
 }
 
-void find_directory(MPI_Comm everybody) {
+bool find_directory(MPI_Comm everybody) {
   sought.store(true);
   const Wish agreed = agree_max(everybody, Wish{Compared(node_identity()), Compared(job_identity()),
                                                 int64_t{!wants_directory()}});
-  if (agreed.node.same() || !agreed.job.same() || agreed.unwilling != 0) return;
+  if (agreed.node.same() || !agreed.job.same() || agreed.unwilling != 0) return false;
   int rank = 0;
   mpi().Comm_rank(everybody, &rank);
   agent::Address keeper;
   if (rank == 0) (void)within_memory([&] { keeper = own_agent(); });
   static_assert(sizeof keeper % sizeof(int64_t) == 0);
   mpi().Bcast(&keeper, sizeof keeper / sizeof(int64_t), mpi().int64, 0, everybody);
-  if (keeper.port <= 0) return;
+  if (keeper.port <= 0) return false;
   // Two threads may have opened the first two files at once.
   static std::mutex finding;
   const std::lock_guard<std::mutex> guard(finding);
-  if (there_is_one.load()) return;
+  if (there_is_one.load()) return true;
   (void)within_memory([&] { line() = agent::Lines::of_process().to(keeper); });
   there_is_one.store(true);
+  return true;
 }
 
 bool directory_unsought() { return !sought.load(); }

@@ -8,6 +8,7 @@
 #include "agent/address.h"
 #include "agent/directory.h"
 #include "agent/line.h"
+#include "mpiio/library/mpi_library.h"
 #include "runtime/node/file_identity.h"
 
 namespace forebay::mpiio {
@@ -22,12 +23,14 @@ agent::Key own_key();
 // Otherwise some would not come to this call.
 void find_directory_early();
 // Called by all ranks of MPI_COMM_WORLD, of which `everybody` is a duplicate. If they are on
-// several nodes, and their options want a directory, they learn where it is.
-void find_directory(MPI_Comm everybody);
+// several nodes, and their options want a directory, they learn where it is. The same answer on all
+// of them: whether there is one.
+bool find_directory(MPI_Comm everybody);
 // Whether this rank has not looked for it yet.
 bool directory_unsought();
 
-// Whether there is a directory; the same on all ranks.
+// Whether this rank knows of the directory. Others may learn of it earlier or later, where threads
+// open files at once.
 bool job_has_directory();
 // Null: there is none, or this process cannot reach it.
 std::shared_ptr<agent::Line> line_to_directory();

@@ -195,7 +195,6 @@ std::unique_ptr<CollectiveExchange> make_exchange(const Handle& handle, const Ow
 // cannot be told.
 bool agree_with_directory(Handle& handle, std::optional<Owners>* owners, bool* given,
                           bool* enrolled) {
-  if (!job_has_directory()) return true;
   struct {
     int64_t failed, others, replaced, enrolled;
   } told{};
@@ -275,7 +274,7 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   const std::optional<OpenFacts> facts = gather_facts(handle);
   // All ranks decide alike from the same facts. Where there is a directory, it tells the owners,
   // which may change just now.
-  if (!facts || !facts->fits || !(facts->same || job_has_directory())) return false;
+  if (!facts || !facts->fits || !(facts->same || facts->directory)) return false;
   bool given = facts->teller >= 0;
   std::optional<Owners> owners;
   std::unique_ptr<RegionParts> parts;
@@ -293,7 +292,7 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
       parts->note_change(owners->domains);
   }
   bool enrolled = false;
-  if (!agree_with_directory(handle, &owners, &given, &enrolled)) return false;
+  if (facts->directory && !agree_with_directory(handle, &owners, &given, &enrolled)) return false;
   if (given) parts.reset();
   if (parts != nullptr && !enrolled) parts->settle();
   Status status{Code::no_memory, 0, -1};

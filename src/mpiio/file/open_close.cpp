@@ -230,6 +230,16 @@ void tell_refusal(const std::string& name, const Status& refusal) {
       refusal.system_error == 0 ? "" : std::strerror(refusal.system_error));
 }
 
+// Tells the user, once in the process's life, of ranks that cannot become one job any more.
+void tell_of_several_jobs(const std::string& name) {
+  static std::atomic<bool> told{false};
+  if (told.exchange(true)) return;
+  std::fprintf(stderr,
+               "forebay: %s goes past the cache: its ranks began as different jobs and had files "
+               "open already; start the job by `forebay run` before the launcher\n",
+               name.c_str());
+}
+
 Uncached reason_of_refusal(const Status& refusal) {
   if (refusal.code == Code::unsupported) return Uncached::no_path;
   return refusal.code == Code::no_memory ? Uncached::no_shared_memory : Uncached::refused;
@@ -493,6 +503,9 @@ int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_Fil
   const Uncached why = joins_worlds(comm) ? Uncached::several_worlds
                                           : cache_together(opening, opened ? name : nullptr);
   note_open(opening, opened ? name : nullptr, why);
+  int rank = 0;
+  if (why == Uncached::several_jobs && mpi().Comm_rank(comm, &rank) == MPI_SUCCESS && rank == 0)
+    (void)within_memory([&] { tell_of_several_jobs(opening.name); });
   return code;
 }
 

@@ -32,6 +32,7 @@ struct RankFacts {
   int64_t minus_callers = 0;  // ranks that its node's agent can have connections with, negated
   int64_t minus_lines = 0;    // agents that it can have connections with, negated
   int64_t unsought = 0;       // 1: it has not looked for the job's directory yet
+  int64_t no_directory = 0;   // 1: it knows of none
 };
 
 // The descriptors that the process has open, as far as they count against `limit`.
@@ -85,6 +86,7 @@ RankFacts facts_of_rank(const Handle& handle, NodeFacts* node) {
   mine.kept = Compared(static_cast<int64_t>(file.kept_owners()));
   count_connections(file.options(), &mine);
   mine.unsought = int64_t{directory_unsought()};
+  mine.no_directory = int64_t{!job_has_directory()};
   return mine;
 }
 
@@ -126,7 +128,8 @@ std::optional<OpenFacts> gather_facts(const Handle& handle) {
   told = agree_max(comm, told);
   if (told.failed != 0) return std::nullopt;
   // That all ranks have come here shows that every rank of the job runs with Forebay.
-  if (told.unsought != 0 && has_all_ranks(comm)) find_directory(comm);
+  facts.directory =
+      told.unsought != 0 && has_all_ranks(comm) ? find_directory(comm) : told.no_directory == 0;
   facts.fits = told.no_agent == 0 && told.inode.same() && -told.minus_callers >= handle.ranks;
   facts.lines = -told.minus_lines;
   if (told.teller != INT64_MIN) facts.teller = static_cast<int>(~told.teller);

@@ -32,6 +32,7 @@ struct OpenFacts {
   bool same = true;          // those that nodes know are the same
   bool one_session = false;  // CachedFile::kept_session() is the same everywhere, and not 0
   uint64_t kept = 0;         // CachedFile::kept_owners(), if it is the same everywhere
+  bool directory = false;    // all ranks know the job's
 };
 
 // Called by all ranks of a handle. Empty, on all of them: one has no memory.

@@ -46,8 +46,12 @@ std::string node_name(const Options& options) {
   return std::string(host.data()) + "/" + machine_name();
 }
 
-// The name of this process's launch on this node. A process that is no rank is a job of its own.
-std::string local_job(const Options& options) {
+// The name of this process's launch, on all nodes or, if the launcher gives none, on this one. A
+// process that is no rank is a job of its own.
+std::string launched_job(const Options& options) {
+  // As a number: the name becomes a part of file names.
+  if (const std::string name = launch_name_everywhere(); !name.empty())
+    return "launch-" + std::to_string(static_cast<uint64_t>(hash_text(name)));
   const std::string launch = launch_name();
   if (launch.empty()) return "process-" + std::to_string(getpid());
   return launch + "-" + std::to_string(static_cast<uint64_t>(hash_text(node_name(options))));
@@ -63,7 +67,7 @@ struct Environment {
         [this](const Mistake& mistake) { mistakes.push_back(mistake.line()); });
     options.local_processes = launched_processes();
     if (options.job.empty())
-      options.job = local_job(options);
+      options.job = launched_job(options);
     else
       options.job.resize(std::min(options.job.size(), job_bytes - 1));
   }

@@ -2,8 +2,9 @@
 // only they, find their shared arena.
 //
 // `forebay run` around the launcher names the job (FOREBAY_JOB). Without it, a process begins with
-// the name of its launch on its node; ranks with different names take one of these when they first
-// open a file together. Nothing is asked of ranks that open no file: they may run without Forebay.
+// the name that its launcher gives the launch (Slurm, PMIx) or, if there is none, with a name of
+// the launch on its node; ranks with different names take one of these when they first open a file
+// together. Nothing is asked of ranks that open no file: they may run without Forebay.
 #pragma once
 
 #include <cstdint>

@@ -36,10 +36,9 @@ std::vector<std::string> own_marks() {
   return marks;
 }
 
-// The environment with which a process was started, a '\0' after each variable; "" if it cannot be
-// read.
-std::string environment_of(pid_t pid) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/environ";
+// What the system tells of a process under that name; "" if it cannot be read.
+std::string text_of(pid_t pid, const char* name) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/" + name;
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return "";
   std::string text;
@@ -50,6 +49,9 @@ std::string environment_of(pid_t pid) {
   return text;
 }
 
+// The environment with which a process was started, a '\0' after each variable.
+std::string environment_of(pid_t pid) { return text_of(pid, "environ"); }
+
 bool belongs_to_rank(pid_t pid, const std::vector<std::string>& marks) {
   const std::string environment = '\0' + environment_of(pid);
   return std::all_of(marks.begin(), marks.end(), [&](const std::string& mark) {
@@ -57,13 +59,36 @@ bool belongs_to_rank(pid_t pid, const std::vector<std::string>& marks) {
   });
 }
 
+// The process that started this rank, or the shell or wrapper around it.
+pid_t launcher_of(const std::vector<std::string>& marks) {
+  pid_t ancestor = getppid();
+  while (ancestor > 1 && belongs_to_rank(ancestor, marks)) ancestor = runtime::parent_of(ancestor);
+  return ancestor;
+}
+
 }  // namespace
+
+std::string launch_name_everywhere() {
+  const std::vector<std::string> marks = own_marks();
+  if (marks.empty()) return "";
+  // HOST-PROCESS@NUMBER or the like; what its ranks spawn has another number.
+  if (const char* const space = std::getenv("PMIX_NAMESPACE")) {
+    const std::string_view name = space;
+    return "pmix-" + std::string(name.substr(0, name.rfind('@')));
+  }
+  // Only of ranks that Slurm's daemon has started: a step may also be a script with several
+  // launches of other launchers.
+  const char* const job = std::getenv("SLURM_JOB_ID");
+  const char* const step = std::getenv("SLURM_STEP_ID");
+  if (job == nullptr || step == nullptr || text_of(launcher_of(marks), "comm") != "slurmstepd\n")
+    return "";
+  return "slurm-" + std::string(job) + "." + step;
+}
 
 std::string launch_name() {
   const std::vector<std::string> marks = own_marks();
   if (marks.empty()) return "";
-  pid_t ancestor = getppid();
-  while (ancestor > 1 && belongs_to_rank(ancestor, marks)) ancestor = runtime::parent_of(ancestor);
+  const pid_t ancestor = launcher_of(marks);
   // If a rank's launcher has ended, process 1 is its parent, as for ranks of other launches.
   if (ancestor <= 1 && environment_of(ancestor).empty()) return "";
   const runtime::ProcessId launcher = runtime::process_numbered(ancestor);

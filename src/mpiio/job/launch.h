@@ -9,4 +9,8 @@ namespace forebay::mpiio {
 // on this node, and for no other process; "" if no launcher says that this process is a rank.
 std::string launch_name();
 
+// The same on all nodes of the launch: the name that the launcher itself gives it. "": this
+// launcher gives none.
+std::string launch_name_everywhere();
+
 }  // namespace forebay::mpiio

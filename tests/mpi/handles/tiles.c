@@ -1,8 +1,8 @@
 // Four ranks write a tile of an array each in one collective call, and read it in another. The
 // second argument is the number of nodes, which have the ranks in turn: with two, each node has the
 // tiles of a half. With "beside" rank 0 has the file open by itself, too; with "before" it had
-// opened it before all of them did. With "again" the file is closed, and each rank reads its tile
-// by itself from the reopened one.
+// opened it before all of them did. With "logs" each rank has a file of its own open since before.
+// With "again" the file is closed, and each rank reads its tile by itself from the reopened one.
 #include <string.h>
 
 #include "check.h"
@@ -20,6 +20,13 @@ int main(int argc, char** argv) {
   if (argc > 3 && strcmp(argv[3], "before") == 0 && rank == 0)
     CHECK_MPI(
         MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &alone));
+  if (argc > 3 && strcmp(argv[3], "logs") == 0) {
+    char log[4200];
+    snprintf(log, sizeof log, "%s-log-%d", path, rank);
+    CHECK_MPI(
+        MPI_File_open(MPI_COMM_SELF, log, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &alone));
+    CHECK_MPI(MPI_File_write(alone, log, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+  }
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK_MPI(
       MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));

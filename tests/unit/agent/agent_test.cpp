@@ -729,6 +729,45 @@ TEST_F(JobFileTest, FailsWhereAnOwnerCannotBeTold) {
   EXPECT_TRUE(file.leave(true).ok());
 }
 
+// No rank of the owner's node answers.
+class SilentExchange final : public OwnersExchange {
+ public:
+  bool reaches(uint32_t) const override { return true; }
+  Status begin_write(uint32_t, std::span<const Extent>, std::span<const std::byte>) override {
+    return {Code::network, 0, -1};
+  }
+  Status begin_read(uint32_t, std::span<const Extent>, int64_t) override {
+    return {Code::network, 0, -1};
+  }
+  Status end(uint32_t, int64_t*) override { return {Code::network, 0, -1}; }
+  std::span<const std::byte> answer(uint32_t) const override { return {}; }
+  int64_t storage_bytes_for_others() const override { return 0; }
+};
+
+// Of a file that is only read: such a run may have been fetched ahead.
+TEST_F(AgentTest, LeavesLongCollectiveReadsToTheNodesOwnCache) {
+  std::ofstream(disk_.path()) << std::string(8 * page, 'r');
+  Options options = small_options();
+  options.bypass_bytes = 2 * page;
+  options.read_ahead_bytes = 0;
+  Status status;
+  const auto here = CachedFile::open(disk_.path(), OpenMode::read_only, options, &status);
+  ASSERT_NE(here, nullptr);
+  JobFile file(*here, owners(), 1, *terms());
+  std::string memory(4 * page, '?');
+  auto* const to = reinterpret_cast<std::byte*>(memory.data());
+  int64_t moved = 0;
+  ASSERT_TRUE(file.read(2 * page, to, 4, &moved).ok());  // of the other node's page, a copy
+  SilentExchange exchange;
+  file.exchange_over(&exchange);
+  EXPECT_EQ(file.access({false, true, nullptr, 2 * page, 4}, to, &moved).code, Code::network);
+  const int64_t past = file.statistics().bypass_bytes;
+  ASSERT_TRUE(file.access({false, true, nullptr, 0, 4 * page}, to, &moved).ok());
+  EXPECT_EQ(memory, std::string(4 * page, 'r'));
+  EXPECT_EQ(file.statistics().bypass_bytes, past + 3 * page);  // the cache held the fourth
+  EXPECT_TRUE(file.leave(false).ok());
+}
+
 // The owners get other parts: what was written is with storage, and bytes go the new ways.
 TEST_F(JobFileTest, GivesTheOwnersOtherParts) {
   const std::string text(4 * page, 'x');
