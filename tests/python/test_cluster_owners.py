@@ -12,7 +12,7 @@ from forebay.simulation import (
     simulate_cluster,
     workload_traces,
 )
-from forebay.simulation.made_traces import WRITE_AT, Call, Use, write_trace
+from forebay.simulation.made_traces import READ_AT, WRITE_AT, Call, Use, write_trace
 
 
 def test_owners_merge_the_pieces_of_all_nodes(pieces: Path) -> None:
@@ -39,6 +39,26 @@ def test_owners_merge_the_pieces_of_all_nodes(pieces: Path) -> None:
 def test_a_job_on_one_node_has_the_cache_of_the_node(pieces: Path) -> None:
     node, job = simulate_cluster(pieces, "perlmutter", [{"scope": "node"}, {"scope": "job"}])
     assert replace(job, settings={}) == replace(node, settings={})
+
+
+def test_nodes_keep_copies_of_what_is_only_read(tmp_path: Path) -> None:
+    """Each process's node fetches ahead of its independent reads, and of its long ones, whoever owns
+    the bytes. One byte that is written ends that."""
+    changes: list[dict[str, str]] = [{"scope": "none"}, {"scope": "node"}, {"scope": "job"}]
+    for independent, size in ((True, 256 << 10), (False, 1 << 20)):
+        trace = tmp_path / f"pio-{size}"
+        workload_traces.pio(trace, 4, size=size, count=32, independent=independent, compute=0.1)
+        none, node, job = simulate_cluster(
+            trace, "palmetto-gige", changes, processes_per_node=1, think=1.0
+        )
+        assert job.run_s < 0.9 * none.run_s
+        assert job.run_s == pytest.approx(node.run_s, rel=0.15)
+        assert job.hits == node.hits > 0
+    folder = tmp_path / "written"
+    calls = [Call(READ_AT, n * 4096, 4096) for n in range(100)]
+    write_trace(folder, 2, lambda rank: [Use("file", [None], [[*calls, Call(WRITE_AT, 0, 1)]])])
+    (written,) = simulate_cluster(folder, "palmetto-gige", changes[2:], processes_per_node=1)
+    assert written.agent_questions > 0
 
 
 def test_owners_of_whole_stripes_share_no_lock(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ class Cluster {
     bool exists = false;  // before the job: its first access reads it
     int64_t read_end = 0;
     bool created = false;
+    bool written = false;  // by any access of the job
   };
 
   struct OpenFile {
@@ -127,6 +128,7 @@ void Cluster::find_files() {
     File& file = files_[access.file];
     if (!std::exchange(file.known, true)) file.exists = !access.writes;
     if (!access.writes) file.read_end = std::max(file.read_end, access.end);
+    file.written = file.written || access.writes;
   }
   for (std::size_t f = 0; f < files_.size(); ++f) {
     if (files_[f].exists) file_system_->place(f, files_[f].read_end);
@@ -140,8 +142,6 @@ void Cluster::make_caches() {
   for (const uint32_t node : settings_.node_of_process) ++ranks[node];
   const auto add = [this](uint32_t node, uint32_t processes) {
     ClientCacheSettings cache = settings_.cache;
-    if (settings_.caching == Caching::job)
-      cache.handles.read_ahead_bytes = domains().ahead(cache.handles.read_ahead_bytes);
     cache.shape.capacity_bytes *= std::max<uint32_t>(processes, 1);
     caches_.push_back(std::make_unique<ClientNode>(kernel_, *file_system_, node, cache));
     users_.push_back(processes);
@@ -338,7 +338,8 @@ Cluster::OpenFile& Cluster::opened(Job& job, const DataAccess& access) {
   OpenFile& open = job.open[access.handle];
   open.file = access.file;
   if (owned_)
-    open.owned = std::make_unique<OwnedFiles::Handle>(*owned_, job.node, access.file, job.process);
+    open.owned = std::make_unique<OwnedFiles::Handle>(*owned_, job.node, access.file, job.process,
+                                                      file.written);
   else if (job.cache != nullptr)
     open.cached = std::make_unique<ClientNode::Handle>(*job.cache, access.file, job.process);
   spend(job, Doing::opening, began, &access);

@@ -33,6 +33,13 @@ void access_part(ClientNode::Handle& handle, bool writes, std::span<const Extent
   handle.access({writes, false, &view, 0, bytes});
 }
 
+// What lies behind a chunk is of no use to its owner.
+void fetch_ahead_for_owner(ClientNode::Handle& handle, HandleRules rules,
+                           const FileDomains& domains) {
+  rules.read_ahead_bytes = domains.ahead(rules.read_ahead_bytes);
+  handle.cached().change_rules(rules);
+}
+
 }  // namespace
 
 // A question of a process to an agent, and its answer. It lives with its asker.
@@ -127,6 +134,8 @@ void OwnedFiles::carry_out(uint32_t node, Question& question) {
   if (handle == nullptr) {
     file_system_.open(node, question.file);
     handle = std::make_unique<ClientNode::Handle>(*nodes_[node], question.file, question.process);
+    fetch_ahead_for_owner(*handle, nodes_[node]->settings().handles,
+                          parts_.find(question.file)->second.domains);
   }
   Process::current()->sleep(settings_.call_time);
   switch (question.ask) {
@@ -153,7 +162,8 @@ void OwnedFiles::end_agents() {
 
 // Handles ----------------------------------------------------------------------------------------
 
-OwnedFiles::Handle::Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint32_t process)
+OwnedFiles::Handle::Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint32_t process,
+                           bool written)
     : files_(files),
       of_all_(files.parts_
                   .try_emplace(file, Parts{files.settings_.domains, files.settings_.region_parts})
@@ -161,9 +171,13 @@ OwnedFiles::Handle::Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint
       node_(node),
       file_(file),
       process_(process),
+      written_(written),
       here_(*files.nodes_[node], file, process),
       window_(files.settings_.domains.owners()),
-      open_(files.settings_.domains.owners(), false) {}
+      open_(files.settings_.domains.owners(), false) {
+  if (written)
+    fetch_ahead_for_owner(here_, files.nodes_[node]->settings().handles, of_all_.domains);
+}
 
 bool OwnedFiles::Handle::is_long(int64_t bytes) const {
   const ClientCacheSettings& cache = files_.nodes_[node_]->settings();
@@ -216,6 +230,11 @@ struct OwnedFiles::Handle::Windowed {
 };
 
 void OwnedFiles::Handle::access(const Access& access) {
+  const bool is_long_run = access.view == nullptr && is_long(access.bytes);
+  if (!written_ && (is_long_run || !access.collective)) {
+    here_.access(access);
+    return;
+  }
   Windowed windowed{*this, access.writes};
   const int64_t window_bytes =
       access.collective ? collective_window_bytes(here_.pace_bytes(), here_.file().state().handles,

@@ -59,7 +59,9 @@ class OwnedFiles {
   // What a process of a node has open. Its calls are made by the process, which waits.
   class Handle {
    public:
-    Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint32_t process);
+    // `written`: processes of the job may write to the file. Otherwise each node keeps copies of
+    // any bytes; they come from storage.
+    Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint32_t process, bool written);
     void access(const Access& access);
     // Whether an access of so many contiguous bytes goes past all caches.
     bool is_long(int64_t bytes) const;
@@ -83,6 +85,7 @@ class OwnedFiles {
     const uint32_t node_;
     const uint64_t file_;
     const uint32_t process_;
+    const bool written_;
     ClientNode::Handle here_;
     OwnerWindow window_;
     std::vector<bool> open_;  // at the owner, by its number
