@@ -42,8 +42,8 @@ def test_a_job_on_one_node_has_the_cache_of_the_node(pieces: Path) -> None:
 
 
 def test_nodes_keep_copies_of_what_is_only_read(tmp_path: Path) -> None:
-    """Each process's node fetches ahead of its independent reads, and of its long ones, whoever owns
-    the bytes. One byte that is written ends that."""
+    """Each process's node fetches ahead of its independent reads, and of its long ones. One byte that
+    is written ends that."""
     changes: list[dict[str, str]] = [{"scope": "none"}, {"scope": "node"}, {"scope": "job"}]
     for independent, size in ((True, 256 << 10), (False, 1 << 20)):
         trace = tmp_path / f"pio-{size}"
@@ -56,7 +56,7 @@ def test_nodes_keep_copies_of_what_is_only_read(tmp_path: Path) -> None:
         assert job.hits == node.hits > 0
     folder = tmp_path / "written"
     calls = [Call(READ_AT, n * 4096, 4096) for n in range(100)]
-    write_trace(folder, 2, lambda rank: [Use("file", [None], [[*calls, Call(WRITE_AT, 0, 1)]])])
+    write_trace(folder, 2, lambda _: [Use("file", [None], [[*calls, Call(WRITE_AT, 0, 1)]])])
     (written,) = simulate_cluster(folder, "palmetto-gige", changes[2:], processes_per_node=1)
     assert written.agent_questions > 0
 
