@@ -42,8 +42,8 @@ def test_a_job_on_one_node_has_the_cache_of_the_node(pieces: Path) -> None:
 
 
 def test_nodes_keep_copies_of_what_is_only_read(tmp_path: Path) -> None:
-    """Each process's node fetches ahead of its independent reads, and of its long ones. One byte that
-    is written ends that."""
+    """Each process's node fetches ahead of its independent reads, and of its long ones, unless a
+    byte of the file is written."""
     changes: list[dict[str, str]] = [{"scope": "none"}, {"scope": "node"}, {"scope": "job"}]
     for independent, size in ((True, 256 << 10), (False, 1 << 20)):
         trace = tmp_path / f"pio-{size}"
