@@ -109,6 +109,7 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     "4a5229b0b17c70f84c0420f702096ef7d2b2cf93": (),  # owners' parts
     "a001d7d2dc1766f57fbbebcdde112ec76f90cb99": (),  # the same
     "b7bf0df483be3c921c7f81cb749ccb8d624faeb9": (),  # shared pointers of several nodes
+    "1395a95a849d7f061fcdb61723ca3c366a6c61ad": (),  # many short segments, of a hand-over
     # How ranks agree where they share cores: at opens.
     "b292a314b70530904e7c88638f1810387d1666bc": ("open", "small", "flash", "tile-io-small"),
 }
@@ -129,10 +130,15 @@ CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
     "4a5229b0b17c70f84c0420f702096ef7d2b2cf93": COLLECTIVE,
     "a001d7d2dc1766f57fbbebcdde112ec76f90cb99": (),  # an assignment that no case has
     "b7bf0df483be3c921c7f81cb749ccb8d624faeb9": (),  # shared pointers
+    "1395a95a849d7f061fcdb61723ca3c366a6c61ad": ("small",),
 }
 # Commits that touch these files and change no way that a workload takes.
 CHANGED_NOWHERE = frozenset(
     {
+        "f5e92f32fd97c5b343aca1ffcfd94c73ee999330",  # how ranks become a job; reads by no case
+        "8e13bb7d2617327895653660cebe933d715686a7",  # the same windows in another place
+        "98b00aee437496abed0ccc3a2eeca105822e702a",  # inside the launcher
+        "37313f7d51ec357cbcc100000059cc5944c056de",  # when the committer starts
         "8fec698be968af8e37b8dcd4cfd06fa75cd40f0d",  # words
         "eb86b935491c6a3ffb0d9d46cd5219413789c5de",  # atomic mode
         "95cd8532bbd301ef010ff336e5d085f1be6b3445",  # memory
@@ -203,6 +209,11 @@ nodes' agents there is the loopback, not a network, and both nodes share the two
 has an owner node; `domain` says which. Reads are of what was written; the file stays open. A part
 of the gain of collective calls comes from the four ranks on two cores: MPICH's blocking collectives
 keep the processor while they wait, and Forebay's ranks agree by nonblocking ones there.""",
+    "owners": """\
+The same ranks, nodes and volume, by the option `domain`; in brackets the speed-up against the MPI
+library alone. ROMIO and OMPIO divide each collective call's region anew, and cache nothing: with
+them nobody owns a byte for longer than a call (Coloma's baseline). Ranks 0 and 1 are on one node,
+ranks 2 and 3 on the other.""",
 }
 
 
@@ -210,8 +221,8 @@ keep the processor while they wait, and Forebay's ranks agree by nonblocking one
 class Case:
     """One line of the plan: a workload in a place, and its targets.
 
-    Places are "local", "gluster", "nodes" (GlusterFS; ranks of two nodes) and "safety" (local; the
-    cost of recovery).
+    Places are "local", "gluster", "nodes" (GlusterFS; ranks of two nodes), "owners" (the same; by
+    the assignment of bytes to them) and "safety" (local; the cost of recovery).
 
     `targets` maps a figure to its least speed-up. "first file": the least speed-up of any figure in
     the first file. "times computation": the longest time of reading, as a multiple of the
@@ -231,7 +242,7 @@ class Case:
 
     @property
     def nodes(self) -> int:
-        return 2 if self.place == "nodes" else 1
+        return 2 if self.place in ("nodes", "owners") else 1
 
     @property
     def code(self) -> list[str]:
@@ -245,7 +256,7 @@ class Case:
         On a disk the times of single files vary widely, except where computation or many opens
         take most of the time.
         """
-        if self.place == "nodes":
+        if self.place in ("nodes", "owners"):
             return 1
         if self.workload in ("sliding-window", "mpi-io-test", "pio", "pio-nested"):
             return 2
@@ -324,7 +335,7 @@ def plan() -> list[Case]:
             Case("gluster", "pio-nested", ranks, {"times computation": 1.3}, {}),
             Case("gluster", "stream", ranks, {"write": 0.98, "read": 0.98}, {}),
         ]
-    return cases + collective_cases() + cases_of_several_nodes()
+    return cases + collective_cases() + cases_of_several_nodes() + cases_of_owners()
 
 
 def collective_cases() -> list[Case]:
@@ -364,6 +375,18 @@ def cases_of_several_nodes() -> list[Case]:
         Case("nodes", "points", 4, {}, job),
         Case("nodes", "ior-easy", 4, {}, job),
         Case("nodes", "stream", 4, {"write": 0.95, "read": 0.95}, job),
+    ]
+
+
+OWNERS_ASSIGNED = ("region", "dynamic", "cyclic", "file", "first-touch")
+
+
+def cases_of_owners() -> list[Case]:
+    """4 ranks on 2 nodes, with each assignment of bytes to the nodes."""
+    return [
+        Case("owners", workload, 4, {}, {"scope": "job", "domain": domain}, count=count)
+        for workload, count in (("tile-io", 0), ("lattice", 0), ("btio", 0), ("small", 10_000))
+        for domain in OWNERS_ASSIGNED
     ]
 
 
@@ -468,7 +491,7 @@ def rows(case: Case, entry: dict[str, Any], machine_name: str) -> Iterator[list[
         first = figure.get("first_file", False)
         least = case.targets.get("first file" if first else name)
         if least is not None:
-            target = f"{least:.2g}x"
+            target = f"{least:.3g}x"
             reached = verdict(high >= least)
         if name == "read" and not first and "times computation" in case.targets:
             limit, taken = case.targets["times computation"], entry["times_computation"]
@@ -556,7 +579,31 @@ def write_page(results: dict[str, dict[str, dict[str, Any]]], note: str) -> None
             head = [*columns, "target", "reached", "machine", "version"]
             remarks = [*REMARKS[place].splitlines(), ""] if place in REMARKS else []
             lines += ["", f"## {heading}", "", *remarks, *markdown(head, table)]
+    lines += table_of_owners(results)
     PAGE.write_text("\n".join(lines) + "\n")
+
+
+def table_of_owners(results: dict[str, dict[str, dict[str, Any]]]) -> list[str]:
+    """A row for each workload, MPI and figure, and a column for each assignment."""
+    found: dict[tuple[str, str, str], dict[str, str]] = {}
+    for case in cases_of_owners():
+        for _, entry in sorted(results.get(case.key, {}).items()):
+            for figure in entry["figures"]:
+                row = found.setdefault((case.workload, entry["mpi"], figure["name"]), {})
+                measured = Figure(
+                    figure["name"], figure["unit"], figure["plain"], figure["forebay"]
+                )
+                median = value(figure["median"]["forebay"], figure["unit"])
+                row[case.options["domain"]] = f"{median} ({measured.speed_up:.2f}x)"
+    if not found:
+        return []
+    head = ["workload", "MPI", "figure", *(f"`{domain}`" for domain in OWNERS_ASSIGNED)]
+    ruler = ["---"] * 3 + ["---:"] * len(OWNERS_ASSIGNED)
+    table = [
+        [*row, *(of.get(domain, "") for domain in OWNERS_ASSIGNED)] for row, of in found.items()
+    ]
+    rows = [f"| {' | '.join(row)} |" for row in (head, ruler, *table)]
+    return ["", "## Who owns which bytes", "", *REMARKS["owners"].splitlines(), "", *rows]
 
 
 def markdown(head: list[str], table: list[list[str]]) -> list[str]:
@@ -596,7 +643,7 @@ def main() -> None:
             cases = [case for case in cases if any_stale(case, known.get(case.key, {}), mpis)]
         here = [case for case in cases if case.place in ("local", "safety")]
         measure_all(here, mpis, arguments, data)
-        on_gluster = [case for case in cases if case.place in ("gluster", "nodes")]
+        on_gluster = [case for case in cases if case.place in ("gluster", "nodes", "owners")]
         if on_gluster and os.geteuid() == 0 and shutil.which("glusterd"):
             with gluster_volume() as mount:
                 arguments.dir = mount

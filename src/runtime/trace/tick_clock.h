@@ -25,8 +25,9 @@ class TickClock {
   void calibrate(Moment now) {
     if (now.ns - moments_.back().ns < least_apart_ns) return;
     // Stamps after the last moment may have been converted already. The new line begins at the
-    // latest of them, so that no later stamp gets an earlier time.
-    const Moment told{latest_ticks_, ns(latest_ticks_)};
+    // latest of them, so that no later stamp gets an earlier time. Rounded up: of several threads,
+    // stamps before it are still to come, and the line to it must not lie below the one before.
+    const Moment told{latest_ticks_, ns(latest_ticks_) + 1};
     if (told.ticks > moments_.back().ticks) {
       if (now.ticks <= told.ticks || now.ns < told.ns) return;
       moments_.push_back(told);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <random>
 
@@ -43,6 +45,32 @@ TEST(TickClock, StampsAreToldTheTimeAndNoneBackwards) {
       // The first two readings may be wrong by a thousandth.
       ASSERT_LT(std::abs(told - now), 30'000) << "seed " << seed << ", step " << step;
       last = told;
+    }
+  }
+}
+
+// Two threads' stamps are converted a chunk at a time, so one thread's may be earlier than the
+// other's that were converted before.
+TEST(TickClock, EachThreadsStampsKeepTheirOrder) {
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    std::mt19937 random(seed);
+    const auto draw = [&](int64_t from, int64_t to) {
+      return std::uniform_int_distribution<int64_t>(from, to)(random);
+    };
+    int64_t now = 100'000;
+    TickClock clock({ticks_at(0), 0}, {ticks_at(now), now + draw(-50, 50)});
+    int64_t ticks[2] = {ticks_at(now), ticks_at(now)}, told[2] = {0, 0};
+    for (int step = 0; step < 2000; ++step) {
+      now += draw(1, draw(0, 9) == 0 ? 15'000'000 : 200);
+      if (draw(0, 3) == 0) clock.calibrate({ticks_at(now), now + draw(-50, 50)});
+      const auto thread = static_cast<std::size_t>(draw(0, 1));
+      if (draw(0, 1) == 0) ticks[thread] = std::max(ticks[thread], ticks_at(now) - 1000);
+      for (int64_t stamps = draw(1, 20); stamps > 0 && ticks[thread] < ticks_at(now); --stamps) {
+        ticks[thread] = std::min(ticks[thread] + draw(1, 20), ticks_at(now));
+        const int64_t next = clock.ns(ticks[thread]);
+        ASSERT_GE(next, told[thread]) << "seed " << seed << ", step " << step;
+        told[thread] = next;
+      }
     }
   }
 }
