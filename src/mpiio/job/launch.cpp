@@ -71,17 +71,18 @@ pid_t launcher_of(const std::vector<std::string>& marks) {
 std::string launch_name_everywhere() {
   const std::vector<std::string> marks = own_marks();
   if (marks.empty()) return "";
+  // A rank may also be a script with several launches of another launcher: these inherit its names,
+  // which are none of theirs.
+  const pid_t launcher = launcher_of(marks);
   // HOST-PROCESS@NUMBER or the like; what its ranks spawn has another number.
   if (const char* const space = std::getenv("PMIX_NAMESPACE")) {
     const std::string_view name = space;
+    if (belongs_to_rank(launcher, {"PMIX_NAMESPACE=" + std::string(name)})) return "";
     return "pmix-" + std::string(name.substr(0, name.rfind('@')));
   }
-  // Only of ranks that Slurm's daemon has started: a step may also be a script with several
-  // launches of other launchers.
   const char* const job = std::getenv("SLURM_JOB_ID");
   const char* const step = std::getenv("SLURM_STEP_ID");
-  if (job == nullptr || step == nullptr || text_of(launcher_of(marks), "comm") != "slurmstepd\n")
-    return "";
+  if (job == nullptr || step == nullptr || text_of(launcher, "comm") != "slurmstepd\n") return "";
   return "slurm-" + std::string(job) + "." + step;
 }
 
