@@ -118,9 +118,9 @@ def test_ranks_are_one_job_by_the_name_of_their_launch(
     installation: mpi.Mpi, tmp_path: Path
 ) -> None:
     """Without `forebay run` around it, also if they have files open before they open one together.
-    Hydra, MPICH's launcher, gives them no such name; that of a launch around it is not theirs."""
+    Hydra, MPICH's launcher, gives them no such name; that of a step around it is not theirs."""
     if installation.abi != "openmpi":
-        around = {**installation.environment, "PMIX_NAMESPACE": "around-it@1"}
+        around = {**installation.environment, "SLURM_JOB_ID": "12", "SLURM_STEP_ID": "3"}
         installation = replace(installation, environment=around)
     program = str(mpi.compile_program(installation, PROGRAM.parent / "handles" / "tiles.c"))
     command = forebay.on_nodes([program, ".", "2", "logs"], 2)
