@@ -18,6 +18,7 @@ from pathlib import Path
 import click
 
 from forebay.bench.mpi import Mpi, find_mpi, temporary_folders
+from forebay.bench.runs import run_command
 
 SOURCE = Path(__file__).with_suffix(".c")
 RANKS, NODES, CALLS = 4, 2, 2000
@@ -27,16 +28,9 @@ def launched(mpi: Mpi, program: Path, file: Path, busy: bool) -> dict[str, float
     """The medians of one launch, in microseconds, by name."""
     words = [str(program), str(file), str(CALLS), str(int(busy))]
     run = [sys.executable, "-m", "forebay", "run", "-o", "step_aside=never", "--"]
-    done = subprocess.run(
-        [*run, *mpi.command(RANKS, words, nodes=NODES)],
-        env=mpi.environment(RANKS),
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    command = [*run, *mpi.command(RANKS, words, nodes=NODES)]
+    rows = (line.split() for line in run_command(command, mpi.environment(RANKS), 300).splitlines())
     file.unlink()
-    rows = (line.split() for line in done.stdout.splitlines())
     return {name: float(microseconds) for name, microseconds in rows}
 
 

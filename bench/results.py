@@ -214,7 +214,8 @@ keep the processor while they wait, and Forebay's ranks agree by nonblocking one
 The same ranks, nodes and volume, by the option `domain`; in brackets the speed-up against the MPI
 library alone. ROMIO and OMPIO divide each collective call's region anew, and cache nothing: with
 them nobody owns a byte for longer than a call (Coloma's baseline). Ranks 0 and 1 are on one node,
-ranks 2 and 3 on the other.""",
+ranks 2 and 3 on the other. With `file` the owners divide the size that the file has when it is
+opened: here it is new, and one node owns all of it. 7 pairs of launches.""",
 }
 
 
