@@ -135,6 +135,7 @@ CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
 # Commits that touch these files and change no way that a workload takes.
 CHANGED_NOWHERE = frozenset(
     {
+        "0d87512cfcd864e8283d74101b16d2bfe915a14b",  # how ranks become a job
         "c1f6017ca7464f3c911dc6d535493d0f0c69a417",  # traces
         "f5e92f32fd97c5b343aca1ffcfd94c73ee999330",  # how ranks become a job; reads by no case
         "8e13bb7d2617327895653660cebe933d715686a7",  # the same windows in another place
