@@ -8,7 +8,6 @@
 #include "agent/file_terms.h"
 #include "engine/statistics.h"
 #include "runtime/cache/access_extents.h"
-#include "runtime/node/file_identity.h"
 
 namespace forebay::agent {
 
@@ -107,20 +106,24 @@ Status FileServer::open() {
   options.read_ahead_bytes = owners.domains.ahead(options.read_ahead_bytes);
   Status status;
   file_ = runtime::CachedFile::open(terms->path, terms->mode, options, &status);
-  if (file_ == nullptr) return status;
-  // A file that has been renamed or replaced since is another one, whose bytes stay as they are.
-  if (terms->inode != 0 && file_->identity().inode != terms->inode) {
+  // The file may have been removed, renamed or replaced since: what has its name now stays as it
+  // is.
+  if (file_ != nullptr && terms->inode != 0 && file_->identity().inode != terms->inode) {
     (void)file_->close(false);
     file_.reset();
-    return {Code::no_such_file, ESTALE, -1};
+    status = {Code::no_such_file, ESTALE, -1};
   }
+  if (file_ == nullptr && terms->inode != 0) {
+    Status again;
+    file_ = runtime::CachedFile::open_again(terms->inode, terms->mode, options, &again);
+    if (file_ != nullptr) status = {};
+  }
+  if (file_ == nullptr) return status;
   (void)file_->note_held(runtime::Held::something);
   domains_ = owners.domains;
   self_ = owners.number_of(agent_.key);
   if (domains_.first_touch()) {
-    runtime::FoundFile found;
-    status = runtime::find_file(terms->path, &found);
-    if (status.ok()) claims_ = agent_.claims.of(found.identity, owners.identity());
+    claims_ = agent_.claims.of(file_->identity(), owners.identity());
   }
   bool news = false;
   if (status.ok()) status = file_->join_owners(owners.identity(), terms->owners, &news);

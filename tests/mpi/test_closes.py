@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness import forebay, mpi
+from harness.content import content
 
 SOURCE = Path(__file__).parent / "handles" / "closing.c"
 QUESTIONS = (
@@ -81,13 +82,20 @@ def test_files_may_be_used_until_the_job_ends(
         assert left[place * apart :][: len(expected)] == expected
 
 
+@pytest.mark.parametrize("change", ["renamed", "removed"])
 @pytest.mark.parametrize("nodes", [1, 2])
 @pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
-def test_a_file_under_the_old_name_of_another_stays_as_it_is(
-    installation: mpi.Mpi, nodes: int, tmp_path: Path
+def test_an_open_file_is_used_on_when_its_name_has_gone(
+    installation: mpi.Mpi, nodes: int, change: str, tmp_path: Path
 ) -> None:
+    """What has its name now stays as it is."""
     program = mpi.compile_program(installation, SOURCE.parent / "renamed.c")
-    command = forebay.on_nodes([str(program), "data.bin"], nodes)
+    command = forebay.on_nodes([str(program), "data.bin", change], nodes)
     settings = {"FOREBAY_STEP_ASIDE": "never", "FOREBAY_DOMAIN_SIZE": "64KiB"}
     run = forebay.launch(installation, 4, command, tmp_path / "run", settings)
     assert run.outcome.code == 0, str(run.outcome)
+    if change == "removed":
+        assert not run.files
+        return
+    assert run.files["data.bin"] == b"another file"
+    assert run.files["data.bin.renamed"] == content(4 * 100 * 1000)

@@ -1,11 +1,14 @@
 #include "runtime/node/file_identity.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/sysmacros.h>
 
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <vector>
 
 #include "runtime/node/clock.h"
 
@@ -33,6 +36,16 @@ bool leads_to(const char* path, const FileIdentity& identity) {
   struct statx info;
   return path[0] != '\0' && ask(path, &info) && S_ISREG(info.stx_mode) &&
          identity_of(info) == identity;
+}
+
+// The path of a descriptor by which the process has this file open; "": none is.
+std::string path_of_descriptor(pid_t pid, const FileIdentity& identity) {
+  const std::string folder = "/proc/" + std::to_string(pid) + "/fd/";
+  const std::unique_ptr<DIR, int (*)(DIR*)> descriptors(opendir(folder.c_str()), closedir);
+  if (descriptors == nullptr) return "";
+  while (const dirent* const entry = readdir(descriptors.get()))
+    if (std::string path = folder + entry->d_name; leads_to(path.c_str(), identity)) return path;
+  return "";
 }
 
 // A file's path as it was given, and what it became.
@@ -94,5 +107,27 @@ void identify(FileEntry& entry, const FoundFile& found) {
 }
 
 bool still_named(const FileEntry& entry) { return leads_to(entry.path, entry.identity); }
+
+std::string path_of_open_file(Registry& registry, uint64_t inode) {
+  struct Opener {
+    FileIdentity identity;
+    ProcessId process;
+  };
+  std::vector<Opener> openers;
+  {
+    const RegistryLock lock(registry);
+    for (const Seat& seat : registry.made_seats()) {
+      const uint32_t slot = seat.file.load();
+      if (slot == no_entry || registry.files[slot].identity.inode != inode) continue;
+      openers.push_back({registry.files[slot].identity, registry.processes[seat.process].id});
+    }
+  }
+  for (const Opener& opener : openers) {
+    if (!alive(opener.process)) continue;
+    if (std::string path = path_of_descriptor(opener.process.pid, opener.identity); !path.empty())
+      return path;
+  }
+  return "";
+}
 
 }  // namespace forebay::runtime
