@@ -106,27 +106,23 @@ Status FileServer::open() {
   options.read_ahead_bytes = owners.domains.ahead(options.read_ahead_bytes);
   Status status;
   file_ = runtime::CachedFile::open(terms->path, terms->mode, options, &status);
-  // The file may have been removed, renamed or replaced since: what has its name now stays as it
-  // is.
+  // The file may have been removed, renamed or replaced since. Then another one may have its name,
+  // and stays as it is.
   if (file_ != nullptr && terms->inode != 0 && file_->identity().inode != terms->inode) {
     (void)file_->close(false);
     file_.reset();
     status = {Code::no_such_file, ESTALE, -1};
   }
-  if (file_ == nullptr && terms->inode != 0) {
-    Status again;
-    file_ = runtime::CachedFile::open_again(terms->inode, terms->mode, options, &again);
-    if (file_ != nullptr) status = {};
-  }
+  if (file_ == nullptr && terms->inode != 0)
+    file_ =
+        runtime::CachedFile::open_again(terms->path, terms->inode, terms->mode, options, &status);
   if (file_ == nullptr) return status;
   (void)file_->note_held(runtime::Held::something);
   domains_ = owners.domains;
   self_ = owners.number_of(agent_.key);
-  if (domains_.first_touch()) {
-    claims_ = agent_.claims.of(file_->identity(), owners.identity());
-  }
+  if (domains_.first_touch()) claims_ = agent_.claims.of(file_->identity(), owners.identity());
   bool news = false;
-  if (status.ok()) status = file_->join_owners(owners.identity(), terms->owners, &news);
+  status = file_->join_owners(owners.identity(), terms->owners, &news);
   // What this node's ranks wrote into its cache alone may belong to other owners.
   if (news) status = file_->commit();
   if (news) file_->drop_clean();

@@ -77,10 +77,11 @@ class CachedFile final : private HandleServices {
   static std::unique_ptr<CachedFile> open(const std::string& path, OpenMode mode,
                                           const Options& options, Status* status,
                                           const StorageOpener& opener = {});
-  // The same for a file that a process of this node has open, and that no path need name any more.
-  // `inode`: its own. Code::no_such_file: no process has it open.
-  static std::unique_ptr<CachedFile> open_again(uint64_t inode, OpenMode mode,
-                                                const Options& options, Status* status);
+  // The same for a file with this inode that a process of this node has open. It was opened as
+  // `path`, which need not name it any more. Null, with *status as it was: no process has it open.
+  static std::unique_ptr<CachedFile> open_again(const std::string& path, uint64_t inode,
+                                                OpenMode mode, const Options& options,
+                                                Status* status);
   ~CachedFile();  // calls close(true) unless close() was called
 
   const Options& options() const { return options_; }

@@ -179,13 +179,13 @@ std::unique_ptr<CachedFile> CachedFile::open(const std::string& path, OpenMode m
   return nullptr;
 }
 
-std::unique_ptr<CachedFile> CachedFile::open_again(uint64_t inode, OpenMode mode,
-                                                   const Options& options, Status* status) {
+std::unique_ptr<CachedFile> CachedFile::open_again(const std::string& path, uint64_t inode,
+                                                   OpenMode mode, const Options& options,
+                                                   Status* status) {
   NodeMember* const node = node_of(options.scope, options, status);
   if (node == nullptr) return nullptr;
-  const std::string path = path_of_open_file(node->registry(), inode);
-  *status = {Code::no_such_file, ESTALE, -1};
-  return path.empty() ? nullptr : open(path, mode, options, status);
+  const std::string descriptor = path_of_descriptor(node->registry(), path, inode);
+  return descriptor.empty() ? nullptr : open(descriptor, mode, options, status);
 }
 
 // Takes a seat of the file's entry, which it makes if the file is neither open nor rests. `fresh`:

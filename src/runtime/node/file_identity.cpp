@@ -38,8 +38,8 @@ bool leads_to(const char* path, const FileIdentity& identity) {
          identity_of(info) == identity;
 }
 
-// The path of a descriptor by which the process has this file open; "": none is.
-std::string path_of_descriptor(pid_t pid, const FileIdentity& identity) {
+// The path of a descriptor by which the process has this file open; "": it has not.
+std::string descriptor_of(pid_t pid, const FileIdentity& identity) {
   const std::string folder = "/proc/" + std::to_string(pid) + "/fd/";
   const std::unique_ptr<DIR, int (*)(DIR*)> descriptors(opendir(folder.c_str()), closedir);
   if (descriptors == nullptr) return "";
@@ -108,24 +108,30 @@ void identify(FileEntry& entry, const FoundFile& found) {
 
 bool still_named(const FileEntry& entry) { return leads_to(entry.path, entry.identity); }
 
-std::string path_of_open_file(Registry& registry, uint64_t inode) {
+std::string path_of_descriptor(Registry& registry, const std::string& path, uint64_t inode) {
   struct Opener {
     FileIdentity identity;
     ProcessId process;
   };
+  struct statx folder;
+  const bool has_folder = ask(path.substr(0, path.rfind('/') + 1).c_str(), &folder);
   std::vector<Opener> openers;
   {
     const RegistryLock lock(registry);
     for (const Seat& seat : registry.made_seats()) {
       const uint32_t slot = seat.file.load();
-      if (slot == no_entry || registry.files[slot].identity.inode != inode) continue;
-      openers.push_back({registry.files[slot].identity, registry.processes[seat.process].id});
+      if (slot == no_entry) continue;
+      const FileEntry& file = registry.files[slot];
+      // The file may have another name here, but not on another file system.
+      const bool same_device = has_folder && file.identity.device == identity_of(folder).device;
+      if (file.identity.inode == inode && (path == file.path || same_device))
+        openers.push_back({file.identity, registry.processes[seat.process].id});
     }
   }
   for (const Opener& opener : openers) {
     if (!alive(opener.process)) continue;
-    if (std::string path = path_of_descriptor(opener.process.pid, opener.identity); !path.empty())
-      return path;
+    std::string found = descriptor_of(opener.process.pid, opener.identity);
+    if (!found.empty()) return found;
   }
   return "";
 }

@@ -32,9 +32,10 @@ void identify(FileEntry& entry, const FoundFile& found);
 // same time (file systems may give a removed file's inode to another at once).
 bool still_named(const FileEntry& entry);
 
-// A path that leads to the file with this inode if a process of the node has it open, whatever
-// became of its name: that of an open descriptor. "": none has.
-std::string path_of_open_file(Registry& registry, uint64_t inode);
+// The path of a descriptor by which a process of the node has a file open, whatever became of the
+// file's name. The file has this inode, and a process of some node has opened it as `path`; files
+// of other file systems may have the same inode. "": no process has it open.
+std::string path_of_descriptor(Registry& registry, const std::string& path, uint64_t inode);
 
 // A file's time of modification.
 int64_t modified_ns(const struct stat& info);

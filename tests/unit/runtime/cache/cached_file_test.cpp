@@ -11,6 +11,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <thread>
 #include <vector>
@@ -78,6 +79,42 @@ Options changed_options(Options options, unsigned int number) {
   options.write_behind = number % 11 != 0;
   options.step_aside = static_cast<StepAside>(number % 3);
   return options;
+}
+
+TEST(CachedFile, IsOpenedAgainWhenItsNameHasGone) {
+  const Options options;
+  for (const bool replaced : {false, true}) {
+    TemporaryFile disk;
+    const std::string elsewhere = disk.path() + "-renamed";
+    Status status;
+    const auto again = [&](const std::string& path, uint64_t inode) {
+      status = {Code::no_such_file, ESTALE, -1};
+      return CachedFile::open_again(path, inode, OpenMode::read_write, options, &status);
+    };
+    auto file = CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
+    ASSERT_NE(file, nullptr);
+    const uint64_t inode = file->identity().inode;
+    ASSERT_EQ(rename(disk.path().c_str(), elsewhere.c_str()), 0);
+    if (replaced) close(creat(disk.path().c_str(), 0600));
+    const std::byte byte{'x'};
+    for (const std::string& path : {disk.path(), elsewhere}) {
+      auto other = again(path, inode);
+      ASSERT_NE(other, nullptr) << describe(status.code);
+      EXPECT_TRUE(status.ok());
+      EXPECT_EQ(other->identity(), file->identity());
+      EXPECT_TRUE(other->write(0, &byte, 1).ok());
+      EXPECT_TRUE(other->close(false).ok());
+    }
+    // A file of another file system may have this inode, too.
+    EXPECT_EQ(again("/proc/uptime", inode), nullptr);
+    EXPECT_EQ(status.code, Code::no_such_file);
+    EXPECT_EQ(again(disk.path(), inode + 1), nullptr);
+    EXPECT_TRUE(file->close(false).ok());
+    EXPECT_EQ(again(disk.path(), inode), nullptr);
+    EXPECT_TRUE(!replaced || disk.content().empty());
+    EXPECT_EQ(std::filesystem::file_size(elsewhere), 1);
+    EXPECT_EQ(unlink(elsewhere.c_str()), 0);
+  }
 }
 
 class CachedFileModel : public ::testing::TestWithParam<Setting> {};
