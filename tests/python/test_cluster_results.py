@@ -167,6 +167,23 @@ def test_a_timeline(pieces: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "several").exists()
 
 
+def test_all_outputs_at_once(pieces: Path, tmp_path: Path) -> None:
+    """In one folder, and each a file of its own."""
+    files = [tmp_path / name for name in ("a.svg", "b.json", "c.parquet", "d.svg", "e.html")]
+    options = ("--plot", "--timeline", "--series", "--waits", "--report")
+    words = ("simulate", "cluster", str(pieces), "-o", "scope=none")
+    done = forebay(*words, *(word for pair in zip(options, files, strict=True) for word in pair))
+    assert done.returncode == 0, done.stderr
+    assert sorted(tmp_path.iterdir()) == files
+    same = tmp_path / "same"
+    (tmp_path / "folder").mkdir()
+    other_name = tmp_path / "folder" / ".." / "same"
+    done = forebay(*words, "--timeline", same, "--series", other_name)
+    assert done.returncode == 2
+    assert done.stderr == f"forebay: -o {other_name}: two outputs would be this file\n"
+    assert not same.exists()
+
+
 def test_a_page_holds_the_results(pieces: Path, tmp_path: Path) -> None:
     page = tmp_path / "times.html"
     hostile = tmp_path / "<img onerror=alert(1)>"

@@ -147,6 +147,8 @@ def test_the_command_prints_a_profile_or_simulates(
     assert "read_reopened" in (tmp_path / "page.html").read_text()
     shown = run("--machine", saved, "--show-machine")
     assert '"kind": "measured"' in shown.stdout
+    replaced = run("--measure", tmp_path, "--save-machine", saved, "--force")
+    assert replaced.exit_code == 0, replaced.stderr
 
 
 @pytest.mark.parametrize(

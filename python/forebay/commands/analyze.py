@@ -15,7 +15,7 @@ from forebay.analysis.text import text_of
 from forebay.commands.options import most_runs_option
 from forebay.commands.terminal import output, reading
 from forebay.job.joined import Ranks
-from forebay.new_file import check_output, new_file
+from forebay.new_file import check_outputs, new_file
 from forebay.notebook import write
 from forebay.text import one_line
 from forebay.trace import Trace, TraceError, open_trace
@@ -84,8 +84,7 @@ def analyze(
     outputs = [path for path in (proto, parquet) if path is not None]
 
     def opened() -> Trace:
-        for path in outputs:
-            check_output(path, trace, force)
+        check_outputs(outputs, [trace], force)
         return open_trace(trace)
 
     ranks = Ranks("to analyze by several ranks")

@@ -23,7 +23,7 @@ from forebay.commands.figures import (
 )
 from forebay.commands.options import processes_option
 from forebay.commands.terminal import output, stages
-from forebay.new_file import check_output
+from forebay.new_file import check_outputs
 from forebay.notebook import parts_of, write
 from forebay.simulation import (
     AWARENESS,
@@ -233,10 +233,7 @@ def cache(
     (.zst). docs/simulating.md has the details.
     """
     outputs = [file for file in (csv_file, parquet_file, plot_file) if file is not None]
-    for file in outputs:
-        if file != _STANDARD_OUTPUT:
-            for trace in traces:
-                check_output(file, trace, force)
+    check_outputs([file for file in outputs if file != _STANDARD_OUTPUT], traces, force)
     check_plot(plot_file)
     results = run(traces, **settings)
     write_files(results, csv_file, parquet_file, plot_file, force)

@@ -22,7 +22,7 @@ from forebay.commands.options import processes_option
 from forebay.commands.terminal import output, stages
 from forebay.job.joined import Ranks
 from forebay.memory import available_bytes
-from forebay.new_file import check_output
+from forebay.new_file import check_outputs
 from forebay.notebook import parts_of, write
 from forebay.simulation import (
     CLUSTER_SCOPES,
@@ -206,8 +206,8 @@ def cluster(
         check_plot(waits_file, "--waits")
         if waits_file is not None and len(changes) != 1:
             raise click.UsageError(f"--waits is of one simulation; these are {len(changes):,}")
-        for file in (*outputs, *([machine_file] if machine_file else [])):
-            check_output(file, trace or file, force)
+        files = [*outputs, *([machine_file] if machine_file else [])]
+        check_outputs(files, [trace] if trace else [], force)
     used: str | Machine = on or _DEFAULT_MACHINE
     if measured is not None:
         used = _measured_machine(measured, machine_file, force, not (trace or show_machine))

@@ -83,7 +83,7 @@ def lu(processes: int, page_size: int, as_json: bool, plot_file: Path | None, fo
     each (Lu et al. 2014, figures 8, 10 and 12). docs/simulating.md discusses the results.
     """
     if plot_file is not None:
-        check_output(plot_file, Path(), force)
+        check_output(plot_file, None, force)
     with tempfile.TemporaryDirectory(prefix="forebay-") as folder:
         traces = [Path(folder) / workload.file for workload in _WORKLOADS]
         for workload, trace in zip(_WORKLOADS, traces, strict=True):
