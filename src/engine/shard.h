@@ -157,7 +157,9 @@ using Shard = BasicShard<Frame>;
 // Files that are open at the same time have different numbers modulo this.
 inline constexpr uint64_t files_at_once = 1024;
 
-// Which shard a page belongs to: runs of neighbouring pages share one. A file that is opened after
+// Which shard a page belongs to, of a power of two: runs of neighbouring pages share one. Any part
+// of a file has about equally many pages in each shard, and so have the chunks that a node owns, or
+// the columns of an array, at whatever distance they follow each other. A file that is opened after
 // another with the same number modulo files_at_once gets the same shards, whose frames' memory is
 // warm.
 uint32_t shard_of(PageKey key, uint32_t shards);
