@@ -101,13 +101,14 @@ uint32_t entry_for(NodeMember& node, const FileIdentity& identity) {
 }
 
 // Asks the file system itself for the stamp of a file whose cached pages may be used again. Without
-// the registry's lock, since the question may cost a message on a network. False: no pages may.
-bool refresh_stamp(Registry& registry, const std::string& path, FoundFile* found) {
+// the registry's lock, since the question may cost a message on a network. False: no pages may, or
+// an agent opens a file that is open.
+bool refresh_stamp(Registry& registry, const std::string& path, bool by_agent, FoundFile* found) {
   {
     const RegistryLock lock(registry);
     const bool asks = std::ranges::any_of(registry.made_files(), [&](const FileEntry& file) {
-      return (file.in_use() || file.resting.load() != 0) && file.stamp_tells.load() &&
-             is_entry_of(file, found->identity);
+      const bool has_pages = (file.in_use() && !by_agent) || file.resting.load() != 0;
+      return has_pages && file.stamp_tells.load() && is_entry_of(file, found->identity);
     });
     if (!asks) return false;
   }
@@ -285,7 +286,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   if (options_.cache_size_bytes < options.cache_size_bytes)
     bound_by_ = registry.memory_limit.load();
   const bool fresh = options_.keep != Keep::never && !options_.deterministic &&
-                     refresh_stamp(registry, path, &found);
+                     refresh_stamp(registry, path, options_.openers == Openers::agent, &found);
   const Turn turn = this->turn(false);
   status = join_entry(found, fresh, mode);
   if (!status.ok()) return status;
