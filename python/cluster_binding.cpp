@@ -9,8 +9,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -162,13 +165,34 @@ void check(const sim::MachineSettings& settings) {
 }
 
 // The most memory, in bytes, that the states of pages take if they are masks: three bits a byte of
-// the pages that accesses reach, or of the caches.
+// the pages that accesses reach, each once in every cache that has it, or of the caches.
 double mask_bytes(const sim::AccessLog& log, const ClusterSettings& settings) {
   constexpr double bits = 3, bits_a_byte = 8;
+  constexpr uint32_t of_all = std::numeric_limits<uint32_t>::max();
   const CacheShape& shape = settings.cache.shape;
+  std::unordered_set<uint32_t> owned;  // files whose bytes have one owner each
+  for (const sim::DataAccess& access : log.accesses()) {
+    if (settings.caching == Caching::job && access.writes) owned.insert(access.file);
+  }
+  const auto cache_of = [&](const sim::DataAccess& access) {
+    if (settings.caching == Caching::process) return access.process;
+    return owned.contains(access.file) ? of_all : settings.node_of_process[access.process];
+  };
+  struct Reached {
+    int64_t offset = std::numeric_limits<int64_t>::max(), end = 0;
+    double bytes = 0;  // of the accesses, one by one
+  };
+  std::unordered_map<uint64_t, Reached> parts;  // by file and cache
+  for (const sim::DataAccess& access : log.accesses()) {
+    Reached& part = parts[uint64_t{access.file} << 32 | cache_of(access)];
+    part.offset = std::min(part.offset, access.offset);
+    part.end = std::max(part.end, access.end);
+    part.bytes += static_cast<double>(access.end - access.offset + 2 * shape.page_size);
+  }
   double reached = 0;
-  for (const sim::DataAccess& access : log.accesses())
-    reached += static_cast<double>(access.end - access.offset + 2 * shape.page_size);
+  for (const auto& [where, part] : parts)
+    reached +=
+        std::min(part.bytes, static_cast<double>(part.end - part.offset + 2 * shape.page_size));
   const double capacity = static_cast<double>(shape.capacity_bytes) * log.processes();
   return std::min(reached, capacity) * bits / bits_a_byte;
 }

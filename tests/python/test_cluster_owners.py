@@ -41,6 +41,22 @@ def test_a_job_on_one_node_has_the_cache_of_the_node(pieces: Path) -> None:
     assert replace(job, settings={}) == replace(node, settings={})
 
 
+def test_an_agent_opens_a_file_once(pieces: Path) -> None:
+    """Whatever the number of processes that ask it for bytes. The metadata server needs a second
+    for each open. Processes of a collective call ask each other."""
+    slow = {"file_system.metadata.get_attributes_s": "1", "machine.servers": "1"}
+    one_by_one = {"scope": "job", "collective": "independent"}
+    changes = [one | slow for one in ({"scope": "none"}, {"scope": "job"}, one_by_one)]
+    for per_node, nodes in ((2, 4), (4, 2)):
+        none, together, job = simulate_cluster(
+            pieces, "palmetto-gige", changes, processes_per_node=per_node
+        )
+        assert none.run_s > 8
+        assert together.run_s < none.run_s + 0.5
+        assert job.run_s < none.run_s + nodes + 0.5
+        assert together.agent_questions > 0 and job.agent_questions > 0
+
+
 def test_nodes_keep_copies_of_what_is_only_read(tmp_path: Path) -> None:
     """Each process's node fetches ahead of its independent reads, and of its long ones, unless a
     byte of the file is written."""

@@ -83,6 +83,7 @@ class Cluster {
   DomainFacts domain_facts() const;
   FileDomains domains() const;
   bool change_parts(const OpenFile& file, const CollectiveCall& call) const;
+  std::shared_ptr<OwnedFiles::Exchange> exchange_of(const CollectiveCall& call) const;
   OwnedSettings owned_settings() const;
   void end_job();
   void read_counters(std::vector<int64_t>& counters) const;
@@ -109,7 +110,8 @@ class Cluster {
   std::vector<File> files_;
   std::vector<std::unique_ptr<ClientNode>> caches_;
   std::optional<OwnedFiles> owned_;
-  std::size_t living_ = 0;  // processes
+  std::vector<Job> jobs_;   // by process
+  std::size_t living_ = 0;  // of them
   std::vector<Span> timeline_;
   std::vector<uint32_t> users_;  // of each cache, that have not ended
 };
@@ -193,10 +195,10 @@ OwnedSettings Cluster::owned_settings() const {
 }
 
 ClusterResult Cluster::run() {
-  std::vector<Job> jobs(log_.processes());
+  jobs_.resize(log_.processes());
   std::vector<std::unique_ptr<Process>> processes;
   for (uint32_t p = 0; p < log_.processes(); ++p) {
-    Job& job = jobs[p];
+    Job& job = jobs_[p];
     job.process = p;
     job.node = settings_.node_of_process[p];
     const uint32_t cache = settings_.caching == Caching::process ? p : job.node;
@@ -220,7 +222,7 @@ ClusterResult Cluster::run() {
   }
 
   ClusterResult result;
-  for (const Job& job : jobs) {
+  for (const Job& job : jobs_) {
     result.processes.push_back(job.times);
     result.run_time = std::max(result.run_time, job.times.end);
   }
@@ -373,6 +375,15 @@ bool Cluster::change_parts(const OpenFile& file, const CollectiveCall& call) con
   return !region.empty() && file.owned->change_parts(region, most * std::ssize(call.parts));
 }
 
+std::shared_ptr<OwnedFiles::Exchange> Cluster::exchange_of(const CollectiveCall& call) const {
+  std::vector<OwnedFiles::Handle*> members;
+  for (const CollectiveCall::Part& part : call.parts) {
+    const DataAccess& access = log_.accesses()[part.access];
+    members.push_back(jobs_[access.process].open.at(access.handle).owned.get());
+  }
+  return std::make_shared<OwnedFiles::Exchange>(members);
+}
+
 // As the runtime: the processes of a collective call begin together. Then they keep pace, if one
 // cache serves all of them, or they end together, if nodes own the bytes.
 void Cluster::cached(const OpenFile& file, uint32_t number) {
@@ -390,12 +401,12 @@ void Cluster::cached(const OpenFile& file, uint32_t number) {
     if (nodes_ > 1) Process::current()->sleep(agreement);
     constexpr int64_t steps = 4;
     if (change_parts(file, *came.call)) Process::current()->sleep(steps * agreement);
+    if (file.owned != nullptr) came.call->exchange = exchange_of(*came.call);
     calls_.release(came);
   }
   if (file.owned != nullptr) {
-    file.owned->access(access);
+    file.owned->access(access, *came.call->exchange, came.part);
     Process::current()->sleep(calls_.agreement(came.call->parts.size()));
-    calls_.leave_together(came);
     return;
   }
   std::optional<CallPace> pace;

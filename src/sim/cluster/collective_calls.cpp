@@ -58,14 +58,6 @@ void CollectiveCalls::release(const Came& came) {
   came.call->waiting.wake_all();
 }
 
-void CollectiveCalls::leave_together(const Came& came) {
-  CollectiveCall& call = *came.call;
-  if (++call.left == call.parts.size())
-    call.leaving.wake_all();
-  else
-    call.leaving.wait();
-}
-
 Picoseconds CollectiveCalls::agreement(std::size_t processes) const {
   return message_ * static_cast<int64_t>(std::bit_width(processes - 1));
 }

@@ -15,6 +15,7 @@
 #include "sim/access_log.h"
 #include "sim/aggregation.h"
 #include "sim/cluster/kernel.h"
+#include "sim/cluster/owned_files.h"
 #include "sim/cluster/process.h"
 #include "sim/cluster/waits.h"
 
@@ -35,11 +36,10 @@ struct CollectiveCall {
   bool released = false;  // those who have come go on
   bool united = false;    // it was carried out for all of them (TwoPhase)
   uint32_t last_node = 0;
-  Picoseconds began = 0;  // once closed
-  Queue waiting;          // for the others to come
-  Queue progress;         // for the others of their node (CallPace)
-  Queue leaving;          // for the others to end
-  std::size_t left = 0;
+  Picoseconds began = 0;                           // once closed
+  Queue waiting;                                   // for the others to come
+  Queue progress;                                  // for the others of their node (CallPace)
+  std::shared_ptr<OwnedFiles::Exchange> exchange;  // where nodes own the file's bytes
 };
 
 class CollectiveCalls {
@@ -64,8 +64,6 @@ class CollectiveCalls {
   // when it releases them.
   Came come(uint32_t access);
   void release(const Came& came);
-  // Called by each process that has come: it waits until all of them have called.
-  void leave_together(const Came& came);
   // To be called when nothing happens any more: the earliest call for which processes wait takes
   // place without the others. False: no process waits.
   bool go_without();

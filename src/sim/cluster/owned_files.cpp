@@ -42,12 +42,13 @@ void fetch_ahead_for_owner(ClientNode::Handle& handle, HandleRules rules,
 
 }  // namespace
 
-// A question of a process to an agent, and its answer. It lives with its asker.
+// A question of a process to the agent of an owner's node, or to a process there, and its answer.
+// It lives with its asker.
 class OwnedFiles::Question final : public Event {
  public:
-  Question(OwnedFiles& files, uint32_t node, uint32_t owner, Ask what, uint64_t of_file,
-           uint32_t of_process, std::span<const Extent> of_extents, int64_t of_bytes,
-           Countdown& all_answered)
+  // `to`: null means the agent.
+  Question(OwnedFiles& files, uint32_t node, uint32_t owner, Handle* to, Ask what, uint64_t of_file,
+           uint32_t of_process, std::span<const Extent> of_extents, int64_t of_bytes, Event& asker)
       : ask(what),
         file(of_file),
         process(of_process),
@@ -55,25 +56,26 @@ class OwnedFiles::Question final : public Event {
         bytes(of_bytes),
         files_(files),
         node_(node),
-        agent_(files.settings_.node_of_owner[owner]),
+        asked_node_(files.settings_.node_of_owner[owner]),
+        to_(to),
         began_(files.kernel_.now()),
-        answered_(all_answered) {
-    answered_.expect(1);
+        asker_(asker) {
     ++files_.counts_.questions;
     if (ask == Ask::read || ask == Ask::write) files_.counts_.moved_bytes += bytes;
     files_.network_.send(
-        node_, agent_,
+        node_, asked_node_,
         question_bytes + named_extent_bytes * std::ssize(extents) + (ask == Ask::write ? bytes : 0),
         {this, asked});
   }
   void answer() {
-    files_.network_.send(agent_, node_, question_bytes + (ask == Ask::read ? bytes : 0),
+    files_.network_.send(asked_node_, node_, question_bytes + (ask == Ask::read ? bytes : 0),
                          {this, answered});
   }
   void happen(uint64_t word) override {
-    if (word == asked) return files_.take(agent_, *this);
-    files_.file_system_.waits().add(node_, agent_, Waiting::owner, files_.kernel_.now() - began_);
-    answered_.happen(0);
+    if (word == asked) return to_ == nullptr ? files_.take(asked_node_, *this) : to_->take(*this);
+    files_.file_system_.waits().add(node_, asked_node_, Waiting::owner,
+                                    files_.kernel_.now() - began_);
+    asker_.happen(0);
   }
 
   const Ask ask;
@@ -85,9 +87,10 @@ class OwnedFiles::Question final : public Event {
  private:
   enum : uint64_t { asked, answered };
   OwnedFiles& files_;
-  const uint32_t node_, agent_;
+  const uint32_t node_, asked_node_;
+  Handle* const to_;
   const Picoseconds began_;
-  Countdown& answered_;
+  Event& asker_;
 };
 
 // Agents -----------------------------------------------------------------------------------------
@@ -128,11 +131,28 @@ void OwnedFiles::work(uint32_t node) {
   }
 }
 
+void OwnedFiles::open(uint32_t node, uint64_t file) {
+  AgentFile& of_agent = agents_[node].files[file];
+  if (of_agent.handles++ == 0) {
+    file_system_.open(node, file);
+    of_agent.opened = true;
+    of_agent.opening.wake_all();
+  }
+  while (!of_agent.opened) of_agent.opening.wait();
+}
+
+void OwnedFiles::close(uint32_t node, uint64_t file) {
+  const auto of_agent = agents_[node].files.find(file);
+  if (--of_agent->second.handles > 0) return;
+  agents_[node].files.erase(of_agent);
+  file_system_.close(node, file);
+}
+
 void OwnedFiles::carry_out(uint32_t node, Question& question) {
   Agent& agent = agents_[node];
   auto& handle = agent.open[{question.process, question.file}];
   if (handle == nullptr) {
-    file_system_.open(node, question.file);
+    open(node, question.file);
     handle = std::make_unique<ClientNode::Handle>(*nodes_[node], question.file, question.process);
     fetch_ahead_for_owner(*handle, nodes_[node]->settings().handles,
                           parts_.find(question.file)->second.domains);
@@ -141,8 +161,7 @@ void OwnedFiles::carry_out(uint32_t node, Question& question) {
   switch (question.ask) {
     case Ask::read:
     case Ask::write:
-      access_part(*handle, question.ask == Ask::write, question.extents, question.bytes);
-      Process::current()->sleep(time_of(question.bytes, settings_.copy_bytes_per_second));
+      move(*handle, question);
       return;
     case Ask::settle:
       handle->settle(question.extents.front());
@@ -150,9 +169,14 @@ void OwnedFiles::carry_out(uint32_t node, Question& question) {
     case Ask::close:
       handle->close_last_commits();
       agent.open.erase({question.process, question.file});
-      file_system_.close(node, question.file);
+      close(node, question.file);
       return;
   }
+}
+
+void OwnedFiles::move(ClientNode::Handle& handle, const Question& question) {
+  access_part(handle, question.ask == Ask::write, question.extents, question.bytes);
+  Process::current()->sleep(time_of(question.bytes, settings_.copy_bytes_per_second));
 }
 
 void OwnedFiles::end_agents() {
@@ -247,32 +271,33 @@ void OwnedFiles::Handle::access(const Access& access) {
 // Carries out the window, with all its owners at once.
 void OwnedFiles::Handle::move(bool writes) {
   of_all_.used = true;
-  Countdown answered;
   std::deque<Question> questions;
   for (const uint32_t owner : window_.asked()) {
     if (is_here(owner)) continue;
     const auto& [extents, bytes] = window_.part(owner);
-    open_[owner] = true;
-    questions.emplace_back(files_, node_, owner, writes ? Ask::write : Ask::read, file_, process_,
-                           extents, bytes, answered);
+    Handle* const to = exchange_ == nullptr ? nullptr : exchange_->asked_by(rank_, owner);
+    if (to == nullptr) open_[owner] = true;
+    ++unanswered_;
+    questions.emplace_back(files_, node_, owner, to, writes ? Ask::write : Ask::read, file_,
+                           process_, extents, bytes, *this);
   }
   for (const uint32_t owner : window_.asked()) {
     const auto& [extents, bytes] = window_.part(owner);
     if (is_here(owner)) access_part(here_, writes, extents, bytes);
   }
-  answered.wait();
+  wait_for_answers();
 }
 
 // The owners hand to storage what they hold of the range.
 void OwnedFiles::Handle::settle(const Extent& range, const std::vector<uint32_t>& owners) {
-  Countdown answered;
   std::deque<Question> questions;
   for (const uint32_t owner : owners) {
     open_[owner] = true;
-    questions.emplace_back(files_, node_, owner, Ask::settle, file_, process_, std::span(&range, 1),
-                           0, answered);
+    ++unanswered_;
+    questions.emplace_back(files_, node_, owner, nullptr, Ask::settle, file_, process_,
+                           std::span(&range, 1), 0, *this);
   }
-  answered.wait();
+  wait_for_answers();
 }
 
 // A file that only long runs reach needs no questions.
@@ -292,15 +317,79 @@ void OwnedFiles::Handle::bypass(bool writes, Extent run) {
 }
 
 void OwnedFiles::Handle::close() {
-  Countdown answered;
   std::deque<Question> questions;
   for (uint32_t owner = 0; owner < open_.size(); ++owner) {
-    if (open_[owner])
-      questions.emplace_back(files_, node_, owner, Ask::close, file_, process_,
-                             std::span<const Extent>(), 0, answered);
+    if (!open_[owner]) continue;
+    ++unanswered_;
+    questions.emplace_back(files_, node_, owner, nullptr, Ask::close, file_, process_,
+                           std::span<const Extent>(), 0, *this);
   }
-  answered.wait();
+  wait_for_answers();
   here_.close_last_commits();
+}
+
+// Waiting and answering ---------------------------------------------------------------------------
+
+void OwnedFiles::Handle::happen(uint64_t) {
+  --unanswered_;
+  rouse();
+}
+
+void OwnedFiles::Handle::take(Question& question) {
+  asked_.push_back(&question);
+  rouse();
+}
+
+void OwnedFiles::Handle::rouse() {
+  if (sleeping_ != nullptr) std::exchange(sleeping_, nullptr)->wake();
+}
+
+template <typename Done>
+void OwnedFiles::Handle::serve_until(Done done) {
+  while (!done()) {
+    if (asked_.empty()) {
+      sleeping_ = Process::current();
+      sleeping_->wait();
+      continue;
+    }
+    Question& question = *asked_.front();
+    asked_.pop_front();
+    Process::current()->sleep(files_.settings_.call_time);
+    files_.move(here_, question);
+    question.answer();
+  }
+}
+
+void OwnedFiles::Handle::wait_for_answers() {
+  serve_until([this] { return unanswered_ == 0; });
+}
+
+void OwnedFiles::Handle::access(const Access& access, Exchange& exchange, std::size_t rank) {
+  exchange_ = &exchange;
+  rank_ = rank;
+  this->access(access);
+  exchange_ = nullptr;
+  exchange.end_part();
+  serve_until([&exchange] { return exchange.ended_ == exchange.members_.size(); });
+}
+
+OwnedFiles::Exchange::Exchange(std::span<Handle* const> members)
+    : members_(members.begin(), members.end()), of_owner_(members.front()->open_.size()) {
+  for (uint32_t owner = 0; owner < of_owner_.size(); ++owner) {
+    for (Handle* const member : members_)
+      if (member->is_here(owner)) of_owner_[owner].push_back(member);
+  }
+}
+
+// Those that ask one node are spread over its processes.
+OwnedFiles::Handle* OwnedFiles::Exchange::asked_by(std::size_t rank, uint32_t owner) const {
+  const std::vector<Handle*>& there = of_owner_[owner];
+  return there.empty() ? nullptr : there[rank % there.size()];
+}
+
+void OwnedFiles::Exchange::end_part() {
+  if (++ended_ < members_.size()) return;
+  for (Handle* const member : members_) member->rouse();
 }
 
 }  // namespace forebay::sim

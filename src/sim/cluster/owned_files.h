@@ -4,6 +4,9 @@
 // owners at once (engine/owner_windows.h). Long runs go past all caches, after their owners have
 // handed over what they hold of them, if anybody holds anything.
 //
+// In a collective access a process asks a process of the owner's node instead, which answers while
+// it waits itself (mpiio/file/collective_exchange.h).
+//
 // With domain=region or dynamic the first large collective access to a file gives the owners other
 // parts (domain/region_parts.h). An agent has as many workers as questions under way.
 // domain=first-touch is as cyclic here.
@@ -56,8 +59,11 @@ class OwnedFiles {
     uint32_t view = no_view;  // of the latest collective access
   };
 
+  class Question;
+  class Exchange;
+
   // What a process of a node has open. Its calls are made by the process, which waits.
-  class Handle {
+  class Handle final : public Event {
    public:
     // `written`: processes of the job may write to the file. Otherwise each node keeps copies of
     // any bytes; they come from storage.
@@ -71,11 +77,23 @@ class OwnedFiles {
     // has all bytes of it that go through caches, at most so many. False: the owners keep their
     // parts.
     bool change_parts(const Extent& region, int64_t bytes);
+    // Carries out a part of a collective access, which ends when all parts have ended. `rank`: the
+    // part's number in the exchange.
+    void access(const Access& access, Exchange& exchange, std::size_t rank);
     void close();
 
    private:
+    friend class Exchange;
+    friend class Question;
     struct Windowed;
     bool is_here(uint32_t owner) const { return files_.settings_.node_of_owner[owner] == node_; }
+    void happen(uint64_t) override;  // a question of this process has been answered
+    void take(Question& question);   // of another process
+    void rouse();
+    // Answers the questions of others until `done`.
+    template <typename Done>
+    void serve_until(Done done);
+    void wait_for_answers();
     void move(bool writes);
     void bypass(bool writes, Extent run);
     void settle(const Extent& range, const std::vector<uint32_t>& owners);
@@ -88,7 +106,29 @@ class OwnedFiles {
     const bool written_;
     ClientNode::Handle here_;
     OwnerWindow window_;
-    std::vector<bool> open_;  // at the owner, by its number
+    std::vector<bool> open_;        // at the owner's agent, by its number
+    Exchange* exchange_ = nullptr;  // of the access under way
+    std::size_t rank_ = 0;          // in it
+    int64_t unanswered_ = 0;        // own questions
+    std::deque<Question*> asked_;   // questions of others
+    Process* sleeping_ = nullptr;   // in serve_until()
+  };
+
+  // The processes of a collective access.
+  class Exchange {
+   public:
+    // `members`: what each part's process has open, by rank.
+    explicit Exchange(std::span<Handle* const> members);
+
+   private:
+    friend class Handle;
+    // The process of the owner's node that this rank asks; null: none takes part.
+    Handle* asked_by(std::size_t rank, uint32_t owner) const;
+    void end_part();
+
+    std::vector<Handle*> members_;
+    std::vector<std::vector<Handle*>> of_owner_;
+    std::size_t ended_ = 0;
   };
 
   // The agents' workers end once they have nothing to do.
@@ -97,18 +137,27 @@ class OwnedFiles {
 
  private:
   enum class Ask : uint8_t { read, write, settle, close };
-  class Question;
+  // A file that an agent has open, once for all who ask about it.
+  struct AgentFile {
+    int64_t handles = 0;
+    bool opened = false;
+    Queue opening;
+  };
   struct Agent {
     std::deque<Question*> waiting;
     Queue idle;
     int64_t idle_workers = 0;
     std::vector<std::unique_ptr<Process>> workers;
+    std::map<uint64_t, AgentFile> files;
     // What processes of other nodes have open.
     std::map<std::pair<uint32_t, uint64_t>, std::unique_ptr<ClientNode::Handle>> open;
   };
   void take(uint32_t node, Question& question);
   void work(uint32_t node);
   void carry_out(uint32_t node, Question& question);
+  void move(ClientNode::Handle& handle, const Question& question);
+  void open(uint32_t node, uint64_t file);
+  void close(uint32_t node, uint64_t file);
 
   Kernel& kernel_;
   Network& network_;
