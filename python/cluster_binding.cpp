@@ -118,7 +118,7 @@ void check(const PvfsProfile& files) {
              files.group_servers >= 0 && files.unit_bytes > 0,
          "strips and units have bytes");
   expect(files.strip_bytes > 0 && files.flow_buffer_bytes > 0 && files.flow_buffers > 0 &&
-             files.extents_a_request > 0 && files.entries_a_readdir > 0,
+             files.extents_a_request > 0 && files.extent_bytes >= 0 && files.entries_a_readdir > 0,
          "strips and flow buffers have bytes, requests extents, and responses entries");
 }
 void check(const PagedProfile& files) {
@@ -324,6 +324,7 @@ void bind_cluster(nb::module_& module) {
       .def_rw("flow_buffer_bytes", &PvfsProfile::flow_buffer_bytes)
       .def_rw("flow_buffers", &PvfsProfile::flow_buffers)
       .def_rw("extents_a_request", &PvfsProfile::extents_a_request)
+      .def_rw("extent_bytes", &PvfsProfile::extent_bytes)
       .def_rw("entries_a_readdir", &PvfsProfile::entries_a_readdir)
       .def_rw("driven_by_servers", &PvfsProfile::driven_by_servers);
   time<PvfsProfile, &PvfsProfile::request_time>(file_system, "request_s");

@@ -259,3 +259,39 @@ def test_strips_are_of_pvfs(parts: Path) -> None:
         ValueError, match="strips are of a file system of kind 'pvfs', not 'lustre'"
     ):
         simulate_cluster(parts, "perlmutter", [{"strips": "*:4KiB"}])
+
+
+def test_the_first_writer_owns_a_chunk(tmp_path: Path) -> None:
+    """With domain=first-touch what processes write of their own stays on their nodes. A process
+    asks the home of a chunk once who owns it, and reads it there."""
+    part, record = 1 << 20, 64 << 10
+    for shift in (0, 2):  # processes of its own node, and of the next
+
+        def own_and_others(rank: int, shift: int = shift) -> list[Use]:
+            other = (rank + shift) % 8
+            calls = [Call(WRITE_AT, rank * part + n * record, record) for n in range(16)]
+            calls += [Call(READ_AT, other * part + n * record, record) for n in range(16)]
+            return [Use("file", [None], [calls])]
+
+        folder = tmp_path / f"shift-{shift}"
+        write_trace(folder, 8, own_and_others)
+        cyclic, touched = simulate_cluster(
+            folder,
+            "palmetto-gige",
+            [
+                {"scope": "job", "domain": domain, "domain_size": "256KiB", "read_ahead": "0"}
+                for domain in ("cyclic", "first-touch")
+            ],
+            processes_per_node=2,
+        )
+        assert cyclic.agent_bytes == 2 * 8 * part * 3 // 4
+        # Three quarters of the chunks have their homes on other nodes, and are claimed there once;
+        # a process tells the three agents when it closes the file.
+        asked, closes = 8 * 4 * 3 // 4, 8 * 3
+        if shift == 0:
+            assert touched.agent_bytes == 0
+            assert touched.agent_questions == asked + closes
+        else:
+            assert touched.agent_bytes == 8 * part
+            # A read of each chunk, unless its home owns it, has two more answers before the bytes.
+            assert 8 * 16 < touched.agent_questions - asked - closes <= 8 * 16 + 2 * asked

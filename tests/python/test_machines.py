@@ -50,6 +50,7 @@ COMMON: dict[str, object] = {
     "file_system.flow_buffer_bytes": 256 << 10,
     "file_system.flow_buffers": 8,
     "file_system.extents_a_request": 64,
+    "file_system.extent_bytes": 16,
     "network.serial_hosts": True,
     "network.segments_an_acknowledgement": 1,
     "file_system.request_s": 0.62e-3,

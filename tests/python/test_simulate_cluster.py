@@ -211,7 +211,6 @@ def test_the_example_of_the_documentation() -> None:
         (["-o", "union_window=nan"], "union_window is a number of seconds from 0 to"),
         (["-o", "polcy=lru"], "polcy"),
         (["-o", "scope=job", "-o", "consistency=mpi"], "is simulated with consistency=posix only"),
-        (["-o", "scope=job", "-o", "domain=first-touch"], "first-touch is not simulated; give"),
         (["-o", "scope=job", "-o", "domain=ciclic"], "ciclic"),
         (["-o", "policy=arcc"], "arcc"),
         (["-o", "page_size=3000"], "page_size"),

@@ -79,6 +79,7 @@ _PVFS = {
     "flow_buffer_bytes": "file_system.flow_buffer_bytes",
     "flow_buffers": "file_system.flow_buffers",
     "extents_a_request": "file_system.extents_a_request",
+    "extent_bytes": "file_system.extent_bytes",
     "request_s": "file_system.request_s",
     "open_s": "file_system.client.open_s",
     "stat_s": "file_system.client.stat_s",
@@ -455,9 +456,6 @@ class _Settings:
         self.options = options
         if self.scope == "job" and options.get("consistency", "posix") != "posix":
             raise ValueError("scope=job is simulated with consistency=posix only")
-        if self.scope == "job" and options.get("domain") == "first-touch":
-            others = "region, dynamic, cyclic, stripe or file"
-            raise ValueError(f"domain=first-touch is not simulated; give {others}")
         _core.ClusterSettings().set_caching(self.scope, self.options)
 
     @property

@@ -140,6 +140,8 @@ class Pvfs:
     """At each end of a transfer."""
     extents_a_request: Count
     """The most extents that a request names: list I/O; 1: a request for each extent."""
+    extent_bytes: BytesOrNone
+    """Of a request for each extent that it names; 0: it names a datatype instead."""
     request_s: Seconds
     """A server's work for each request for bytes, besides its system calls and copies."""
     client: PvfsClient

@@ -50,6 +50,7 @@ class OwnedFiles::Question final : public Event {
   Question(OwnedFiles& files, uint32_t node, uint32_t owner, Handle* to, Ask what, uint64_t of_file,
            uint32_t of_process, std::span<const Extent> of_extents, int64_t of_bytes, Event& asker)
       : ask(what),
+        asked_owner(owner),
         file(of_file),
         process(of_process),
         extents(of_extents),
@@ -61,15 +62,16 @@ class OwnedFiles::Question final : public Event {
         began_(files.kernel_.now()),
         asker_(asker) {
     ++files_.counts_.questions;
-    if (ask == Ask::read || ask == Ask::write) files_.counts_.moved_bytes += bytes;
+    if (ask == Ask::write) files_.counts_.moved_bytes += bytes;
     files_.network_.send(
         node_, asked_node_,
         question_bytes + named_extent_bytes * std::ssize(extents) + (ask == Ask::write ? bytes : 0),
         {this, asked});
   }
   void answer() {
-    files_.network_.send(asked_node_, node_, question_bytes + (ask == Ask::read ? bytes : 0),
-                         {this, answered});
+    const int64_t answer_bytes = ask == Ask::read && !moved ? bytes : 0;
+    files_.counts_.moved_bytes += answer_bytes;
+    files_.network_.send(asked_node_, node_, question_bytes + answer_bytes, {this, answered});
   }
   void happen(uint64_t word) override {
     if (word == asked) return to_ == nullptr ? files_.take(asked_node_, *this) : to_->take(*this);
@@ -79,10 +81,13 @@ class OwnedFiles::Question final : public Event {
   }
 
   const Ask ask;
+  const uint32_t asked_owner;
   const uint64_t file;
   const uint32_t process;
   const std::span<const Extent> extents;
   const int64_t bytes;
+  uint32_t claimer = 0;  // an owner, of Ask::claim
+  bool moved = false;    // the answer: others own bytes of it
 
  private:
   enum : uint64_t { asked, answered };
@@ -161,7 +166,13 @@ void OwnedFiles::carry_out(uint32_t node, Question& question) {
   switch (question.ask) {
     case Ask::read:
     case Ask::write:
-      move(*handle, question);
+      question.moved = has_moved(question);
+      if (!question.moved) move(*handle, question);
+      return;
+    case Ask::owners:
+      return;  // the asker looks at Parts::claims once the answer is there
+    case Ask::claim:
+      claim(question);
       return;
     case Ask::settle:
       handle->settle(question.extents.front());
@@ -179,6 +190,27 @@ void OwnedFiles::move(ClientNode::Handle& handle, const Question& question) {
   Process::current()->sleep(time_of(question.bytes, settings_.copy_bytes_per_second));
 }
 
+bool OwnedFiles::has_moved(const Question& question) const {
+  const Parts& parts = parts_.find(question.file)->second;
+  if (parts.claims.empty()) return false;
+  return std::ranges::any_of(question.extents, [&](const Extent& extent) {
+    for (int64_t at = extent.offset; at < extent.end(); at = parts.domains.chunk_at(at).end()) {
+      const auto claimed = parts.claims.find(parts.domains.chunk_of(at));
+      if (claimed != parts.claims.end() && claimed->second != question.asked_owner) return true;
+    }
+    return false;
+  });
+}
+
+void OwnedFiles::claim(const Question& question) {
+  Parts& parts = parts_.find(question.file)->second;
+  const Extent& range = question.extents.front();
+  for (int64_t at = range.offset; at < range.end(); at = parts.domains.chunk_at(at).end()) {
+    if (parts.domains.owner_of(at) == question.asked_owner)
+      parts.claims.try_emplace(parts.domains.chunk_of(at), question.claimer);
+  }
+}
+
 void OwnedFiles::end_agents() {
   ends_ = true;
   for (Agent& agent : agents_) agent.idle.wake_all();
@@ -189,13 +221,13 @@ void OwnedFiles::end_agents() {
 OwnedFiles::Handle::Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint32_t process,
                            bool written)
     : files_(files),
-      of_all_(files.parts_
-                  .try_emplace(file, Parts{files.settings_.domains, files.settings_.region_parts})
-                  .first->second),
+      of_all_(files.parts_.try_emplace(file, files.settings_).first->second),
       node_(node),
       file_(file),
       process_(process),
       written_(written),
+      self_(static_cast<uint32_t>(std::ranges::find(files.settings_.node_of_owner, node) -
+                                  files.settings_.node_of_owner.begin())),
       here_(*files.nodes_[node], file, process),
       window_(files.settings_.domains.owners()),
       open_(files.settings_.domains.owners(), false) {
@@ -236,13 +268,20 @@ struct OwnedFiles::Handle::Windowed {
   bool writes;
 
   bool is_long(int64_t bytes) const { return handle.is_long(bytes); }
-  Status find_owner(const Extent&) const { return {}; }
-  uint32_t whom_to_ask(int64_t offset) const { return handle.of_all_.domains.owner_of(offset); }
+  Status find_owner(const Extent& run) const {
+    if (writes && !handle.owner_of(run.offset)) handle.learn_owners(run, true);
+    return {};
+  }
+  uint32_t whom_to_ask(int64_t offset) const { return handle.whom_to_ask(offset); }
   Extent same_owner_at(int64_t offset) const {
     return handle.of_all_.domains.same_owner_at(offset);
   }
   Status move_window(int64_t, int64_t* moved) {
-    handle.move(writes);
+    handle.ask_window(writes);
+    while (handle.follow_moved()) {
+      handle.window_.divide(*this);
+      handle.ask_window(writes);
+    }
     *moved = handle.window_.bytes();
     return {};
   }
@@ -268,14 +307,54 @@ void OwnedFiles::Handle::access(const Access& access) {
   (void)window_.carry_out(windowed, access, window_bytes, &ignored);
 }
 
-// Carries out the window, with all its owners at once.
-void OwnedFiles::Handle::move(bool writes) {
+std::optional<uint32_t> OwnedFiles::Handle::owner_of(int64_t offset) const {
+  if (!of_all_.domains.first_touch()) return of_all_.domains.owner_of(offset);
+  // The node's own agent tells at once.
+  const auto& claims = is_here(of_all_.domains.owner_of(offset)) ? of_all_.claims : known_;
+  const auto known = claims.find(of_all_.domains.chunk_of(offset));
+  if (known == claims.end()) return std::nullopt;
+  return known->second;
+}
+
+uint32_t OwnedFiles::Handle::whom_to_ask(int64_t offset) const {
+  return owner_of(offset).value_or(of_all_.domains.owner_of(offset));
+}
+
+void OwnedFiles::Handle::learn_owners(const Extent& range, bool claims) {
+  const FileDomains& domains = of_all_.domains;
+  std::deque<Question> questions;
+  std::vector<bool> asked(domains.owners(), false);
+  for (int64_t at = range.offset; at < range.end(); at = domains.chunk_at(at).end()) {
+    const uint32_t home = domains.owner_of(at);
+    if (owner_of(at) || asked[home]) continue;
+    if (is_here(home)) {
+      if (claims) of_all_.claims.try_emplace(domains.chunk_of(at), self_);
+      continue;
+    }
+    asked[home] = open_[home] = true;
+    ++unanswered_;
+    questions.emplace_back(files_, node_, home, nullptr, claims ? Ask::claim : Ask::owners, file_,
+                           process_, std::span(&range, 1), 0, *this);
+    // A node that is none of the owners leaves a chunk to its home.
+    questions.back().claimer = self_ < domains.owners() ? self_ : home;
+  }
+  wait_for_answers();
+  for (int64_t at = range.offset; at < range.end(); at = domains.chunk_at(at).end()) {
+    const auto claimed = of_all_.claims.find(domains.chunk_of(at));
+    if (asked[domains.owner_of(at)] && claimed != of_all_.claims.end()) known_.insert(*claimed);
+  }
+}
+
+// Asks all owners of the window at once.
+void OwnedFiles::Handle::ask_window(bool writes) {
   of_all_.used = true;
+  moved_.clear();
+  const bool exchanges = exchange_ != nullptr && !of_all_.domains.first_touch();
   std::deque<Question> questions;
   for (const uint32_t owner : window_.asked()) {
     if (is_here(owner)) continue;
     const auto& [extents, bytes] = window_.part(owner);
-    Handle* const to = exchange_ == nullptr ? nullptr : exchange_->asked_by(rank_, owner);
+    Handle* const to = exchanges ? exchange_->asked_by(rank_, owner) : nullptr;
     if (to == nullptr) open_[owner] = true;
     ++unanswered_;
     questions.emplace_back(files_, node_, owner, to, writes ? Ask::write : Ask::read, file_,
@@ -286,6 +365,17 @@ void OwnedFiles::Handle::move(bool writes) {
     if (is_here(owner)) access_part(here_, writes, extents, bytes);
   }
   wait_for_answers();
+  for (const Question& question : questions)
+    if (question.moved) moved_.push_back(question.asked_owner);
+}
+
+bool OwnedFiles::Handle::follow_moved() {
+  if (moved_.empty()) return false;
+  for (const OwnerWindow::Piece& piece : window_.pieces()) {
+    const bool moved = std::ranges::find(moved_, piece.asked) != moved_.end();
+    if (moved && !owner_of(piece.extent.offset)) learn_owners(piece.extent, false);
+  }
+  return true;
 }
 
 // The owners hand to storage what they hold of the range.
@@ -303,10 +393,11 @@ void OwnedFiles::Handle::settle(const Extent& range, const std::vector<uint32_t>
 // A file that only long runs reach needs no questions.
 void OwnedFiles::Handle::bypass(bool writes, Extent run) {
   const FileDomains& domains = of_all_.domains;
+  if (writes && domains.first_touch()) learn_owners(run, true);
   std::vector<uint32_t> owners;
   for (int64_t at = run.offset; at < run.end() && owners.size() < domains.owners();
        at = domains.same_owner_at(at).end()) {
-    const uint32_t owner = domains.owner_of(at);
+    const uint32_t owner = whom_to_ask(at);
     if (!is_here(owner) && std::ranges::find(owners, owner) == owners.end())
       owners.push_back(owner);
   }

@@ -9,7 +9,9 @@
 //
 // With domain=region or dynamic the first large collective access to a file gives the owners other
 // parts (domain/region_parts.h). An agent has as many workers as questions under way.
-// domain=first-touch is as cyclic here.
+//
+// With domain=first-touch a write claims the chunks that nobody owns yet, at the agents of their
+// homes, and a process keeps what it has learnt of owners. All accesses ask agents.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -53,10 +56,14 @@ class OwnedFiles {
 
   // A file as all have it.
   struct Parts {
+    explicit Parts(const OwnedSettings& settings)
+        : domains(settings.domains), changes(settings.region_parts) {}
     FileDomains domains;
     std::optional<RegionParts> changes;
     bool used = false;        // caches may hold bytes of it
     uint32_t view = no_view;  // of the latest collective access
+    // With domain=first-touch: the owners of chunks that have been written to. Their homes know.
+    std::unordered_map<int64_t, uint32_t> claims;
   };
 
   class Question;
@@ -94,7 +101,16 @@ class OwnedFiles {
     template <typename Done>
     void serve_until(Done done);
     void wait_for_answers();
-    void move(bool writes);
+    // The owner of the chunk at the offset, if this process knows it.
+    std::optional<uint32_t> owner_of(int64_t offset) const;
+    // The owner, or the chunk's home.
+    uint32_t whom_to_ask(int64_t offset) const;
+    // With domain=first-touch: who owns the chunks of the range. `claims`: those without an owner
+    // become this node's.
+    void learn_owners(const Extent& range, bool claims);
+    void ask_window(bool writes);
+    // Whether homes were asked for bytes that others own. Their owners are known now.
+    bool follow_moved();
     void bypass(bool writes, Extent run);
     void settle(const Extent& range, const std::vector<uint32_t>& owners);
 
@@ -104,9 +120,14 @@ class OwnedFiles {
     const uint64_t file_;
     const uint32_t process_;
     const bool written_;
+    const uint32_t self_;  // the node's number as an owner; that of the owners if it is none
     ClientNode::Handle here_;
     OwnerWindow window_;
-    std::vector<bool> open_;        // at the owner's agent, by its number
+    std::vector<bool> open_;  // at the owner's agent, by its number
+    // With domain=first-touch: known owners, by number of the chunk; and who was asked for bytes of
+    // other owners.
+    std::unordered_map<int64_t, uint32_t> known_;
+    std::vector<uint32_t> moved_;
     Exchange* exchange_ = nullptr;  // of the access under way
     std::size_t rank_ = 0;          // in it
     int64_t unanswered_ = 0;        // own questions
@@ -136,7 +157,7 @@ class OwnedFiles {
   const Counts& counts() const { return counts_; }
 
  private:
-  enum class Ask : uint8_t { read, write, settle, close };
+  enum class Ask : uint8_t { read, write, owners, claim, settle, close };
   // A file that an agent has open, once for all who ask about it.
   struct AgentFile {
     int64_t handles = 0;
@@ -156,6 +177,9 @@ class OwnedFiles {
   void work(uint32_t node);
   void carry_out(uint32_t node, Question& question);
   void move(ClientNode::Handle& handle, const Question& question);
+  // Whether another node than the one asked owns bytes of the question.
+  bool has_moved(const Question& question) const;
+  void claim(const Question& question);
   void open(uint32_t node, uint64_t file);
   void close(uint32_t node, uint64_t file);
 
