@@ -112,9 +112,13 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
     "1395a95a849d7f061fcdb61723ca3c366a6c61ad": (),  # many short segments, of a hand-over
     # How ranks agree where they share cores: at opens.
     "b292a314b70530904e7c88638f1810387d1666bc": ("open", "small", "flash", "tile-io-small"),
+    # The shards of pages: pieces of arrays, in caches smaller than these.
+    "ea28fa155763f6c9a70c2b2c906c8a15f1b25232": ("lattice", "points"),
 }
 # Likewise for ranks of several nodes; the files of AGENTS, too.
 CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
+    # The shards of pages: what fills a large part of a cache.
+    "ea28fa155763f6c9a70c2b2c906c8a15f1b25232": ("tile-io", "lattice", "sliding-window"),
     "648c0a68a0a5c91bd43b90b13e022e9833f0def8": LONG_READS,
     "c0878ae2a88d0af9ef24090b8bd04789627a0d61": REOPENS,
     "48c9f727333a86b7bea447a09b4869716d7617c0": REOPENS,
@@ -135,6 +139,7 @@ CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
 # Commits that touch these files and change no way that a workload takes.
 CHANGED_NOWHERE = frozenset(
     {
+        "c6a6a084d38b5b42a2b9007756e0c03880dd26a3",  # a question less to the file system, of agents
         "1830af8aa8a96b505ad406199d237e4df2951667",  # an include
         "6f4858899b4fee7963ac90f418c69bb9b4af1d4c",  # files that lose their names
         "de1489a82079bdbcf284dfe94edf6c2a203158ea",  # files that lose their names
