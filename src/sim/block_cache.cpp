@@ -1,6 +1,7 @@
 #include "sim/block_cache.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace forebay::sim {
 namespace {
@@ -11,7 +12,7 @@ constexpr std::size_t frame_ahead = 12;
 
 ArenaShape arena_of(uint32_t frames, uint32_t shards) {
   ArenaShape shape;
-  shape.shards = std::clamp(shards, 1u, frames);
+  shape.shards = std::bit_floor(std::clamp(shards, 1u, frames));
   shape.frames = frames / shape.shards * shape.shards;
   return shape;
 }

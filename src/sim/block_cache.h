@@ -17,8 +17,9 @@ uint32_t useful_frames(uint32_t frames, uint64_t touches, uint32_t shards = 1);
 
 class BlockCache final : private FrameStates {
  public:
-  // `shards`: at least one, at most `frames`. Frames that cannot be divided evenly among the shards
-  // are left out. Without frames the cache holds no page, and every access misses.
+  // `shards`: as many, or the next power of two below, at most `frames`. Frames that cannot be
+  // divided evenly among the shards are left out. Without frames the cache holds no page, and every
+  // access misses.
   BlockCache(const PolicySpec& policy, uint32_t frames, uint32_t shards = 1);
 
   // Whether the page was cached. It is cached afterwards.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <map>
 #include <random>
@@ -107,6 +108,17 @@ TEST(BlockCache, ShardsShareTheTouchesOut) {
   EXPECT_EQ(cache.frames(), 1000u);
 }
 
+TEST(BlockCache, HasAPowerOfTwoOfShards) {
+  const std::vector<PageKey> touches = random_touches(5, 5000, 400);
+  for (const uint32_t shards : {3u, 5u, 63u, 65u, 4'000'000'000u}) {
+    sim::BlockCache some(*find_policy("lru"), 96, shards);
+    sim::BlockCache below(*find_policy("lru"), 96, std::bit_floor(std::min(shards, 96u)));
+    some.access(touches);
+    below.access(touches);
+    EXPECT_EQ(some.hits(), below.hits()) << shards;
+  }
+}
+
 // Counts ghosts, and the table that finds a page.
 TEST(BlockCache, KeepsLittleForABlock) {
   constexpr uint32_t frames = 100000;
@@ -130,8 +142,9 @@ TEST(BlockCache, WithoutFramesHoldsNothing) {
 }
 
 TEST(BlockCache, HasNoMoreFramesThanItIsGiven) {
-  for (const PolicySpec& policy : test::policies_of_blocks())
-    EXPECT_EQ(sim::BlockCache(policy, 3, 8).frames(), 3U) << policy.name;
+  for (const PolicySpec& policy : test::policies_of_blocks()) {  // two shards
+    EXPECT_EQ(sim::BlockCache(policy, 3, 8).frames(), 2U) << policy.name;
+  }
 }
 
 TEST(BlockCache, UselessFramesMakeNoDifference) {
