@@ -77,6 +77,20 @@ def test_nodes_keep_copies_of_what_is_only_read(tmp_path: Path) -> None:
     assert written.agent_questions > 0
 
 
+def test_each_process_fetches_ahead_by_itself(tmp_path: Path) -> None:
+    """A node's cache is read ahead as fast as the caches of its processes: each has a helper."""
+    workload_traces.pio(tmp_path / "pio", 8, size=1 << 20, count=32, independent=True, compute=0.05)
+    process, node = simulate_cluster(
+        tmp_path / "pio",
+        "palmetto-gige",
+        [{"scope": scope, "machine.servers": "8"} for scope in ("process", "node")],
+        processes_per_node=4,
+        think=1.0,
+    )
+    assert node.run_s == pytest.approx(process.run_s, rel=0.05)
+    assert (node.requests, node.bypass_bytes) == (process.requests, process.bypass_bytes)
+
+
 def test_owners_of_whole_stripes_share_no_lock(tmp_path: Path) -> None:
     """domain=stripe gives each server's stripes to one node, cyclic chunks do not. (Read-ahead
     would look a little into the next node's stripe.)"""

@@ -25,11 +25,13 @@ struct ClientFileState : FileState {
 // A file as one process has it open through a cache.
 class ClientFile {
  public:
-  ClientFile(ClientNode& node, uint32_t slot, uint32_t number, Statistics& statistics,
-             int64_t commit_size_bytes)
+  // `helper`: the number of the process that does what the handle leaves to the background.
+  ClientFile(ClientNode& node, uint32_t slot, uint32_t number, uint32_t helper,
+             Statistics& statistics, int64_t commit_size_bytes)
       : node_(&node),
         slot_(slot),
         number_(number),
+        helper_(helper),
         statistics_(&statistics),
         commit_size_bytes_(commit_size_bytes) {}
   ClientFile counted_in(Statistics& statistics) const {
@@ -43,6 +45,7 @@ class ClientFile {
   Statistics& statistics() const { return *statistics_; }
   uint32_t slot() const { return slot_; }
   uint32_t number() const { return number_; }
+  uint32_t helper() const { return helper_; }
   Writers writer() const { return writer_of(number_); }
   bool readable() const { return true; }
   int64_t commit_size_bytes() const { return commit_size_bytes_; }
@@ -72,6 +75,7 @@ class ClientFile {
   ClientNode* node_;
   uint32_t slot_;
   uint32_t number_;
+  uint32_t helper_;
   Statistics* statistics_;
   int64_t commit_size_bytes_;
 };

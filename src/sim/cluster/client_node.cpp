@@ -1,12 +1,14 @@
 #include "sim/cluster/client_node.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace forebay::sim {
 namespace {
 
 constexpr Extent whole_file{0, INT64_MAX};
+constexpr uint32_t agent = std::numeric_limits<uint32_t>::max();  // in place of a process's number
 
 CacheArena& created(CacheArena& arena, const LazyMemory& memory) {
   arena.create(memory.base());
@@ -128,8 +130,7 @@ ClientNode::ClientNode(Kernel& kernel, FileSystem& file_system, uint32_t host,
       arena_(settings.shape, 0),
       memory_(arena_.layout().data),
       driver_(*this, arena_.shards()),
-      cache_(created(arena_, memory_), driver_),
-      background_(kernel, [this] { work(); }) {}
+      cache_(created(arena_, memory_), driver_) {}
 
 uint32_t ClientNode::slot_of(uint64_t number) {
   const auto known = std::ranges::find_if(files_, [number](const ClientFileState& file) {
@@ -150,9 +151,10 @@ uint32_t ClientNode::slot_of(uint64_t number) {
   return slot;
 }
 
-ClientNode::Handle::Handle(ClientNode& node, uint64_t file, uint32_t number)
+ClientNode::Handle::Handle(ClientNode& node, uint64_t file, uint32_t number, bool by_agent)
     : node_(node),
-      file_(node, node.slot_of(file), number, statistics_, node.settings_.commit_size_bytes),
+      file_(node, node.slot_of(file), number, by_agent ? agent : number, statistics_,
+            node.settings_.commit_size_bytes),
       cached_(node.cache_, file_, node.settings_.handles, true, false) {
   if (++file_.state().handles > 1) node_.cache_.drop(file_, whole_file, false);
 }
@@ -200,31 +202,34 @@ void ClientNode::Handle::leave() {
 }
 
 void ClientNode::submit(Job job) {
+  Helper& helper = helpers_[job.file->helper()];
   if (job.kind != Job::fetch) {
-    const bool known = std::ranges::any_of(jobs_, [&job](const Job& other) {
+    const bool known = std::ranges::any_of(helper.jobs, [&job](const Job& other) {
       return other.kind == job.kind && other.file == job.file;
     });
     if (known) return;
   }
-  jobs_.push_back(std::move(job));
-  has_jobs_.wake_one();
+  helper.jobs.push_back(std::move(job));
+  if (helper.process == nullptr)
+    helper.process = std::make_unique<Process>(kernel_, [this, &helper] { work(helper); });
+  helper.has_jobs.wake_one();
 }
 
 void ClientNode::end_background() {
   ends_ = true;
-  has_jobs_.wake_one();
+  for (auto& [process, helper] : helpers_) helper.has_jobs.wake_one();
 }
 
-void ClientNode::work() {
+void ClientNode::work(Helper& helper) {
   for (;;) {
-    while (jobs_.empty() && !ends_) has_jobs_.wait();
-    if (jobs_.empty()) return;
-    Job job = std::move(jobs_.front());
-    jobs_.pop_front();
-    working_for_ = job.file;
+    while (helper.jobs.empty() && !ends_) helper.has_jobs.wait();
+    if (helper.jobs.empty()) return;
+    Job job = std::move(helper.jobs.front());
+    helper.jobs.pop_front();
+    helper.working_for = job.file;
     carry_out(job);
-    working_for_ = nullptr;
-    job_done_.wake_all();
+    helper.working_for = nullptr;
+    helper.job_done.wake_all();
   }
 }
 
@@ -247,9 +252,11 @@ void ClientNode::carry_out(Job& job) {
 }
 
 void ClientNode::drain_background(const ClientFile& file) {
+  const auto helper = helpers_.find(file.helper());
+  if (helper == helpers_.end()) return;
   // What it would fetch is of no use any more; what it would write the handle writes itself.
-  std::erase_if(jobs_, [&file](const Job& job) { return job.file == &file; });
-  while (working_for_ == &file) job_done_.wait();
+  std::erase_if(helper->second.jobs, [&file](const Job& job) { return job.file == &file; });
+  while (helper->second.working_for == &file) helper->second.job_done.wait();
 }
 
 }  // namespace forebay::sim

@@ -1,9 +1,10 @@
 // A cache of a simulated cluster: of one process, or of the processes of a node. It is the engine's
-// cache, with a process of its own for what happens in the background.
+// cache; what handles leave to the background is done by helpers.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -29,7 +30,8 @@ class ClientNode {
   // What a process has open.
   class Handle {
    public:
-    Handle(ClientNode& node, uint64_t file, uint32_t number);
+    // `number`: of the process whose accesses these are. `by_agent`: the node's agent makes them.
+    Handle(ClientNode& node, uint64_t file, uint32_t number, bool by_agent = false);
     Handle(const Handle&) = delete;
     Handle& operator=(const Handle&) = delete;
 
@@ -59,7 +61,7 @@ class ClientNode {
     CacheHandle<ClientDriver> cached_;
   };
 
-  // The background process ends once there is nothing to do.
+  // The helpers end once there is nothing to do.
   void end_background();
 
   const ClientCacheSettings& settings() const { return settings_; }
@@ -71,7 +73,7 @@ class ClientNode {
   const ClientFileState* file_with(uint32_t slot, uint64_t id) const {
     return files_[slot].id == id ? &files_[slot] : nullptr;
   }
-  // What the handles that are closed, and the background, have done.
+  // What the handles that are closed, and the helpers, have done.
   Statistics& statistics() { return statistics_; }
 
  private:
@@ -82,10 +84,18 @@ class ClientNode {
     uint32_t target;
     std::vector<Extent> extents;
   };
+  // A process of its own for each process that uses the cache, which does what handles leave to the
+  // background (runtime/node/node_member.h).
+  struct Helper {
+    std::deque<Job> jobs;
+    const ClientFile* working_for = nullptr;
+    Queue has_jobs, job_done;
+    std::unique_ptr<Process> process;
+  };
   void submit(Job job);
-  void work();  // of the background process
+  void work(Helper& helper);
   void carry_out(Job& job);
-  // Waits until the background does nothing more for a file that is about to be closed.
+  // Waits until its helper does nothing more for a file that is about to be closed.
   void drain_background(const ClientFile& file);
   uint32_t slot_of(uint64_t number);
 
@@ -101,11 +111,8 @@ class ClientNode {
   uint64_t generation_ = 1;
   Statistics statistics_;
 
-  std::deque<Job> jobs_;
-  const ClientFile* working_for_ = nullptr;
+  std::map<uint32_t, Helper> helpers_;  // by process
   bool ends_ = false;
-  Queue has_jobs_, job_done_;
-  Process background_;
 };
 
 }  // namespace forebay::sim

@@ -158,7 +158,8 @@ void OwnedFiles::carry_out(uint32_t node, Question& question) {
   auto& handle = agent.open[{question.process, question.file}];
   if (handle == nullptr) {
     open(node, question.file);
-    handle = std::make_unique<ClientNode::Handle>(*nodes_[node], question.file, question.process);
+    handle =
+        std::make_unique<ClientNode::Handle>(*nodes_[node], question.file, question.process, true);
     fetch_ahead_for_owner(*handle, nodes_[node]->settings().handles,
                           parts_.find(question.file)->second.domains);
   }
