@@ -299,7 +299,7 @@ def buffers(folder: Path) -> Iterator[str]:
     yield from paragraph(
         f"Over Myrinet the best buffer saves up to {max(gains[MYRINET]):.0%} of the time, on"
         f" Gigabit Ethernet up to {max(gains[GIGE]):.0%}: there the network is busy all the time,"
-        " whether anybody waits for it or not. An eighth or a quarter of the cache is enough."
+        " whether anybody waits for it or not. With 1 MiB an eighth of the cache gives all of it."
     )
 
 
