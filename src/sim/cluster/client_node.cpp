@@ -8,7 +8,7 @@ namespace forebay::sim {
 namespace {
 
 constexpr Extent whole_file{0, INT64_MAX};
-constexpr uint32_t agent = std::numeric_limits<uint32_t>::max();  // in place of a process's number
+constexpr uint32_t helper_of_agent = std::numeric_limits<uint32_t>::max();  // no process's number
 
 CacheArena& created(CacheArena& arena, const LazyMemory& memory) {
   arena.create(memory.base());
@@ -153,7 +153,7 @@ uint32_t ClientNode::slot_of(uint64_t number) {
 
 ClientNode::Handle::Handle(ClientNode& node, uint64_t file, uint32_t number, bool by_agent)
     : node_(node),
-      file_(node, node.slot_of(file), number, by_agent ? agent : number, statistics_,
+      file_(node, node.slot_of(file), number, by_agent ? helper_of_agent : number, statistics_,
             node.settings_.commit_size_bytes),
       cached_(node.cache_, file_, node.settings_.handles, true, false) {
   if (++file_.state().handles > 1) node_.cache_.drop(file_, whole_file, false);
