@@ -47,20 +47,22 @@ void fetch_ahead_for_owner(ClientNode::Handle& handle, HandleRules rules,
 class OwnedFiles::Question final : public Event {
  public:
   // `to`: null means the agent.
-  Question(OwnedFiles& files, uint32_t node, uint32_t owner, Handle* to, Ask what, uint64_t of_file,
-           uint32_t of_process, std::span<const Extent> of_extents, int64_t of_bytes, Event& asker)
+  Question(Handle& asker, uint32_t owner, Ask what, std::span<const Extent> of_extents,
+           int64_t of_bytes, Handle* to = nullptr)
       : ask(what),
         asked_owner(owner),
-        file(of_file),
-        process(of_process),
+        file(asker.file_),
+        process(asker.process_),
         extents(of_extents),
         bytes(of_bytes),
-        files_(files),
-        node_(node),
-        asked_node_(files.settings_.node_of_owner[owner]),
+        files_(asker.files_),
+        node_(asker.node_),
+        asked_node_(files_.settings_.node_of_owner[owner]),
         to_(to),
-        began_(files.kernel_.now()),
+        began_(files_.kernel_.now()),
         asker_(asker) {
+    ++asker.unanswered_;
+    if (to == nullptr) asker.open_[owner] = true;
     ++files_.counts_.questions;
     if (ask == Ask::write) files_.counts_.moved_bytes += bytes;
     files_.network_.send(
@@ -77,7 +79,8 @@ class OwnedFiles::Question final : public Event {
     if (word == asked) return to_ == nullptr ? files_.take(asked_node_, *this) : to_->take(*this);
     files_.file_system_.waits().add(node_, asked_node_, Waiting::owner,
                                     files_.kernel_.now() - began_);
-    asker_.happen(0);
+    --asker_.unanswered_;
+    asker_.rouse();
   }
 
   const Ask ask;
@@ -95,7 +98,7 @@ class OwnedFiles::Question final : public Event {
   const uint32_t node_, asked_node_;
   Handle* const to_;
   const Picoseconds began_;
-  Event& asker_;
+  Handle& asker_;
 };
 
 // Agents -----------------------------------------------------------------------------------------
@@ -332,10 +335,8 @@ void OwnedFiles::Handle::learn_owners(const Extent& range, bool claims) {
       if (claims) of_all_.claims.try_emplace(domains.chunk_of(at), self_);
       continue;
     }
-    asked[home] = open_[home] = true;
-    ++unanswered_;
-    questions.emplace_back(files_, node_, home, nullptr, claims ? Ask::claim : Ask::owners, file_,
-                           process_, std::span(&range, 1), 0, *this);
+    asked[home] = true;
+    questions.emplace_back(*this, home, claims ? Ask::claim : Ask::owners, std::span(&range, 1), 0);
     // A node that is none of the owners leaves a chunk to its home.
     questions.back().claimer = self_ < domains.owners() ? self_ : home;
   }
@@ -356,10 +357,7 @@ void OwnedFiles::Handle::ask_window(bool writes) {
     if (is_here(owner)) continue;
     const auto& [extents, bytes] = window_.part(owner);
     Handle* const to = exchanges ? exchange_->asked_by(rank_, owner) : nullptr;
-    if (to == nullptr) open_[owner] = true;
-    ++unanswered_;
-    questions.emplace_back(files_, node_, owner, to, writes ? Ask::write : Ask::read, file_,
-                           process_, extents, bytes, *this);
+    questions.emplace_back(*this, owner, writes ? Ask::write : Ask::read, extents, bytes, to);
   }
   for (const uint32_t owner : window_.asked()) {
     const auto& [extents, bytes] = window_.part(owner);
@@ -382,12 +380,8 @@ bool OwnedFiles::Handle::follow_moved() {
 // The owners hand to storage what they hold of the range.
 void OwnedFiles::Handle::settle(const Extent& range, const std::vector<uint32_t>& owners) {
   std::deque<Question> questions;
-  for (const uint32_t owner : owners) {
-    open_[owner] = true;
-    ++unanswered_;
-    questions.emplace_back(files_, node_, owner, nullptr, Ask::settle, file_, process_,
-                           std::span(&range, 1), 0, *this);
-  }
+  for (const uint32_t owner : owners)
+    questions.emplace_back(*this, owner, Ask::settle, std::span(&range, 1), 0);
   wait_for_answers();
 }
 
@@ -411,21 +405,14 @@ void OwnedFiles::Handle::bypass(bool writes, Extent run) {
 void OwnedFiles::Handle::close() {
   std::deque<Question> questions;
   for (uint32_t owner = 0; owner < open_.size(); ++owner) {
-    if (!open_[owner]) continue;
-    ++unanswered_;
-    questions.emplace_back(files_, node_, owner, nullptr, Ask::close, file_, process_,
-                           std::span<const Extent>(), 0, *this);
+    if (open_[owner])
+      questions.emplace_back(*this, owner, Ask::close, std::span<const Extent>(), 0);
   }
   wait_for_answers();
   here_.close_last_commits();
 }
 
 // Waiting and answering ---------------------------------------------------------------------------
-
-void OwnedFiles::Handle::happen(uint64_t) {
-  --unanswered_;
-  rouse();
-}
 
 void OwnedFiles::Handle::take(Question& question) {
   asked_.push_back(&question);

@@ -70,7 +70,7 @@ class OwnedFiles {
   class Exchange;
 
   // What a process of a node has open. Its calls are made by the process, which waits.
-  class Handle final : public Event {
+  class Handle {
    public:
     // `written`: processes of the job may write to the file. Otherwise each node keeps copies of
     // any bytes; they come from storage.
@@ -94,8 +94,7 @@ class OwnedFiles {
     friend class Question;
     struct Windowed;
     bool is_here(uint32_t owner) const { return files_.settings_.node_of_owner[owner] == node_; }
-    void happen(uint64_t) override;  // a question of this process has been answered
-    void take(Question& question);   // of another process
+    void take(Question& question);  // of another process
     void rouse();
     // Answers the questions of others until `done`.
     template <typename Done>
