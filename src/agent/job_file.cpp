@@ -257,14 +257,17 @@ struct JobFile::Windowed {
   }
 };
 
+int64_t JobFile::window_bytes(const Access& access) const {
+  if (!access.collective) return most_window_bytes;
+  const int64_t ranks = exchange_ != nullptr ? exchange_->ranks() : 0;
+  return collective_window_bytes(here_.pace_bytes(), here_.handles(), ranks,
+                                 domains_.owners_of_bytes(), here_.options().page_size_bytes);
+}
+
 template <typename Memory>
 Status JobFile::access_owners(const Access& access, Memory memory, int64_t* moved) {
   Windowed<Memory> windowed{*this, access, memory};
-  const int64_t window_bytes = access.collective
-                                   ? collective_window_bytes(here_.pace_bytes(), here_.handles(),
-                                                             here_.options().page_size_bytes)
-                                   : most_window_bytes;
-  const Status status = window_.carry_out(windowed, access, window_bytes, moved);
+  const Status status = window_.carry_out(windowed, access, window_bytes(access), moved);
   if (status.ok() && access.bytes > static_cast<int64_t>(most_kept_bytes)) release_memory();
   return status;
 }

@@ -136,6 +136,7 @@ class JobFile {
   struct Windowed;
 
   void fetch_ahead();
+  int64_t window_bytes(const Access& access) const;
   template <typename Memory>
   Status access_owners(const Access& access, Memory memory, int64_t* moved);
   template <typename Memory>

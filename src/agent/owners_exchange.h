@@ -17,6 +17,8 @@ class OwnersExchange {
  public:
   virtual ~OwnersExchange() = default;
 
+  // That take part.
+  virtual int64_t ranks() const = 0;
   // A rank of the owner's node takes part.
   virtual bool reaches(uint32_t owner) const = 0;
   // `extents` ascend; `data`: their bytes, in order. Both stay until end(). A question that could

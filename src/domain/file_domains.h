@@ -45,6 +45,10 @@ class FileDomains {
   }
 
   uint32_t owners() const { return owners_; }
+  // How many of them own bytes: a round may have fewer chunks.
+  uint32_t owners_of_bytes() const {
+    return static_cast<uint32_t>(std::min<int64_t>(owners_, round_));
+  }
   int64_t origin() const { return origin_; }
   int64_t chunk_bytes() const { return chunk_bytes_; }
   // After so many chunks the assignment begins again: there may be more or fewer than owners.

@@ -18,10 +18,13 @@ namespace forebay {
 
 inline constexpr int64_t most_window_bytes = 4 << 20;
 
-// Of a collective access. Ranks that write the same pages are at most a window or two apart, since
-// they answer each other: what all of them move meanwhile must have room in the caches (pace.h).
-inline int64_t collective_window_bytes(int64_t pace_bytes, int64_t handles, int64_t page_size) {
-  const int64_t room = pace_bytes / std::max<int64_t>(2 * handles, 1);
+// Of a collective access of `ranks` handles, whose bytes `owners` nodes own. Ranks that write the
+// same pages are at most a window or two apart, since they answer each other: what all of them move
+// meanwhile must have room in the owners' caches (pace.h). `handles`: in this node's cache.
+inline int64_t collective_window_bytes(int64_t pace_bytes, int64_t handles, int64_t ranks,
+                                       int64_t owners, int64_t page_size) {
+  const int64_t of_each_owner = std::max<int64_t>({handles, (ranks + owners - 1) / owners, 1});
+  const int64_t room = pace_bytes / (2 * of_each_owner);
   return std::min(std::max(room, page_size), most_window_bytes);
 }
 

@@ -34,7 +34,11 @@ void receive(std::span<std::byte> into, int from, MPI_Comm comm) {
 CollectiveExchange::CollectiveExchange(MPI_Comm comm, int rank,
                                        std::span<const uint32_t> owner_of_rank, uint32_t owners,
                                        runtime::CachedFile& here)
-    : comm_(comm), here_(here), questions_(owners), replied_(mpi().request_null) {
+    : comm_(comm),
+      ranks_(std::ssize(owner_of_rank)),
+      here_(here),
+      questions_(owners),
+      replied_(mpi().request_null) {
   // The ranks that ask one node are spread over its ranks.
   std::vector<int> ranks_of_node(owners, 0);
   const auto for_each_rank = [&](auto act) {

@@ -34,6 +34,7 @@ class CollectiveExchange final : public agent::OwnersExchange {
   // until all others have ended it, too. Each calls it, whatever became of its access.
   void close();
 
+  int64_t ranks() const override { return ranks_; }
   bool reaches(uint32_t owner) const override { return questions_[owner].rank >= 0; }
   Status begin_write(uint32_t owner, std::span<const Extent> extents,
                      std::span<const std::byte> data) override;
@@ -79,6 +80,7 @@ class CollectiveExchange final : public agent::OwnersExchange {
                       const std::byte** data);
 
   MPI_Comm comm_;
+  int64_t ranks_;
   runtime::CachedFile& here_;
   std::vector<Question> questions_;  // by owner
   // As the one who is asked.

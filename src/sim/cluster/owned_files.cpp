@@ -303,12 +303,16 @@ void OwnedFiles::Handle::access(const Access& access) {
     return;
   }
   Windowed windowed{*this, access.writes};
-  const int64_t window_bytes =
-      access.collective ? collective_window_bytes(here_.pace_bytes(), here_.file().state().handles,
-                                                  files_.nodes_[node_]->cache().page_size())
-                        : most_window_bytes;
   int64_t ignored = 0;
-  (void)window_.carry_out(windowed, access, window_bytes, &ignored);
+  (void)window_.carry_out(windowed, access, window_bytes(access), &ignored);
+}
+
+int64_t OwnedFiles::Handle::window_bytes(const Access& access) const {
+  if (!access.collective) return most_window_bytes;
+  const int64_t ranks = exchange_ != nullptr ? std::ssize(exchange_->members_) : 0;
+  return collective_window_bytes(here_.pace_bytes(), here_.file().state().handles, ranks,
+                                 of_all_.domains.owners_of_bytes(),
+                                 files_.nodes_[node_]->cache().page_size());
 }
 
 std::optional<uint32_t> OwnedFiles::Handle::owner_of(int64_t offset) const {

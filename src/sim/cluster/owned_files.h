@@ -100,6 +100,7 @@ class OwnedFiles {
     template <typename Done>
     void serve_until(Done done);
     void wait_for_answers();
+    int64_t window_bytes(const Access& access) const;
     // The owner of the chunk at the offset, if this process knows it.
     std::optional<uint32_t> owner_of(int64_t offset) const;
     // The owner, or the chunk's home.

@@ -732,8 +732,11 @@ TEST_F(JobFileTest, FailsWhereAnOwnerCannotBeTold) {
 // No rank of the owner's node answers.
 class SilentExchange final : public OwnersExchange {
  public:
+  explicit SilentExchange(int64_t ranks = 2) : ranks_(ranks) {}
+  int64_t ranks() const override { return ranks_; }
   bool reaches(uint32_t) const override { return true; }
-  Status begin_write(uint32_t, std::span<const Extent>, std::span<const std::byte>) override {
+  Status begin_write(uint32_t, std::span<const Extent>, std::span<const std::byte> data) override {
+    asked_bytes = std::ssize(data);
     return {Code::network, 0, -1};
   }
   Status begin_read(uint32_t, std::span<const Extent>, int64_t) override {
@@ -742,7 +745,40 @@ class SilentExchange final : public OwnersExchange {
   Status end(uint32_t, int64_t*) override { return {Code::network, 0, -1}; }
   std::span<const std::byte> answer(uint32_t) const override { return {}; }
   int64_t storage_bytes_for_others() const override { return 0; }
+
+  int64_t asked_bytes = 0;  // by the latest write
+
+ private:
+  int64_t ranks_;
 };
+
+// What all ranks move at once must have room in the owners' caches, however few these are.
+TEST_F(JobFileTest, MovesLessAtOnceToFewOwnersThanToMany) {
+  Options options = small_options();
+  options.cache_size_bytes = 4096 * page;
+  options.bypass_bytes = beyond_capacity;
+  open(options);
+  const std::string text(1024 * page, 'x');
+  const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
+  const auto most_at_once = [&](JobFile& file, int64_t ranks) {
+    SilentExchange exchange(ranks);
+    file.exchange_over(&exchange);
+    int64_t moved = 0;
+    // Failure of the first window ends the access.
+    const Access whole{true, true, nullptr, 0, std::ssize(text)};
+    EXPECT_EQ(file.access(whole, const_cast<std::byte*>(bytes), &moved).code, Code::network);
+    file.exchange_over(nullptr);
+    return exchange.asked_bytes;
+  };
+  Owners one_has_all = owners();
+  one_has_all.domains = one_has_all.domains.in_rounds_of(1);
+  JobFile to_one(*here_, one_has_all, 1, *terms());
+  const int64_t room = here_->pace_bytes();
+  EXPECT_EQ(most_at_once(to_one, 8), room / 16);
+  // Twice as large a window, of which the other node owns half.
+  EXPECT_NEAR(static_cast<double>(most_at_once(*file_, 8)), static_cast<double>(room) / 16, page);
+  EXPECT_TRUE(to_one.leave(true).ok());
+}
 
 // Of a file that is only read: such a run may have been fetched ahead.
 TEST_F(AgentTest, LeavesLongCollectiveReadsToTheNodesOwnCache) {
