@@ -4,6 +4,7 @@
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -21,6 +23,7 @@
 #include "columns.h"
 #include "options/options.h"
 #include "runtime/cache/handle_rules.h"
+#include "runtime/trace/recorded_run.h"
 #include "sim/cluster/cluster.h"
 #include "sim/cluster/metadata_work.h"
 
@@ -69,6 +72,7 @@ void set_cache(ClusterSettings& settings, const Texts& texts) {
   settings.cache.shape = runtime::shape_of(options);
   settings.cache.handles = runtime::rules_of(options);
   settings.cache.commit_size_bytes = options.commit_size_bytes;
+  settings.cache.commit_at_last_close = options.commit_at_close == CommitAtClose::last;
   settings.assignment = find_assignment(options.domain);
   settings.chunk_bytes = options.domain_size_bytes;
   settings.owners = static_cast<uint32_t>(options.cb_nodes);
@@ -80,6 +84,28 @@ Caching caching_of(const std::string& scope) {
   if (scope == "node") return Caching::node;
   expect(scope == "job", "a scope is none, process, node or job");
   return Caching::job;
+}
+
+// What the recorded run did to its caches is done to the simulated ones; `options` are theirs.
+// Raises ValueError, one line, if the trace does not tell, or other processes shared a cache.
+void set_steps(ClusterSettings& settings, const std::shared_ptr<const runtime::RecordedRun>& run,
+               Texts options) {
+  const bool shared = settings.caching != Caching::process;
+  options["scope"] = shared ? "node" : "process";
+  settings.steps = {new sim::RecordedSteps(run->steps(options)),
+                    [run](const sim::RecordedSteps* steps) { delete steps; }};
+  if (!shared) return;
+  std::map<uint32_t, std::string> caches;  // by node
+  bool same = true;
+  for (const sim::RecordedSteps::Cache& cache : settings.steps->caches()) {
+    for (const uint32_t process : cache.processes) {
+      expect(process < settings.node_of_process.size(), "a process has no node");
+      const auto known = caches.try_emplace(settings.node_of_process[process], cache.name).first;
+      same = same && known->second == cache.name;
+    }
+  }
+  expect(same && caches.size() == settings.steps->caches().size(),
+         "its caches were shared by other processes than those of a node here");
 }
 
 DiskProfile disk_of(const std::string& model, const std::string& scheduler) {
@@ -201,6 +227,9 @@ ClusterResult simulate(const sim::AccessLog& log, const ClusterSettings& setting
                        sim::Progress& progress) {
   check(static_cast<const sim::MachineSettings&>(settings));
   expect(settings.node_of_process.size() >= log.processes(), "a process has no node");
+  expect(settings.steps == nullptr || settings.caching == Caching::process ||
+             settings.caching == Caching::node,
+         "steps are of caches of processes or nodes");
   for (const uint32_t node : settings.node_of_process)
     expect(node < most_hosts, "nodes are below 1,048,576");
   expect(settings.copy_bytes_per_second > 0, "copies have a rate");
@@ -451,6 +480,16 @@ void bind_cluster(nb::module_& module) {
           },
           "scope"_a, "options"_a, "Raises ValueError, one line, for options that no run accepts.");
   settings.def(
+      "set_steps",
+      [](ClusterSettings& of, const std::shared_ptr<const runtime::RecordedRun>& run,
+         const Texts& options) { set_steps(of, run, options); },
+      "run"_a, "options"_a,
+      "After set_caching, with the same options: the caches do what those of the run did, in the"
+      " recorded order. Raises ValueError, one line, if this is not possible.");
+  settings.def_prop_ro(
+      "deterministic", [](const ClusterSettings& of) { return of.cache.handles.deterministic; },
+      "The option.");
+  settings.def(
       "mask_bytes",
       [](const ClusterSettings& of, const sim::AccessLog& log) { return mask_bytes(log, of); },
       "log"_a, "The most memory that masks of pages take.");
@@ -507,6 +546,11 @@ void bind_cluster(nb::module_& module) {
       .def_prop_ro("hits", [](const ClusterResult& r) { return r.caches.hits; })
       .def_prop_ro("misses", [](const ClusterResult& r) { return r.caches.misses; })
       .def_prop_ro("evictions", [](const ClusterResult& r) { return r.caches.evictions; })
+      .def_prop_ro("committed_bytes",
+                   [](const ClusterResult& r) { return r.caches.committed_bytes; })
+      .def_prop_ro(
+          "cache_requests",
+          [](const ClusterResult& r) { return r.caches.read_requests + r.caches.write_requests; })
       .def_prop_ro("bypass_bytes", [](const ClusterResult& r) { return r.caches.bypass_bytes; })
       .def_prop_ro("fetched_bytes", [](const ClusterResult& r) { return r.caches.fetched_bytes; })
       .def_prop_ro("frames", [](const ClusterResult& r) { return r.network.frames; })

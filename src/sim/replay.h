@@ -1,7 +1,5 @@
-// Replays a trace: does to simulated caches what was done to the runtime's, in the order of the
-// trace's sequence numbers. The replay is exact if the run had the option `deterministic`. In other
-// runs, the numbers give only a rough order, if there are any, and the trace lacks the steps that
-// are not accesses.
+// Replays a recorded run: does to simulated caches what was done to the runtime's
+// (recorded_steps.h).
 #pragma once
 
 #include <cstdint>
@@ -9,12 +7,9 @@
 #include <vector>
 
 #include "sim/instant_cache.h"
-#include "trace/job.h"
-#include "trace/table.h"
+#include "sim/recorded_steps.h"
 
 namespace forebay::sim {
-
-enum class Sharing : uint8_t { node, process };  // of a cache: by a node's processes, or none
 
 struct ReplayedCache {
   std::string name;        // the node, or the process's trace file

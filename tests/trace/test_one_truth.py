@@ -14,6 +14,7 @@ import forebay as package
 from forebay import _core
 from forebay.commands.simulate import simulate
 from forebay.plots.bins import count_into_bins
+from forebay.trace import TraceError
 from harness import forebay, mpi
 
 FOLDER = Path(__file__).resolve().parent
@@ -84,8 +85,107 @@ def test_the_simulator_counts_what_the_runtime_counted(
     assert result.caches == (1 if scope == "node" else ranks)
     found = {name: getattr(result, name) for name in COUNTERS}
     assert found == {name: counted[name] for name in COUNTERS}
+    # On a machine with a network, a file system and disks the processes take other times, and the
+    # caches count the same.
+    (result,) = package.simulate_cluster(
+        tmp_path / "trace", "perlmutter", [{"scope": scope, "deterministic": "true"}]
+    )
+    assert result.caches == (1 if scope == "node" else ranks)
+    found = {name: getattr(result, name) for name in COUNTERS}
+    assert found == {name: counted[name] for name in COUNTERS}
+    assert result.cache_requests == counted["read_requests"] + counted["write_requests"]
+    assert result.run_s > 0
     assert counted["evictions"] > 20
     assert counted["hits"] > 20
+
+
+SMALL = {
+    "FOREBAY_DETERMINISTIC": "1",
+    "FOREBAY_PAGE_SIZE": "4096",
+    "FOREBAY_CACHE_SIZE": "65536",
+    "FOREBAY_BYPASS": "20000",
+    "FOREBAY_READ_AHEAD": "16384",
+}
+
+
+def recorded(
+    folder: Path, ranks: int, nodes: int, source: str = "many_ways.c", *words: str
+) -> dict[str, int]:
+    """Runs a program of which the folder then has the trace; returns its counts."""
+    installation = mpi.WHEELS[0]
+    program = mpi.compile_program(installation, FOLDER / source, [])
+    settings = SMALL | {
+        "FOREBAY_STATS_JSON": str(folder / "statistics.json"),
+        "FOREBAY_TRACE": str(folder / "trace"),
+    }
+    command = forebay.on_nodes([str(program), str(folder / "file"), *words], nodes)
+    launch = mpi.launch_command(installation, ranks, forebay.preloaded(command, settings))
+    outcome = mpi.run(launch, installation.environment, folder)
+    assert outcome.code == 0, str(outcome)
+    counted: dict[str, int] = json.loads((folder / "statistics.json").read_text())["total"]
+    return counted
+
+
+def test_the_caches_of_several_nodes_are_played_again(tmp_path: Path) -> None:
+    counted = recorded(tmp_path, 4, 2, "many_ways.c", "5", "25", "own")
+    changes = {"scope": "node", "deterministic": "true"}
+    results = package.simulate_cluster(
+        tmp_path / "trace",
+        "palmetto-gige",
+        [changes, changes | {"machine.servers": "1"}, changes | {"cache_size": "1MiB"}],
+    )
+    (runtime,) = package.simulate_runtime(tmp_path / "trace")
+    for result in results[:2]:
+        assert (result.nodes, result.caches) == (2, 2)
+        found = {name: getattr(result, name) for name in COUNTERS}
+        assert found == {name: counted[name] for name in COUNTERS}
+        assert found == {name: getattr(runtime, name) for name in COUNTERS}
+        assert result.cache_requests == counted["read_requests"] + counted["write_requests"]
+    assert results[0].run_s < results[1].run_s  # another machine: the same counts, other times
+    assert results[2].evictions < counted["evictions"]
+
+
+def test_accesses_past_the_caches_are_made_again(tmp_path: Path) -> None:
+    """A deterministic run does not cache files of several nodes."""
+    counted = recorded(tmp_path, 2, 2, "own_and_shared.c")
+    changes = {"scope": "node", "deterministic": "true"}
+    (result,) = package.simulate_cluster(tmp_path / "trace", "palmetto-gige", [changes])
+    found = {name: getattr(result, name) for name in COUNTERS}
+    assert found == {name: counted[name] for name in COUNTERS}
+    assert counted["hits"] > 20
+    assert result.written_bytes == 2 * 2 * 40 * 3000
+    # Each record of the shared file takes a request at least: strips have 64 KiB.
+    assert result.requests >= result.cache_requests + 2 * 40
+
+
+def test_a_run_past_its_caches_has_no_steps(tmp_path: Path) -> None:
+    counted = recorded(tmp_path, 2, 2, "many_ways.c", "5", "25", "shared")
+    assert counted["hits"] == 0
+    changes = {"scope": "node", "deterministic": "true"}
+    with pytest.raises(TraceError, match="no numbers of what was done to caches"):
+        package.simulate_cluster(tmp_path / "trace", "palmetto-gige", [changes])
+
+
+def test_steps_that_cannot_be_taken_again_are_refused_with_one_line(tmp_path: Path) -> None:
+    recorded(tmp_path, 4, 2, "many_ways.c", "5", "25", "own")
+    log = FOLDER.parents[2] / "shared" / "data" / "darshan" / "ior_hdf5_4ranks.darshan"
+    trace = str(tmp_path / "trace")
+    steps = ["-o", "deterministic=true"]
+    for words, complaint in (
+        ([str(log), "-o", "scope=node"], "only traces that Forebay recorded"),
+        ([trace, "-o", "scope=job"], "give scope=node or scope=process"),
+        ([trace, "-o", "scope=process"], "record the trace with FOREBAY_DETERMINISTIC=1 and this"),
+        ([trace, "-o", "scope=node", "--processes", "8"], "no process but the trace's"),
+        ([trace, "-o", "scope=node", "--processes-per-node", "4"], "shared by other processes"),
+        ([trace, "-o", "scope=node", "--processes-per-node", "1"], "shared by other processes"),
+    ):
+        shown = CliRunner().invoke(simulate, ["cluster", *words, *steps])
+        assert shown.exit_code != 0, words
+        assert complaint in shown.output
+        assert shown.output.count("\n") <= 2
+        assert "Traceback" not in shown.output
+    shown = CliRunner().invoke(simulate, ["cluster", trace, "-o", "scope=none", *steps])
+    assert shown.exit_code == 0, shown.output
 
 
 def test_other_options_are_tried_without_running_again(tmp_path: Path) -> None:

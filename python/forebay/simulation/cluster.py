@@ -31,6 +31,7 @@ from forebay.simulation.hosts import host_name
 from forebay.simulation.machine_parts import Lustre, Measured, Pvfs, RotatingDisk
 from forebay.simulation.machines import Machine, machine
 from forebay.simulation.more_processes import MOST_PROCESSES, with_processes
+from forebay.simulation.runtime import recorded_run
 from forebay.simulation.series import write_series
 from forebay.simulation.timeline import write_timeline
 from forebay.sizes import parse_size, shown_size
@@ -226,8 +227,12 @@ class ClusterResult:
     hits: int
     misses: int
     evictions: int
+    committed_bytes: int
+    """Of the caches, to the file system; likewise the next two."""
     fetched_bytes: int
     bypass_bytes: int
+    cache_requests: int
+    """Of the caches, before the file system divides them."""
     collective_calls: int
     """That processes made together in two phases; 0 with a cache."""
     incomplete_calls: int
@@ -284,9 +289,12 @@ def simulate_cluster(
             `collective`: two-phase or independent. `union_window`: seconds within which accesses
             of different processes to a file are taken for one collective call, if the trace marks
             none (default 0.1 if its counters say that most calls were collective, otherwise 0:
-            none). `strips`: PATTERN:SIZE, or several joined by +, for files whose strips have
-            another size than the machine's, of kind pvfs. For scope none, `cb_nodes` (most
-            aggregators of a call; default one a node) and `cb_buffer_size` (default 16 MiB).
+            none). `deterministic`: with true, for a trace of a run with this option, each cache
+            does what the run's did, in the recorded order, and options that are not given are those
+            of the run; its counts are then the run's own. `strips`: PATTERN:SIZE, or several joined
+            by +, for files whose strips have another size than the machine's, of kind pvfs. For
+            scope none, `cb_nodes` (most aggregators of a call; default one a node) and
+            `cb_buffer_size` (default 16 MiB).
         processes: simulate so many, if the trace has fewer: the others do what those of the trace
             do, at the places that follow. Default: those of the trace.
         processes_per_node: default: the trace's own nodes, or the machine's; with more processes
@@ -356,19 +364,22 @@ def simulate_cluster(
                 f"{name}: its collective calls are simulated as independent ones"
                 f"{source.collective}; union_window unites them, and other accesses"
             )
+    recorded = _recorded(trace, prepared, log.processes > traced)
     runs = [
-        (one, *_placed(source, log, one.machine, processes_per_node, think, by_frames))
+        (one, *_placed(source, log, one, processes_per_node, think, by_frames))
         for one in prepared
     ]
     at_once = min(len(runs), jobs or len(os.sched_getaffinity(0)))
     as_trees: list[str] = []
-    for one, settings, _nodes in runs:
+    for one, settings, nodes in runs:
         if one.strips:
             profile = _pvfs_of(one.machine)
             profile.strips = _strips_of(source.files, one.strips)
             settings.file_system = profile
         settings.set_caching(one.scope, one.options)
-        if one.scope != "none" and "page_kind" not in one.options:
+        if one.takes_turns and recorded is not None:
+            _take_turns(settings, one, recorded, nodes, name)
+        elif one.scope != "none" and "page_kind" not in one.options:
             most_masks = min(_MOST_MASK_BYTES, most_bytes // 2 // at_once)
             if settings.mask_bytes(log) > most_masks:
                 settings.set_caching(one.scope, one.options | {"page_kind": "tree"})
@@ -456,12 +467,50 @@ class _Settings:
         self.options = options
         if self.scope == "job" and options.get("consistency", "posix") != "posix":
             raise ValueError("scope=job is simulated with consistency=posix only")
-        _core.ClusterSettings().set_caching(self.scope, self.options)
+        settings = _core.ClusterSettings()
+        settings.set_caching(self.scope, self.options)
+        self.takes_turns = self.scope != "none" and settings.deterministic
+        """Its caches do what those of the recorded run did."""
 
     @property
     def aggregators(self) -> int:
         """The most of a call; 0: one on each node."""
         return int(self.options.get("cb_nodes", 0))
+
+
+def _recorded(
+    trace: str | os.PathLike[str], prepared: Sequence[_Settings], has_more: bool
+) -> _core.RecordedRun | None:
+    """The steps of the run's caches, if one of the simulations takes them."""
+    if not any(one.takes_turns for one in prepared):
+        return None
+    if has_more:
+        raise ValueError("deterministic=true: no process but the trace's took a step")
+    return recorded_run(trace)[1]
+
+
+def _take_turns(
+    settings: _core.ClusterSettings,
+    one: _Settings,
+    recorded: _core.RecordedRun,
+    nodes: int,
+    name: str,
+) -> None:
+    """Options that are not given are those of the recorded run."""
+    scope = one.scope
+    if scope == "job":
+        if nodes > 1:
+            raise ValueError(
+                "deterministic=true: the recorded steps are of caches of nodes or processes;"
+                " give scope=node or scope=process"
+            )
+        scope = "node"
+    options = recorded.options() | one.options
+    settings.set_caching(scope, options)
+    try:
+        settings.set_steps(recorded, options)
+    except ValueError as error:
+        raise TraceError(f"{name}: {error}") from error
 
 
 def _strips(text: str | None) -> list[tuple[str, int]]:
@@ -540,17 +589,18 @@ def _log_of(source: Input) -> _core.AccessLog:
 def _placed(
     source: Input,
     log: _core.AccessLog,
-    machine: Machine,
+    one: _Settings,
     processes_per_node: int | None,
     think: float,
     by_frames: bool | None,
 ) -> tuple[_core.ClusterSettings, int]:
     """The settings for the core, and the number of nodes."""
+    machine = one.machine
     known = None
-    if processes_per_node is None and source.nodes is not None and source.hosts > 1:
+    if processes_per_node is None and (source.hosts > 1 or one.takes_turns):
         known = source.nodes
     if known is not None and len(known) >= log.processes:
-        of_process = list(known)[: log.processes]
+        of_process = list(known if one.takes_turns else known[: log.processes])
     else:
         each = processes_per_node or machine.processes_per_node
         if known is not None:
@@ -681,8 +731,10 @@ def _result(
         hits=of.hits,
         misses=of.misses,
         evictions=of.evictions,
+        committed_bytes=of.committed_bytes,
         fetched_bytes=of.fetched_bytes,
         bypass_bytes=of.bypass_bytes,
+        cache_requests=of.cache_requests,
         collective_calls=of.collective_calls,
         incomplete_calls=of.incomplete_calls,
         exchanged_bytes=of.exchanged_bytes,

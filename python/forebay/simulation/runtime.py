@@ -15,11 +15,11 @@ from forebay.memory import available_bytes
 from forebay.results import Results
 from forebay.sizes import parse_size
 from forebay.text import one_line
-from forebay.trace import TraceError, open_trace
+from forebay.trace import Trace, TraceError, open_trace
 
 _BYTES_PER_FRAME = 256
 """Memory per frame of a simulated cache, with some for the page's regions."""
-_BYTES_PER_STEP = 16
+_BYTES_PER_STEP = 64
 """Memory per step, for the order of the replay."""
 _SHOWN = ("policy", "page_kind", "page_size", "cache_size", "scope")
 """The options that a result contains."""
@@ -84,18 +84,8 @@ def simulate_runtime(
             "forebay.simulate_runtime: changes is a list of options for each result, as"
             " [{'policy': 'lru'}]"
         )
-    opened = open_trace(trace)
     name = one_line(str(trace))
-    if opened.reader is None:
-        raise TraceError(f"{name}: only traces that Forebay recorded can be replayed")
-    if opened.problems:
-        raise TraceError(f"{opened.problems[0]}; a trace with gaps cannot be replayed")
-    needed = len(opened) * (_core.table_bytes_per_access + _BYTES_PER_STEP)
-    if needed > available_bytes():
-        raise TraceError(
-            f"{name}: to replay {len(opened):,} accesses takes {needed / 1e9:,.1f} GB of memory"
-        )
-    run = _core.RecordedRun(opened.reader)
+    opened, run = recorded_run(trace)
     recorded = run.options()
     wanted = []
     for change in changes:
@@ -139,6 +129,25 @@ def simulate_runtime(
 
     with ThreadPoolExecutor(workers) as pool:
         return RuntimeResults(pool.map(result, wanted))
+
+
+def recorded_run(trace: str | os.PathLike[str]) -> tuple[Trace, _core.RecordedRun]:
+    """The steps of a run's caches, read from its trace.
+
+    Raises TraceError, one line with the file, if the trace has none, or they take too much memory.
+    """
+    opened = open_trace(trace)
+    name = one_line(str(trace))
+    if opened.reader is None:
+        raise TraceError(f"{name}: only traces that Forebay recorded can be replayed")
+    if opened.problems:
+        raise TraceError(f"{opened.problems[0]}; a trace with gaps cannot be replayed")
+    needed = len(opened) * (_core.table_bytes_per_access + _BYTES_PER_STEP)
+    if needed > available_bytes():
+        raise TraceError(
+            f"{name}: to replay {len(opened):,} accesses takes {needed / 1e9:,.1f} GB of memory"
+        )
+    return opened, _core.RecordedRun(opened.reader)
 
 
 def _check_memory(options: dict[str, str], shares: int) -> None:

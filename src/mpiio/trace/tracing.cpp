@@ -62,7 +62,9 @@ std::string command_line() {
   return text;
 }
 
-std::string host_name() {
+// Also nodes of one machine have names of their own (option node).
+std::string host_name(const Options& options) {
+  if (!options.node.empty()) return options.node;
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   return host.data();
@@ -80,7 +82,7 @@ std::string file_options_text(const Options& options) {
 }
 
 trace::ProcessInfo describe_process(bool in_world, int64_t clock_offset_ns) {
-  trace::ProcessInfo process{{"host", host_name()},
+  trace::ProcessInfo process{{"host", host_name(process_options())},
                              {"pid", std::to_string(getpid())},
                              {"command", command_line()},
                              {"routines", routine_names},

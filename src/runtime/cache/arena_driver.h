@@ -59,6 +59,7 @@ class ArenaFile {
     uint32_t slot = 0;     // of the entry
     Seat* seat = nullptr;  // null: no handle, so no reads and writes
     uint32_t seat_number = 0;
+    bool commits_apart = true;   // from handles that commit at the same time
     Storage* storage = nullptr;  // null: pages can only be forgotten
     // Where pages, and reads past the cache, come from, if not from `storage`.
     Storage* source = nullptr;
@@ -96,7 +97,7 @@ class ArenaFile {
   }
   Statistics& statistics() const { return *parts_.statistics; }
   uint32_t slot() const { return parts_.slot; }
-  uint32_t number() const { return parts_.seat_number; }
+  uint32_t number() const { return parts_.commits_apart ? parts_.seat_number : 0; }
   Writers writer() const { return writer_; }
   void write_as(uint32_t number) { writer_ = writer_of(number); }
   bool readable() const { return parts_.readable; }

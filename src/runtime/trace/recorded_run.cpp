@@ -20,6 +20,10 @@ sim::CacheSettings settings_of(const Options& options) {
   return settings;
 }
 
+sim::Sharing sharing_of(const Options& options) {
+  return options.scope == Scope::process ? sim::Sharing::process : sim::Sharing::node;
+}
+
 bool is_option(const std::string& name) {
   return std::ranges::any_of(option_table(), [&](const auto& spec) { return spec.name == name; });
 }
@@ -45,11 +49,18 @@ std::map<std::string, std::string> RecordedRun::options() const {
   return named;
 }
 
+sim::RecordedSteps RecordedRun::steps(const std::map<std::string, std::string>& options) const {
+  const Options parsed = options_of(options);
+  sim::RecordedSteps steps(reader_->job(), table_, sharing_of(parsed), parsed.page_size_bytes);
+  if (!steps.problem().empty()) throw std::invalid_argument(steps.problem());
+  return steps;
+}
+
 std::vector<sim::ReplayedCache> RecordedRun::replay(
     const std::map<std::string, std::string>& options) const {
   const Options parsed = options_of(options);
-  const auto sharing = parsed.scope == Scope::process ? sim::Sharing::process : sim::Sharing::node;
-  sim::Replayed replayed = sim::replay(reader_->job(), table_, settings_of(parsed), sharing);
+  sim::Replayed replayed =
+      sim::replay(reader_->job(), table_, settings_of(parsed), sharing_of(parsed));
   if (!replayed.problem.empty()) throw std::invalid_argument(replayed.problem);
   return std::move(replayed.caches);
 }

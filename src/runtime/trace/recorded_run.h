@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/trace/trace_reader.h"
+#include "sim/recorded_steps.h"
 #include "sim/replay.h"
 #include "trace/table.h"
 
@@ -21,6 +22,9 @@ class RecordedRun {
   // are left out.
   std::map<std::string, std::string> options() const;
 
+  // What was done to the run's caches, to be done to others with these options (options.h), which
+  // are shared as option scope says. Throws as replay(). They last as long as the run.
+  sim::RecordedSteps steps(const std::map<std::string, std::string>& options) const;
   // The counts of caches with these options in a replay of the run. Throws std::invalid_argument if
   // an option is wrong, or the trace cannot be replayed.
   std::vector<sim::ReplayedCache> replay(const std::map<std::string, std::string>& options) const;

@@ -31,6 +31,7 @@ class ClientFile {
       : node_(&node),
         slot_(slot),
         number_(number),
+        writer_(writer_of(number)),
         helper_(helper),
         statistics_(&statistics),
         commit_size_bytes_(commit_size_bytes) {}
@@ -44,9 +45,10 @@ class ClientFile {
   FileState& state() const { return entry(); }
   Statistics& statistics() const { return *statistics_; }
   uint32_t slot() const { return slot_; }
-  uint32_t number() const { return number_; }
+  uint32_t number() const;
   uint32_t helper() const { return helper_; }
-  Writers writer() const { return writer_of(number_); }
+  Writers writer() const { return writer_; }
+  void write_as(uint32_t number) { writer_ = writer_of(number); }
   bool readable() const { return true; }
   int64_t commit_size_bytes() const { return commit_size_bytes_; }
   int64_t bytes_worth_a_request() const { return forebay::bytes_worth_a_request; }
@@ -75,6 +77,7 @@ class ClientFile {
   ClientNode* node_;
   uint32_t slot_;
   uint32_t number_;
+  Writers writer_;
   uint32_t helper_;
   Statistics* statistics_;
   int64_t commit_size_bytes_;

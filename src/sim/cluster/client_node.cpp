@@ -21,6 +21,11 @@ CacheArena& created(CacheArena& arena, const LazyMemory& memory) {
 
 ClientFileState& ClientFile::entry() const { return node_->file(slot_); }
 
+// As runtime/cache/arena_driver.h: handles that take turns do not commit at the same time.
+uint32_t ClientFile::number() const {
+  return node_->settings().handles.deterministic ? 0 : number_;
+}
+
 Status ClientFile::storage_size(int64_t* bytes) const {
   *bytes = node_->file_system().size(entry().number);
   return {};
@@ -151,11 +156,12 @@ uint32_t ClientNode::slot_of(uint64_t number) {
   return slot;
 }
 
-ClientNode::Handle::Handle(ClientNode& node, uint64_t file, uint32_t number, bool by_agent)
+ClientNode::Handle::Handle(ClientNode& node, uint64_t file, uint32_t number, Maker maker,
+                           bool reads)
     : node_(node),
-      file_(node, node.slot_of(file), number, by_agent ? helper_of_agent : number, statistics_,
-            node.settings_.commit_size_bytes),
-      cached_(node.cache_, file_, node.settings_.handles, true, false) {
+      file_(node, node.slot_of(file), number, maker == Maker::agent ? helper_of_agent : number,
+            statistics_, node.settings_.commit_size_bytes),
+      cached_(node.cache_, file_, node.settings_.handles, reads, false) {
   if (++file_.state().handles > 1) node_.cache_.drop(file_, whole_file, false);
 }
 
@@ -172,29 +178,48 @@ int64_t ClientNode::Handle::pace_bytes() const {
                              cache.page_size());
 }
 
-void ClientNode::Handle::sync() { static_cast<void>(cached_.commit()); }
+void ClientNode::Handle::commit(bool own) {
+  static_cast<void>(own ? cached_.commit_own() : cached_.commit());
+}
+
+void ClientNode::Handle::drop_clean() { node_.cache_.drop(file_, whole_file, false); }
+
+void ClientNode::Handle::truncate(int64_t bytes) { cached_.truncate(bytes); }
+
+void ClientNode::Handle::expect_size(int64_t bytes) {
+  const int64_t known = node_.file_system_.size(file_.entry().number);
+  if (std::max(known, file_.written_end()) < bytes) resize(bytes);
+}
+
+void ClientNode::Handle::resize(int64_t bytes) {
+  node_.file_system_.resize(file_.entry().number, bytes);
+}
 
 void ClientNode::Handle::settle(Extent range) {
   static_cast<void>(node_.cache_.commit(file_, range));
   node_.cache_.drop(file_, range, false);
 }
 
-void ClientNode::Handle::close() {
+void ClientNode::Handle::close(bool discard) {
+  if (discard) return leave(true);
+  if (node_.settings_.commit_at_last_close) return close_last_commits();
   node_.drain_background(file_);
   static_cast<void>(cached_.commit_own());
-  leave();
+  leave(false);
 }
 
 void ClientNode::Handle::close_last_commits() {
-  if (file_.state().handles == 1) return close();
-  leave();
+  if (file_.state().handles > 1) return leave(false);
+  node_.drain_background(file_);
+  static_cast<void>(cached_.commit_own());
+  leave(false);
 }
 
-void ClientNode::Handle::leave() {
+void ClientNode::Handle::leave(bool discard) {
   node_.drain_background(file_);
   FileState& state = file_.state();
   if (state.handles == 1) {
-    while (node_.cache_.lacks_commits(file_)) static_cast<void>(cached_.commit());
+    while (!discard && node_.cache_.lacks_commits(file_)) static_cast<void>(cached_.commit());
     node_.cache_.drop(file_, whole_file, true);
   }
   --state.handles;

@@ -19,6 +19,7 @@ struct ClientCacheSettings {
   CacheShape shape;
   HandleRules handles;
   int64_t commit_size_bytes = 4 << 20;
+  bool commit_at_last_close = false;  // commit_at_close=last
 };
 
 class ClientNode {
@@ -30,19 +31,27 @@ class ClientNode {
   // What a process has open.
   class Handle {
    public:
-    // `number`: of the process whose accesses these are. `by_agent`: the node's agent makes them.
-    Handle(ClientNode& node, uint64_t file, uint32_t number, bool by_agent = false);
+    enum class Maker : uint8_t { program, agent };  // of the accesses
+    // `number`: of the process whose accesses these are. `reads`: the handle may read.
+    Handle(ClientNode& node, uint64_t file, uint32_t number, Maker maker = Maker::program,
+           bool reads = true);
     Handle(const Handle&) = delete;
     Handle& operator=(const Handle&) = delete;
 
     // Called by a process, which waits.
     int64_t access(const Access& access);  // returns the bytes before the end of the file
-    void sync();
+    void commit(bool own);                 // `own`: only what was written through the handle
+    void drop_clean();
+    void truncate(int64_t bytes);
+    void expect_size(int64_t bytes);  // the size that readers see is at least so large
+    void resize(int64_t bytes);       // sets the file's size in storage, which takes no time here
+    // From now on its writes count as those of a writer with this number.
+    void write_as(uint32_t number) { file_.write_as(number); }
     // Storage gets bytes of the range that are dirty, and the cache forgets the range.
     void settle(Extent range);
-    void close();
-    // The same, but if others have the file open here, the last of them commits (option
-    // commit_at_close=last).
+    // With `discard`, what was written through it and is still in pages need not reach storage.
+    void close(bool discard = false);
+    // If others have the file open here, the last of them commits (option commit_at_close=last).
     void close_last_commits();
 
     // How far the handles of a collective access may be apart.
@@ -53,7 +62,7 @@ class ClientNode {
     CacheHandle<ClientDriver>& cached() { return cached_; }
 
    private:
-    void leave();
+    void leave(bool discard);
 
     ClientNode& node_;
     Statistics statistics_;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "sim/cluster/recorded_order.h"
 #include "sim/cluster/series.h"
 
 namespace forebay::sim {
@@ -31,6 +32,7 @@ class Cluster {
         settings_(settings),
         progress_(progress),
         nodes_(nodes_of(settings)),
+        processes_(log.processes()),
         // One host more for metadata.
         network_(kernel_, settings.network, nodes_ + settings.servers + 1),
         servers_(kernel_, settings),
@@ -40,8 +42,16 @@ class Cluster {
         two_phase_(network_, *file_system_, calls_, log, settings.two_phase,
                    settings.node_of_process) {
     if (settings.waits) file_system_->waits().keep();
-    sort_by_process();
     find_files();
+    if (settings.steps != nullptr) {
+      order_.emplace(*settings.steps);
+      files_.resize(std::max(files_.size(), order_->files()));
+      processes_ = std::max(processes_, order_->processes());
+      find_recorded_sizes();
+    } else {
+      sort_by_process();
+    }
+    place_files();
     if (settings.caching != Caching::none) make_caches();
     if (settings.caching == Caching::job && nodes_ > 1)
       owned_.emplace(kernel_, network_, *file_system_, caches_, owned_settings());
@@ -77,6 +87,8 @@ class Cluster {
 
   void sort_by_process();
   void find_files();
+  void find_recorded_sizes();
+  void place_files();
   void make_caches();
   uint32_t owners() const;
   std::optional<RegionParts> region_parts() const;
@@ -88,11 +100,15 @@ class Cluster {
   void end_job();
   void read_counters(std::vector<int64_t>& counters) const;
   void live(Job& job);
-  // The process has done something since `began`; `access`: of what it did, or null.
-  void spend(Job& job, Doing doing, Picoseconds began, const DataAccess* access);
-  void think(Job& job, const DataAccess* before, const DataAccess& access);
+  void live_again(Job& job);
+  Doing take(Job& job, const RecordedOrder::Turn& turn, const RecordedStep& step);
+  void close_all(Job& job);
+  // The process has done something since `began`, to the file, or no_file.
+  void spend(Job& job, Doing doing, Picoseconds began, uint32_t file, int64_t bytes = 0);
+  void think(Job& job, int64_t from_ns, int64_t to_ns);
+  OpenFile& open_file(Job& job, uint32_t handle, uint32_t file);
   OpenFile& opened(Job& job, const DataAccess& access);
-  void straight(Job& job, const DataAccess& access);
+  void straight(Job& job, uint32_t file, const forebay::Access& access);
   void cached(const OpenFile& file, uint32_t number);
   forebay::Access access_of(const DataAccess& access) const;
 
@@ -100,6 +116,7 @@ class Cluster {
   const ClusterSettings& settings_;
   Progress& progress_;
   uint32_t nodes_;
+  uint32_t processes_;
   Kernel kernel_;
   Network network_;
   Servers servers_;
@@ -114,6 +131,7 @@ class Cluster {
   std::size_t living_ = 0;  // of them
   std::vector<Span> timeline_;
   std::vector<uint32_t> users_;  // of each cache, that have not ended
+  std::optional<RecordedOrder> order_;
 };
 
 void Cluster::sort_by_process() {
@@ -132,6 +150,28 @@ void Cluster::find_files() {
     if (!access.writes) file.read_end = std::max(file.read_end, access.end);
     file.written = file.written || access.writes;
   }
+}
+
+// What the first process that joined a file saw.
+void Cluster::find_recorded_sizes() {
+  const RecordedSteps& steps = order_->steps();
+  std::map<int32_t, int64_t> first_ns;  // by file
+  for (const RecordedSteps::Cache& cache : steps.caches()) {
+    for (const std::size_t row : cache.rows) {
+      const RecordedStep step = steps.at(row);
+      if (step.kind != RecordedStep::Kind::join) continue;
+      const int64_t start_ns = steps.table().start_ns[row];
+      const auto [known, first] = first_ns.try_emplace(step.file, start_ns);
+      if (!first && known->second <= start_ns) continue;
+      known->second = start_ns;
+      File& file = files_[static_cast<std::size_t>(step.file)];
+      file.exists = step.argument > 0;
+      file.read_end = step.argument;
+    }
+  }
+}
+
+void Cluster::place_files() {
   for (std::size_t f = 0; f < files_.size(); ++f) {
     if (files_[f].exists) file_system_->place(f, files_[f].read_end);
     files_[f].created = files_[f].exists;
@@ -142,16 +182,21 @@ void Cluster::make_caches() {
   const bool shared = settings_.caching != Caching::process;
   std::vector<uint32_t> ranks(nodes_, 0);
   for (const uint32_t node : settings_.node_of_process) ++ranks[node];
-  const auto add = [this](uint32_t node, uint32_t processes) {
+  std::vector<int64_t> shares(ranks.begin(), ranks.end());
+  if (order_ && shared) {
+    for (const RecordedSteps::Cache& cache : order_->steps().caches())
+      shares[settings_.node_of_process[cache.processes.front()]] = cache.ranks;
+  }
+  const auto add = [&](uint32_t node, uint32_t processes) {
     ClientCacheSettings cache = settings_.cache;
-    cache.shape.capacity_bytes *= std::max<uint32_t>(processes, 1);
+    if (shared) cache.shape.capacity_bytes *= std::max<int64_t>(shares[node], 1);
     caches_.push_back(std::make_unique<ClientNode>(kernel_, *file_system_, node, cache));
     users_.push_back(processes);
   };
   if (shared) {
     for (uint32_t node = 0; node < nodes_; ++node) add(node, ranks[node]);
   } else {
-    for (uint32_t process = 0; process < log_.processes(); ++process)
+    for (uint32_t process = 0; process < processes_; ++process)
       add(settings_.node_of_process[process], 1);
   }
 }
@@ -195,16 +240,19 @@ OwnedSettings Cluster::owned_settings() const {
 }
 
 ClusterResult Cluster::run() {
-  jobs_.resize(log_.processes());
+  jobs_.resize(processes_);
   std::vector<std::unique_ptr<Process>> processes;
-  for (uint32_t p = 0; p < log_.processes(); ++p) {
+  for (uint32_t p = 0; p < processes_; ++p) {
     Job& job = jobs_[p];
     job.process = p;
     job.node = settings_.node_of_process[p];
     const uint32_t cache = settings_.caching == Caching::process ? p : job.node;
     if (!caches_.empty()) job.cache = caches_[cache].get();
     processes.push_back(std::make_unique<Process>(kernel_, [this, &job, cache] {
-      live(job);
+      if (order_)
+        live_again(job);
+      else
+        live(job);
       --living_;
       if (owned_) return end_job();
       if (job.cache != nullptr && --users_[cache] == 0) job.cache->end_background();
@@ -279,7 +327,11 @@ void Cluster::live(Job& job) {
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const uint32_t number = numbers[n];
     const DataAccess access = log_.accesses()[number];
-    think(job, std::exchange(before, &log_.accesses()[number]), access);
+    if (before == nullptr)
+      think(job, log_.accesses().front().start_ns, access.start_ns);
+    else if (before->end_ns >= before->start_ns)
+      think(job, before->end_ns, access.start_ns);
+    before = &log_.accesses()[number];
     const OpenFile& file = opened(job, access);
     const Picoseconds began = kernel_.now();
     Picoseconds local = settings_.call_time;
@@ -287,64 +339,115 @@ void Cluster::live(Job& job) {
       local += time_of(access.bytes, settings_.copy_bytes_per_second);
       cached(file, number);
     } else if (!calls_.unites(number) || !two_phase_.take_part(number)) {
-      straight(job, access);
+      straight(job, access.file, access_of(access));
     }
     if (n + 1 < numbers.size()) fetch_early(log_.accesses()[numbers[n + 1]]);
     Process::current()->sleep(local);
-    spend(job, access.writes ? Doing::writing : Doing::reading, began, &access);
+    spend(job, access.writes ? Doing::writing : Doing::reading, began, access.file, access.bytes);
     progress_.add(1);
   }
+  close_all(job);
+}
+
+// The same, of a recorded run: also what is no access is done again, each step at its turn.
+void Cluster::live_again(Job& job) {
+  const trace::Table& table = order_->steps().table();
+  int64_t from_ns = table.start_ns[order_->first_row()];
+  for (const RecordedOrder::Turn& turn : order_->of_process(job.process)) {
+    const RecordedStep step = order_->steps().at(turn.row);
+    if (step.moves_bytes()) {
+      think(job, from_ns, table.start_ns[turn.row]);
+      from_ns = table.end_ns[turn.row];
+    }
+    const Picoseconds began = kernel_.now();
+    order_->begin(turn);
+    const Doing doing = take(job, turn, step);
+    order_->end(turn);
+    spend(job, doing, began, static_cast<uint32_t>(step.file), step.access.bytes);
+    if (step.moves_bytes()) progress_.add(1);
+  }
+  close_all(job);
+}
+
+Doing Cluster::take(Job& job, const RecordedOrder::Turn& turn, const RecordedStep& step) {
+  const auto handle = static_cast<uint32_t>(step.open);
+  const auto known = job.open.find(handle);
+  const bool opens = known == job.open.end() || step.kind == RecordedStep::Kind::join;
+  OpenFile& open = opens ? open_file(job, handle, static_cast<uint32_t>(step.file)) : known->second;
+  if (step.kind == RecordedStep::Kind::join) {
+    open.cached = std::make_unique<ClientNode::Handle>(
+        *job.cache, open.file, job.process, ClientNode::Handle::Maker::program, step.reads);
+    open.cached->expect_size(step.argument);
+    return Doing::opening;
+  }
+  const bool past_caches = turn.cache == RecordedOrder::Turn::no_cache;
+  if (past_caches)
+    straight(job, open.file, step.access);
+  else
+    carry_out(step, *open.cached);
+  if (step.kind == RecordedStep::Kind::leave) {
+    file_system_->close(job.node, open.file);
+    job.open.erase(known);
+  }
+  if (!step.moves_bytes()) return Doing::closing;
+  Picoseconds local = settings_.call_time;
+  if (!past_caches) local += time_of(step.access.bytes, settings_.copy_bytes_per_second);
+  Process::current()->sleep(local);
+  return step.access.writes ? Doing::writing : Doing::reading;
+}
+
+void Cluster::close_all(Job& job) {
   const Picoseconds began = kernel_.now();
   for (auto& [number, open] : job.open) {
     if (open.cached != nullptr) open.cached->close();
     if (open.owned != nullptr) open.owned->close();
     file_system_->close(job.node, open.file);
   }
-  spend(job, Doing::closing, began, nullptr);
+  spend(job, Doing::closing, began, Span::no_file);
   job.times.end = kernel_.now();
 }
 
-void Cluster::spend(Job& job, Doing doing, Picoseconds began, const DataAccess* access) {
+void Cluster::spend(Job& job, Doing doing, Picoseconds began, uint32_t file, int64_t bytes) {
   constexpr Picoseconds ProcessTimes::*parts[] = {&ProcessTimes::computing, &ProcessTimes::opening,
                                                   &ProcessTimes::reading, &ProcessTimes::writing,
                                                   &ProcessTimes::closing};
   const Picoseconds now = kernel_.now();
   job.times.*parts[static_cast<std::size_t>(doing)] += now - began;
-  if (!settings_.timeline || now == began) return;
-  const bool moves = doing == Doing::reading || doing == Doing::writing;
-  timeline_.push_back({began, now, moves ? access->bytes : 0, job.process,
-                       access == nullptr ? Span::no_file : access->file, doing});
+  if (settings_.timeline && now != began)
+    timeline_.push_back({began, now, bytes, job.process, file, doing});
 }
 
-void Cluster::think(Job& job, const DataAccess* before, const DataAccess& access) {
-  if (settings_.think <= 0) return;
-  const bool known = before == nullptr || before->end_ns >= before->start_ns;
-  const int64_t from = before == nullptr ? log_.accesses().front().start_ns : before->end_ns;
-  if (!known || access.start_ns <= from) return;
-  const auto time = static_cast<Picoseconds>(static_cast<double>(access.start_ns - from) *
+// The process computes for the part of the time that the settings name.
+void Cluster::think(Job& job, int64_t from_ns, int64_t to_ns) {
+  if (settings_.think <= 0 || from_ns == trace::no_time || to_ns <= from_ns) return;
+  const auto time = static_cast<Picoseconds>(static_cast<double>(to_ns - from_ns) *
                                              static_cast<double>(nanosecond) * settings_.think);
   const Picoseconds began = kernel_.now();
   Process::current()->sleep(time);
-  spend(job, Doing::computing, began, nullptr);
+  spend(job, Doing::computing, began, Span::no_file);
 }
 
-// Opens the file with the process's first access to it. The first process that opens a file of the
-// job's own creates it; the others find it.
+// The first process that opens a file of the job's own creates it; the others find it.
+Cluster::OpenFile& Cluster::open_file(Job& job, uint32_t handle, uint32_t file) {
+  if (!std::exchange(files_[file].created, true)) file_system_->create(job.node, file);
+  file_system_->open(job.node, file);
+  OpenFile& open = job.open[handle];
+  open.file = file;
+  return open;
+}
+
+// Opens the file with the process's first access to it.
 Cluster::OpenFile& Cluster::opened(Job& job, const DataAccess& access) {
   const auto known = job.open.find(access.handle);
   if (known != job.open.end()) return known->second;
   const Picoseconds began = kernel_.now();
-  File& file = files_[access.file];
-  if (!std::exchange(file.created, true)) file_system_->create(job.node, access.file);
-  file_system_->open(job.node, access.file);
-  OpenFile& open = job.open[access.handle];
-  open.file = access.file;
+  OpenFile& open = open_file(job, access.handle, access.file);
   if (owned_)
     open.owned = std::make_unique<OwnedFiles::Handle>(*owned_, job.node, access.file, job.process,
-                                                      file.written);
+                                                      files_[access.file].written);
   else if (job.cache != nullptr)
     open.cached = std::make_unique<ClientNode::Handle>(*job.cache, access.file, job.process);
-  spend(job, Doing::opening, began, &access);
+  spend(job, Doing::opening, began, access.file);
   return open;
 }
 
@@ -420,13 +523,12 @@ void Cluster::cached(const OpenFile& file, uint32_t number) {
   file.cached->access(access);
 }
 
-void Cluster::straight(Job& job, const DataAccess& access) {
+void Cluster::straight(Job& job, uint32_t file, const forebay::Access& access) {
   job.extents.clear();
-  const forebay::Access made = access_of(access);
-  for (AccessRuns runs(made); !runs.done();) job.extents.push_back(runs.next());
+  for (AccessRuns runs(access); !runs.done();) job.extents.push_back(runs.next());
   if (const Picoseconds lock = file_system_->lock_time()) Process::current()->sleep(lock);
   Completion done;
-  file_system_->access(job.node, access.file, access.writes, job.extents, done.then());
+  file_system_->access(job.node, file, access.writes, job.extents, done.then());
   done.wait();
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "sim/cluster/owned_files.h"
 #include "sim/cluster/two_phase.h"
 #include "sim/progress.h"
+#include "sim/recorded_steps.h"
 
 namespace forebay::sim {
 
@@ -32,6 +34,9 @@ struct ClusterSettings : MachineSettings {
   Picoseconds message = 0;     // the time of a short message
   TwoPhaseSettings two_phase;  // of collective calls without a cache
   ClientCacheSettings cache;   // the capacity is one process's share
+  // Of the caches of processes or nodes: what a recorded run did to them, which is done again.
+  // Null: the processes make the accesses of the log.
+  std::shared_ptr<const RecordedSteps> steps;
   // Of the job's caches: how a file's bytes are assigned, with which facts (all but the nodes and
   // stripes), and how many nodes own some; 0: all.
   const AssignmentSpec* assignment = nullptr;

@@ -57,6 +57,8 @@ class FileSystem {
                       Then done) = 0;
   // The file's size, known without a message.
   int64_t size(uint64_t file) const;
+  // The file has another size from now on, which takes no time.
+  void resize(uint64_t file, int64_t bytes) { set_size(file, bytes); }
   // The file has so many bytes before the simulation begins; they are on the servers' devices.
   virtual void place(uint64_t file, int64_t bytes) = 0;
 

@@ -161,8 +161,8 @@ void OwnedFiles::carry_out(uint32_t node, Question& question) {
   auto& handle = agent.open[{question.process, question.file}];
   if (handle == nullptr) {
     open(node, question.file);
-    handle =
-        std::make_unique<ClientNode::Handle>(*nodes_[node], question.file, question.process, true);
+    handle = std::make_unique<ClientNode::Handle>(*nodes_[node], question.file, question.process,
+                                                  ClientNode::Handle::Maker::agent);
     fetch_ahead_for_owner(*handle, nodes_[node]->settings().handles,
                           parts_.find(question.file)->second.domains);
   }

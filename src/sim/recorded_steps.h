@@ -1,0 +1,112 @@
+// What a recorded run did to its caches, step by step. With the option `deterministic` each cache
+// numbers its steps in the order in which they happened; then simulated caches that carry them out
+// in this order count what the run's caches counted. In other runs the numbers give only a rough
+// order, if there are any, and the trace lacks the steps that are not accesses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/access.h"
+#include "trace/job.h"
+#include "trace/table.h"
+
+namespace forebay::sim {
+
+enum class Sharing : uint8_t { node, process };  // of a cache: by a node's processes, or none
+
+struct RecordedStep {
+  enum class Kind : uint8_t {
+    other,  // no step
+    read,
+    write,
+    join,
+    leave,
+    write_as,
+    commit,
+    drop_clean,
+    truncate,
+    resize,
+  };
+  Kind kind = Kind::other;
+  uint32_t process = 0;
+  int32_t open = -1;  // the process's handle
+  int32_t file = -1;
+  // Of join: the file's size; of leave: 1 to discard; of write_as: a writer's number; of commit: 1
+  // for what was written through the handle only; of truncate and resize: a size.
+  int64_t argument = 0;
+  bool reads = false;  // of join: the handle may read
+  Access access;       // of read and write
+
+  bool moves_bytes() const { return kind == Kind::read || kind == Kind::write; }
+};
+
+// Carries out a step of a handle that has joined; `handle`: as a simulated cache has it.
+template <typename Handle>
+void carry_out(const RecordedStep& step, Handle& handle) {
+  switch (step.kind) {
+    case RecordedStep::Kind::read:
+    case RecordedStep::Kind::write:
+      handle.access(step.access);
+      break;
+    case RecordedStep::Kind::leave:
+      handle.close(step.argument != 0);
+      break;
+    case RecordedStep::Kind::write_as:
+      handle.write_as(static_cast<uint32_t>(step.argument));
+      break;
+    case RecordedStep::Kind::commit:
+      handle.commit(step.argument != 0);
+      break;
+    case RecordedStep::Kind::drop_clean:
+      handle.drop_clean();
+      break;
+    case RecordedStep::Kind::truncate:
+      handle.truncate(step.argument);
+      break;
+    case RecordedStep::Kind::resize:
+      handle.resize(step.argument);
+      break;
+    case RecordedStep::Kind::join:
+    case RecordedStep::Kind::other:
+      break;
+  }
+}
+
+class RecordedSteps {
+ public:
+  // Of one cache.
+  struct Cache {
+    std::string name;                 // the node, or the process's trace file
+    std::vector<uint32_t> processes;  // that used it, ascending
+    int64_t ranks = 1;                // of the job that share it
+    std::vector<std::size_t> rows;    // of the table, in the order of the steps
+  };
+
+  // All of a job's accesses; `table` may hold them in any order. Both outlive this. `page_size`: no
+  // step reaches bytes of a page that ends beyond 63 bits.
+  RecordedSteps(const trace::Job& job, const trace::Table& table, Sharing sharing,
+                int64_t page_size);
+
+  // By name. With a problem they are not to be used.
+  const std::vector<Cache>& caches() const { return caches_; }
+  const std::string& problem() const { return problem_; }  // why there is no order; "": there is
+  // The step in a row of the table.
+  RecordedStep at(std::size_t row) const;
+  const trace::Table& table() const { return table_; }
+
+ private:
+  std::string problem_of(const Cache& cache) const;
+  bool is_possible(const RecordedStep& step, std::size_t row) const;
+
+  const trace::Job& job_;
+  const trace::Table& table_;
+  int64_t most_bytes_;                     // of a file: its last page ends within 63 bits
+  std::vector<RecordedStep::Kind> kinds_;  // of each routine
+  std::vector<Cache> caches_;
+  std::string problem_;
+};
+
+}  // namespace forebay::sim
