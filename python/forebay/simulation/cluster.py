@@ -366,8 +366,7 @@ def simulate_cluster(
             )
     recorded = _recorded(trace, prepared, log.processes > traced)
     runs = [
-        (one, *_placed(source, log, one, processes_per_node, think, by_frames))
-        for one in prepared
+        (one, *_placed(source, log, one, processes_per_node, think, by_frames)) for one in prepared
     ]
     at_once = min(len(runs), jobs or len(os.sched_getaffinity(0)))
     as_trees: list[str] = []
