@@ -127,6 +127,7 @@ class CacheHandle {
   FileState& shared() const { return file_.state(); }
   Statistics& statistics() const { return file_.statistics(); }
   void make_predictor();
+  void look_further_ahead(int64_t bytes);
   void expect_local_speed();
   void count_call(int64_t Statistics::*calls, bool& counted);
   bool bypasses(int64_t length) const;
@@ -227,6 +228,7 @@ class CacheHandle {
   bool aside_counted_ = false;
   bool no_page_counted_ = false;
   std::unique_ptr<Predictor> predictor_;  // nullptr: nothing is fetched ahead
+  int64_t ahead_bytes_ = 0;               // that it fetches ahead at most
   // The pages that were fetched ahead last, if they follow each other. None after a page was found
   // missing.
   struct Pages {
@@ -261,8 +263,10 @@ void CacheHandle<Driver>::change_rules(const HandleRules& rules) {
       before.local_bypass_bytes != rules.local_bypass_bytes)
     expect_local_speed();
   if (before.predictor != rules.predictor || before.read_ahead_bytes != rules.read_ahead_bytes ||
-      before.earlier_reads != rules.earlier_reads)
+      before.earlier_reads != rules.earlier_reads) {
+    ahead_bytes_ = 0;
     make_predictor();
+  }
   if (before.bypass_bytes != rules.bypass_bytes) make_foresight();
 }
 
@@ -278,13 +282,25 @@ void CacheHandle<Driver>::expect_local_speed() {
 
 template <typename Driver>
 void CacheHandle<Driver>::make_predictor() {
-  const int64_t window = read_ahead_window(rules_.read_ahead_bytes, cache_.capacity_bytes());
+  ahead_bytes_ =
+      std::max(ahead_bytes_, read_ahead_window(rules_.read_ahead_bytes, cache_.capacity_bytes()));
   predictor_.reset();
-  if (!reads_data_ || window <= 0) return;
-  predictor_ = rules_.predictor->make(window, cache_.page_size());
+  if (!reads_data_ || ahead_bytes_ <= 0) return;
+  predictor_ = rules_.predictor->make(ahead_bytes_, cache_.page_size());
   if (rules_.earlier_reads != nullptr)
     predictor_ = std::make_unique<RecordedPredictor>(rules_.earlier_reads, std::move(predictor_),
-                                                     window, cache_.page_size());
+                                                     ahead_bytes_, cache_.page_size());
+}
+
+// Reads that are so long that only one of them, or none, would have room ahead. What is fetched for
+// all handles of the file has room in half of the cache, or is not fetched.
+template <typename Driver>
+void CacheHandle<Driver>::look_further_ahead(int64_t bytes) {
+  const int64_t with_edges = 2 * (bytes + cache_.page_size());
+  const int64_t handles = std::max<int64_t>(shared().handles, 1);
+  if (with_edges <= ahead_bytes_ || 2 * bytes > cache_.capacity_bytes() / 2 / handles) return;
+  ahead_bytes_ = with_edges;
+  make_predictor();
 }
 
 template <typename Driver>

@@ -176,6 +176,7 @@ bool CacheHandle<Driver>::sweeps(Extent extent, int64_t page_before) const {
 template <typename Driver>
 Status CacheHandle<Driver>::look_ahead(Extent access) {
   if (!predictor_) return {};
+  if (bypasses(access.length)) look_further_ahead(access.length);
   if (predictor_->rests() > 0) {
     predictor_->rested(1, access.length);
     return {};

@@ -232,6 +232,35 @@ TEST(Cluster, ProcessesComputeBetweenAccesses) {
   EXPECT_EQ(simulated(log, settings).processes[0].computing, 2 * 9 * 600 * microsecond);
 }
 
+// Reads of more than read_ahead between which the process computes. Two of them must have room in
+// half of the cache.
+TEST(Cluster, LongReadsAreFetchedAheadWhereTheProcessComputes) {
+  constexpr int64_t bytes = 16 << 20;
+  AccessLog log(64);
+  for (int64_t r = 0; r < 20; ++r) {
+    DataAccess access = access_to(0, 3 * r * bytes, bytes, false);
+    access.start_ns = r * 500'000'000;
+    access.end_ns = access.start_ns + 1'000'000;
+    log.add(access);
+  }
+  ClusterSettings settings = settings_for(1, 1, Caching::process);
+  settings.think = 1;
+  settings.cache.shape.capacity_bytes = 64 << 20;
+  const ClusterResult ahead = simulated(log, settings);
+  settings.cache.shape.capacity_bytes = 63 << 20;
+  const ClusterResult cramped = simulated(log, settings);
+  settings.cache.handles.read_ahead_bytes = 0;
+  const ClusterResult none = simulated(log, settings);
+  EXPECT_GT(ahead.caches.fetched_bytes, 12 * bytes);
+  EXPECT_LT(ahead.caches.fetched_bytes, 20 * bytes);
+  EXPECT_EQ(cramped.caches.fetched_bytes, 0);
+  EXPECT_EQ(none.caches.fetched_bytes, 0);
+  EXPECT_EQ(cramped.run_time, none.run_time);
+  EXPECT_LT(4 * (ahead.run_time - ahead.processes[0].computing),
+            3 * (none.run_time - none.processes[0].computing));
+  EXPECT_EQ(ahead.read_bytes, 20 * bytes);
+}
+
 // One process, and no decision that depends on time: what the cache counts is what the instant
 // cache counts, since both are the engine.
 TEST(Cluster, CachesCountWhatTheEngineCounts) {
