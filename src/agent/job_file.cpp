@@ -89,8 +89,10 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
   remotes_.push_back(keeps_records ? remote_of(owners.agents[self]) : nullptr);
 }
 
-// What lies behind a chunk is of no use to its owner.
+// What another node owns is of no use here.
 void JobFile::fetch_ahead() {
+  if (!first_touch_)
+    here_.fetch_ahead_of(std::make_shared<const OwnPart>(OwnPart{domains_, self_}));
   Options options = here_.options();
   options.read_ahead_bytes = domains_.ahead(wanted_ahead_bytes_);
   here_.change_options(options);
@@ -259,9 +261,10 @@ struct JobFile::Windowed {
 
 int64_t JobFile::window_bytes(const Access& access) const {
   if (!access.collective) return most_window_bytes;
-  const int64_t ranks = exchange_ != nullptr ? exchange_->ranks() : 0;
-  return collective_window_bytes(here_.pace_bytes(), here_.handles(), ranks,
-                                 domains_.owners_of_bytes(), here_.options().page_size_bytes);
+  const int64_t owners = domains_.owners_of_bytes();
+  const int64_t asking =
+      exchange_ != nullptr ? (exchange_->ranks() + owners - 1) / owners : here_.handles();
+  return collective_window_bytes(here_.pace_bytes(), asking, here_.options().page_size_bytes);
 }
 
 template <typename Memory>
@@ -368,12 +371,19 @@ Status JobFile::follow_pieces() {
   return known_owners_.size() > known ? Status() : Status{Code::network, EPROTO, -1};
 }
 
-// As questions begin: this node, then the other nodes as their lines have to be taken.
+// As questions begin: this node, then the agents as their lines have to be taken, then ranks, so
+// that nodes begin with different ones.
 void JobFile::put_in_order(std::vector<uint32_t>& asked) const {
-  std::ranges::sort(asked, [this](uint32_t one, uint32_t other) {
-    if (remotes_[one] == nullptr || remotes_[other] == nullptr)
-      return remotes_[one] == nullptr && remotes_[other] != nullptr;
-    return remotes_[one]->before(*remotes_[other]);
+  const auto way = [this](uint32_t owner) {
+    if (remotes_[owner] == nullptr) return 0;
+    return exchange_ != nullptr && exchange_->reaches(owner) ? 2 : 1;
+  };
+  const auto place = [this](uint32_t owner) {
+    return place_among_asked(owner, self_, domains_.owners());
+  };
+  std::ranges::sort(asked, [&](uint32_t one, uint32_t other) {
+    if (way(one) != way(other)) return way(one) < way(other);
+    return way(one) == 1 ? remotes_[one]->before(*remotes_[other]) : place(one) < place(other);
   });
 }
 

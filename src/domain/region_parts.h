@@ -2,8 +2,9 @@
 // begin with the file system's stripes, if these divide a file evenly among them, and otherwise
 // with chunks in turn. The first large collective access then gives each of them an equal part of
 // its region: ranks that follow each other mostly access bytes that do, so most bytes belong to the
-// node that accesses them, and owners meet at few boundaries. With domain=dynamic this happens anew
-// for each file view, whatever the stripes.
+// node that accesses them, and owners meet at few boundaries. Where the region is too small for as
+// many parts, they are dealt out in turn, the smallest that are worth it: so many owners serve each
+// such access. With domain=dynamic this happens anew for each file view, whatever the stripes.
 //
 // Every node decides alike, from the same facts.
 #pragma once
@@ -51,11 +52,14 @@ class RegionParts {
     constexpr int64_t part = 8;         // of a chunk, that a share is worth
     const int64_t least = round_up(
         std::max<int64_t>({facts_.chunk_bytes / part, facts_.stripe_bytes, 1}), facts_.unit_bytes);
-    if (region.length / facts_.nodes < least || region.length / most_apart > bytes)
-      return std::nullopt;
+    const bool has_shares = region.length / facts_.nodes >= least;
+    const bool has_parts = region.length >= std::max(facts_.chunk_bytes, 2 * least);
+    if (!(has_shares || has_parts) || region.length / most_apart > bytes) return std::nullopt;
     left_ = 0;
     facts_.region = region;
-    const FileDomains next = assign_region(facts_);
+    const FileDomains next =
+        has_shares ? assign_region(facts_)
+                   : FileDomains(round_down(region.offset, least), least, facts_.nodes);
     return next == now_ ? std::nullopt : std::optional(next);
   }
   // They own these.

@@ -13,7 +13,9 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
+#include "domain/file_domains.h"
 #include "engine/access.h"
 #include "engine/cache.h"
 #include "engine/gain.h"
@@ -27,6 +29,13 @@ namespace forebay {
 enum class SteppingAside : uint8_t { automatic, never, always };
 
 // The options of the same names.
+// The bytes of a file that a node owns.
+struct OwnPart {
+  FileDomains domains;
+  uint32_t owner = 0;
+  bool has(int64_t offset) const { return domains.owner_of(offset) == owner; }
+};
+
 struct HandleRules {
   int64_t bypass_bytes = 1 << 20;
   int64_t read_ahead_bytes = 4 << 20;
@@ -37,6 +46,8 @@ struct HandleRules {
   bool deterministic = false;
   SteppingAside step_aside = SteppingAside::automatic;
   const PredictorSpec* predictor = nullptr;
+  // The bytes that this cache serves, if nodes own them; null: all.
+  std::shared_ptr<const OwnPart> part;
   // What the handle's rank read in an earlier run, which read-ahead follows; null: not known.
   std::shared_ptr<const pattern::Signature> earlier_reads;
 };
@@ -168,6 +179,7 @@ class CacheHandle {
   bool is_foreseen(Extent extent) const;
   Status write_behind();
   Status look_ahead(Extent access);
+  std::span<const Extent> own(std::span<const Extent> extents);
   void no_page();
   void make_foresight();
   void foresee(Extent run);
@@ -236,6 +248,7 @@ class CacheHandle {
     bool contain(const Pages& other) const { return first <= other.first && other.last <= last; }
   };
   Pages fetched_ahead_;
+  std::vector<Extent> own_;
   Direction writes_{writes_aside, {}, {}};
   Direction reads_{reads_aside, {}, {}};
   LongReads long_reads_;

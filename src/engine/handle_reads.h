@@ -173,6 +173,23 @@ bool CacheHandle<Driver>::sweeps(Extent extent, int64_t page_before) const {
   return predictor_->rests() > 0 && (page == page_before || page == page_before + 1);
 }
 
+// The parts of the extents that this cache serves: other bytes would be fetched for nobody.
+template <typename Driver>
+std::span<const Extent> CacheHandle<Driver>::own(std::span<const Extent> extents) {
+  if (rules_.part == nullptr) return extents;
+  const FileDomains& domains = rules_.part->domains;
+  own_.clear();
+  for (Extent extent : extents) {
+    if (extent.end() > INT64_MAX - domains.chunk_bytes()) continue;  // no file is so long
+    while (!extent.empty()) {
+      const int64_t end = std::min(domains.same_owner_at(extent.offset).end(), extent.end());
+      if (rules_.part->has(extent.offset)) own_.push_back({extent.offset, end - extent.offset});
+      extent = {end, extent.end() - end};
+    }
+  }
+  return own_;
+}
+
 template <typename Driver>
 Status CacheHandle<Driver>::look_ahead(Extent access) {
   if (!predictor_) return {};
@@ -181,7 +198,7 @@ Status CacheHandle<Driver>::look_ahead(Extent access) {
     predictor_->rested(1, access.length);
     return {};
   }
-  const std::span<const Extent> fetch = predictor_->access(access);
+  const std::span<const Extent> fetch = own(predictor_->access(access));
   if (fetch.empty()) return {};
   // Predictions of small accesses that keep changing mean the same pages again and again.
   Pages wanted;

@@ -18,14 +18,20 @@ namespace forebay {
 
 inline constexpr int64_t most_window_bytes = 4 << 20;
 
-// Of a collective access of `ranks` handles, whose bytes `owners` nodes own. Ranks that write the
-// same pages are at most a window or two apart, since they answer each other: what all of them move
-// meanwhile must have room in the owners' caches (pace.h). `handles`: in this node's cache.
-inline int64_t collective_window_bytes(int64_t pace_bytes, int64_t handles, int64_t ranks,
-                                       int64_t owners, int64_t page_size) {
-  const int64_t of_each_owner = std::max<int64_t>({handles, (ranks + owners - 1) / owners, 1});
-  const int64_t room = pace_bytes / (2 * of_each_owner);
+// Of a collective access, in which so many ranks ask each owner. Ranks that write the same pages
+// are at most a window or two apart, since they answer each other: what all of them move meanwhile
+// must have room in the owners' caches (pace.h).
+inline int64_t collective_window_bytes(int64_t pace_bytes, int64_t ranks_an_owner,
+                                       int64_t page_size) {
+  const int64_t room = pace_bytes / (2 * std::max<int64_t>(ranks_an_owner, 1));
   return std::min(std::max(room, page_size), most_window_bytes);
+}
+
+// The place of an owner among those that a node asks at once, by number. Nodes begin with different
+// owners, so that these are not all asked by everybody in the same order. `self`: the node's own
+// number, or any other.
+inline uint32_t place_among_asked(uint32_t owner, uint32_t self, uint32_t owners) {
+  return (owner + owners - self % owners) % owners;
 }
 
 // How a window's owner is found, and a window carried out.

@@ -90,6 +90,8 @@ class CachedFile final : private HandleServices {
   void change_options(const Options& changed);
   // From now on read-ahead follows these reads of an earlier run, each one contiguous run.
   void predict_from(std::shared_ptr<const pattern::Signature> reads);
+  // Only these bytes are fetched ahead from now on.
+  void fetch_ahead_of(std::shared_ptr<const OwnPart> part);
   // The memory limit of this node's control groups if it has made the cache smaller than was asked
   // for (options() returns its size); otherwise 0.
   int64_t bounding_limit() const { return bound_by_; }
@@ -278,6 +280,7 @@ class CachedFile final : private HandleServices {
 
   Options options_;
   std::shared_ptr<const pattern::Signature> earlier_reads_;
+  std::shared_ptr<const OwnPart> part_;
   int64_t bound_by_ = 0;
   NodeMember* node_ = nullptr;
   ArenaCache* cache_ = nullptr;

@@ -463,7 +463,10 @@ forebay::Access Cluster::access_of(const DataAccess& access) const {
 // As src/mpiio/file/owners_parts.h.
 bool Cluster::change_parts(const OpenFile& file, const CollectiveCall& call) const {
   if (file.owned == nullptr) return false;
-  file.owned->note_view(log_.accesses()[call.parts.front().access].view);
+  // Each process has a view of its own; the first process tells when they are set.
+  const auto first = std::ranges::min_element(
+      call.parts, {}, [this](const auto& part) { return log_.accesses()[part.access].process; });
+  file.owned->note_view(log_.accesses()[first->access].view);
   Extent region{0, 0};
   int64_t most = 0;
   for (const CollectiveCall::Part& part : call.parts) {

@@ -33,13 +33,6 @@ void access_part(ClientNode::Handle& handle, bool writes, std::span<const Extent
   handle.access({writes, false, &view, 0, bytes});
 }
 
-// What lies behind a chunk is of no use to its owner.
-void fetch_ahead_for_owner(ClientNode::Handle& handle, HandleRules rules,
-                           const FileDomains& domains) {
-  rules.read_ahead_bytes = domains.ahead(rules.read_ahead_bytes);
-  handle.cached().change_rules(rules);
-}
-
 }  // namespace
 
 // A question of a process to the agent of an owner's node, or to a process there, and its answer.
@@ -163,8 +156,10 @@ void OwnedFiles::carry_out(uint32_t node, Question& question) {
     open(node, question.file);
     handle = std::make_unique<ClientNode::Handle>(*nodes_[node], question.file, question.process,
                                                   ClientNode::Handle::Maker::agent);
-    fetch_ahead_for_owner(*handle, nodes_[node]->settings().handles,
-                          parts_.find(question.file)->second.domains);
+    HandleRules rules = nodes_[node]->settings().handles;
+    rules.read_ahead_bytes =
+        parts_.find(question.file)->second.domains.ahead(rules.read_ahead_bytes);
+    handle->cached().change_rules(rules);
   }
   Process::current()->sleep(settings_.call_time);
   switch (question.ask) {
@@ -235,8 +230,18 @@ OwnedFiles::Handle::Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint
       here_(*files.nodes_[node], file, process),
       window_(files.settings_.domains.owners()),
       open_(files.settings_.domains.owners(), false) {
-  if (written)
-    fetch_ahead_for_owner(here_, files.nodes_[node]->settings().handles, of_all_.domains);
+  fetch_ahead();
+}
+
+// What another node owns is of no use here.
+void OwnedFiles::Handle::fetch_ahead() {
+  const FileDomains& domains = of_all_.domains;
+  if (!written_ || domains == fetches_of_) return;
+  fetches_of_ = domains;
+  HandleRules rules = files_.nodes_[node_]->settings().handles;
+  rules.read_ahead_bytes = domains.ahead(rules.read_ahead_bytes);
+  if (!domains.first_touch()) rules.part = std::make_shared<const OwnPart>(OwnPart{domains, self_});
+  here_.cached().change_rules(rules);
 }
 
 bool OwnedFiles::Handle::is_long(int64_t bytes) const {
@@ -309,9 +314,11 @@ void OwnedFiles::Handle::access(const Access& access) {
 
 int64_t OwnedFiles::Handle::window_bytes(const Access& access) const {
   if (!access.collective) return most_window_bytes;
-  const int64_t ranks = exchange_ != nullptr ? std::ssize(exchange_->members_) : 0;
-  return collective_window_bytes(here_.pace_bytes(), here_.file().state().handles, ranks,
-                                 of_all_.domains.owners_of_bytes(),
+  const int64_t owners = of_all_.domains.owners_of_bytes();
+  const int64_t asking = exchange_ != nullptr
+                             ? (std::ssize(exchange_->members_) + owners - 1) / owners
+                             : here_.file().state().handles.load();
+  return collective_window_bytes(here_.pace_bytes(), asking,
                                  files_.nodes_[node_]->cache().page_size());
 }
 
@@ -357,6 +364,9 @@ void OwnedFiles::Handle::ask_window(bool writes) {
   moved_.clear();
   const bool exchanges = exchange_ != nullptr && !of_all_.domains.first_touch();
   std::deque<Question> questions;
+  std::ranges::sort(window_.asked(), {}, [this](uint32_t owner) {
+    return place_among_asked(owner, self_, of_all_.domains.owners());
+  });
   for (const uint32_t owner : window_.asked()) {
     if (is_here(owner)) continue;
     const auto& [extents, bytes] = window_.part(owner);
@@ -450,6 +460,7 @@ void OwnedFiles::Handle::wait_for_answers() {
 void OwnedFiles::Handle::access(const Access& access, Exchange& exchange, std::size_t rank) {
   exchange_ = &exchange;
   rank_ = rank;
+  fetch_ahead();  // of other parts, if they have changed
   this->access(access);
   exchange_ = nullptr;
   exchange.end_part();

@@ -100,6 +100,7 @@ class OwnedFiles {
     template <typename Done>
     void serve_until(Done done);
     void wait_for_answers();
+    void fetch_ahead();
     int64_t window_bytes(const Access& access) const;
     // The owner of the chunk at the offset, if this process knows it.
     std::optional<uint32_t> owner_of(int64_t offset) const;
@@ -128,6 +129,7 @@ class OwnedFiles {
     // other owners.
     std::unordered_map<int64_t, uint32_t> known_;
     std::vector<uint32_t> moved_;
+    FileDomains fetches_of_;        // the owners that here_ knows
     Exchange* exchange_ = nullptr;  // of the access under way
     std::size_t rank_ = 0;          // in it
     int64_t unanswered_ = 0;        // own questions

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -187,6 +189,27 @@ TEST(RegionParts, DividesTheFirstLargeCollectiveAccess) {
   EXPECT_STREQ(first.name(), "region");
   first.note_view();
   EXPECT_FALSE(first.change({0, 64 << 20}, 64 << 20));
+}
+
+// Many nodes: most of them have a part of the access all the same.
+TEST(RegionParts, DealsOutSmallPartsOfAnAccessThatIsTooSmallForAllNodes) {
+  RegionParts parts(facts_for_region_parts(64), false);  // chunks of 1 MiB
+  EXPECT_FALSE(parts.change({0, (1 << 20) - 1}, 1 << 20));
+  const std::optional<FileDomains> domains = parts.change({300'000, 4 << 20}, 4 << 20);
+  ASSERT_TRUE(domains);
+  EXPECT_EQ(domains->chunk_bytes(), 128 << 10);  // an eighth
+  EXPECT_EQ(domains->origin(), 256 << 10);
+  EXPECT_EQ(domains->owners(), 64);
+  std::set<uint32_t> owners;
+  for (int64_t at = 300'000; at < 300'000 + (4 << 20); at += 4096)
+    owners.insert(domains->owner_of(at));
+  EXPECT_EQ(owners.size(), 33);
+  DomainFacts striped = facts_for_region_parts(64);
+  striped.stripe_bytes = 1 << 20;  // no two owners share a stripe
+  RegionParts of_striped(striped, false);
+  const std::optional<FileDomains> stripes = of_striped.change({0, 32 << 20}, 32 << 20);
+  EXPECT_FALSE(stripes);  // chunks in turn are a stripe each already
+  EXPECT_EQ(of_striped.now().chunk_bytes(), 1 << 20);
 }
 
 TEST(RegionParts, LooksAtSomeAccessesOnly) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace forebay {
 namespace {
 
@@ -10,25 +12,31 @@ constexpr int64_t window_page = 4096;
 // Windows of all ranks, twice, fill the owners' caches as far as handles may be apart.
 TEST(CollectiveWindow, HasRoomInTheOwnersCaches) {
   const int64_t pace = 16 << 20;
-  for (const int64_t nodes : {1, 2, 8, 64}) {
-    for (const int64_t owners : {int64_t{1}, (nodes + 1) / 2, nodes}) {
-      const int64_t ranks = nodes * 4;
-      const int64_t window = collective_window_bytes(pace, 4, ranks, owners, window_page);
-      EXPECT_LE(2 * ranks * window, pace * owners) << nodes << " nodes, " << owners << " owners";
-      EXPECT_GT(2 * ranks * (window + window_page), pace * owners) << nodes << ", " << owners;
-    }
+  for (const int64_t ranks : {3, 4, 64, 256}) {
+    const int64_t window = collective_window_bytes(pace, ranks, window_page);
+    EXPECT_LE(2 * ranks * window, pace) << ranks;
+    EXPECT_GT(2 * ranks * (window + window_page), pace) << ranks;
   }
 }
 
-// Handles of several communicators use this node's cache.
-TEST(CollectiveWindow, LeavesRoomForOtherHandlesOfTheNode) {
-  EXPECT_EQ(collective_window_bytes(16 << 20, 16, 4, 1, window_page), (16 << 20) / 32);
+TEST(CollectiveWindow, IsAPageAtLeastAndBounded) {
+  EXPECT_EQ(collective_window_bytes(window_page, 1000, window_page), window_page);
+  EXPECT_EQ(collective_window_bytes(int64_t{1} << 40, 2, window_page), most_window_bytes);
+  EXPECT_EQ(collective_window_bytes(int64_t{1} << 40, 0, window_page), most_window_bytes);
 }
 
-TEST(CollectiveWindow, IsAPageAtLeastAndBounded) {
-  EXPECT_EQ(collective_window_bytes(window_page, 1, 1000, 1, window_page), window_page);
-  EXPECT_EQ(collective_window_bytes(int64_t{1} << 40, 1, 2, 2, window_page), most_window_bytes);
-  EXPECT_EQ(collective_window_bytes(int64_t{1} << 40, 0, 0, 1, window_page), most_window_bytes);
+// At each step of an exchange the nodes ask different owners.
+TEST(PlaceAmongAsked, DiffersBetweenNodes) {
+  constexpr uint32_t owners = 7;
+  for (uint32_t owner = 0; owner < owners; ++owner) {
+    std::set<uint32_t> places;
+    for (uint32_t node = 0; node < owners; ++node)
+      places.insert(place_among_asked(owner, node, owners));
+    EXPECT_EQ(places.size(), owners);
+    EXPECT_EQ(*places.rbegin(), owners - 1);
+    EXPECT_EQ(place_among_asked(owner, owner, owners), 0);
+    EXPECT_LT(place_among_asked(owner, 0xffffffffu, owners), owners);  // a node that owns nothing
+  }
 }
 
 }  // namespace

@@ -165,6 +165,62 @@ TEST(Cluster, OwnersMergeTheRecordsOfAllNodes) {
   EXPECT_EQ(arrived(simulated(log, settings)), bytes);
 }
 
+// Records of 300 bytes, by one collective call of each process for each part of the file.
+AccessLog calls_after(const AccessLog& before, uint32_t processes, int64_t calls, bool writes) {
+  constexpr int64_t pieces = 2000, piece_bytes = 300;
+  AccessLog log = before;
+  log.set_group_ranks({processes});
+  for (int64_t call = 0; call < calls; ++call) {
+    for (uint32_t p = 0; p < processes; ++p) {
+      const int64_t origin = call * pieces * piece_bytes * processes + p * piece_bytes;
+      DataAccess access = access_to(p, origin, pieces * piece_bytes, writes);
+      access.view = log.add_view(Tiling{Layout::block(piece_bytes), origin,
+                                        piece_bytes * static_cast<int64_t>(processes)});
+      access.end = origin + ((pieces - 1) * processes + 1) * piece_bytes;
+      access.group = 0;
+      EXPECT_TRUE(log.add(access));
+    }
+  }
+  return log;
+}
+
+ClusterSettings job_settings(uint32_t nodes) {
+  ClusterSettings settings = settings_for(nodes, 1, Caching::job);
+  settings.collective = true;
+  settings.message = 10 * microsecond;
+  settings.cache.shape.capacity_bytes = 64 << 20;
+  return settings;
+}
+
+// What processes asked agents before makes the windows of a collective call no smaller: each asks
+// each owner once.
+TEST(Cluster, WindowsOfACallDoNotCountTheHandlesOfAgents) {
+  constexpr uint32_t processes = 8;
+  AccessLog before(1 << 12);
+  for (uint32_t p = 0; p < processes; ++p) {
+    for (int64_t chunk = 0; chunk < 8; ++chunk)
+      before.add(access_to(p, chunk * (256 << 10) + 100 * p, 100, true));
+  }
+  const ClusterSettings settings = job_settings(processes);
+  const int64_t alone = simulated(before, settings).owned.questions;
+  const ClusterResult both = simulated(calls_after(before, processes, 1, true), settings);
+  EXPECT_EQ(both.owned.questions - alone, processes * (processes - 1));
+}
+
+// Bytes that other nodes own are not fetched ahead.
+TEST(Cluster, OwnersFetchEachByteOnce) {
+  constexpr uint32_t processes = 4;
+  constexpr int64_t calls = 16, bytes = 16 * 2000 * 300 * 4;
+  AccessLog first(1 << 12);
+  first.add(access_to(0, 0, 1, false));  // the file is there
+  const AccessLog reads = calls_after(first, processes, calls, false);
+  AccessLog log = reads;
+  log.add(access_to(0, bytes, 1, true));  // and is written to, so that it has owners
+  const ClusterResult result = simulated(log, job_settings(processes));
+  EXPECT_GE(result.caches.fetched_bytes, bytes);
+  EXPECT_LT(result.caches.fetched_bytes, bytes + bytes / 50);
+}
+
 TEST(Cluster, OnOneNodeAJobsCacheIsTheNodes) {
   const AccessLog log = interleaved_records(4, 200);
   const ClusterResult node = simulated(log, settings_for(1, 4, Caching::node));
