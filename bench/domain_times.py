@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from paragraphs import bullet
+
 from forebay.simulation import ClusterResult, simulate_cluster, workload_traces
 
 TITLE = "## Persistent file domains"
@@ -22,7 +24,7 @@ WAYS = {
     "region": {"scope": "job", "domain": "region"},
     "dynamic": {"scope": "job", "domain": "dynamic"},
 }
-WORKLOADS: tuple[tuple[str, tuple[int, ...], Callable[[Path, int], None]], ...] = (
+WORKLOADS: tuple[tuple[str, tuple[int, ...], Callable[[Path, int], object]], ...] = (
     (
         "sliding window",
         (8, 16, 32, 64),
@@ -87,22 +89,27 @@ def _orders(rows: list[Row]) -> Iterator[str]:
     btio = [row for row in rows if row.workload == "BTIO"]
     kept = ("4 MiB", "file", "region")
     faster = sum(row.seconds(way) < row.seconds("none") for row in window for way in kept)
-    yield "- Sliding window: the job's caches beat none with domains of 4 MiB, the file's and the"
-    yield f"  region's: in {faster} of {len(window) * len(kept)} cases here, up to"
     most = max(row.seconds("none") / min(row.seconds(way) for way in kept) for row in window)
-    yield f"  {most:.1f} times."
-    small = sum(row.seconds("64 KiB") == min(map(row.seconds, WAYS)) for row in window)
-    yield f"- Domains of 64 KiB are his slowest; here they are the fastest in {small} of {len(window)} rows. His calls"
-    yield "  take a phase of communication for each domain of an aggregator; ours ask all owners of a"
-    yield "  window at once, and small domains spread it over all of them."
-    worst = all(
-        row.seconds("file") == max(map(row.seconds, WAYS)) for row in btio if row.nodes < 64
+    yield bullet(
+        "Sliding window: domains of 4 MiB, of the file's size and of the region's beat none: in"
+        f" {faster} of {len(window) * len(kept)} cases here, by up to {most:.1f} times."
     )
-    ratios = [row.seconds("file") / row.seconds("none") for row in btio]
-    yield "- BTIO: domains of the file's size are by far the slowest on few nodes, since a call lies in"
-    yield f"  one or two of them, and come near the others on many: {'so' if worst else 'not so'} here,"
-    shown = ", ".join(f"{ratio:.1f}" for ratio in ratios)
-    yield f"  {shown} times the run time of none on {', '.join(str(row.nodes) for row in btio)} nodes."
+    small = sum(row.seconds("64 KiB") == min(map(row.seconds, WAYS)) for row in window)
+    yield bullet(
+        f"Domains of 64 KiB are his slowest; here they are the fastest in {small} of"
+        f" {len(window)} rows. His calls take a phase of communication for each domain of an"
+        " aggregator. Ours ask all owners of a window at once, and small domains spread it over all"
+        " of them."
+    )
+    few = [row for row in btio if row.nodes < max(row.nodes for row in btio)]
+    slowest = sum(row.seconds("file") == max(map(row.seconds, WAYS)) for row in few)
+    ratios = ", ".join(f"{row.seconds('file') / row.seconds('none'):.1f}" for row in btio)
+    yield bullet(
+        "BTIO: domains of the file's size are the slowest on few nodes, since a call lies in one or"
+        " two of them, and come near the others on many: they are the slowest in"
+        f" {slowest} of {len(few)} rows here, and take {ratios} times as long as none on"
+        f" {', '.join(str(row.nodes) for row in btio)} nodes."
+    )
 
 
 def section() -> str:

@@ -3,8 +3,9 @@
 
 Settlemyer, "A Study of Client-based Caching for Parallel I/O" (2009), gives the run times of FLASH
 I/O with 8 processes and 4 servers for the best sizes of each of his caches. Each is simulated here,
-and stands beside the published value; so do his tiles and metadata workloads. Where SimGrid is
-installed, times of the network stand beside SimGrid's. This takes some minutes.
+and stands beside the published value; so do his tiles and metadata workloads, Coloma's file domains
+and Chen's prefetching. Where SimGrid is installed, times of the network stand beside SimGrid's.
+This takes some minutes.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from pathlib import Path
 from statistics import median
 
 import click
+import domain_times
 import layouts
 import metadata_times
+import prefetch_times
 import simgrid_network
 import tile_times
 from simgrid_network import SimgridMissing
@@ -40,7 +43,7 @@ then `forebay simulate cluster` with the settings of the row. The published valu
 Settlemyer (2009). His simulator and his trace are not available; ours has 6.9 MB a process, his
 7.5. FLASH writes 24 variables of its blocks, and each process has its blocks of a variable in one
 place of the file; so his 250 small writes a file are ten for each of 25 data sets here. A deviation
-is that of the speed-up. The last sections, on tiles, layouts, metadata and SimGrid, have no FLASH.
+is that of the speed-up. The last sections, from tiles to SimGrid, have no FLASH.
 
 The model was adjusted to the four baselines alone: a server's time for a request (`request_s`) to
 both rows of Myrinet; that hosts process one frame at a time (`serial_hosts`) and acknowledge each
@@ -259,6 +262,10 @@ def page(baselines: dict[tuple[str, int], float], rows: list[Row]) -> str:
         lines += [f"{one.number}: {one.cache} pages.", "", f"![Run times](figures/{one.name})", ""]
     click.echo("tiles", err=True)
     lines += [tile_times.section().rstrip("\n"), ""]
+    click.echo("domains", err=True)
+    lines += [domain_times.section().rstrip("\n"), ""]
+    click.echo("prefetching", err=True)
+    lines += [prefetch_times.section().rstrip("\n"), ""]
     click.echo("layouts", err=True)
     lines += [layouts.section().rstrip("\n"), ""]
     click.echo("metadata", err=True)
