@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from paragraphs import bullet
+from paragraphs import bullet, paragraph
 
 from forebay.simulation import ClusterResult, simulate_cluster, workload_traces
 
@@ -116,7 +116,17 @@ def section() -> str:
     """For docs/validation.md."""
     rows = simulated()
     return "\n".join(
-        [TITLE, "", PREAMBLE, *_table(rows), "", "The published order:", "", *_orders(rows), ""]
+        [
+            TITLE,
+            "",
+            *paragraph(PREAMBLE),
+            *_table(rows),
+            "",
+            "The published order:",
+            "",
+            *_orders(rows),
+            "",
+        ]
     )
 
 

@@ -10,13 +10,13 @@ ten minutes and 8 GB of memory.
 from __future__ import annotations
 
 import tempfile
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import matplotlib
+from paragraphs import paragraph
 
 from forebay.plots.style import STYLE, Plot, svg_of
 from forebay.simulation import ClusterResult, simulate_cluster, workload_traces
@@ -63,10 +63,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], names: int = 1) ->
 
 def seconds(value: float) -> str:
     return f"{value:.3g}"
-
-
-def paragraph(text: str) -> list[str]:
-    return [*textwrap.wrap(text, 100, break_on_hyphens=False), ""]
 
 
 def figure(

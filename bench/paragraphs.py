@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from textwrap import fill
+import textwrap
 
 _WIDTH = 100
 
 
+def paragraph(text: str) -> list[str]:
+    """A paragraph, in lines, and an empty one."""
+    return [*textwrap.wrap(text, _WIDTH, break_on_hyphens=False), ""]
+
+
 def bullet(text: str) -> str:
     """A point of a list, in lines."""
-    return fill(
+    return textwrap.fill(
         text,
         _WIDTH,
         initial_indent="- ",

@@ -10,10 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from paragraphs import bullet
+import matplotlib
+from paragraphs import bullet, paragraph
 
+from forebay.plots.style import STYLE, Plot, svg_of
 from forebay.simulation import simulate_cluster, workload_traces
 
+FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
+NAME = "validation-prefetching.svg"
 TITLE = "## Collective prefetching"
 MACHINE, SERVERS = "palmetto-myri10g", 8
 PROCESSES = (8, 32, 128)
@@ -86,6 +90,26 @@ def _table(rows: list[Row]) -> Iterator[str]:
         yield f"| {row.pattern} | {row.processes} | {row.computing_s:.2f} | {seconds} | {gains} |"
 
 
+def _figure(rows: list[Row]) -> Iterator[str]:
+    """As Chen's figures 6 and 7: the gains by the number of processes."""
+    with matplotlib.rc_context(STYLE):
+        drawn = Plot(figsize=(7.8, 2.6), layout="constrained")
+        panels = drawn.subplots(1, len(PATTERNS), sharey=True)
+        for axes, (pattern, *_) in zip(panels, PATTERNS, strict=True):
+            of = [row for row in rows if row.pattern == pattern]
+            for way in list(WAYS)[1:]:
+                gains = [row.gain(way) for row in of]
+                axes.plot(range(len(of)), gains, marker="o", markersize=3, label=way)
+            axes.set(title=f"strides of {pattern}", xlabel="processes")
+            axes.set_xticks(range(len(of)), [str(row.processes) for row in of])
+            axes.axhline(1, color="0.7", linewidth=0.8)
+        panels[0].set_ylabel("gain")
+        panels[0].set_ylim(bottom=0)
+        panels[-1].legend(fontsize=7)
+        (FIGURES / NAME).write_text(svg_of(drawn), encoding="utf-8")
+    yield f"![Gains by the number of processes](figures/{NAME})"
+
+
 def _orders(rows: list[Row]) -> Iterator[str]:
     def share(holds: int) -> str:
         return f"in {holds} of {len(rows)} rows"
@@ -119,9 +143,9 @@ def _orders(rows: list[Row]) -> Iterator[str]:
 def section() -> str:
     """For docs/validation.md."""
     rows = simulated()
-    return "\n".join(
-        [TITLE, "", PREAMBLE, *_table(rows), "", "The published order:", "", *_orders(rows), ""]
-    )
+    table = [*_table(rows), "", *_figure(rows), ""]
+    order = ["The published order:", "", *_orders(rows), ""]
+    return "\n".join([TITLE, "", *paragraph(PREAMBLE), *table, *order])
 
 
 if __name__ == "__main__":
