@@ -26,12 +26,13 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "experiments.md"
 FIGURES = ROOT / "docs" / "figures"
 MYRINET, LUSTRE, GIGE = "palmetto-myri10g", "perlmutter", "palmetto-gige"
+NFS = "nfs-25gbe"
 EACH = 8
 """Processes on a node."""
 PREAMBLE = """\
 `python3 bench/experiments.py` writes this page; do not edit it by hand. Each number is a run of
-`forebay simulate cluster`, with `--messages` in the first two sections and `--frames` in the
-others: the cache that runs inside programs, on a simulated machine. Nodes have 8 processes. The
+`forebay simulate cluster`, with `--messages` in the first three sections and `--frames` in
+the others: the cache that runs inside programs, on a simulated machine. Nodes have 8 processes. The
 machines are [profiles](cluster.md). No parameter was fitted to anything on this page.
 """
 
@@ -345,7 +346,53 @@ def strips(folder: Path) -> Iterator[str]:
     )
 
 
-SECTIONS = {"scopes": scopes, "directory": directory, "buffers": buffers, "strips": strips}
+CALLS: dict[str, Callable[[Path, int], None]] = {
+    "ior-hard": workload_traces.ior_hard,
+    "tile-io": workload_traces.tile_io,
+    "lattice": workload_traces.lattice,
+    "points": lambda folder, n: workload_traces.points(folder, n, count=2000),
+}
+NODES = (2, 4, 8, 32, 128, 256)
+
+
+def messages(folder: Path) -> Iterator[str]:
+    yield "## Questions of a collective call, up to 256 nodes"
+    yield ""
+    yield from paragraph(
+        "What a process asks owners in a collective call (`scope=job`, `domain=region`, a process"
+        f" on each node of `{NFS}`, whose files have no stripes): questions for each call, and the"
+        " part of its bytes that other nodes own. A question is one message, and its answer"
+        " another. On 2 to 8 nodes programs ask exactly as often as is simulated"
+        " (`tests/trace/test_owners.py`)."
+    )
+    rows = []
+    for workload, write in CALLS.items():
+        row = [workload]
+        for nodes in NODES:
+            trace = folder / f"{workload}-{nodes}-calls"
+            write(trace, nodes)
+            more = {"scope": "job", "machine.nodes": str(max(NODES))}
+            of = simulate_cluster(trace, NFS, [more], processes_per_node=1, by_frames=False)[0]
+            moved = of.agent_bytes / (of.read_bytes + of.written_bytes)
+            row.append(f"{of.agent_questions / of.accesses:.1f} ({moved:.0%})")
+        rows.append(row)
+    yield from table(["workload", *(f"{nodes} nodes" for nodes in NODES)], rows)
+    yield ""
+    yield from paragraph(
+        "The number of nodes alone asks nothing of anybody. Blocks of an array meet the owners that"
+        " their rows cross, and these become no more once the parts have the least size, an eighth"
+        " of `domain_size`. Records and points of one call lie within some MiB here, which one or"
+        " two nodes own."
+    )
+
+
+SECTIONS = {
+    "scopes": scopes,
+    "directory": directory,
+    "messages": messages,
+    "buffers": buffers,
+    "strips": strips,
+}
 
 
 @click.command(help=__doc__)

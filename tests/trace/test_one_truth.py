@@ -173,8 +173,9 @@ def test_steps_that_cannot_be_taken_again_are_refused_with_one_line(tmp_path: Pa
     steps = ["-o", "deterministic=true"]
     for words, complaint in (
         ([str(log), "-o", "scope=node"], "only traces that Forebay recorded"),
-        ([trace, "-o", "scope=job"], "give scope=node or scope=process"),
-        ([trace, "-o", "scope=process"], "record the trace with FOREBAY_DETERMINISTIC=1 and this"),
+        ([trace, "-o", "scope=job"], "those of caches of nodes; give scope=node"),
+        ([trace, "-o", "scope=process"], "those of caches of nodes; give scope=node"),
+        ([trace], "give scope=node or scope=process"),
         ([trace, "-o", "scope=node", "--processes", "8"], "no process but the trace's"),
         ([trace, "-o", "scope=node", "--processes-per-node", "4"], "shared by other processes"),
         ([trace, "-o", "scope=node", "--processes-per-node", "1"], "shared by other processes"),

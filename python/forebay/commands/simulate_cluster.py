@@ -199,6 +199,10 @@ def cluster(
         if trace is None and (outputs or as_json or not (show_machine or measured)):
             raise click.UsageError("give a TRACE" + ("" if measured else ", or --measure DIR"))
         scopes = any(text.startswith("scope=") for text in (*options, *compared))
+        if not scopes and _takes_turns(options):
+            raise click.UsageError(
+                "with deterministic=true give scope=node or scope=process, as the run had"
+            )
         if not compared and not scopes:
             compared = ("scope=" + ",".join(CLUSTER_SCOPES),)
         changes = changes_of(options, compared)
@@ -279,6 +283,13 @@ def cluster(
         click.echo()
         return
     write(parts_of(results), output())
+
+
+def _takes_turns(options: Sequence[str]) -> bool:
+    """Whether the caches do what those of a recorded run did."""
+    named = (text.partition("=") for text in options)
+    given = [value.strip().lower() for name, _, value in named if name.strip() == "deterministic"]
+    return bool(given) and given[-1] not in ("false", "0", "no", "off")
 
 
 def _drawn(results: ClusterResults) -> Plot:

@@ -496,15 +496,16 @@ def _take_turns(
     name: str,
 ) -> None:
     """Options that are not given are those of the recorded run."""
-    scope = one.scope
-    if scope == "job":
-        if nodes > 1:
-            raise ValueError(
-                "deterministic=true: the recorded steps are of caches of nodes or processes;"
-                " give scope=node or scope=process"
-            )
-        scope = "node"
-    options = recorded.options() | one.options
+    of_run = recorded.options()
+    scope = "node" if one.scope == "job" and nodes == 1 else one.scope
+    recorded_scope = "process" if of_run.get("scope") == "process" else "node"
+    if scope != recorded_scope:
+        raise TraceError(
+            f"{name}: the steps of deterministic=true are those of caches of"
+            f" {'processes' if recorded_scope == 'process' else 'nodes'}; give"
+            f" scope={recorded_scope}"
+        )
+    options = of_run | one.options
     settings.set_caching(scope, options)
     try:
         settings.set_steps(recorded, options)

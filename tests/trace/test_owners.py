@@ -1,0 +1,42 @@
+"""What ranks ask owners in collective calls on several nodes, and what the cluster simulator says of
+the same job: equal, since the windows, the owners and their parts are the same code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import forebay as package
+from harness import forebay, mpi
+
+WORKLOADS = Path(__file__).resolve().parents[2] / "python" / "forebay" / "bench" / "workloads"
+
+
+@pytest.mark.parametrize(
+    ("workload", "nodes"), [("lattice", 2), ("lattice", 4), ("lattice", 8), ("tile-io", 4)]
+)
+def test_ranks_ask_as_often_as_is_simulated(workload: str, nodes: int, tmp_path: Path) -> None:
+    installation = mpi.WHEELS[0]
+    program = mpi.compile_program(installation, WORKLOADS / f"{workload}.c", ["-lm"])
+    settings = {
+        "FOREBAY_STEP_ASIDE": "never",
+        "FOREBAY_STATS_JSON": str(tmp_path / "statistics.json"),
+        "FOREBAY_TRACE": str(tmp_path / "trace"),
+    }
+    (tmp_path / "files").mkdir()
+    command = [str(program), "--dir", str(tmp_path / "files"), "--repeat", "1"]
+    launch = mpi.launch_command(
+        installation, nodes, forebay.preloaded(forebay.on_nodes(command, nodes), settings)
+    )
+    outcome = mpi.run(launch, installation.environment, tmp_path)
+    assert outcome.code == 0, str(outcome)
+    counted = json.loads((tmp_path / "statistics.json").read_text())["total"]
+    # Its files have no stripes, as those of a local folder.
+    (simulated,) = package.simulate_cluster(tmp_path / "trace", "nfs-25gbe", [{"scope": "job"}])
+    assert simulated.nodes == nodes
+    assert counted["asked_questions"] == 0
+    assert (simulated.agent_questions > 0) == (nodes > 2)
+    assert simulated.agent_questions == counted["exchanged_questions"]
+    assert simulated.agent_bytes == counted["exchanged_bytes"]
