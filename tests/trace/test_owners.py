@@ -1,5 +1,5 @@
-"""What ranks ask owners in collective calls on several nodes, and what the cluster simulator says of
-the same job: equal, since the windows, the owners and their parts are the same code."""
+"""What ranks ask owners in collective calls on several nodes, and what the cluster simulator says
+of the same job: equal, since the windows, the owners and their parts are the same code."""
 
 from __future__ import annotations
 
