@@ -34,8 +34,15 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "validation.md"
 FIGURES = ROOT / "docs" / "figures"
 SERVERS = {"machine.servers": "4"}
-# His cache writes what is evicted or closed, at once, and reads nothing ahead.
-HIS_WAY = {"step_aside": "never", "read_ahead": "0", "write_behind": "false", "dirty_bound": "1"}
+# His cache writes what is evicted or closed, at once, reads nothing ahead, and looks at a file anew
+# with each open.
+HIS_WAY = {
+    "step_aside": "never",
+    "read_ahead": "0",
+    "write_behind": "false",
+    "dirty_bound": "1",
+    "keep": "never",
+}
 PREAMBLE = """\
 `python3 bench/validation.py` writes this page; do not edit it by hand. Each row of a table is a run
 of FLASH I/O with 8 processes and 4 servers: `forebay generate flash -n 8 --sets 25 --pieces 10`,

@@ -72,6 +72,7 @@ void set_cache(ClusterSettings& settings, const Texts& texts) {
   settings.cache.shape = runtime::shape_of(options);
   settings.cache.handles = runtime::rules_of(options);
   settings.cache.commit_size_bytes = options.commit_size_bytes;
+  settings.cache.keeps_pages = options.keep != Keep::never;
   settings.cache.commit_at_last_close = options.commit_at_close == CommitAtClose::last;
   settings.assignment = find_assignment(options.domain);
   settings.chunk_bytes = options.domain_size_bytes;

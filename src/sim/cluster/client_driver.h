@@ -20,6 +20,8 @@ class ClientNode;
 struct ClientFileState : FileState {
   uint64_t number = 0;      // of the file system's file
   int64_t unknown_end = 0;  // one past the highest byte written and not known to be in storage
+  int64_t own_writes = 0;   // to storage, by this cache
+  int64_t seen_writes = 0;  // of other caches, when the file was opened last
 };
 
 // A file as one process has it open through a cache.

@@ -31,7 +31,13 @@ Status ClientFile::storage_size(int64_t* bytes) const {
   return {};
 }
 
+void ClientNode::count_write(ClientFileState& file) {
+  ++file.own_writes;
+  file_system_.count_write(file.number);
+}
+
 Status ClientFile::write_past(Extent extent, NoBytes, bool, int64_t* storage_ns) const {
+  node_->count_write(entry());
   const int64_t before = ClientDriver::now_ns();
   Completion done;
   node_->file_system().access(node_->host(), entry().number, true, {&extent, 1}, done.then());
@@ -103,6 +109,7 @@ void ClientDriver::begin(const ClientFileState& file, bool writes, const IoPlan&
 }
 
 void ClientDriver::begin_write(Target file, const IoPlan& plan, Transfer& transfer) const {
+  node_.count_write(*file);
   begin(*file, true, plan, transfer);
 }
 
@@ -153,6 +160,8 @@ uint32_t ClientNode::slot_of(uint64_t number) {
   free->unknown_end = 0;
   free->unstored_end = 0;
   free->aside = 0;
+  free->own_writes = 0;
+  free->seen_writes = file_system_.writes(number);
   return slot;
 }
 
@@ -162,7 +171,14 @@ ClientNode::Handle::Handle(ClientNode& node, uint64_t file, uint32_t number, Mak
       file_(node, node.slot_of(file), number, maker == Maker::agent ? helper_of_agent : number,
             statistics_, node.settings_.commit_size_bytes),
       cached_(node.cache_, file_, node.settings_.handles, reads, false) {
-  if (++file_.state().handles > 1) node_.cache_.drop(file_, whole_file, false);
+  ClientFileState& state = file_.entry();
+  const bool opened = ++state.handles > 1;
+  // Pages stay good if nobody else has changed the file. Nobody else changes what this node owns.
+  const int64_t others = node.file_system_.writes(file) - state.own_writes;
+  const bool changed = std::exchange(state.seen_writes, others) != others;
+  const ClientCacheSettings& settings = node.settings_;
+  const bool keeps = settings.keeps_pages && !settings.handles.deterministic && !changed;
+  if (opened && maker == Maker::program && !keeps) node_.cache_.drop(file_, whole_file, false);
 }
 
 int64_t ClientNode::Handle::access(const Access& access) {

@@ -20,6 +20,7 @@ struct ClientCacheSettings {
   HandleRules handles;
   int64_t commit_size_bytes = 4 << 20;
   bool commit_at_last_close = false;  // commit_at_close=last
+  bool keeps_pages = true;            // over an open: keep=job or stat
 };
 
 class ClientNode {
@@ -31,7 +32,8 @@ class ClientNode {
   // What a process has open.
   class Handle {
    public:
-    enum class Maker : uint8_t { program, agent };  // of the accesses
+    // Of the accesses: the program; the program, to a file whose bytes have owners; an agent.
+    enum class Maker : uint8_t { program, owner, agent };
     // `number`: of the process whose accesses these are. `reads`: the handle may read.
     Handle(ClientNode& node, uint64_t file, uint32_t number, Maker maker = Maker::program,
            bool reads = true);
@@ -82,6 +84,8 @@ class ClientNode {
   const ClientFileState* file_with(uint32_t slot, uint64_t id) const {
     return files_[slot].id == id ? &files_[slot] : nullptr;
   }
+  // The cache is about to write to the file in storage.
+  void count_write(ClientFileState& file);
   // What the handles that are closed, and the helpers, have done.
   Statistics& statistics() { return statistics_; }
 

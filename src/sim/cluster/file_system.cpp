@@ -63,6 +63,15 @@ int64_t FileSystem::size(uint64_t file) const {
   return file < sizes_.size() ? sizes_[static_cast<std::size_t>(file)] : 0;
 }
 
+int64_t FileSystem::writes(uint64_t file) const {
+  return file < writes_.size() ? writes_[static_cast<std::size_t>(file)] : 0;
+}
+
+void FileSystem::count_write(uint64_t file) {
+  if (file >= writes_.size()) writes_.resize(static_cast<std::size_t>(file) + 1);
+  ++writes_[static_cast<std::size_t>(file)];
+}
+
 void FileSystem::set_size(uint64_t file, int64_t bytes) {
   if (file >= sizes_.size()) sizes_.resize(static_cast<std::size_t>(file) + 1);
   sizes_[static_cast<std::size_t>(file)] = bytes;

@@ -57,6 +57,9 @@ class FileSystem {
                       Then done) = 0;
   // The file's size, known without a message.
   int64_t size(uint64_t file) const;
+  // The write accesses that caches have made to the file.
+  int64_t writes(uint64_t file) const;
+  void count_write(uint64_t file);
   // The file has another size from now on, which takes no time.
   void resize(uint64_t file, int64_t bytes) { set_size(file, bytes); }
   // The file has so many bytes before the simulation begins; they are on the servers' devices.
@@ -112,6 +115,7 @@ class FileSystem {
   class Call;
   Recycled<Call> calls_;
   std::vector<int64_t> sizes_;  // by file
+  std::vector<int64_t> writes_;
 };
 
 }  // namespace forebay::sim

@@ -227,7 +227,7 @@ OwnedFiles::Handle::Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint
       written_(written),
       self_(static_cast<uint32_t>(std::ranges::find(files.settings_.node_of_owner, node) -
                                   files.settings_.node_of_owner.begin())),
-      here_(*files.nodes_[node], file, process),
+      here_(*files.nodes_[node], file, process, ClientNode::Handle::Maker::owner),
       window_(files.settings_.domains.owners()),
       open_(files.settings_.domains.owners(), false) {
   fetch_ahead();

@@ -192,6 +192,37 @@ ClusterSettings job_settings(uint32_t nodes) {
   return settings;
 }
 
+// A process opens a file that it has written anew, and reads it: the pages are still good, unless
+// another node has written meanwhile, or steps are to be exact.
+TEST(Cluster, PagesStayGoodOverAnOpenIfNobodyElseHasWritten) {
+  constexpr int64_t bytes = 1 << 20, record = 1 << 14;
+  const auto fetched = [](uint32_t nodes, bool deterministic, bool keeps = true) {
+    AccessLog log(1 << 14);
+    for (int64_t at = 0; at < bytes; at += record) log.add(access_to(0, at, record, true));
+    if (nodes > 1) {  // after process 0 has opened the file, and before it does so again
+      for (int64_t at = 0; at < 4 * bytes; at += record) log.add(access_to(1, at, record, true, 2));
+      log.add(access_to(1, bytes, record, true));
+      for (int64_t at = 0; at < 64 * bytes; at += record)
+        log.add(access_to(0, at, record, true, 1));
+    }
+    for (int64_t at = 0; at < bytes; at += record) {
+      DataAccess access = access_to(0, at, record, false);
+      access.handle += 8;
+      log.add(access);
+    }
+    ClusterSettings settings = settings_for(nodes, 1, Caching::node);
+    settings.cache.shape.capacity_bytes = 256 << 20;
+    settings.cache.handles.dirty_bound = 0;  // pages are clean soon
+    settings.cache.handles.deterministic = deterministic;
+    settings.cache.keeps_pages = keeps;
+    return simulated(log, settings).caches.fetched_bytes;
+  };
+  EXPECT_EQ(fetched(1, false), 0);
+  EXPECT_GE(fetched(1, true), bytes / 2);
+  EXPECT_GE(fetched(1, false, false), bytes / 2);
+  EXPECT_GE(fetched(2, false), bytes / 2);
+}
+
 // What processes asked agents before makes the windows of a collective call no smaller: each asks
 // each owner once.
 TEST(Cluster, WindowsOfACallDoNotCountTheHandlesOfAgents) {
