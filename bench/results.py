@@ -75,6 +75,7 @@ LONG_READS = ("stream", "ior-easy", "mpi-io-test", "pio", "pio-nested")
 REOPENS = ("checkpoint", "open")
 SMALL_READS = ("small", "small-parts", "strided-read", "record-read", "tile-io-small")
 CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
+    "17d1233ab689ca5cf09cf2d7635d4ca9efe99812": (),
     "6a13d9dd9597ff61e172d6d2df8664b2031d7202": (),  # the exchange between nodes
     "ea298431e39e317fbf808acde8131b2e8610732c": (),  # long runs on NFS, between nodes
     "0ac0c32599e692de911e57926cd6301e3a15421b": COLLECTIVE,  # ranks wait at collective accesses
@@ -117,6 +118,8 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
 }
 # Likewise for ranks of several nodes; the files of AGENTS, too.
 CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
+    # What owners fetch ahead; windows after independent accesses.
+    "17d1233ab689ca5cf09cf2d7635d4ca9efe99812": ("lattice", "ior-hard"),
     # The shards of pages: what fills a large part of a cache.
     "ea28fa155763f6c9a70c2b2c906c8a15f1b25232": ("tile-io", "lattice", "sliding-window"),
     "648c0a68a0a5c91bd43b90b13e022e9833f0def8": LONG_READS,
@@ -139,7 +142,6 @@ CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
 # Commits that touch these files and change no way that a workload takes.
 CHANGED_NOWHERE = frozenset(
     {
-        "17d1233ab689ca5cf09cf2d7635d4ca9efe99812",  # parts for 8 nodes and more; read-ahead there
         "3ce4f389979538f9773890c4c848ca5a2d8d2511",  # reads of more than 2 MiB with pauses
         "40ed29a6828ccb4b5ba8595f948b80aae700430f",  # windows for fewer owners than nodes
         "4f77774bc54c8365da96a493651438d0b4528435",  # traces and deterministic runs
