@@ -99,6 +99,9 @@ void set_steps(ClusterSettings& settings, const std::shared_ptr<const runtime::R
   std::map<uint32_t, std::string> caches;  // by node
   bool same = true;
   for (const sim::RecordedSteps::Cache& cache : settings.steps->caches()) {
+    int64_t bytes = 0;
+    expect(!__builtin_mul_overflow(settings.cache.shape.capacity_bytes, cache.ranks, &bytes),
+           "its cache would be larger than 63 bits can say");
     for (const uint32_t process : cache.processes) {
       expect(process < settings.node_of_process.size(), "a process has no node");
       const auto known = caches.try_emplace(settings.node_of_process[process], cache.name).first;

@@ -90,9 +90,13 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
 }
 
 // What another node owns is of no use here.
-void JobFile::fetch_ahead() {
+void JobFile::fetch_own_ahead() {
   if (!first_touch_)
     here_.fetch_ahead_of(std::make_shared<const OwnPart>(OwnPart{domains_, self_}));
+}
+
+void JobFile::fetch_ahead() {
+  fetch_own_ahead();
   Options options = here_.options();
   options.read_ahead_bytes = domains_.ahead(wanted_ahead_bytes_);
   here_.change_options(options);
@@ -134,7 +138,8 @@ void JobFile::change() {
     source_->change(domains_, terms_);
     here_.read_from(source_.get(), owners_kept_pages_, domains_);
   }
-  if (own_ahead) (void)within_memory([&] { fetch_ahead(); });
+  if (only_read()) return;  // all that is read ahead stays here as a copy
+  (void)within_memory([&] { own_ahead ? fetch_ahead() : fetch_own_ahead(); });
 }
 
 JobFile::~JobFile() {

@@ -135,6 +135,7 @@ class JobFile {
   template <typename Memory>
   struct Windowed;
 
+  void fetch_own_ahead();
   void fetch_ahead();
   int64_t window_bytes(const Access& access) const;
   template <typename Memory>

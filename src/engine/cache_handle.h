@@ -28,7 +28,6 @@ namespace forebay {
 
 enum class SteppingAside : uint8_t { automatic, never, always };
 
-// The options of the same names.
 // The bytes of a file that a node owns.
 struct OwnPart {
   FileDomains domains;
@@ -36,6 +35,7 @@ struct OwnPart {
   bool has(int64_t offset) const { return domains.owner_of(offset) == owner; }
 };
 
+// The options of the same names.
 struct HandleRules {
   int64_t bypass_bytes = 1 << 20;
   int64_t read_ahead_bytes = 4 << 20;
