@@ -32,7 +32,7 @@ PACKAGES = {
     "wheel": ("wheel", "--wheel-dir", str(ROOT / "build" / "wheel")),
 }
 CHECKED = {
-    "clang": ("mpiio", "preload", "committer", "earlier"),
+    "clang": ("mpiio", "preload", "committer", "earlier", "fabric"),
     "clang-alone": (".",),
 }
 VARIANTS = {

@@ -28,6 +28,18 @@ Ip ip_of(const sockaddr* address) {
 
 }  // namespace
 
+FabricName FabricName::of(std::span<const std::byte> name) {
+  FabricName made;
+  if (name.size() > most) return made;
+  made.bytes = std::ssize(name);
+  std::memcpy(made.value.data(), name.data(), name.size());
+  return made;
+}
+
+std::span<const std::byte> FabricName::get() const {
+  return std::as_bytes(std::span(value)).first(static_cast<std::size_t>(bytes));
+}
+
 Address own_address() {
   Address own;
   std::size_t count = 0;

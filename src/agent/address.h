@@ -3,7 +3,10 @@
 #pragma once
 
 #include <array>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "agent/keyed_hash.h"
 
@@ -13,12 +16,24 @@ namespace forebay::agent {
 // none.
 using Ip = std::array<uint64_t, 2>;
 
+// An agent's name in a network that libfabric reaches (src/fabric), as that library gives it.
+struct FabricName {
+  static constexpr std::size_t most = 64;
+  int64_t bytes = 0;  // 0: there is none
+  std::array<uint64_t, most / sizeof(uint64_t)> value{};
+
+  static FabricName of(std::span<const std::byte> name);
+  std::span<const std::byte> get() const;
+  auto operator<=>(const FabricName&) const = default;
+};
+
 // Integers of 64 bits only, so that an MPI collective can carry it.
 struct Address {
   static constexpr std::size_t most = 6;
   int64_t port = 0;  // 0: there is no agent
   Key key{};
   std::array<Ip, most> ips{};  // of the node's network interfaces, the loopback last
+  FabricName fabric;           // with option transport=libfabric
 };
 
 // This node's addresses, without port and key. The loopback is among them: "nodes" of one machine

@@ -37,6 +37,11 @@ void close_descriptor(int& descriptor) {
 
 }  // namespace
 
+void Agent::lead_tunnels(std::function<void(int socket, const FabricName& to)> begin_tunnel) {
+  begin_tunnel_ = std::move(begin_tunnel);
+  state_.has_tunnels = true;
+}
+
 bool Agent::start() {
   want_descriptors();
   socket_ = listen_anywhere(&port_);
@@ -118,9 +123,21 @@ void Agent::serve(Caller& caller) {
       answered = caller.server.answer();
     } while (answered && workers_.load() <= most_that_stay && caller.connection.await(stay_ms));
     if (answered && await(caller, false)) return;
+    if (caller.server.tunnel().bytes > 0) leave_to_tunnel(caller);
   }
   forget(caller);
   --served_;
+}
+
+void Agent::leave_to_tunnel(Caller& caller) {
+  int socket = -1;
+  {
+    const std::lock_guard guard(mutex_);  // the destructor interrupts connections
+    socket = caller.connection.release();
+  }
+  // The epoll instance would go on watching it.
+  (void)epoll_ctl(events_, EPOLL_CTL_DEL, socket, nullptr);
+  begin_tunnel_(socket, caller.server.tunnel());
 }
 
 // Accepts a connection, and lets the caller prove that it knows the key.

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <utility>
@@ -26,6 +27,9 @@ class Agent {
   // `message_bytes`: the memory for questions under way.
   explicit Agent(int64_t message_bytes = most_message_bytes) : state_(message_bytes) {}
   ~Agent();  // ends all connections
+  // Ranks that want a tunnel to another agent are left to this function, with their sockets. Called
+  // before start().
+  void lead_tunnels(std::function<void(int socket, const FabricName& to)> begin_tunnel);
   // Begins to listen, with as many descriptors as the process may have. False: the system refuses.
   bool start();
   int64_t port() const { return port_; }
@@ -55,9 +59,11 @@ class Agent {
   Caller* remember(Connection&& accepted);
   void serve(Caller& caller);
   bool await(Caller& caller, bool anew);
+  void leave_to_tunnel(Caller& caller);
   void forget(Caller& caller);
 
   AgentState state_;
+  std::function<void(int, const FabricName&)> begin_tunnel_;
   int64_t port_ = 0;
   int socket_ = -1;
   int events_ = -1;  // epoll: the socket, the connections that wait for a question, and stop_

@@ -25,7 +25,7 @@ constexpr std::size_t most_parts = 64;
 
 // The first message of an agent, and what both ends prove. The number names the protocol and shows
 // a foreign byte order.
-constexpr uint64_t protocol = 0x46424159'00000003u;
+constexpr uint64_t protocol = 0x46424159'00000004u;
 enum class Speaker : uint64_t { caller = 1, agent = 2 };
 
 struct Greeting {
@@ -164,6 +164,24 @@ Status Connection::dial(const Address& agent, Connection* connection) {
     }
   }
   return {Code::network, error, -1};
+}
+
+Status Connection::dial_through(const Address& own, const Address& agent, Connection* connection) {
+  Connection tried;
+  Status status = dial(own, &tried);
+  if (!status.ok()) return status;
+  set_patience(tried.socket_, proof_s);
+  const std::span<const std::byte> name = bytes_of(agent.fabric);
+  Frame frame;
+  frame.kind = static_cast<uint32_t>(Ask::tunnel);
+  frame.bytes = std::ssize(name);
+  status = tried.send(frame, std::span(&name, 1));
+  if (status.ok()) status = tried.receive_frame(&frame);
+  if (status.ok()) status = frame.status();
+  if (!status.ok()) return {Code::network, status.system_error, -1};
+  if (!tried.prove_as_caller(agent.key)) return {Code::network, EPROTO, -1};
+  *connection = std::move(tried);
+  return {};
 }
 
 bool Connection::prove(const Key& key) {

@@ -1,10 +1,12 @@
-// A TCP connection between a rank and an agent. Both ends prove that they know the agent's key
-// before anything else is said. Then frames go to and fro: a header, and bytes.
+// A connection between a rank and an agent: TCP, or a tunnel (src/fabric), whose ends are TCP. Both
+// ends prove that they know the agent's key before anything else is said. Then frames go to and
+// fro: a header, and bytes.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "agent/address.h"
@@ -41,6 +43,8 @@ enum class Ask : uint32_t {
   begin_change,   // bytes: FileKey. Answer's value: 1 if the owners may be changed
   change_owners,  // bytes: NewOwners
   keeper,         // of a handle, about which this agent keeps something. Bytes: KeeperQuestion
+  tunnel,         // to the rank's own agent. Bytes: the FabricName of another, to which all that
+                  // follows the answer is carried (src/fabric)
   answer = 64,    // to any of these
   moved,          // instead of an answer: another node owns bytes of the question
   more,           // bytes: the next part of the answer's
@@ -72,11 +76,16 @@ class Connection {
   // Calls the agent: tries the node's addresses in turn, and takes the first behind which somebody
   // proves to know the key. Code::network: there is none.
   static Status dial(const Address& agent, Connection* connection);
+  // The same through the network that libfabric reaches: this node's agent `own` carries what both
+  // ends say.
+  static Status dial_through(const Address& own, const Address& agent, Connection* connection);
   // The agent's part of the proof, on a new connection. False: the caller does not know the key.
   bool prove(const Key& key);
 
   bool is_open() const { return socket_ >= 0; }
   int descriptor() const { return socket_; }
+  // Leaves the socket to the caller.
+  int release() { return std::exchange(socket_, -1); }
   void close();
   // Waits at most so long for the other end to send, or to leave. False: it did neither.
   bool await(int milliseconds) const;

@@ -25,6 +25,7 @@ struct AgentState {
   Directory directory;  // of the job, if this agent keeps it
   HandleKeeper keeper;
   MessageMemory memory;
+  bool has_tunnels = false;  // to agents that libfabric reaches; set before the first rank calls
 };
 
 class FileServer {

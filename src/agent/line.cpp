@@ -5,7 +5,7 @@ namespace forebay::agent {
 Status Line::connect() {
   if (connection_.is_open()) return {};
   ++number_;
-  return Connection::dial(agent_, &connection_);
+  return Lines::of_process().dial(agent_, &connection_);
 }
 
 std::shared_ptr<Line> Lines::to(const Address& agent) {
@@ -15,6 +15,35 @@ std::shared_ptr<Line> Lines::to(const Address& agent) {
   std::shared_ptr<Line> line = known.lock();
   if (line == nullptr) known = line = std::make_shared<Line>(agent);
   return line;
+}
+
+void Lines::lead_through(const Address& own, void (*failed)()) {
+  const std::lock_guard guard(mutex_);
+  own_ = own;
+  failed_ = failed;
+}
+
+Status Lines::dial(const Address& agent, Connection* connection) {
+  Address own;
+  {
+    const std::lock_guard guard(mutex_);
+    own = own_;
+  }
+  if (own.fabric.bytes == 0 || agent.fabric.bytes == 0 || own.key == agent.key)
+    return Connection::dial(agent, connection);
+  if (Connection::dial_through(own, agent, connection).ok()) return {};
+  const Status dialled = Connection::dial(agent, connection);
+  // An agent that nobody reaches is dead. Else the network is at fault, and does not cost each line
+  // seconds.
+  if (!dialled.ok()) return dialled;
+  void (*failed)() = nullptr;
+  {
+    const std::lock_guard guard(mutex_);
+    if (own_.fabric.bytes > 0) failed = failed_;
+    own_.fabric = {};
+  }
+  if (failed != nullptr) failed();
+  return {};
 }
 
 Lines& Lines::of_process() {

@@ -43,9 +43,19 @@ class Lines {
   std::shared_ptr<Line> to(const Address& agent);
   static Lines& of_process();
 
+  // From now on lines lead through this node's agent to those that are in its network, too, which
+  // libfabric reaches. `failed` is called once, where an agent there does not answer; then lines
+  // are TCP again.
+  void lead_through(const Address& own, void (*failed)());
+
  private:
   std::mutex mutex_;
+  friend class Line;
+  Status dial(const Address& agent, Connection* connection);
+
   std::map<Key, std::weak_ptr<Line>> lines_;  // by the agents' keys
+  Address own_;                               // with a name in libfabric's network, or none
+  void (*failed_)() = nullptr;
 };
 
 }  // namespace forebay::agent

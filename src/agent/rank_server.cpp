@@ -105,9 +105,27 @@ bool RankServer::answer_of_keeper(const Frame& asked) {
   return (!status.ok() || answered) && connection_.send(answer).ok();
 }
 
+// Where there is a tunnel, its end answers.
+bool RankServer::answer_of_tunnel(const Frame& asked) {
+  std::vector<std::byte> bytes;
+  if (asked.bytes != sizeof(FabricName) || !connection_.receive_bytes(asked, &bytes).ok())
+    return false;
+  const FabricName name = *only<FabricName>(bytes);
+  if (name.bytes <= 0 || name.bytes > std::ssize(name.value) * 8) return false;
+  if (agent_.has_tunnels) {
+    tunnel_ = name;
+    return false;
+  }
+  Frame answer;
+  answer.kind = static_cast<uint32_t>(Ask::answer);
+  answer.code = static_cast<uint32_t>(Code::network);
+  return connection_.send(answer).ok();
+}
+
 bool RankServer::answer() {
   Frame asked;
   if (!connection_.receive_frame(&asked).ok()) return false;
+  if (static_cast<Ask>(asked.kind) == Ask::tunnel) return answer_of_tunnel(asked);
   if (static_cast<Ask>(asked.kind) == Ask::keeper) return answer_of_keeper(asked);
   if (is_of_directory(asked)) return answer_of_directory(asked);
   FileServer* file = nullptr;

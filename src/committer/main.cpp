@@ -10,16 +10,24 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/agent.h"
+#include "fabric/libfabric.h"
+#include "fabric/tunnels.h"
 #include "runtime/node/node_member.h"
 
 namespace {
 
+using forebay::agent::Agent;
+using forebay::fabric::Tunnels;
+using forebay::runtime::AgentWanted;
 using forebay::runtime::NodeMember;
 using forebay::runtime::ProcessEntry;
 using forebay::runtime::Registry;
@@ -83,15 +91,43 @@ bool anybody_else(const NodeMember& node, const Registry& registry) {
   });
 }
 
+// What serves ranks of other nodes.
+struct Service {
+  std::unique_ptr<Tunnels> tunnels;  // null: TCP alone
+  std::unique_ptr<Agent> agent;      // the first to go: it leaves sockets to tunnels
+};
+
+// Leads tunnels of the agent through the network that libfabric reaches.
+void lead_tunnels(Service& service, std::unique_ptr<forebay::fabric::Fabric> fabric,
+                  Registry& registry) {
+  const forebay::agent::FabricName name = fabric->name();
+  service.tunnels = std::make_unique<Tunnels>(std::move(fabric), service.agent->port());
+  if (!service.tunnels->start()) return;
+  static_assert(sizeof name == sizeof registry.agent_fabric);
+  std::memcpy(registry.agent_fabric, &name, sizeof name);
+}
+
 // Starts the agent once a rank wants it.
-void begin_service(NodeMember& node, std::unique_ptr<forebay::agent::Agent>& agent) {
+void begin_service(NodeMember& node, Service& service) {
   Registry& registry = node.registry();
-  if (agent != nullptr || registry.agent_wanted.load() == 0) return;
+  const AgentWanted wanted = registry.agent_wanted.load();
+  if (service.agent != nullptr || wanted == AgentWanted::no) return;
   forebay::runtime::open_through(node);
-  agent = std::make_unique<forebay::agent::Agent>();
-  const bool listens = agent->start();
-  std::copy(agent->key().begin(), agent->key().end(), registry.agent_key);
-  registry.agent_port.store(listens ? agent->port() : forebay::runtime::no_agent);
+  std::unique_ptr<forebay::fabric::Fabric> fabric;
+  std::string problem;
+  if (wanted == AgentWanted::in_fabric) fabric = forebay::fabric::open_libfabric(&problem);
+  problem.copy(registry.agent_fabric_problem, sizeof registry.agent_fabric_problem - 1);
+  service.agent = std::make_unique<Agent>();
+  if (fabric != nullptr) {
+    service.agent->lead_tunnels([&service](int socket, const forebay::agent::FabricName& to) {
+      service.tunnels->begin(socket, to);
+    });
+  }
+  const bool listens = service.agent->start();
+  if (listens && fabric != nullptr) lead_tunnels(service, std::move(fabric), registry);
+  const forebay::agent::Key& key = service.agent->key();
+  std::copy(key.begin(), key.end(), registry.agent_key);
+  registry.agent_port.store(listens ? service.agent->port() : forebay::runtime::no_agent);
 }
 
 }  // namespace
@@ -115,9 +151,12 @@ int main(int argc, char** argv) {
   }
   const char* const report_path = argc > 2 ? argv[2] : nullptr;
   Watch watch;
-  std::unique_ptr<forebay::agent::Agent> agent;
-  while (anybody_else(*node, node->registry()) || (agent != nullptr && agent->served() > 0)) {
-    begin_service(*node, agent);
+  Service service;
+  const auto serves = [&service] {
+    return service.agent != nullptr && service.agent->served() > 0;
+  };
+  while (anybody_else(*node, node->registry()) || serves()) {
+    begin_service(*node, service);
     watch.update(node->registry());
     watch.wait();
     for (const uint32_t dead : node->dead_processes()) {

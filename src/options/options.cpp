@@ -32,8 +32,8 @@ constexpr int64_t TiB = GiB << 10;
 
 using Member = std::variant<bool Options::*, int64_t Options::*, double Options::*,
                             std::string Options::*, Scope Options::*, Consistency Options::*,
-                            StepAside Options::*, CommitAtClose Options::*, Keep Options::*,
-                            Awareness Options::*, trace::Times Options::*>;
+                            StepAside Options::*, Transport Options::*, CommitAtClose Options::*,
+                            Keep Options::*, Awareness Options::*, trace::Times Options::*>;
 
 // The declaration of one option. Its default is the member's initialiser in options.h. The choices
 // of an enumeration are in the order of its values.
@@ -159,6 +159,9 @@ std::vector<Declaration> declare_options() {
       {"committer", boolean, &Options::committer, "", at_start,
        "Keep a process on each node that commits killed ranks' bytes and, with scope=job, serves "
        "other nodes."},
+      {"transport", choice, &Options::transport, "tcp|libfabric", at_start,
+       "Network between the agents of nodes, with scope=job; libfabric: what the library of that "
+       "name reaches, if the machine has it."},
       {"node", text, &Options::node, "", at_start,
        "Name of the node; processes with different names share no cache; empty: the real name."},
       {"job", text, &Options::job, "", at_start,

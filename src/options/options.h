@@ -54,6 +54,7 @@ extern const char* const caches_apart_warning;
 enum class Scope : uint8_t { process, node, job };
 enum class Consistency : uint8_t { posix, mpi };
 enum class StepAside : uint8_t { automatic, never, always };
+enum class Transport : uint8_t { tcp, libfabric };
 enum class CommitAtClose : uint8_t { each, last };
 enum class Keep : uint8_t { never, job, stat };
 // The accesses of a collective call that the replacement policy learns of: each rank's own, or one
@@ -96,8 +97,9 @@ struct Options {
   std::string stats_json;   // name of a file; "": none
   std::string arena_dir;    // "": /dev/shm
   bool recoverable = true;  // the bytes of killed ranks can be committed
-  bool committer = true;    // start the process that commits the bytes of killed ranks
-  std::string trace;        // folder for the trace; "": none
+  Transport transport = Transport::tcp;
+  bool committer = true;  // start the process that commits the bytes of killed ranks
+  std::string trace;      // folder for the trace; "": none
   trace::Times trace_times = trace::Times::exact;
   int64_t trace_limit_bytes = int64_t{1} << 30;  // of a process's file; then times are folded
   std::string node;                     // name of the node; "": the real one (tests set it)

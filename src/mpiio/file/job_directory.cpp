@@ -6,12 +6,14 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <string>
 
 #include "mpiio/file/file_system.h"
 #include "mpiio/file/job_owners.h"
 #include "mpiio/job/job.h"
+#include "mpiio/job/told_lines.h"
 #include "mpiio/library/agreement.h"
 #include "runtime/cache/cached_file.h"
 #include "runtime/node/node_member.h"
@@ -47,6 +49,27 @@ bool wants_directory() {
 
 }  // namespace
 
+namespace {
+
+void tell_of_tcp(const std::string& problem) {
+  const std::string line = "forebay: transport=libfabric: " + problem +
+                           ": ranks of this node reach agents of other nodes over TCP\n";
+  if (is_new_on_node(line)) std::fputs(line.c_str(), stderr);
+}
+
+// With transport=libfabric: the agents of nodes are reached through this node's.
+void lead_through(const agent::Address& own, const char* problem) {
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    if (process_options().transport != Transport::libfabric) return;
+    if (own.fabric.bytes == 0) return tell_of_tcp(problem);
+    agent::Lines::of_process().lead_through(
+        own, [] { tell_of_tcp("an agent of another node does not answer through it"); });
+  });
+}
+
+}  // namespace
+
 agent::Key own_key() {
   Status status;
   runtime::NodeMember* const node = this_node(&status);
@@ -66,6 +89,9 @@ agent::Address own_agent() {
   agent = here;
   agent.port = node->registry().agent_port.load();
   agent.key = own_key();
+  static_assert(sizeof agent.fabric == sizeof node->registry().agent_fabric);
+  std::memcpy(&agent.fabric, node->registry().agent_fabric, sizeof agent.fabric);
+  lead_through(agent, node->registry().agent_fabric_problem);
   return agent;
 }
 
@@ -86,7 +112,9 @@ bool find_directory(MPI_Comm everybody) {
   int rank = 0;
   mpi().Comm_rank(everybody, &rank);
   agent::Address keeper;
-  if (rank == 0) (void)within_memory([&] { keeper = own_agent(); });
+  // Also a rank whose first question is to the keeper asks by way of its own agent.
+  if (rank == 0 || process_options().transport == Transport::libfabric)
+    (void)within_memory([&] { keeper = own_agent(); });
   static_assert(sizeof keeper % sizeof(int64_t) == 0);
   mpi().Bcast(&keeper, sizeof keeper / sizeof(int64_t), mpi().int64, 0, everybody);
   if (keeper.port <= 0) return false;

@@ -26,7 +26,6 @@ namespace forebay::mpiio {
 namespace {
 
 using agent::Address;
-using agent::Connection;
 using agent::EnrolledFile;
 using agent::Key;
 using agent::Owners;
@@ -124,9 +123,10 @@ Status enrol(Handle& handle, bool one_node, const Owners& proposed,
 bool reaches_next(const Owners& owners, uint32_t self) {
   static std::atomic<bool> cut_off{false};
   if (cut_off.load()) return false;
-  Connection tried;
   const std::size_t next = (self + 1) % owners.agents.size();
-  if (Connection::dial(owners.agents[next], &tried).ok()) return true;
+  const std::shared_ptr<agent::Line> line = agent::Lines::of_process().to(owners.agents[next]);
+  const std::unique_lock turn = line->take();
+  if (line->connect().ok()) return true;
   cut_off.store(true);
   return false;
 }

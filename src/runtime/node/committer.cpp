@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <string_view>
 
 #include "storage/held_signals.h"
 
@@ -53,14 +54,31 @@ int leave_session(void* argument) {
 
 }  // namespace
 
+std::vector<std::string> environment_of_fabric() {
+  // Of the library, and of the providers verbs, cxi, efa, psm and opx; Slingshot's are set by
+  // resource managers for each job.
+  constexpr std::string_view beginnings[] = {
+      "LD_LIBRARY_PATH=", "FI_", "IBV_", "RDMAV_", "MLX", "CXI_", "PSM", "HFI_", "EFA_", "OPX_",
+      "SLINGSHOT_"};
+  std::vector<std::string> kept;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    for (const std::string_view beginning : beginnings) {
+      if (std::string_view(*variable).starts_with(beginning)) kept.emplace_back(*variable);
+    }
+  }
+  return kept;
+}
+
 bool start_committer(const std::string& program, const std::string& registry,
-                     const std::string& report) {
+                     const std::string& report, std::vector<std::string> environment) {
   const auto stacks = std::make_unique<char[]>(2 * stack_bytes);
   std::string arguments[] = {program, registry, report};
   char* vector[] = {arguments[0].data(), arguments[1].data(),
                     report.empty() ? nullptr : arguments[2].data(), nullptr};
-  char* environment[] = {nullptr};
-  Start start{program.c_str(), vector, environment, stacks.get() + 2 * stack_bytes, false};
+  std::vector<char*> variables;
+  for (std::string& variable : environment) variables.push_back(variable.data());
+  variables.push_back(nullptr);
+  Start start{program.c_str(), vector, variables.data(), stacks.get() + 2 * stack_bytes, false};
   // A signal handler of the program must not run in the processes that share its memory.
   const HeldSignals held;
   // The first process ends without a signal, so only __WCLONE finds it: the program's own waits do

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace forebay::runtime {
 
@@ -9,8 +10,11 @@ namespace forebay::runtime {
 // and not as its child: the MPI program neither waits for the committer nor hears of its end.
 // `report`: the file in which the committer reports what it saved; "" for none. False: it could not
 // be started.
+// `environment`: NAME=VALUE.
 bool start_committer(const std::string& program, const std::string& registry,
-                     const std::string& report);
+                     const std::string& report, std::vector<std::string> environment = {});
+// What libfabric, its providers and the loader take from this process's environment.
+std::vector<std::string> environment_of_fabric();
 
 // The path of a file in the folder of the shared library (or program) that holds this code.
 std::string beside_this_library(const std::string& name);

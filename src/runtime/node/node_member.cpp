@@ -229,7 +229,8 @@ void NodeMember::begin_care() {
       const std::string absolute = absolute_path(path_);
       if (program.empty() || absolute.empty()) return;
       const char* folder = std::getenv("FOREBAY_RUN_DIR");
-      start_committer(program, absolute, folder == nullptr ? "" : std::string(folder) + "/saved");
+      start_committer(program, absolute, folder == nullptr ? "" : std::string(folder) + "/saved",
+                      wants_fabric_ ? environment_of_fabric() : std::vector<std::string>());
     });
     (void)ignored;  // the job runs without a committer
     registry_->cared_for.store(true);
@@ -273,7 +274,7 @@ bool NodeMember::call_agent() {
   constexpr int attempts = 2500;
   constexpr int between_ms = 2;
   if (!wants_committer_) return false;
-  registry_->agent_wanted.store(1);
+  registry_->agent_wanted.store(wants_fabric_ ? AgentWanted::in_fabric : AgentWanted::yes);
   for (int attempt = 0; registry_->agent_port.load() == 0 && attempt < attempts; ++attempt) {
     begin_care();
     poll(nullptr, 0, between_ms);
@@ -478,7 +479,7 @@ NodeMember* node_of(Scope scope, const Options& options, Status* status, Notices
     if (node != nullptr) node->give(notices);
     // The committer of the node of scope node looks after the caches of scope process, too.
     if (node != nullptr && scope != Scope::process && options.committer && options.recoverable)
-      node->want_committer();
+      node->want_committer(options.transport == Transport::libfabric);
     if (node != nullptr && created && scope != Scope::process) {
       const Status ignored =
           within_memory([&] { recover_earlier_jobs(options, node->registry_path(), notices); });

@@ -77,8 +77,12 @@ class NodeMember {
   void give(Notices& notices) { notices_ = &notices; }
   // In scope process, the notices of the job's node.
   Notices& notices() const { return job_ == nullptr ? *notices_ : job_->notices(); }
-  // Asks for a committer to be started before the first page gets memory.
-  void want_committer() { wants_committer_ = true; }
+  // Asks for a committer to be started before the first page gets memory. `in_fabric`: libfabric is
+  // to reach it, as the node's agent.
+  void want_committer(bool in_fabric = false) {
+    wants_committer_ = true;
+    wants_fabric_ = in_fabric;
+  }
 
   Registry& registry() { return *registry_; }
   uint32_t process() const { return process_; }  // this process's number in the registry
@@ -177,6 +181,7 @@ class NodeMember {
   NodeMember* job_ = nullptr;
   Notices* notices_ = &silence;
   bool wants_committer_ = false;
+  bool wants_fabric_ = false;
   uint32_t process_ = 0;  // this process's number
   bool looks_only_ = false;
   std::mutex mutex_;

@@ -27,6 +27,7 @@ inline constexpr uint32_t first_processes = 128;  // there from the start
 inline constexpr uint32_t most_notices = 64;      // lines that the user is told once on a node
 inline constexpr uint32_t no_entry = 0xffffffffu;
 inline constexpr int64_t no_agent = -1;
+enum class AgentWanted : uint32_t { no, yes, in_fabric };
 
 // Where a handle is in a collective access (runtime/cache/seat_pace.h).
 struct Progress {
@@ -184,9 +185,11 @@ struct Registry {
   std::atomic<bool> reopens{false};         // an open has found kept pages
   std::atomic<uint32_t> seats_in_use{0};    // seats at and beyond this index were never taken
   // The agent, which serves ranks of other nodes (src/agent).
-  std::atomic<uint32_t> agent_wanted{0};
-  std::atomic<int64_t> agent_port{0};  // 0: it does not listen yet; no_agent: it cannot
-  uint64_t agent_key[2] = {};          // valid once the port is there
+  std::atomic<AgentWanted> agent_wanted{AgentWanted::no};
+  std::atomic<int64_t> agent_port{0};   // 0: it does not listen yet; no_agent: it cannot
+  uint64_t agent_key[2] = {};           // valid once the port is there, as are:
+  uint64_t agent_fabric[9] = {};        // its name where libfabric reaches it (agent::FabricName)
+  char agent_fabric_problem[160] = {};  // why it has none, though ranks want one
   ArenaConfig arena[most_arenas];
   std::atomic<uint64_t> notices[most_notices] = {};  // numbers given to first_notice(); 0: free
   std::atomic<uint32_t> processes_made{0};
