@@ -1,5 +1,8 @@
 #include "agent/line.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace forebay::agent {
 
 Status Line::connect() {
@@ -17,9 +20,11 @@ std::shared_ptr<Line> Lines::to(const Address& agent) {
   return line;
 }
 
-void Lines::lead_through(const Address& own, void (*failed)()) {
+void Lines::know_own(const Address& own, void (*failed)()) {
   const std::lock_guard guard(mutex_);
   own_ = own;
+  const auto none = std::ranges::find(own.ips, Ip{});
+  if (none != own.ips.begin()) own_.ips = {*std::prev(none)};
   failed_ = failed;
 }
 
@@ -29,8 +34,8 @@ Status Lines::dial(const Address& agent, Connection* connection) {
     const std::lock_guard guard(mutex_);
     own = own_;
   }
-  if (own.fabric.bytes == 0 || agent.fabric.bytes == 0 || own.key == agent.key)
-    return Connection::dial(agent, connection);
+  if (own.key == agent.key && own.port > 0) return Connection::dial(own, connection);
+  if (own.fabric.bytes == 0 || agent.fabric.bytes == 0) return Connection::dial(agent, connection);
   if (Connection::dial_through(own, agent, connection).ok()) return {};
   const Status dialled = Connection::dial(agent, connection);
   // An agent that nobody reaches is dead. Else the network is at fault, and does not cost each line

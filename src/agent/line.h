@@ -43,10 +43,10 @@ class Lines {
   std::shared_ptr<Line> to(const Address& agent);
   static Lines& of_process();
 
-  // From now on lines lead through this node's agent to those that are in its network, too, which
-  // libfabric reaches. `failed` is called once, where an agent there does not answer; then lines
-  // are TCP again.
-  void lead_through(const Address& own, void (*failed)());
+  // This node's agent, which is called over the loopback. If it has a name in libfabric's network,
+  // it carries the lines to others that have one. `failed` is called once, where such a line does
+  // not come about but one over TCP does, as then do all.
+  void know_own(const Address& own, void (*failed)() = nullptr);
 
  private:
   std::mutex mutex_;
@@ -54,7 +54,7 @@ class Lines {
   Status dial(const Address& agent, Connection* connection);
 
   std::map<Key, std::weak_ptr<Line>> lines_;  // by the agents' keys
-  Address own_;                               // with a name in libfabric's network, or none
+  Address own_;                               // only the loopback of its addresses
   void (*failed_)() = nullptr;
 };
 

@@ -29,7 +29,7 @@ def semantic_programs() -> list[tuple[Path, str]]:
     return [
         (source, configuration)
         for source in sorted(PROGRAMS.glob("*.c"))
-        for configuration in ("nodes", "job", "owners")
+        for configuration in ("nodes", "job", "owners", "fabric")
         if configuration not in directive(source, "not under")
         and set(directive(source, "ranks") or ["2"]) & {"2", "4"}
     ]

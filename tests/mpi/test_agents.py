@@ -27,13 +27,18 @@ def record(offset: int) -> bytes:
     return bytes(1 + (value >> 40) % 255 for value in mixed)
 
 
-@every_wheel
+@pytest.mark.parametrize(
+    ("installation", "transport"),
+    [*((wheel, "tcp") for wheel in mpi.WHEELS), (mpi.WHEELS[0], "libfabric")],
+    ids=lambda value: getattr(value, "name", value),
+)
 def test_killed_agents_fail_accesses_and_lose_no_byte(
-    installation: mpi.Mpi, tmp_path: Path
+    installation: mpi.Mpi, transport: str, tmp_path: Path
 ) -> None:
-    job = f"agents-{os.getpid()}-{installation.name}"
+    job = f"agents-{os.getpid()}-{installation.name}-{transport}"
     program = [str(mpi.compile_program(installation, HANDLES / "lost_agents.c")), "data.bin", job]
     settings = OWNERS | {"FOREBAY_JOB": job, "FOREBAY_ARENA_DIR": str(tmp_path / "arenas")}
+    settings["FOREBAY_TRANSPORT"] = transport
     (tmp_path / "arenas").mkdir(mode=0o700)
     run = forebay.launch(
         installation, RANKS, forebay.on_nodes(program, NODES), tmp_path / "run", settings
@@ -71,17 +76,22 @@ def test_without_committers_the_library_serves_the_file(
         assert set(file["passed_through"]) == {"no_owners"}, file
 
 
-@every_wheel
-def test_a_firewall_between_nodes_is_met_once(installation: mpi.Mpi, tmp_path: Path) -> None:
+def preloaded_firewall() -> str:
+    """LD_PRELOAD for ranks behind firewall.c."""
     firewall = mpi.make(
         mpi.PROGRAMS / "firewall.so",
         [HANDLES / "firewall.c"],
         ["cc", "-g", "-O1", "-Wall", "-shared", "-fPIC", str(HANDLES / "firewall.c")],
     )
+    return f"{firewall}:{forebay.LIBRARIES / 'libforebay_preload.so'}"
+
+
+@every_wheel
+def test_a_firewall_between_nodes_is_met_once(installation: mpi.Mpi, tmp_path: Path) -> None:
     log = tmp_path / "log"
     program = [str(mpi.compile_program(installation, PROGRAMS / "sync_visibility.c")), "."]
     settings = OWNERS | {
-        "LD_PRELOAD": f"{firewall}:{forebay.LIBRARIES / 'libforebay_preload.so'}",
+        "LD_PRELOAD": preloaded_firewall(),
         "FIREWALL_LOG": str(log),
     }
     run = forebay.launch(
@@ -97,6 +107,42 @@ def test_a_firewall_between_nodes_is_met_once(installation: mpi.Mpi, tmp_path: P
     assert dialled and max(dialled.values()) <= 2, dialled
     assert sum(count > 1 for count in dialled.values()) <= len(dialled) / NODES, dialled
     assert run.outcome.errors.count("cannot reach the job's directory") == 1, run.outcome
+
+
+def test_libfabric_needs_no_tcp_between_nodes(tmp_path: Path) -> None:
+    """A rank calls its own agent only, over the loopback."""
+    installation = mpi.WHEELS[0]
+    log = tmp_path / "log"
+    program = [str(mpi.compile_program(installation, PROGRAMS / "sync_visibility.c")), "."]
+    settings = OWNERS | {
+        "FOREBAY_TRANSPORT": "libfabric",
+        "LD_PRELOAD": preloaded_firewall(),
+        "FIREWALL_LOG": str(log),
+        "FIREWALL_LOOPBACK": "1",
+    }
+    run = forebay.launch(
+        installation, NODES, forebay.on_nodes(program, NODES), tmp_path / "run", settings
+    )
+    assert run.outcome.code == 0, str(run.outcome)
+    forebay.assert_served(run.statistics, run.outcome)
+    assert run.statistics is not None and run.statistics["total"]["asked_questions"] > 0
+    assert not log.exists(), log.read_text()
+    assert not run.outcome.errors, run.outcome
+
+
+def test_where_libfabric_finds_no_network_agents_use_tcp(tmp_path: Path) -> None:
+    installation = mpi.WHEELS[0]
+    program = [str(mpi.compile_program(installation, PROGRAMS / "sync_visibility.c")), "."]
+    settings = OWNERS | {"FOREBAY_TRANSPORT": "libfabric", "FI_PROVIDER": "carrier-pigeon"}
+    run = forebay.launch(
+        installation, RANKS, forebay.on_nodes(program, NODES), tmp_path / "run", settings
+    )
+    assert run.outcome.code == 0, str(run.outcome)
+    forebay.assert_served(run.statistics, run.outcome)
+    lines = [line for line in run.outcome.errors.splitlines() if "libfabric" in line]
+    assert len(lines) == NODES and len(set(lines)) == 1, run.outcome
+    assert "transport=libfabric: libfabric finds no network" in lines[0]
+    assert lines[0].endswith("ranks of this node reach agents of other nodes over TCP")
 
 
 @pytest.mark.parametrize(

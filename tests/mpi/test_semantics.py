@@ -19,15 +19,15 @@ FULLY_TESTED = (mpi.WHEELS[0], mpi.WHEELS[2])
 # MPICH with the standard ABI: what depends on the ABI. The others run the default configuration.
 SAMPLED = (mpi.WHEELS[1],)
 SAMPLE = ("owners", "mpi-storage")
-# What pages keep does not depend on the MPI library.
-OF_PAGES = ("tree", "delta", "small-pages")
+# What pages keep, and how agents reach each other, does not depend on the MPI library.
+OF_ONE_WHEEL = ("tree", "delta", "small-pages", "fabric")
 
 # None: without Forebay. With "automatic" Forebay may step aside, as for users; with all others the
 # cache serves the file from the first byte. The ranks of "nodes" are on different nodes, as far as
 # Forebay can tell, and those of ON_TWO_NODES on two; on one node consistency=mpi changes nothing.
 CACHED = {"FOREBAY_STEP_ASIDE": "never"}
 OWNERS = CACHED | {"FOREBAY_DOMAIN_SIZE": "64KiB"}
-ON_TWO_NODES = ("job", "owners", "first-touch")
+ON_TWO_NODES = ("job", "owners", "fabric", "first-touch")
 CONFIGURATIONS: dict[str, dict[str, str] | None] = {
     "plain": None,
     "automatic": {},
@@ -36,6 +36,7 @@ CONFIGURATIONS: dict[str, dict[str, str] | None] = {
     "nodes": CACHED | {"FOREBAY_CONSISTENCY": "mpi", "FOREBAY_SCOPE": "node"},
     "job": CACHED | {"FOREBAY_CONSISTENCY": "mpi"},
     "owners": OWNERS,
+    "fabric": OWNERS | {"FOREBAY_TRANSPORT": "libfabric"},
     "first-touch": OWNERS | {"FOREBAY_DOMAIN": "first-touch"},
     "tree": CACHED | {"FOREBAY_PAGE_KIND": "tree"},
     "delta": CACHED | {"FOREBAY_PAGE_KIND": "delta"},
@@ -57,7 +58,7 @@ def ranks_of(source: Path, installation: mpi.Mpi, configuration: str) -> list[in
     usual = configuration in ("plain", "default")
     if configuration in directive(source, "not under") or not (
         usual
-        or (installation in FULLY_TESTED and configuration not in OF_PAGES)
+        or (installation in FULLY_TESTED and configuration not in OF_ONE_WHEEL)
         or (installation in SAMPLED and configuration in SAMPLE)
         or installation is mpi.WHEELS[0]
     ):

@@ -45,7 +45,7 @@ _GROUPS = (
     ("Statistics and traces", ("stats", "stats_json", "trace", "trace_times", "trace_limit")),
     (
         "The job and its recovery",
-        ("recoverable", "committer", "arena_dir", "job", "node", "deterministic"),
+        ("recoverable", "committer", "transport", "arena_dir", "job", "node", "deterministic"),
     ),
 )
 _LONGEST_LINE = 90

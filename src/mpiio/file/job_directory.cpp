@@ -57,13 +57,13 @@ void tell_of_tcp(const std::string& problem) {
   if (is_new_on_node(line)) std::fputs(line.c_str(), stderr);
 }
 
-// With transport=libfabric: the agents of nodes are reached through this node's.
-void lead_through(const agent::Address& own, const char* problem) {
+// What the lines of this process have to know of this node's agent.
+void introduce(const agent::Address& own, const char* problem) {
   static std::once_flag once;
   std::call_once(once, [&] {
-    if (process_options().transport != Transport::libfabric) return;
-    if (own.fabric.bytes == 0) return tell_of_tcp(problem);
-    agent::Lines::of_process().lead_through(
+    if (process_options().transport == Transport::libfabric && own.fabric.bytes == 0)
+      tell_of_tcp(problem);
+    agent::Lines::of_process().know_own(
         own, [] { tell_of_tcp("an agent of another node does not answer through it"); });
   });
 }
@@ -91,7 +91,7 @@ agent::Address own_agent() {
   agent.key = own_key();
   static_assert(sizeof agent.fabric == sizeof node->registry().agent_fabric);
   std::memcpy(&agent.fabric, node->registry().agent_fabric, sizeof agent.fabric);
-  lead_through(agent, node->registry().agent_fabric_problem);
+  introduce(agent, node->registry().agent_fabric_problem);
   return agent;
 }
 

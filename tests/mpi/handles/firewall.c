@@ -1,9 +1,11 @@
-// Preloaded: a firewall between nodes. Forebay's connections to other nodes' agents time out at
-// once; each attempt adds a line with the address to the file that FIREWALL_LOG names.
+// Preloaded: a firewall between nodes. Forebay's connections to agents time out at once; each
+// attempt adds a line with the address to the file that FIREWALL_LOG names. With FIREWALL_LOOPBACK
+// it lets those to 127.0.0.1 pass.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,10 @@ int connect(int socket, const struct sockaddr* address, socklen_t size) {
   Dl_info caller;
   const int forebay = dladdr(__builtin_return_address(0), &caller) != 0 &&
                       strstr(caller.dli_fname, "libforebay_") != NULL;
-  if (forebay && (address->sa_family == AF_INET || address->sa_family == AF_INET6)) {
+  const struct sockaddr_in* four = (const struct sockaddr_in*)address;
+  const int passes = getenv("FIREWALL_LOOPBACK") != NULL && address->sa_family == AF_INET &&
+                     four->sin_addr.s_addr == htonl(INADDR_LOOPBACK);
+  if (forebay && !passes && (address->sa_family == AF_INET || address->sa_family == AF_INET6)) {
     const int log = open(getenv("FIREWALL_LOG"), O_WRONLY | O_CREAT | O_APPEND, 0600);
     char line[2 * sizeof(struct sockaddr_storage) + 1];
     for (socklen_t b = 0; b < size; ++b)

@@ -558,9 +558,9 @@ class TunnelsOfAgents : public testing::Test {
  protected:
   void SetUp() override {
     times_told = 0;
-    agent::Lines::of_process().lead_through(here_.address, [] { ++times_told; });
+    agent::Lines::of_process().know_own(here_.address, [] { ++times_told; });
   }
-  void TearDown() override { agent::Lines::of_process().lead_through({}, nullptr); }
+  void TearDown() override { agent::Lines::of_process().know_own({}); }
   int64_t ends() const { return here_.tunnels->open() + there_.tunnels->open(); }
 
   MemoryNetwork network_;
