@@ -57,6 +57,7 @@ SOURCES = (
             CORE: "src, for Python",
         },
     ),
+    Layer("networks", RED, {"fabric": "tunnels between agents"}),
     Layer("nodes", AMBER, {"agent": "the caches of other nodes"}),
     Layer(
         "drivers", GREEN, {"runtime": "the cache in a program", "sim": "the cache in simulators"}

@@ -49,6 +49,8 @@ class Fabric {
   virtual void send(Peer to, std::size_t bytes) = 0;
   // What has happened; empty: no more for now.
   virtual std::optional<Event> next() = 0;
+  // Whether messages have not left yet.
+  virtual bool sends() const = 0;
 
   // Becomes readable when there is something for next(). -1: there is no such descriptor.
   virtual int descriptor() const = 0;

@@ -25,8 +25,8 @@ namespace {
 
 // The oldest interface that has all that is used here.
 constexpr uint32_t interface_version = FI_VERSION(1, 9);
-constexpr std::size_t sends = 128;
-constexpr std::size_t receives = 128;
+constexpr std::size_t sends_at_once = 128;
+constexpr std::size_t receives_at_once = 128;
 // Of the sends, those that only urgent messages take; and those of one peer, which may be dead.
 constexpr std::size_t urgent_sends = 16;
 constexpr std::size_t sends_of_peer = 32;
@@ -103,6 +103,7 @@ class Libfabric final : public Fabric {
   std::span<std::byte> room(Peer to, bool urgent) override;
   void send(Peer to, std::size_t bytes) override;
   std::optional<Event> next() override;
+  bool sends() const override { return free_.size() < sends_at_once; }
   int descriptor() const override { return descriptor_; }
   int patience_ms() override;
 
@@ -190,7 +191,7 @@ int Libfabric::open(const Library& library, fi_info* info) {
 // Completions of sends and receives, with a descriptor to wait for where the provider has one.
 int Libfabric::open_queue() {
   fi_cq_attr attributes{};
-  attributes.size = sends + receives;
+  attributes.size = sends_at_once + receives_at_once;
   attributes.format = FI_CQ_FORMAT_MSG;
   attributes.wait_obj = FI_WAIT_FD;
   const auto open_as = [&] {
@@ -206,8 +207,8 @@ int Libfabric::open_queue() {
 }
 
 int Libfabric::make_buffers(const fi_info& info) {
-  const std::size_t posted = std::min<std::size_t>(receives, info.rx_attr->size);
-  memory_.resize((sends + posted) * most_message_bytes);
+  const std::size_t posted = std::min<std::size_t>(receives_at_once, info.rx_attr->size);
+  memory_.resize((sends_at_once + posted) * most_message_bytes);
   if ((info.domain_attr->mr_mode & FI_MR_LOCAL) != 0) {
     const int error = make(registered_, [&](fid_mr** made) {
       return fi_mr_reg(domain_.get(), memory_.data(), memory_.size(), FI_SEND | FI_RECV, 0, 0, 0,
@@ -215,11 +216,11 @@ int Libfabric::make_buffers(const fi_info& info) {
     });
     if (error != 0) return error;
   }
-  buffers_.resize(sends + posted);
+  buffers_.resize(sends_at_once + posted);
   std::byte* memory = memory_.data();
   for (Buffer& buffer : buffers_) {
     buffer.memory = std::exchange(memory, memory + most_message_bytes);
-    buffer.sends = free_.size() < sends;
+    buffer.sends = free_.size() < sends_at_once;
     if (buffer.sends) {
       free_.push_back(&buffer);
     } else if (const int error = post(buffer); error != 0) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -105,12 +106,7 @@ void Tunnels::begin(int socket, const FabricName& to) {
 void Tunnels::work() {
   std::array<epoll_event, 64> events;
   while (!stopping_.load()) {
-    while (const std::optional<Fabric::Event> event = fabric_->next()) {
-      if (event->kind == Fabric::Event::Kind::lost)
-        lose(event->peer);
-      else
-        receive(event->bytes);
-    }
+    hear();
     take_new();
     pay_owed();
     for (const uint64_t number : std::exchange(starved_, {})) on_socket(number, EPOLLIN);
@@ -124,6 +120,29 @@ void Tunnels::work() {
       if (what == wake_event) (void)!read(wake_, &woken, sizeof woken);
       if (what >= first_number) on_socket(what, events[static_cast<std::size_t>(i)].events);
     }
+  }
+  end_all();
+}
+
+void Tunnels::hear() {
+  while (const std::optional<Fabric::Event> event = fabric_->next()) {
+    if (event->kind == Fabric::Event::Kind::lost)
+      lose(event->peer);
+    else
+      receive(event->bytes);
+  }
+}
+
+// Without this node's farewell others would take it for silent, and wait.
+void Tunnels::end_all() {
+  const Clock::time_point until = Clock::now() + times_.farewell;
+  std::vector<uint64_t> numbers;
+  for (const auto& [number, end] : ends_) numbers.push_back(number);
+  for (const uint64_t number : numbers) close_here(number, ends_.at(number));
+  while ((!owing_.empty() || fabric_->sends()) && Clock::now() < until) {
+    pay_owed();
+    hear();
+    if (fabric_->sends()) poll(nullptr, 0, hungry_ms);
   }
 }
 

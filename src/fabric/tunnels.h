@@ -27,15 +27,16 @@ namespace forebay::fabric {
 class Tunnels {
  public:
   struct Times {
-    std::chrono::milliseconds opening{4000};  // within which the other node must answer
-    std::chrono::milliseconds silence{5000};  // after which a node is asked whether it is there
-    std::chrono::milliseconds lost{30'000};   // after which it is not
+    std::chrono::milliseconds opening{4000};   // within which the other node must answer
+    std::chrono::milliseconds silence{5000};   // after which a node is asked whether it is there
+    std::chrono::milliseconds lost{30'000};    // after which it is not
+    std::chrono::milliseconds farewell{2000};  // within which the last messages must leave
   };
 
   // `port`: at which this node's agent listens.
   Tunnels(std::unique_ptr<Fabric> fabric, int64_t port) : Tunnels(std::move(fabric), port, {}) {}
   Tunnels(std::unique_ptr<Fabric> fabric, int64_t port, Times times);
-  ~Tunnels();  // closes all
+  ~Tunnels();  // closes all, and tells the other ends
 
   // False: the system has no more threads or descriptors.
   bool start();
@@ -72,6 +73,8 @@ class Tunnels {
   };
 
   void work();
+  void hear();
+  void end_all();
   void take_new();
   void receive(std::span<const std::byte> message);
   void receive_open(const Head& head, std::span<const std::byte> name);

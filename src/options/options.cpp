@@ -160,8 +160,7 @@ std::vector<Declaration> declare_options() {
        "Keep a process on each node that commits killed ranks' bytes and, with scope=job, serves "
        "other nodes."},
       {"transport", choice, &Options::transport, "tcp|libfabric", at_start,
-       "Network between the agents of nodes, with scope=job; libfabric: what the library of that "
-       "name reaches, if the machine has it."},
+       "How agents of nodes reach each other with scope=job: TCP, or what libfabric finds."},
       {"node", text, &Options::node, "", at_start,
        "Name of the node; processes with different names share no cache; empty: the real name."},
       {"job", text, &Options::job, "", at_start,

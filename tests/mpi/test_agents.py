@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -119,7 +121,9 @@ def test_libfabric_needs_no_tcp_between_nodes(tmp_path: Path) -> None:
         "LD_PRELOAD": preloaded_firewall(),
         "FIREWALL_LOG": str(log),
         "FIREWALL_LOOPBACK": "1",
+        "FOREBAY_ARENA_DIR": str(tmp_path / "arenas"),
     }
+    (tmp_path / "arenas").mkdir(mode=0o700)
     run = forebay.launch(
         installation, NODES, forebay.on_nodes(program, NODES), tmp_path / "run", settings
     )
@@ -128,6 +132,12 @@ def test_libfabric_needs_no_tcp_between_nodes(tmp_path: Path) -> None:
     assert run.statistics is not None and run.statistics["total"]["asked_questions"] > 0
     assert not log.exists(), log.read_text()
     assert not run.outcome.errors, run.outcome
+    # Agents say farewell: none waits for another to fall silent.
+    committers = ["pgrep", "-f", f"forebay-committer {tmp_path}"]
+    until = time.monotonic() + 15
+    while time.monotonic() < until and subprocess.run(committers, check=False).returncode == 0:
+        time.sleep(0.1)
+    assert subprocess.run(committers, check=False).returncode == 1
 
 
 def test_where_libfabric_finds_no_network_agents_use_tcp(tmp_path: Path) -> None:

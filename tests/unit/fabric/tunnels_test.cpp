@@ -88,6 +88,7 @@ class MemoryNetwork {
       --network_.under_way_;
       return Event{Event::Kind::message, message_, 0};
     }
+    bool sends() const override { return false; }
     int descriptor() const override { return arrived_; }
     int patience_ms() override { return 20; }
 
@@ -492,7 +493,7 @@ TEST(Tunnels, ARankThatLeavesBeforeTheAnswerLeavesNothingBehind) {
 TEST(Tunnels, TheirEndClosesAllSockets) {
   MemoryNetwork network;
   auto here = std::make_unique<NodeWithTunnels>(network.join());
-  NodeWithTunnels there(network.join(), {.silence = 50ms, .lost = 300ms});
+  NodeWithTunnels there(network.join());
   const int socket = here->call(there.name);
   ASSERT_EQ(answer_on(socket), Code::ok);
   here.reset();
