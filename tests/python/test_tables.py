@@ -20,7 +20,7 @@ def test_hints_lists_every_option():
 
 
 def test_hints_fit_the_screen_and_name_each_option_once():
-    for columns, lines in (("80", 101), ("200", 66)):
+    for columns, lines in (("80", 101), ("200", 68)):
         shown = forebay("hints", COLUMNS=columns).stdout.splitlines()
         assert len(shown) < lines
         assert max(len(line.rstrip()) for line in shown) <= min(int(columns), 120)

@@ -138,6 +138,7 @@ def owners_configuration(installation: mpi.Mpi, kind: str, turn: int) -> Configu
     settings["FOREBAY_DOMAIN"] = domain
     settings["FOREBAY_DOMAIN_SIZE"] = ("4KiB", "100KiB", "64KiB", "4KiB")[turn % 4]
     settings["FOREBAY_BYPASS"] = ("2KiB", "1MiB", "20KiB")[(turn + turn // 3) % 3]
+    settings["FOREBAY_TRANSPORT"] = ("tcp", "libfabric")[turn % 3 == 1]
     page = settings["FOREBAY_PAGE_SIZE"]
     ranks, nodes = handing_over.ranks, handing_over.nodes
     return replace(
