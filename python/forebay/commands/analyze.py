@@ -73,8 +73,8 @@ def analyze(
     most_runs: int,
     page_size: int,
 ) -> None:
-    """Analyze TRACE: a folder of `forebay trace`, a Darshan log, what strace printed, or a Parquet
-    file of `forebay convert`.
+    """Analyze TRACE: a folder of `forebay trace`, a Darshan log, what strace or recorder2text
+    printed, or a Parquet file of `forebay convert`.
 
     Prints the reads, writes and their time, the I/O signatures of each file and the share of
     accesses that they cover, and what to change. docs/signatures.md explains the notation.

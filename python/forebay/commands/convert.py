@@ -32,8 +32,8 @@ def convert(trace: Path, output: Path, name: str | None, force: bool) -> None:
     """Write a trace as Parquet, as CSV or as a timeline for ui.perfetto.dev.
 
     TRACE is a folder of trace files, one trace file, a Darshan log with DXT, or what strace
-    printed. Missing or damaged accesses are reported on standard error. The exit code is 1 if
-    nothing could be read.
+    or recorder2text printed. Missing or damaged accesses are reported on standard error. The exit
+    code is 1 if nothing could be read.
     """
     format_ = _format(output, name)
     check_output(output, trace, force)

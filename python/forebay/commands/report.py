@@ -33,8 +33,9 @@ from forebay.trace import TraceError, open_trace
 @most_runs_option
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 def report(trace: Path, output: Path, against: Path | None, most_runs: int, force: bool) -> None:
-    """Write a page about TRACE: a folder of `forebay trace`, a Darshan log, or what strace printed.
+    """Write a page about TRACE.
 
+    TRACE is a folder of `forebay trace`, a Darshan log, or what strace or recorder2text printed.
     The page is one HTML file that holds all figures and loads nothing else.
     """
     check_output(output, trace, force)

@@ -227,8 +227,8 @@ def cache(
 ) -> None:
     """Simulate block caches for the accesses of each TRACE.
 
-    TRACE is a trace of `forebay trace`, a Darshan log with DXT, what strace printed, or a block
-    trace. A block trace is text (.csv, .txt: ids, `time,id,size`, or
+    TRACE is a trace of `forebay trace`, a Darshan log with DXT, what strace or recorder2text
+    printed, or a block trace. A block trace is text (.csv, .txt: ids, `time,id,size`, or
     `time,process,operation,offset,length`) or libCacheSim's oracleGeneral, and may be compressed
     (.zst). docs/simulating.md has the details.
     """

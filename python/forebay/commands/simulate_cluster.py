@@ -176,8 +176,8 @@ def cluster(
 ) -> None:
     """Simulate the job of TRACE on a machine, without Forebay and with its caches.
 
-    TRACE is a trace of `forebay trace`, a Darshan log with DXT, or what strace printed.
-    docs/cluster.md says what is simulated.
+    TRACE is a trace of `forebay trace`, a Darshan log with DXT, or what strace or recorder2text
+    printed. docs/cluster.md says what is simulated.
 
     `mpiexec -n N forebay simulate cluster ...` divides the simulations of a comparison among the
     ranks; rank 0 prints.

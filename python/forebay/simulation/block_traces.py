@@ -14,6 +14,7 @@ from forebay import _core
 from forebay.text import one_line
 from forebay.trace import Trace, TraceError, open_trace
 from forebay.trace.opening import is_darshan
+from forebay.trace.recorder import is_recorder
 from forebay.trace.strace import is_strace
 
 FORMATS = ("auto", "trace", "text", "oracleGeneral")
@@ -75,7 +76,7 @@ def _format_of(path: Path) -> str:
     """Recognises the format by the beginning of the file, otherwise by its name."""
     name = one_line(str(path))
     try:
-        if path.is_dir() or is_darshan(path) or is_strace(path):
+        if path.is_dir() or is_darshan(path) or is_strace(path) or is_recorder(path):
             return "trace"
         with path.open("rb") as file:
             if file.read(len(_FOREBAY_MAGIC)) == _FOREBAY_MAGIC:

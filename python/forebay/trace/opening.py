@@ -7,13 +7,14 @@ from pathlib import Path
 
 from forebay.kinds import check_path
 from forebay.text import one_line
+from forebay.trace.recorder import RecorderLog, is_recorder
 from forebay.trace.strace import StraceLog, is_strace
 from forebay.trace.types import Trace, TraceError
 
 
 def open_trace(path: str | os.PathLike[str]) -> Trace:
-    """Opens a folder of trace files, one trace file, a Darshan log, what strace printed, or a
-    Parquet file of `forebay convert`.
+    """Opens a folder of trace files, one trace file, a Darshan log, what strace or recorder2text
+    printed, or a Parquet file of `forebay convert`.
 
     Raises TraceError if nothing can be read. Other problems are in `Trace.problems`.
     """
@@ -34,6 +35,8 @@ def open_trace(path: str | os.PathLike[str]) -> Trace:
         return Trace(where, ParquetTrace(where))
     if is_strace(where):
         return Trace(where, StraceLog(where))
+    if is_recorder(where):
+        return Trace(where, RecorderLog(where))
     from forebay.trace.files import TraceFiles
 
     return Trace(where, TraceFiles(where))

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
-from forebay import _core
 from forebay.text import one_line
-from forebay.trace.columns import Columns, Operation, Routine, plain_columns
-from forebay.trace.types import Open, Process, TraceError, View
+from forebay.trace.calls import MOST_BYTES, CallLog, Files, Identity, Row
+from forebay.trace.types import TraceError
 
 _READS = ("read", "readv", "pread64", "preadv", "preadv2")
 _WRITES = ("write", "writev", "pwrite64", "pwritev", "pwritev2")
@@ -29,14 +26,6 @@ _UNSEEN = ("sendfile", "copy_file_range", "splice", "io_uring_enter", "io_submit
 """Calls that move bytes of files in ways that strace does not tell."""
 _NO_FILES = ("socket", "accept", "accept4", "eventfd2", "epoll_create1", "timerfd_create")
 """Calls whose result is a descriptor of no file."""
-_SYSTEM = (
-    *("/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/bin/", "/sbin/"),
-    *("/lib/", "/lib32/", "/lib64/"),
-)
-"""Files below these are the system's, but for shared memory."""
-_PROGRAM_TEXT = re.compile(r"\.(so[.\d]*|pyc?)$")
-"""Libraries and modules, which the loader and Python read."""
-_SHARED_MEMORY = "/dev/shm/"
 _FORKS = ("clone", "clone3", "fork", "vfork")
 _OPENS = ("open", "openat", "openat2", "creat")
 _CHANGES = (
@@ -45,9 +34,6 @@ _CHANGES = (
 )
 """Calls that change what descriptors stand for, positions, sizes or memory."""
 _FOLLOWED = frozenset((*_ROUTINES, *_UNSEEN, *_NO_FILES, *_FORKS, *_OPENS, *_CHANGES))
-_ALL_BYTES = _core.TraceReader([]).views
-_MOST_BYTES = (1 << 63) - 1
-"""The largest size of a file."""
 _LOOKED_AT = 4096
 """Bytes by which a file is recognised."""
 
@@ -121,81 +107,32 @@ class _Call:
     """The path behind the result, if strace shows it (-y)."""
 
 
-class StraceLog:
+class StraceLog(CallLog):
     """The lines of one file of strace, or of a folder that has a file for each thread (-ff)."""
 
-    kind = "strace"
-    reader = None
-    counters = None
-
     def __init__(self, path: Path):
-        self._name = one_line(str(path))
+        name = one_line(str(path))
         try:
             parts = [file for file in _files(path) if is_strace(file)] if path.is_dir() else [path]
             calls = [call for part in parts for call in _calls_of(part)]
         except OSError as error:
-            raise TraceError(f"{self._name}: {error.strerror}") from error
+            raise TraceError(f"{name}: {error.strerror}") from error
         calls.sort(key=lambda call: call.start_ns)
         if not calls:
-            raise TraceError(f"{self._name}: it has no system call with a time; see strace -ttt")
+            raise TraceError(f"{name}: it has no system call with a time; see strace -ttt")
         follower = _Follower(calls)
-        accessed, of_rows = np.unique(
-            np.array([row[2] for row in follower.rows], np.int64), return_inverse=True
-        )
-        self.files = [follower.files[file] for file in accessed.tolist()]
-        self.routines = [
-            Routine(name, Operation.READ if name in _READS else Operation.WRITE, None, None)
-            for name in _ROUTINES
-        ]
-        self.opens: list[Open] = []
-        self.views = [View(0, 0, 1, 1, True)]
-        self.view_layouts = _ALL_BYTES
-        rows = [
-            (*row[:2], file, *row[3:])
-            for row, file in zip(follower.rows, of_rows.tolist(), strict=True)
-        ]
-        self.access_count = len(rows)
-        numbers = sorted({row[0] for row in rows})
-        self._columns = _columns(rows, numbers, calls[0].start_ns)
-        counts = np.bincount(self._columns["process"], minlength=len(numbers))
-        self.processes = [
-            Process(
-                source=self._name,
-                host="",
-                rank=-1,
-                ranks=len(numbers),
-                pid=number,
-                clock_offset_ns=0,
-                zero_realtime_ns=calls[0].start_ns if calls[0].start_ns > _DAY else 0,
-                accesses=count,
-                folded=0,
-                lost=0,
-                damaged=0,
-                ended=True,
-            )
-            for number, count in zip(numbers, counts.tolist(), strict=True)
-        ]
         timed = any(call.end_ns > call.start_ns for call in calls)
-        self.problems = [f"{self._name}: {problem}" for problem in follower.problems(timed=timed)]
-
-    def batches(
-        self, rows: int, processes: range | None, columns: Sequence[str]
-    ) -> Iterator[Columns]:
-        """Source.batches."""
-        del columns  # all columns are in memory
-        first, end = 0, self.access_count
-        if processes is not None:
-            bounds = np.searchsorted(self._columns["process"], (processes.start, processes.stop))
-            first, end = bounds.tolist()
-        for begin in range(first, end, rows or max(1, end - first)):
-            part = slice(begin, min(begin + rows, end) if rows else end)
-            yield {name: column[part] for name, column in self._columns.items()}
-        if rows == 0 and first == end:
-            yield {name: column[:0] for name, column in self._columns.items()}
-
-    def bad_blocks(self) -> Mapping[tuple[int, int], tuple[int, str]]:
-        """Source.bad_blocks."""
-        return {}
+        super().__init__(
+            name,
+            "strace",
+            follower.rows,
+            follower.files,
+            reads=_READS,
+            writes=_WRITES,
+            identities={row[0]: Identity(rank=-1, pid=row[0]) for row in follower.rows},
+            zero_ns=calls[0].start_ns,
+            problems=list(follower.problems(timed=timed)),
+        )
 
 
 def _calls_of(path: Path) -> Iterator[_Call]:
@@ -248,17 +185,12 @@ def _of_day(hours: bytes, minutes: bytes, seconds: bytes) -> int:
     return (int(hours) * 60 + int(minutes)) * 60 * _NANOSECONDS + _nanoseconds(seconds)
 
 
-_Row = tuple[int, int, int, int, int, int, int, int]
-"""Process, thread, file, routine, offset, end, start and end of an access."""
-
-
 class _Follower:
     """Follows the descriptors through the calls, in the order of their starts."""
 
     def __init__(self, calls: Sequence[_Call]):
-        self.files: list[str] = []
-        self.rows: list[_Row] = []
-        self._numbers: dict[str, int] = {}
+        self.files = Files()
+        self.rows: list[Row] = []
         self._sizes: dict[int, int] = {}
         self._tasks: dict[int, _Task] = {}
         self._parents: dict[int, tuple[int, bool, bool]] = {}
@@ -338,7 +270,7 @@ class _Follower:
         relative = folder + b"/" + name if folder and not name.startswith(b"/") else name
         path = _unescaped(call.shown) or relative
         flags = call.arguments[quoted.end() :] if quoted else b""
-        file = self._number(os.path.normpath(path))
+        file = self.files.number(os.path.normpath(path))
         if b"O_TRUNC" in flags or call.name == "creat":
             self._sizes[file] = 0
         task.descriptors[call.result] = _Description(
@@ -364,7 +296,9 @@ class _Follower:
         number, path = _descriptor(call)
         known = task.descriptors.get(number)
         if number not in task.descriptors and path.startswith(b"/"):
-            known = _Description(self._number(path.removesuffix(b" (deleted)")), False, position=-1)
+            known = _Description(
+                self.files.number(path.removesuffix(b" (deleted)")), False, position=-1
+            )
             task.descriptors[number] = known
         return known
 
@@ -375,7 +309,7 @@ class _Follower:
             number, path = _descriptor(call)
             self._unplaced += number > 2 and number not in task.descriptors and not path
             return
-        if _is_system(self.files[of.file]):
+        if self.files.is_system(of.file):
             self._system += 1
             return
         name, writes = call.name, call.name in _WRITES
@@ -391,7 +325,7 @@ class _Follower:
                 return
             of.position = offset + call.result
         end = offset + call.result
-        if offset < 0 or end > _MOST_BYTES:
+        if offset < 0 or end > MOST_BYTES:
             return
         if writes:
             self._sizes[of.file] = max(self._sizes.get(of.file, 0), end)
@@ -399,18 +333,6 @@ class _Follower:
         self.rows.append(
             (task.process, call.task, of.file, routine, offset, end, call.start_ns, call.end_ns)
         )
-
-    def _number(self, path: bytes) -> int:
-        name = path.decode("utf-8", "backslashreplace")
-        number = self._numbers.setdefault(name, len(self.files))
-        if number == len(self.files):
-            self.files.append(name)
-        return number
-
-
-def _is_system(path: str) -> bool:
-    system = path.startswith(_SYSTEM) and not path.startswith(_SHARED_MEMORY)
-    return system or _PROGRAM_TEXT.search(path) is not None
 
 
 def _descriptor(call: _Call) -> tuple[int, bytes]:
@@ -441,31 +363,3 @@ def _unescaped(text: bytes) -> bytes:
         return names.get(word, word)
 
     return re.sub(rb"\\([0-7]{1,3}|.)", plain, text) if b"\\" in text else text
-
-
-def _columns(rows: Sequence[_Row], numbers: Sequence[int], zero_ns: int) -> Columns:
-    """The accesses as columns, by process, then by start. Threads are numbered in each process."""
-    table = np.array(rows, np.int64).reshape(len(rows), 8)
-    table = table[np.lexsort((table[:, 6], table[:, 0]))]
-    process = np.searchsorted(np.array(numbers, np.int64), table[:, 0])
-    offset, end = table[:, 4], table[:, 5]
-    count = len(table)
-    threads: dict[tuple[int, int], int] = {}
-    met: dict[int, int] = {}
-    for of, task in table[:, :2].tolist():
-        if (of, task) not in threads:
-            threads[of, task] = met.setdefault(of, 0)
-            met[of] += 1
-    thread = [threads[of, task] for of, task in table[:, :2].tolist()]
-    return plain_columns(
-        rank=np.full(count, -1),
-        process=process,
-        thread=np.array(thread, np.uint32),
-        file=table[:, 2],
-        routine=table[:, 3],
-        writes=table[:, 3] >= len(_READS),
-        offset=offset,
-        length=end - offset,
-        start_ns=table[:, 6] - zero_ns,
-        end_ns=table[:, 7] - zero_ns,
-    )

@@ -203,7 +203,8 @@ class Trace(Shown):
 
     @property
     def kind(self) -> str:
-        """The origin of the trace, before any conversion: `forebay`, `darshan` or `strace`."""
+        """The origin of the trace, before any conversion: `forebay`, `darshan`, `strace` or
+        `recorder`."""
         return self._source.kind
 
     @property
@@ -247,7 +248,7 @@ class Trace(Shown):
         """The interface that the accesses belong to: `MPI-IO` or `POSIX`."""
         if self.counters is not None:
             return self.counters.layer
-        return "POSIX" if self.kind == "strace" else "MPI-IO"
+        return "POSIX" if self.kind in ("strace", "recorder") else "MPI-IO"
 
     @property
     def tells_order(self) -> bool:
