@@ -19,14 +19,8 @@ from forebay.simulation.cache import (
     CacheResults,
     simulate_cache,
 )
-from forebay.simulation.cluster import (
-    CLUSTER_SCOPES,
-    WAIT_REASONS,
-    ClusterResult,
-    ClusterResults,
-    Wait,
-    simulate_cluster,
-)
+from forebay.simulation.cluster import CLUSTER_SCOPES, simulate_cluster
+from forebay.simulation.cluster_results import WAIT_REASONS, ClusterResult, ClusterResults, Wait
 from forebay.simulation.machine_parts import Pvfs
 from forebay.simulation.machines import Machine, MachineError, machine, machine_names
 from forebay.simulation.measuring import Measurement, measure

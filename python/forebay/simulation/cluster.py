@@ -14,21 +14,24 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
-from statistics import fmean
-from typing import IO, Any
+from typing import IO
 
 from forebay import _core
 from forebay.kinds import check_callable, check_number, check_path, check_real
 from forebay.memory import available_bytes
-from forebay.results import Results
 from forebay.simulation.block_traces import Input, read_input
 from forebay.simulation.cache import COLLECTIVE_BUFFER_BYTES, UNION_WINDOW_S, Progress
-from forebay.simulation.hosts import host_name
-from forebay.simulation.machine_parts import Lustre, Measured, Pvfs, RotatingDisk
+from forebay.simulation.cluster_results import ClusterResults, result_of
+from forebay.simulation.machine_parts import Pvfs
+from forebay.simulation.machine_profiles import (
+    BYTES_PER_SERVER,
+    pvfs_of,
+    settings_of,
+    short_message_s,
+)
 from forebay.simulation.machines import Machine, machine
 from forebay.simulation.more_processes import MOST_PROCESSES, with_processes
 from forebay.simulation.runtime import recorded_run
@@ -52,214 +55,10 @@ _POLL_S = 0.1
 _MOST_THINK = 1000.0
 _MOST_WINDOW_S = 1_000_000
 _MOST_STRIP_BYTES = 1 << 40
-BYTES_PER_SERVER = 24 << 10
 _BYTES_PER_PROCESS = 64 << 10
 """Memory of the simulation, about; a cache takes some only for the pages that are used."""
 _MOST_MASK_BYTES = 1 << 30
 """For the states of pages, of one simulation."""
-_NETWORK = {
-    "bits_per_second": "network.bits_per_second",
-    "host_delay_s": "network.host_delay_s",
-    "serial_hosts": "network.serial_hosts",
-    "switch_delay_s": "network.switch_delay_s",
-    "mtu": "network.mtu",
-    "mss": "network.mss",
-    "window": "network.window",
-    "segments_an_acknowledgement": "network.segments_an_acknowledgement",
-    "buffer_per_port": "network.switch_buffer_per_port",
-    "least_buffer": "network.least_switch_buffer",
-    "most_buffer": "network.most_switch_buffer",
-    "nic_queue_frames": "network.nic_queue_frames",
-    "nic_transmit_limit_frames": "network.nic_transmit_limit_frames",
-    "copy_bytes_per_second": "memory.copy_bytes_per_second",
-}
-_PVFS = {
-    "strip_bytes": "file_system.strip_bytes",
-    "group_servers": "file_system.group_servers",
-    "unit_bytes": "file_system.unit_bytes",
-    "flow_buffer_bytes": "file_system.flow_buffer_bytes",
-    "flow_buffers": "file_system.flow_buffers",
-    "extents_a_request": "file_system.extents_a_request",
-    "extent_bytes": "file_system.extent_bytes",
-    "request_s": "file_system.request_s",
-    "open_s": "file_system.client.open_s",
-    "stat_s": "file_system.client.stat_s",
-    "utime_s": "file_system.client.utime_s",
-    "mkdir_s": "file_system.client.mkdir_s",
-    "client_readdir_s": "file_system.client.readdir_s",
-    "unlink_s": "file_system.client.unlink_s",
-    "create_directory_entry_s": "file_system.metadata.create_directory_entry_s",
-    "create_data_file_s": "file_system.metadata.create_data_file_s",
-    "create_metadata_s": "file_system.metadata.create_metadata_s",
-    "get_attributes_s": "file_system.metadata.get_attributes_s",
-    "set_attributes_s": "file_system.metadata.set_attributes_s",
-    "lookup_s": "file_system.metadata.lookup_s",
-    "readdir_s": "file_system.metadata.readdir_s",
-    "remove_directory_entry_s": "file_system.metadata.remove_directory_entry_s",
-    "remove_metadata_s": "file_system.metadata.remove_metadata_s",
-    "remove_object_s": "file_system.metadata.remove_object_s",
-    "entries_a_readdir": "file_system.metadata.entries_a_readdir",
-}
-_PAGED = {
-    "page_bytes": "file_system.client.page_bytes",
-    "cache_bytes": "file_system.client.cache_bytes",
-    "dirty_bytes": "file_system.client.dirty_bytes",
-    "read_ahead_bytes": "file_system.client.read_ahead_bytes",
-    "rpc_bytes": "file_system.client.rpc_bytes",
-    "extents_an_rpc": "file_system.client.extents_an_rpc",
-    "rpcs_in_flight": "file_system.client.rpcs_in_flight",
-    "carried_bytes": "file_system.client.carried_bytes",
-    "call_s": "file_system.client.call_s",
-    "commits_at_close": "file_system.client.commits_at_close",
-    "copy_bytes_per_second": "memory.copy_bytes_per_second",
-    "request_s": "file_system.request_s",
-    "create_s": "file_system.metadata.create_s",
-    "open_s": "file_system.metadata.open_s",
-    "close_s": "file_system.metadata.close_s",
-    "get_attributes_s": "file_system.metadata.get_attributes_s",
-    "set_attributes_s": "file_system.metadata.set_attributes_s",
-    "readdir_s": "file_system.metadata.readdir_s",
-    "remove_s": "file_system.metadata.remove_s",
-    "entries_a_readdir": "file_system.metadata.entries_a_readdir",
-}
-_NFS = {**_PAGED, "library_lock_s": "file_system.library_lock_s"}
-_LUSTRE = {
-    **_PAGED,
-    "stripe_bytes": "file_system.stripe_bytes",
-    "stripe_count": "file_system.stripe_count",
-    "lock_s": "file_system.lock_s",
-}
-_MEASURED = {
-    "create_s": "file_system.create_s",
-    "open_s": "file_system.open_s",
-    "close_s": "file_system.close_s",
-    "close_bytes_per_second": "file_system.close_bytes_per_second",
-    "full_speed_nodes": "file_system.full_speed_nodes",
-    "requests_at_once": "file_system.requests_at_once",
-    "library_lock_s": "file_system.library_lock_s",
-}
-_WAYS = ("write", "read", "read_written", "read_reopened")
-_REQUESTS = ("alone_s", "alone_bytes_per_second", "together_s", "together_bytes_per_second")
-_FLASH = {
-    "bytes": "disk.bytes",
-    "page_bytes": "disk.page_bytes",
-    "read_latency_s": "disk.read_latency_s",
-    "write_latency_s": "disk.write_latency_s",
-    "channels": "disk.channels",
-    "channel_bytes_per_second": "disk.channel_bytes_per_second",
-    "interface_bytes_per_second": "disk.interface_bytes_per_second",
-    "queue_depth": "disk.queue_depth",
-}
-_SERVER = {
-    "block_bytes": "server.block_bytes",
-    "cache_bytes": "server.cache_bytes",
-    "dirty_threshold": "server.dirty_threshold",
-    "system_call_s": "server.system_call_s",
-    "read_ahead_bytes": "server.read_ahead_bytes",
-    "copy_bytes_per_second": "server.copy_bytes_per_second",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """How long a part of the cluster waited for another, for one reason."""
-
-    who: str
-    """As `node 3`."""
-    for_whom: str
-    """As `server 0`, `metadata` or `node 1`."""
-    reason: str
-    """One of `WAIT_REASONS`."""
-    times: int
-    seconds: float
-    """Of waits at the same time, each counts."""
-
-
-WAIT_REASONS = ("request", "lock", "owner", "collective")
-"""A request of bytes or metadata, until its answer comes; a lock that the other node returns, after
-it has sent what it wrote; bytes that the other node owns (scope job); the last process to come to a
-collective call."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterResult:
-    """What a job took on a machine with some settings. Times of processes are means over them."""
-
-    trace: str
-    machine: str
-    settings: dict[str, str]
-    """What was changed: scope, options of Forebay, and values of the machine by dotted name."""
-    processes: int
-    traced_processes: int
-    """Those of the trace; fewer than `processes` if others were added."""
-    nodes: int
-    servers: int
-    run_s: float
-    """Until the last process has closed its files, in seconds."""
-    computing_s: float
-    opening_s: float
-    reading_s: float
-    writing_s: float
-    closing_s: float
-    waiting_s: float
-    """For the slowest process, at the end."""
-    accesses: int
-    read_bytes: int
-    written_bytes: int
-    requests: int
-    """To the servers, for bytes."""
-    agent_questions: int
-    """Of processes to the agents of other nodes (scope job)."""
-    agent_bytes: int
-    """Of files, in these questions and their answers."""
-    lock_requests: int
-    """Of the clients of a file system with locks."""
-    locks_called_back: int
-    """From clients, because others asked for them."""
-    dropped_frames: int
-    timeouts: int
-    """Of the network: after a timeout a sender sends again."""
-    server_busy: float
-    """The part of the time for which the busiest server worked at requests, disks aside."""
-    disk_busy: float
-    """The part of the time for which the busiest disk worked."""
-    caches: int
-    hits: int
-    misses: int
-    evictions: int
-    committed_bytes: int
-    """Of the caches, to the file system; likewise the next two."""
-    fetched_bytes: int
-    bypass_bytes: int
-    cache_requests: int
-    """Of the caches, before the file system divides them."""
-    collective_calls: int
-    """That processes made together in two phases; 0 with a cache."""
-    incomplete_calls: int
-    """Collective calls that some processes made at other times than the rest could wait for."""
-    exchanged_bytes: int
-    """Between processes and aggregators in these calls."""
-    events: int
-    waits: tuple[Wait, ...] = ()
-    """Who waited for whom, if that was asked for."""
-
-    @property
-    def bytes_per_second(self) -> float:
-        """Of the whole job."""
-        return (self.read_bytes + self.written_bytes) / self.run_s if self.run_s else 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        values = {**asdict(self), "bytes_per_second": self.bytes_per_second}
-        if not self.waits:
-            del values["waits"]
-        return values
-
-
-class ClusterResults(Results[ClusterResult]):
-    """The result of `simulate_cluster`: a list; `to_pandas()` makes a table of it."""
-
-    __slots__ = ()
 
 
 def simulate_cluster(
@@ -372,7 +171,7 @@ def simulate_cluster(
     as_trees: list[str] = []
     for one, settings, nodes in runs:
         if one.strips:
-            profile = _pvfs_of(one.machine)
+            profile = pvfs_of(one.machine)
             profile.strips = _strips_of(source.files, one.strips)
             settings.file_system = profile
         settings.set_caching(one.scope, one.options)
@@ -387,7 +186,7 @@ def simulate_cluster(
         settings.series = series is not None
         settings.waits = waits
         if one.collective == COLLECTIVE[0]:
-            message_s = _short_message_s(one.machine)
+            message_s = short_message_s(one.machine)
             united_s = window_s if one.union_window_s is None else one.union_window_s
             settings.set_collective(
                 one.aggregators, one.buffer_bytes, message_s, united_s if united_s > 0 else -1.0
@@ -423,7 +222,16 @@ def simulate_cluster(
             raise
     progress(stage, 1.0)
     for (one, settings, nodes), future in zip(runs, futures, strict=True):
-        results.append(_result(source.path, one, traced, nodes, future.result()))
+        results.append(
+            result_of(
+                future.result(),
+                source.path,
+                one.machine,
+                one.changes,
+                traced_processes=traced,
+                nodes=nodes,
+            )
+        )
         if timeline is not None:
             write_timeline(timeline, future.result(), settings.node_of_process, source.files)
     if series is not None:
@@ -617,127 +425,3 @@ def _placed(
     settings.call_s = CALL_S
     settings.think = float(think)
     return settings, nodes
-
-
-def settings_of(machine: Machine, by_frames: bool) -> _core.ClusterSettings:
-    """A machine for the core, without a job."""
-    settings = _core.ClusterSettings()
-    settings.servers = machine.servers
-    values = machine.flat()
-    network = _filled(_core.NetworkProfile(), _NETWORK, values)
-    network.by_frames = by_frames
-    settings.network = network
-    settings.file_system = _file_system_of(machine)
-    settings.server = _filled(_core.ServerProfile(), _SERVER, values)
-    if isinstance(machine.disk, RotatingDisk):
-        settings.set_disk(machine.disk.model, machine.disk.scheduler)
-    else:
-        settings.set_flash(_filled(_core.FlashProfile(), _FLASH, values))
-    settings.set_raid(machine.server.raid, machine.server.disks, machine.server.raid_unit_bytes)
-    return settings
-
-
-def _pvfs_of(machine: Machine) -> _core.PvfsProfile:
-    values = machine.flat()
-    pvfs: _core.PvfsProfile = _filled(_core.PvfsProfile(), _PVFS, values)
-    pvfs.driven_by_servers = values["file_system.metadata.driven_by"] == "servers"
-    return pvfs
-
-
-def _file_system_of(
-    machine: Machine,
-) -> _core.PvfsProfile | _core.PagedProfile | _core.MeasuredProfile:
-    values = machine.flat()
-    if isinstance(machine.file_system, Pvfs):
-        return _pvfs_of(machine)
-    if isinstance(machine.file_system, Measured):
-        measured: _core.MeasuredProfile = _filled(_core.MeasuredProfile(), _MEASURED, values)
-        for way in _WAYS:
-            names = {name: f"file_system.{way}.{name}" for name in _REQUESTS}
-            setattr(measured, way, _filled(_core.MeasuredTimes(), names, values))
-        return measured
-    locks = isinstance(machine.file_system, Lustre)
-    paged: _core.PagedProfile = _filled(_core.PagedProfile(), _LUSTRE if locks else _NFS, values)
-    paged.locks = locks
-    return paged
-
-
-def _filled(profile: Any, names: Mapping[str, str], values: Mapping[str, object]) -> Any:
-    """The profile with those of the machine's values whose names are given."""
-    for attribute, key in names.items():
-        setattr(profile, attribute, values[key])
-    return profile
-
-
-_SHORT_MESSAGE_BYTES = 128
-
-
-def _short_message_s(machine: Machine) -> float:
-    """The time from one process to another: in both hosts, on both links, in the switch."""
-    network = machine.network
-    on_links = 2 * 8 * _SHORT_MESSAGE_BYTES / network.bits_per_second
-    return 2 * network.host_delay_s + on_links + network.switch_delay_s
-
-
-def _waits(of: _core.ClusterResult, servers: int) -> tuple[Wait, ...]:
-    """The longest first."""
-    columns = of.waits()
-    names = [host_name(number, servers, columns["hosts"]) for number in range(columns["hosts"])]
-    rows = zip(
-        *(columns[key].tolist() for key in ("host", "other", "reason", "times", "seconds")),
-        strict=True,
-    )
-    made = [
-        Wait(names[host], names[other], WAIT_REASONS[reason], times, seconds)
-        for host, other, reason, times, seconds in rows
-    ]
-    return tuple(sorted(made, key=lambda wait: -wait.seconds))
-
-
-def _result(
-    path: str, one: _Settings, traced: int, nodes: int, of: _core.ClusterResult
-) -> ClusterResult:
-    def busiest(times: Sequence[float]) -> float:
-        return max(times, default=0.0) / of.run_s if of.run_s else 0.0
-
-    return ClusterResult(
-        trace=path,
-        machine=one.machine.name,
-        settings=one.changes,
-        processes=len(of.end_s),
-        traced_processes=traced,
-        nodes=nodes,
-        servers=one.machine.servers,
-        run_s=of.run_s,
-        computing_s=fmean(of.computing_s),
-        opening_s=fmean(of.opening_s),
-        reading_s=fmean(of.reading_s),
-        writing_s=fmean(of.writing_s),
-        closing_s=fmean(of.closing_s),
-        waiting_s=of.run_s - fmean(of.end_s),
-        accesses=of.accesses,
-        read_bytes=of.read_bytes,
-        written_bytes=of.written_bytes,
-        requests=of.requests,
-        agent_questions=of.agent_questions,
-        agent_bytes=of.agent_bytes,
-        lock_requests=of.lock_requests,
-        locks_called_back=of.locks_called_back,
-        dropped_frames=of.dropped_frames,
-        timeouts=of.timeouts,
-        server_busy=busiest(of.server_busy_s),
-        disk_busy=busiest(of.disk_busy_s),
-        caches=of.caches,
-        hits=of.hits,
-        misses=of.misses,
-        evictions=of.evictions,
-        committed_bytes=of.committed_bytes,
-        fetched_bytes=of.fetched_bytes,
-        bypass_bytes=of.bypass_bytes,
-        cache_requests=of.cache_requests,
-        collective_calls=of.collective_calls,
-        incomplete_calls=of.incomplete_calls,
-        exchanged_bytes=of.exchanged_bytes,
-        events=of.events,
-        waits=_waits(of, one.machine.servers),
-    )

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from forebay.notebook import Part, parts_of
-from forebay.simulation.cluster import ClusterResult, ClusterResults
+from forebay.simulation.cluster_results import ClusterResult, ClusterResults
 from forebay.sizes import shown_size
 from forebay.text import one_line
 

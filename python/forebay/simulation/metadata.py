@@ -22,7 +22,6 @@ from forebay.kinds import check_callable, check_number, check_path
 from forebay.memory import available_bytes
 from forebay.results import Results
 from forebay.simulation.cache import Progress
-from forebay.simulation.cluster import BYTES_PER_SERVER, settings_of
 from forebay.simulation.file_trees import (
     MADE_DIRECTORIES,
     MADE_FILES,
@@ -32,6 +31,7 @@ from forebay.simulation.file_trees import (
     tree_of,
 )
 from forebay.simulation.machine_parts import Measured
+from forebay.simulation.machine_profiles import BYTES_PER_SERVER, settings_of
 from forebay.simulation.machines import Machine, MachineError, machine
 from forebay.sizes import shown_size
 from forebay.text import one_line
