@@ -51,25 +51,18 @@ void zero(ScatteredMemory memory, int64_t length) {
   memory.for_each_piece(length, [](std::byte* piece, int64_t bytes) { zero(piece, bytes); });
 }
 
-// Keeps the first failure.
-void keep(Status& status, const Status& other) {
-  if (status.ok()) status = other;
-}
-
 }  // namespace
 
 JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerms terms,
                  bool past_caches)
     : here_(here),
-      domains_(owners.domains),
-      first_touch_(domains_.first_touch() && domains_.owners() > 1),
+      owners_(owners, self, std::move(terms)),
       past_caches_(past_caches),
-      self_(self),
-      told_(first_touch_),
+      told_(owners_.by_first_touch()),
       wanted_ahead_bytes_(here.options().read_ahead_bytes),
-      window_(owners.agents.size() + 1),
-      parts_(owners.agents.size() + 1),
-      bytes_of_others_(owners.agents.size() + 1) {
+      window_(owners_.most_asked()),
+      parts_(owners_.most_asked()),
+      bytes_of_others_(owners_.most_asked()) {
   // The user's calls before the file had owners.
   const Statistics before = here.statistics();
   calls_[0] = before.read_calls;
@@ -78,27 +71,18 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
   bytes_[1] = before.write_bytes;
   // Of a file that is only read, this node keeps copies of any bytes, not of its own chunks alone.
   if (!only_read()) fetch_ahead();
-  terms.owners = owners.encoded();
-  terms_ = std::make_shared<const FileTerms>(std::move(terms));
-  const auto remote_of = [&](const Address& agent) {
-    return std::make_unique<RemoteFile>(Lines::of_process().to(agent), terms_);
-  };
-  for (uint32_t owner = 0; owner < owners.agents.size(); ++owner)
-    remotes_.push_back(owner == self ? nullptr : remote_of(owners.agents[owner]));
-  const bool keeps_records = first_touch_ && self != Owners::none;
-  remotes_.push_back(keeps_records ? remote_of(owners.agents[self]) : nullptr);
 }
 
 // What another node owns is of no use here.
 void JobFile::fetch_own_ahead() {
-  if (!first_touch_)
-    here_.fetch_ahead_of(std::make_shared<const OwnPart>(OwnPart{domains_, self_}));
+  if (owners_.by_first_touch()) return;
+  here_.fetch_ahead_of(std::make_shared<const OwnPart>(OwnPart{domains(), owners_.self()}));
 }
 
 void JobFile::fetch_ahead() {
   fetch_own_ahead();
   Options options = here_.options();
-  options.read_ahead_bytes = domains_.ahead(wanted_ahead_bytes_);
+  options.read_ahead_bytes = domains().ahead(wanted_ahead_bytes_);
   here_.change_options(options);
 }
 
@@ -111,32 +95,26 @@ Status JobFile::meet_owners() {
 Status JobFile::prepare_change(const FileDomains& domains) {
   here_.change_options(here_.options());  // nothing is fetched ahead any more
   return within_memory([&] {
-    Owners owners = *Owners::decoded(terms_->owners);
-    owners.domains = domains;
-    FileTerms terms = *terms_;
-    terms.owners = owners.encoded();
-    next_ = {domains, owners.identity(), std::make_shared<const FileTerms>(std::move(terms))};
+    next_ = {domains, 0, owners_.terms_with(domains)};
+    next_.identity = Owners::decoded(next_.terms->owners)->identity();
     return here_.keep_owners(next_.identity, next_.terms->owners);
   });
 }
 
 Status JobFile::commit_for_change() {
   if (!here_.writable()) return {};  // its copies are good, whoever owns the bytes
-  return within_memory([&] { return here_.commit_for_owners(domains_, next_.domains, self_); });
+  return within_memory(
+      [&] { return here_.commit_for_owners(domains(), next_.domains, owners_.self()); });
 }
 
 void JobFile::change() {
-  const bool own_ahead = here_.options().read_ahead_bytes == domains_.ahead(wanted_ahead_bytes_);
-  domains_ = next_.domains;
-  terms_ = std::move(next_.terms);
+  const bool own_ahead = here_.options().read_ahead_bytes == domains().ahead(wanted_ahead_bytes_);
+  owners_.change(next_.domains, next_.terms);
   latest_here_ = {0, 0};
   here_.change_owners(next_.identity);
-  for (const std::unique_ptr<RemoteFile>& remote : remotes_) {
-    if (remote != nullptr) remote->use(terms_);
-  }
   if (source_ != nullptr) {
-    source_->change(domains_, terms_);
-    here_.read_from(source_.get(), owners_kept_pages_, domains_);
+    source_->change(domains(), std::move(next_.terms));
+    here_.read_from(source_.get(), owners_kept_pages_, domains());
   }
   if (only_read()) return;  // all that is read ahead stays here as a copy
   (void)within_memory([&] { own_ahead ? fetch_ahead() : fetch_own_ahead(); });
@@ -164,14 +142,14 @@ bool JobFile::all_here(const Access& access) {
   };
   const int64_t first = offset_of(access.position);
   if (first < latest_here_.offset || first >= latest_here_.end()) {
-    if (owner_of(first) != self_) return false;
-    latest_here_ = domains_.same_owner_at(first);
+    if (owners_.owner_of(first) != owners_.self()) return false;
+    latest_here_ = domains().same_owner_at(first);
   }
   return offset_of(access.position + access.bytes - 1) < latest_here_.end();
 }
 
 // Whether no rank of the job can write to the file: this node would have been told.
-bool JobFile::only_read() const { return self_ != Owners::none && !here_.writable(); }
+bool JobFile::only_read() const { return owners_.self() != Owners::none && !here_.writable(); }
 
 // Whether this node's cache carries out the access by itself.
 bool JobFile::served_here(const Access& access) {
@@ -250,11 +228,11 @@ struct JobFile::Windowed {
 
   bool is_long(int64_t bytes) const { return file.is_long(bytes); }
   Status find_owner(const Extent& run) const {
-    if (!access.writes || file.owner_of(run.offset)) return {};
-    return file.learn_owners(run, true);
+    if (!access.writes || file.owners_.owner_of(run.offset)) return {};
+    return file.owners_.learn(run, true);
   }
-  uint32_t whom_to_ask(int64_t offset) const { return file.whom_to_ask(offset); }
-  Extent same_owner_at(int64_t offset) const { return file.domains_.same_owner_at(offset); }
+  uint32_t whom_to_ask(int64_t offset) const { return file.owners_.whom_to_ask(offset); }
+  Extent same_owner_at(int64_t offset) const { return file.domains().same_owner_at(offset); }
   Status move_window(int64_t before, int64_t* moved) {
     if (const Status told = file.told_ ? Status() : file.tell_owners(); !told.ok()) return told;
     return file.move_window(*this, memory + before, moved);
@@ -266,7 +244,7 @@ struct JobFile::Windowed {
 
 int64_t JobFile::window_bytes(const Access& access) const {
   if (!access.collective) return most_window_bytes;
-  const int64_t owners = domains_.owners_of_bytes();
+  const int64_t owners = domains().owners_of_bytes();
   const int64_t asking =
       exchange_ != nullptr ? (exchange_->ranks() + owners - 1) / owners : here_.handles();
   return collective_window_bytes(here_.pace_bytes(), asking, here_.options().page_size_bytes);
@@ -282,9 +260,7 @@ Status JobFile::access_owners(const Access& access, Memory memory, int64_t* move
 
 void JobFile::release_memory() {
   for (Part& part : parts_) keep_little(part.data);
-  for (const std::unique_ptr<RemoteFile>& remote : remotes_) {
-    if (remote != nullptr) remote->release_memory();
-  }
+  owners_.release_memory();
   window_.release_memory();
 }
 
@@ -301,10 +277,11 @@ Status JobFile::bypass(bool writes, Extent extent, Memory memory, int64_t* moved
   Status status;
   const int64_t began_ns = runtime::now_ns();
   const bool asks = !nothing_held();
-  if (asks) status = ask_owners(writes ? Ask::settle : Ask::commit, extent, writes);
+  if (asks) status = owners_.ask_owners_of(extent, writes ? Ask::settle : Ask::commit, writes);
   if (status.ok()) status = here_.bypass(writes, extent, memory, moved, began_ns);
   if (!status.ok()) return status;
-  if (writes) return asks || !nothing_held() ? ask_owners(Ask::settle, extent, writes) : status;
+  if (writes)
+    return asks || !nothing_held() ? owners_.ask_owners_of(extent, Ask::settle, true) : status;
   if (*moved == extent.length) return status;
   // A hole before bytes that only their owner knows.
   int64_t end_of_file = 0;
@@ -332,7 +309,7 @@ Status JobFile::move_window(const Windowed<Memory>& windowed, Memory memory, int
   }
   Status status = move_parts(access.writes, access.collective);
   while (status.ok() && has_moved()) {
-    status = follow_pieces();
+    status = owners_.learn_moved(window_.pieces());
     if (!status.ok()) break;
     window_.divide(windowed);
     make_room(access.writes);
@@ -350,7 +327,7 @@ void JobFile::make_room(bool writes) {
     Part& part = parts_[asked];
     part.moved = 0;
     part.taken = 0;
-    if (writes || asked == self_)
+    if (writes || asked == owners_.self())
       part.data.resize(static_cast<std::size_t>(window_.part(asked).bytes));
   }
 }
@@ -358,37 +335,24 @@ void JobFile::make_room(bool writes) {
 // Whether bytes of the window belong to other nodes than their homes, which were asked for them.
 bool JobFile::has_moved() {
   return std::ranges::any_of(window_.asked(), [this](uint32_t asked) {
-    return asked != self_ && remotes_[asked]->moved();
+    return asked != owners_.self() && owners_.agent(asked)->moved();
   });
-}
-
-// Learns the owners of such bytes.
-Status JobFile::follow_pieces() {
-  const std::size_t known = known_owners_.size();
-  std::vector<Extent> moved;
-  for (const OwnerWindow::Piece& piece : window_.pieces()) {
-    if (piece.asked != self_ && remote(piece.asked)->moved()) moved.push_back(piece.extent);
-  }
-  for (const Extent& extent : moved) {
-    if (owner_of(extent.offset)) continue;
-    if (const Status learnt = learn_owners(extent, false); !learnt.ok()) return learnt;
-  }
-  return known_owners_.size() > known ? Status() : Status{Code::network, EPROTO, -1};
 }
 
 // As questions begin: this node, then the agents as their lines have to be taken, then ranks, so
 // that nodes begin with different ones.
 void JobFile::put_in_order(std::vector<uint32_t>& asked) const {
   const auto way = [this](uint32_t owner) {
-    if (remotes_[owner] == nullptr) return 0;
+    if (owners_.agent(owner) == nullptr) return 0;
     return exchange_ != nullptr && exchange_->reaches(owner) ? 2 : 1;
   };
   const auto place = [this](uint32_t owner) {
-    return place_among_asked(owner, self_, domains_.owners());
+    return place_among_asked(owner, owners_.self(), domains().owners());
   };
   std::ranges::sort(asked, [&](uint32_t one, uint32_t other) {
     if (way(one) != way(other)) return way(one) < way(other);
-    return way(one) == 1 ? remotes_[one]->before(*remotes_[other]) : place(one) < place(other);
+    return way(one) == 1 ? owners_.agent(one)->before(*owners_.agent(other))
+                         : place(one) < place(other);
   });
 }
 
@@ -398,16 +362,16 @@ Status JobFile::move_parts(bool writes, bool collective) {
   std::vector<uint32_t>& asked = window_.asked();
   put_in_order(asked);
   for (const uint32_t owner : asked) {
-    if (owner == self_) continue;
+    if (owner == owners_.self()) continue;
     const Status begun = begin_part(writes, owner);
     parts_[owner].begun = begun.ok();
-    keep(status, begun);
+    status.keep_first(begun);
   }
   for (const uint32_t owner : asked) {
-    if (owner == self_) keep(status, move_here(writes, collective));
+    if (owner == owners_.self()) status.keep_first(move_here(writes, collective));
   }
   for (const uint32_t owner : asked) {
-    if (std::exchange(parts_[owner].begun, false)) keep(status, end_part(writes, owner));
+    if (std::exchange(parts_[owner].begun, false)) status.keep_first(end_part(writes, owner));
   }
   return status;
 }
@@ -417,8 +381,8 @@ Status JobFile::begin_part(bool writes, uint32_t owner) {
   const auto& [extents, bytes] = window_.part(owner);
   part.exchanged = exchange_ != nullptr && exchange_->reaches(owner);
   if (!part.exchanged)
-    return writes ? remote(owner)->begin_write(extents, part.data)
-                  : remote(owner)->begin_read(extents);
+    return writes ? owners_.agent(owner)->begin_write(extents, part.data)
+                  : owners_.agent(owner)->begin_read(extents);
   return writes ? exchange_->begin_write(owner, extents, part.data)
                 : exchange_->begin_read(owner, extents, bytes);
 }
@@ -426,7 +390,7 @@ Status JobFile::begin_part(bool writes, uint32_t owner) {
 Status JobFile::end_part(bool writes, uint32_t owner) {
   Part& part = parts_[owner];
   const Status ended =
-      part.exchanged ? exchange_->end(owner, &part.moved) : remote(owner)->end(&part.moved);
+      part.exchanged ? exchange_->end(owner, &part.moved) : owners_.agent(owner)->end(&part.moved);
   if (!ended.ok()) return ended;
   const int64_t served = writes ? window_.part(owner).bytes : part.moved;
   (part.exchanged ? exchanged_bytes_ : asked_bytes_) += served;
@@ -439,12 +403,12 @@ Status JobFile::end_part(bool writes, uint32_t owner) {
 
 // The bytes that another owner has read.
 std::span<const std::byte> JobFile::answer_of(uint32_t asked) const {
-  return parts_[asked].exchanged ? exchange_->answer(asked) : remotes_[asked]->answer();
+  return parts_[asked].exchanged ? exchange_->answer(asked) : owners_.agent(asked)->answer();
 }
 
 Status JobFile::move_here(bool writes, bool collective) {
-  const auto& [extents, bytes] = window_.part(self_);
-  Part& part = parts_[self_];
+  const auto& [extents, bytes] = window_.part(owners_.self());
+  Part& part = parts_[owners_.self()];
   return runtime::access_extents(here_, writes, collective, extents, part.data.data(), bytes,
                                  &part.moved);
 }
@@ -458,7 +422,7 @@ Status JobFile::deliver(Memory memory, int64_t* moved) {
   for (const OwnerWindow::Piece& piece : window_.pieces()) {
     Part& part = parts_[piece.asked];
     const std::byte* const data =
-        piece.asked == self_ ? part.data.data() : answer_of(piece.asked).data();
+        piece.asked == owners_.self() ? part.data.data() : answer_of(piece.asked).data();
     const int64_t here =
         std::min(piece.extent.length, part.moved - static_cast<int64_t>(part.taken));
     if (here > 0) copy_in(memory + at, here, data + part.taken);
@@ -481,73 +445,11 @@ Status JobFile::deliver(Memory memory, int64_t* moved) {
   return {};
 }
 
-// Owners -----------------------------------------------------------------------------------------
-
-// Whose the byte is. Empty: nobody's, as far as this rank knows.
-std::optional<uint32_t> JobFile::owner_of(int64_t offset) const {
-  if (!first_touch_) return domains_.owner_of(offset);
-  const auto known = known_owners_.find(domains_.chunk_of(offset));
-  if (known == known_owners_.end()) return std::nullopt;
-  return known->second;
-}
-
-// The owner, or else the home. This node is asked through its agent where only the agent knows
-// whether the byte has an owner.
-uint32_t JobFile::whom_to_ask(int64_t offset) const {
-  if (const std::optional<uint32_t> owner = owner_of(offset)) return *owner;
-  const uint32_t home = domains_.owner_of(offset);
-  return home == self_ ? domains_.owners() : home;
-}
-
-// Asks the homes of the range's chunks for the owners that this rank does not know, all at once.
-// With `claim` this node becomes the owner where there is none.
-Status JobFile::learn_owners(const Extent& range, bool claim) {
-  Status status;
-  asked_.clear();
-  for (int64_t at = range.offset; at < range.end() && asked_.size() < domains_.owners();
-       at = domains_.same_owner_at(at).end()) {
-    const uint32_t asked = whom_to_ask(at);
-    if (owner_of(at) || std::ranges::find(asked_, asked) != asked_.end()) continue;
-    asked_.push_back(asked);
-  }
-  put_in_order(asked_);
-  for (const uint32_t asked : asked_) {
-    // A node that is none of the owners leaves a chunk to its home.
-    const uint32_t claimer = self_ == Owners::none ? asked : self_;
-    const Status begun = remote(asked)->begin(Ask::owners, range, claim ? 1 + int64_t{claimer} : 0);
-    parts_[asked].begun = begun.ok();
-    keep(status, begun);
-  }
-  for (const uint32_t asked : asked_) {
-    if (!std::exchange(parts_[asked].begun, false)) continue;
-    keep(status, remote(asked)->end());
-    if (status.ok()) status = take_owners(asked, range);
-  }
-  return status;
-}
-
-// Takes a home's answer.
-Status JobFile::take_owners(uint32_t asked, const Extent& range) {
-  const Status senseless{Code::network, EPROTO, -1};
-  const uint32_t home = asked == domains_.owners() ? self_ : asked;
-  std::span<const std::byte> answer = remote(asked)->answer();
-  for (int64_t at = range.offset; at < range.end(); at = domains_.same_owner_at(at).end()) {
-    if (domains_.owner_of(at) != home) continue;
-    uint32_t owner = 0;
-    if (answer.size() < sizeof owner) return senseless;
-    std::memcpy(&owner, answer.data(), sizeof owner);
-    answer = answer.subspan(sizeof owner);
-    if (owner == Owners::none) continue;
-    if (owner >= domains_.owners()) return senseless;
-    known_owners_.try_emplace(domains_.chunk_of(at), owner);
-  }
-  return answer.empty() ? Status() : senseless;
-}
-
 // Beside accesses --------------------------------------------------------------------------------
 
 bool JobFile::nothing_held() const {
-  return past_caches_ && !first_touch_ && self_ != Owners::none && here_.held() == Held::nothing;
+  return past_caches_ && !owners_.by_first_touch() && owners_.self() != Owners::none &&
+         here_.held() == Held::nothing;
 }
 
 // One rank of a node tells the owners; the others wait for it, but not long. An owner that cannot
@@ -573,59 +475,8 @@ void JobFile::note_owners_told() {
   told_ = true;
 }
 
-// Asks all other owners at once. `most`: receives the largest value of their answers. `refusal`:
-// receives the failure of an owner that was reached.
 Status JobFile::ask_others(Ask ask, int64_t value, int64_t* most, Status* refusal) {
-  Status status;
-  if (left_) return status;
-  const auto keep_failure = [&](const Status& failure) {
-    keep(status, failure);
-    const bool reached = failure.code != Code::network && failure.code != Code::node_lost;
-    if (refusal != nullptr && reached) keep(*refusal, failure);
-  };
-  asked_.clear();
-  for (uint32_t owner = 0; owner < domains_.owners(); ++owner) {
-    if (remote(owner) != nullptr) asked_.push_back(owner);
-  }
-  put_in_order(asked_);
-  for (const uint32_t owner : asked_) {
-    const Status begun = remote(owner)->begin(ask, value);
-    parts_[owner].begun = begun.ok();
-    keep_failure(begun);
-  }
-  for (const uint32_t owner : asked_) {
-    if (!std::exchange(parts_[owner].begun, false)) continue;
-    int64_t answer = 0;
-    keep_failure(remote(owner)->end(&answer));
-    if (most != nullptr) *most = std::max(*most, answer);
-  }
-  return status;
-}
-
-// Asks those other nodes that own bytes of the range, all at once. With `claim` this node becomes
-// the owner where there is none.
-Status JobFile::ask_owners(Ask ask, const Extent& range, bool claim) {
-  Status status = first_touch_ ? learn_owners(range, claim) : Status();
-  if (!status.ok()) return status;
-  asked_.clear();
-  for (int64_t at = range.offset; at < range.end() && asked_.size() < domains_.owners();
-       at = domains_.same_owner_at(at).end()) {
-    const std::optional<uint32_t> owner = owner_of(at);
-    if (!owner || std::ranges::find(asked_, *owner) != asked_.end()) continue;
-    asked_.push_back(*owner);
-  }
-  put_in_order(asked_);
-  for (const uint32_t owner : asked_) {
-    if (owner == self_) continue;
-    const Status begun = remote(owner)->begin(ask, range);
-    parts_[owner].begun = begun.ok();
-    keep(status, begun);
-  }
-  for (const uint32_t owner : asked_) {
-    if (owner != self_ && std::exchange(parts_[owner].begun, false))
-      keep(status, remote(owner)->end());
-  }
-  return status;
+  return left_ ? Status() : owners_.ask_all(ask, value, most, refusal);
 }
 
 Status JobFile::size(int64_t* bytes) {
@@ -637,13 +488,13 @@ Status JobFile::size(int64_t* bytes) {
 Status JobFile::commit_everywhere(bool forget) {
   Status status = here_.commit();
   if (forget) here_.drop_clean();
-  keep(status, within_memory([&] { return ask_others(forget ? Ask::settle : Ask::commit); }));
+  status.keep_first(within_memory([&] { return ask_others(forget ? Ask::settle : Ask::commit); }));
   return status;
 }
 
 Status JobFile::flush_everywhere() {
   Status status = here_.flush_storage();
-  keep(status, within_memory([&] { return ask_others(Ask::flush); }));
+  status.keep_first(within_memory([&] { return ask_others(Ask::flush); }));
   return status;
 }
 
@@ -659,52 +510,42 @@ void JobFile::forget_everywhere() {
 }
 
 void JobFile::read_from_owners(bool kept) {
-  if (!only_read() || first_touch_ || domains_.owners() == 1) return;
-  const Owners owners = *Owners::decoded(terms_->owners);
-  FileTerms terms = *terms_;
+  if (!only_read() || owners_.by_first_touch() || domains().owners() == 1) return;
+  FileTerms terms = owners_.terms();
   terms.mode = runtime::OpenMode::read_only;
   source_ = std::make_unique<OwnersSource>(
-      here_, owners, self_, std::make_shared<const FileTerms>(std::move(terms)), kept);
+      here_, owners(), owners_.self(), std::make_shared<const FileTerms>(std::move(terms)), kept);
   owners_kept_pages_ = kept;
-  here_.read_from(source_.get(), kept, domains_);
+  here_.read_from(source_.get(), kept, domains());
   if (kept) fetch_ahead();
 }
 
 Status JobFile::leave(bool discard) {
   if (std::exchange(left_, true)) return {};
-  Status status;
   if (source_ != nullptr) {
     here_.read_from(nullptr);
     source_->leave();
   }
-  for (const std::unique_ptr<RemoteFile>& remote : remotes_) {
-    if (remote == nullptr || !remote->is_open()) continue;
-    Status closed = remote->begin(Ask::close, discard ? 1 : 0);
-    if (closed.ok()) closed = remote->end();
-    keep(status, closed);
-  }
-  return status;
+  return owners_.close(discard);
 }
 
 void JobFile::exchange_over(OwnersExchange* exchange) {
   if (exchange_ != nullptr) storage_bytes_for_others_ = exchange_->storage_bytes_for_others();
-  exchange_ = first_touch_ ? nullptr : exchange;
+  exchange_ = owners_.by_first_touch() ? nullptr : exchange;
 }
 
 std::vector<int64_t> JobFile::bytes_by_owner() const {
   std::vector<int64_t> bytes(bytes_of_others_.begin(), bytes_of_others_.end() - 1);
-  if (self_ == Owners::none) return bytes;
+  if (owners_.self() == Owners::none) return bytes;
   const int64_t elsewhere = asked_bytes_ + exchanged_bytes_ + here_.statistics().bypass_bytes;
-  bytes[self_] = std::max<int64_t>(bytes_[0] + bytes_[1] - elsewhere, 0);
+  bytes[owners_.self()] = std::max<int64_t>(bytes_[0] + bytes_[1] - elsewhere, 0);
   return bytes;
 }
 
 Statistics JobFile::statistics() const {
   Statistics sum = here_.statistics();
   const int64_t read_here = sum.read_storage_bytes;
-  for (const std::unique_ptr<RemoteFile>& remote : remotes_) {
-    if (remote != nullptr) sum.add(remote->statistics());
-  }
+  owners_.add_statistics(&sum);
   // What owners had to read for this rank was not in their caches, nor what this one read for
   // others; the sum of all ranks is right.
   sum.read_remote_bytes =

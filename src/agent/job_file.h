@@ -3,11 +3,6 @@
 // through its agent. So a rank sees what any rank wrote before, on all nodes, and no node ever has
 // to forget bytes because another has changed them.
 //
-// With domain=first-touch an owner is not computed: the home of a chunk, a node, tells who has
-// written to it first. A rank asks once for each chunk, and keeps the answer. A write to a chunk
-// without an owner claims it for the rank's node, also where the write goes past the caches. So
-// what storage holds of such a chunk does not change, and its home may serve reads of it.
-//
 // Long runs would cross the network twice: to their owner, and from there to storage. A rank reads
 // and writes them past all caches, after their owners have handed what they hold of them to
 // storage. After a write the owners forget what they have read of them meanwhile. Not where a file
@@ -33,17 +28,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "agent/connection.h"
+#include "agent/file_owners.h"
 #include "agent/file_terms.h"
 #include "agent/owners.h"
 #include "agent/owners_exchange.h"
 #include "agent/owners_source.h"
-#include "agent/remote_file.h"
 #include "domain/file_domains.h"
 #include "engine/access.h"
 #include "engine/owner_windows.h"
@@ -107,9 +100,9 @@ class JobFile {
   void read_from_owners(bool kept);
 
   // Whether this node's pages may stay in its cache after the close of all nodes' ranks; and how.
-  bool may_rest() const { return !first_touch_ || only_read(); }
+  bool may_rest() const { return !owners_.by_first_touch() || only_read(); }
   runtime::CachedFile::Rest rest_as(const FileStamp& stamp) const {
-    return {stamp, domains_, self_};
+    return {stamp, owners_.domains(), owners_.self()};
   }
 
   // Leaves the other nodes' caches. What this rank wrote stays in them: their own ranks commit it.
@@ -117,8 +110,8 @@ class JobFile {
 
   // What this rank's accesses did in all caches; complete after leave().
   Statistics statistics() const;
-  const FileDomains& domains() const { return domains_; }
-  Owners owners() const { return *Owners::decoded(terms_->owners); }
+  const FileDomains& domains() const { return owners_.domains(); }
+  Owners owners() const { return owners_.owners(); }
   // The bytes of this rank's accesses that each owner served, by its number. Those of a node that
   // owns nothing, and long runs, count nowhere.
   std::vector<int64_t> bytes_by_owner() const;
@@ -147,7 +140,6 @@ class JobFile {
   Status begin_part(bool writes, uint32_t owner);
   Status end_part(bool writes, uint32_t owner);
   bool has_moved();
-  Status follow_pieces();
   void release_memory();
   Status move_here(bool writes, bool collective);
   template <typename Memory>
@@ -162,22 +154,13 @@ class JobFile {
   // Carries out a user's access, and counts it.
   template <typename Act>
   Status counted(const Access& access, const int64_t* moved, Act act);
-  uint32_t whom_to_ask(int64_t offset) const;
-  std::optional<uint32_t> owner_of(int64_t offset) const;
-  Status learn_owners(const Extent& range, bool claim);
-  Status take_owners(uint32_t home, const Extent& range);
   void put_in_order(std::vector<uint32_t>& asked) const;
-  RemoteFile* remote(uint32_t asked) { return remotes_[asked].get(); }
   std::span<const std::byte> answer_of(uint32_t asked) const;
   Status ask_others(Ask ask, int64_t value = 0, int64_t* most = nullptr, Status* refusal = nullptr);
-  Status ask_owners(Ask ask, const Extent& range, bool claim);
 
   runtime::CachedFile& here_;
-  std::shared_ptr<const FileTerms> terms_;
-  FileDomains domains_;
-  bool first_touch_;
+  FileOwners owners_;
   bool past_caches_;
-  uint32_t self_;
   bool told_;                   // all owners know that caches hold bytes, or need not know
   int64_t wanted_ahead_bytes_;  // option read_ahead, of the program
   // Between prepare_change() and change(): the owners' next parts.
@@ -186,21 +169,16 @@ class JobFile {
     uint64_t identity = 0;  // Owners::identity()
     std::shared_ptr<const FileTerms> terms;
   } next_;
-  // By owner; null: this node. The last one is this node's agent, with first_touch_.
-  std::vector<std::unique_ptr<RemoteFile>> remotes_;
   std::unique_ptr<OwnersSource> source_;  // of pages; null: storage
   bool owners_kept_pages_ = false;
   OwnersExchange* exchange_ = nullptr;
   bool left_ = false;
-  // With first_touch_: the owners of chunks, as far as they are known. They never change.
-  std::unordered_map<int64_t, uint32_t> known_owners_;
   Extent latest_here_{0, 0};  // a chunk of this node
   // Of the window under way. Little of it is kept, so that small accesses need no memory again and
   // again, and large ones do not keep a window for each owner.
   OwnerWindow window_;
-  std::vector<Part> parts_;      // by number in remotes_
-  std::vector<uint32_t> asked_;  // beside accesses
-  int64_t calls_[2] = {};        // the user's reads and writes
+  std::vector<Part> parts_;  // by number of who is asked
+  int64_t calls_[2] = {};    // the user's reads and writes
   int64_t bytes_[2] = {};
   int64_t asked_bytes_ = 0;  // that other nodes own
   int64_t exchanged_bytes_ = 0;

@@ -3,6 +3,9 @@
 // first process starts it, detached; it ends by itself. REPORT is a file that receives a line per
 // saved file. If a file's bytes have owners on several nodes, it is also the node's agent
 // (src/agent), and lives as long as ranks of other nodes need it.
+//
+// forebay-committer --fabric: says by which provider libfabric would reach this node's agent, or
+// why it would not; the exit code is 1 then.
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -15,6 +18,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -130,13 +134,21 @@ void begin_service(NodeMember& node, Service& service) {
   registry.agent_port.store(listens ? service.agent->port() : forebay::runtime::no_agent);
 }
 
+int tell_of_fabric() {
+  std::string problem;
+  const auto fabric = forebay::fabric::open_libfabric(&problem);
+  std::puts(fabric == nullptr ? problem.c_str() : fabric->description().c_str());
+  return fabric == nullptr ? 1 : 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: forebay-committer REGISTRY [REPORT]\n");
+    std::fprintf(stderr, "usage: forebay-committer REGISTRY [REPORT] | --fabric\n");
     return 2;
   }
+  if (std::string_view(argv[1]) == "--fabric") return tell_of_fabric();
   // A launcher sends these signals to whole sessions and process groups at the end of a job. The
   // committer ignores them and ends by its own rule.
   for (const int ignored : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE})

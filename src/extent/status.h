@@ -30,6 +30,10 @@ struct [[nodiscard]] Status {
   int64_t offset = -1;   // file offset that failed; -1: none
 
   bool ok() const { return code == Code::ok; }
+  // Becomes the other, unless it is a failure already.
+  void keep_first(const Status& other) {
+    if (ok()) *this = other;
+  }
   static Status success() { return {}; }
   static Status from_errno(int error, int64_t offset = -1);
 };

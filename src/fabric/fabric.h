@@ -1,5 +1,6 @@
 // A node's end of a network that carries messages between agents. The messages of one node to
-// another arrive in order, once; if one does not, a loss is told.
+// another arrive in order, once; if one does not, a loss is told, and none of the later ones
+// arrives until the sender forgets the peer.
 //
 // Thread rule: one thread.
 #pragma once
@@ -49,6 +50,9 @@ class Fabric {
   virtual void send(Peer to, std::size_t bytes) = 0;
   // What has happened; empty: no more for now.
   virtual std::optional<Event> next() = 0;
+  // Drops what has not been sent to the peer yet. What is sent later arrives in order again, though
+  // messages before it were lost.
+  virtual void forget(Peer peer) = 0;
   // Whether messages have not left yet.
   virtual bool sends() const = 0;
 

@@ -15,7 +15,7 @@ namespace forebay::fabric {
 class InOrder {
  public:
   static constexpr std::size_t most_senders = 64 << 10;
-  static constexpr uint64_t most_ahead = 256;  // messages of a sender
+  static constexpr uint64_t most_ahead = 64;  // messages of a sender
 
   // Whether the message is its sender's next. If not, a copy waits until it is; one that came
   // before, or makes no sense, is dropped.

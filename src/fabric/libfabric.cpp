@@ -27,9 +27,11 @@ namespace {
 constexpr uint32_t interface_version = FI_VERSION(1, 9);
 constexpr std::size_t sends_at_once = 128;
 constexpr std::size_t receives_at_once = 128;
-// Of the sends, those that only urgent messages take; and those of one peer, which may be dead.
-constexpr std::size_t urgent_sends = 16;
+constexpr std::size_t urgent_sends = 16;  // of these, those that only urgent messages take
+// To one peer, which may be dead; and with urgent ones.
 constexpr std::size_t sends_of_peer = 32;
+constexpr std::size_t urgent_sends_of_peer = 40;
+static_assert(urgent_sends_of_peer < InOrder::most_ahead);
 // A provider that does not tell when it can send again, or has no descriptor, is asked so often.
 constexpr int ask_again_ms = 1;
 constexpr int long_ms = 1000;
@@ -87,8 +89,8 @@ struct Buffer {
 
 // Begins each message.
 struct Envelope {
-  uint64_t sender = 0;  // a random number
-  uint64_t number = 0;  // of the sender's messages to this node
+  uint64_t sender = 0;  // a random number, for each receiver; another one after a loss
+  uint64_t number = 0;  // of the sender's messages
 };
 
 class Libfabric final : public Fabric {
@@ -103,6 +105,7 @@ class Libfabric final : public Fabric {
   std::span<std::byte> room(Peer to, bool urgent) override;
   void send(Peer to, std::size_t bytes) override;
   std::optional<Event> next() override;
+  void forget(Peer peer) override;
   bool sends() const override { return free_.size() < sends_at_once; }
   int descriptor() const override { return descriptor_; }
   int patience_ms() override;
@@ -110,6 +113,7 @@ class Libfabric final : public Fabric {
  private:
   struct Known {
     fi_addr_t address = FI_ADDR_UNSPEC;
+    uint64_t sender = agent::random_key()[0];
     std::size_t sending = 0;
     uint64_t sent = 0;
     std::deque<Buffer*> waiting;  // until the provider takes them
@@ -143,7 +147,6 @@ class Libfabric final : public Fabric {
   std::map<FabricName, Peer> numbers_;
   std::vector<Known> peers_;
   std::size_t waiting_ = 0;  // of all peers
-  const uint64_t sender_ = agent::random_key()[0];
   InOrder order_;
   std::vector<std::byte> message_;  // that had to wait for an earlier one
 };
@@ -247,13 +250,11 @@ std::optional<Peer> Libfabric::peer(const FabricName& name) {
 }
 
 std::span<std::byte> Libfabric::room(Peer to, bool urgent) {
+  if (peers_[to].sending >= (urgent ? urgent_sends_of_peer : sends_of_peer)) return {};
   if (taken_ == nullptr) {
-    const bool spare = free_.size() > (urgent ? 0 : urgent_sends);
-    if (!spare || (!urgent && peers_[to].sending >= sends_of_peer)) return {};
+    if (free_.size() <= (urgent ? 0 : urgent_sends)) return {};
     taken_ = free_.back();
     free_.pop_back();
-  } else if (!urgent && peers_[to].sending >= sends_of_peer) {
-    return {};
   }
   return std::span(taken_->memory, most_message_bytes).subspan(sizeof(Envelope));
 }
@@ -263,13 +264,23 @@ void Libfabric::send(Peer to, std::size_t bytes) {
   buffer.to = to;
   buffer.bytes = sizeof(Envelope) + bytes;
   Known& known = peers_[to];
-  const Envelope envelope{sender_, known.sent++};
+  const Envelope envelope{known.sender, known.sent++};
   std::memcpy(buffer.memory, &envelope, sizeof envelope);
   ++known.sending;
   // What cannot be sent now waits, and what cannot be sent at all is found in try_waiting().
   if (known.waiting.empty() && begin(buffer) == 0) return;
   known.waiting.push_back(&buffer);
   ++waiting_;
+}
+
+void Libfabric::forget(Peer peer) {
+  Known& known = peers_[peer];
+  for (Buffer* const buffer : known.waiting) free_.push_back(buffer);
+  known.sending -= known.waiting.size();
+  waiting_ -= known.waiting.size();
+  known.waiting.clear();
+  known.sender = agent::random_key()[0];
+  known.sent = 0;
 }
 
 int Libfabric::begin(Buffer& buffer) {

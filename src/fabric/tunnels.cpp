@@ -193,8 +193,9 @@ void Tunnels::forget(uint64_t number) {
   open_.store(std::ssize(ends_));
 }
 
-// The peer is lost, or a message to it.
+// The peer is lost, or a message to it. If the peer lives, it hears that its ends have closed.
 void Tunnels::lose(Peer peer) {
+  fabric_->forget(peer);
   std::vector<uint64_t> numbers;
   for (const auto& [number, end] : ends_) {
     if (end.peer == peer) numbers.push_back(number);
@@ -202,7 +203,10 @@ void Tunnels::lose(Peer peer) {
   for (const uint64_t number : numbers) {
     End& end = ends_.at(number);
     if (end.other == 0) answer_rank(number, end, false);
-    forget(number);
+    if (end.other != 0 && end.socket >= 0)
+      close_here(number, end);
+    else
+      forget(number);
   }
 }
 

@@ -46,8 +46,8 @@ MISTAKES = [
     Mistake(
         "a long write does not look again whether caches hold bytes",
         "job_file.cpp",
-        "return asks || !nothing_held() ? ask_owners",
-        "return asks ? ask_owners",
+        "return asks || !nothing_held() ? owners_.ask",
+        "return asks ? owners_.ask",
         seed=68,
     ),
     Mistake(
@@ -68,28 +68,30 @@ MISTAKES = [
     Mistake(
         "a long access does not ask the owners to hand over what they hold",
         "job_file.cpp",
-        "  if (asks) status = ask_owners(writes ? Ask::settle : Ask::commit, extent, writes);\n",
+        "  if (asks) status = owners_.ask_owners_of(extent, writes ? Ask::settle : Ask::commit, "
+        "writes);\n",
         "",
         seed=1,
     ),
     Mistake(
         "owners keep what a read beside a long write has fetched",
         "job_file.cpp",
-        "return asks || !nothing_held() ? ask_owners(Ask::settle, extent, writes) : status;\n",
+        "return asks || !nothing_held() ? owners_.ask_owners_of(extent, Ask::settle, true) : "
+        "status;\n",
         "return status;\n",
         seed=8,
     ),
     Mistake(
         "a node keeps old bytes when it becomes their owner",
         "job_file.cpp",
-        "here_.commit_for_owners(domains_, next_.domains, self_)",
-        "here_.commit_for_owners(next_.domains, next_.domains, self_)",
+        "here_.commit_for_owners(domains(), next_.domains, owners_.self())",
+        "here_.commit_for_owners(next_.domains, next_.domains, owners_.self())",
         seed=139,
     ),
     Mistake(
         "a node does not commit before the owners get other parts",
         "job_file.cpp",
-        "[&] { return here_.commit_for_owners(domains_, next_.domains, self_); }",
+        "[&] { return here_.commit_for_owners(domains(), next_.domains, owners_.self()); }",
         "[] { return Status(); }",
         seed=15,
     ),
@@ -102,16 +104,16 @@ MISTAKES = [
     ),
     Mistake(
         "a long write claims no chunk",
-        "job_file.cpp",
-        "Status status = first_touch_ ? learn_owners(range, claim) : Status();",
-        "Status status = first_touch_ ? learn_owners(range, false) : Status();",
+        "file_owners.cpp",
+        "const Status learnt = first_touch_ ? learn(range, claim) : Status();",
+        "const Status learnt = first_touch_ ? learn(range, false) : Status();",
         seed=155,
     ),
     Mistake(
         "a write claims no chunk",
         "job_file.cpp",
-        "    return file.learn_owners(run, true);\n",
-        "    return file.learn_owners(run, false);\n",
+        "    return file.owners_.learn(run, true);\n",
+        "    return file.owners_.learn(run, false);\n",
         seed=36,
     ),
     Mistake(
@@ -130,14 +132,14 @@ MISTAKES = [
     ),
     Mistake(
         "a home's own ranks believe that nobody owns a chunk",
-        "job_file.cpp",
+        "file_owners.cpp",
         "return home == self_ ? domains_.owners() : home;",
         "return home;",
         seed=2,
     ),
     Mistake(
         "a rank takes a chunk that nobody owns for the home's",
-        "job_file.cpp",
+        "file_owners.cpp",
         "    if (owner == Owners::none) continue;\n",
         "    if (owner == Owners::none) owner = home;\n",
         seed=80,
@@ -217,14 +219,14 @@ MISTAKES = [
     Mistake(
         "a node keeps copies of other owners' bytes though ranks write",
         "job_file.cpp",
-        "return self_ != Owners::none && !here_.writable();",
-        "return self_ != Owners::none;",
+        "return owners_.self() != Owners::none && !here_.writable();",
+        "return owners_.self() != Owners::none;",
         seed=0,
     ),
     Mistake(
         "a node that owns nothing keeps copies, though no writer tells it",
         "job_file.cpp",
-        "return self_ != Owners::none && !here_.writable();",
+        "return owners_.self() != Owners::none && !here_.writable();",
         "return !here_.writable();",
         seed=1402,
     ),

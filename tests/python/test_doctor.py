@@ -71,6 +71,19 @@ def test_options_in_the_environment(tmp_path: Path) -> None:
     assert given == ("fit", "from the environment: policy=arc, cache_size=8MiB")
 
 
+def test_the_transport_between_nodes(tmp_path: Path) -> None:
+    assert "transport" not in examined("--dir", tmp_path)
+    checks = examined("--dir", tmp_path, FOREBAY_TRANSPORT="libfabric", FI_PROVIDER="tcp")
+    assert one(checks, "transport") == (
+        "fit",
+        "libfabric reaches other nodes by its provider tcp;ofi_rxm",
+    )
+    checks = examined("--dir", tmp_path, FOREBAY_TRANSPORT="libfabric", FI_PROVIDER="pigeon")
+    state, found = one(checks, "transport")
+    assert state == "note" and found.startswith("libfabric finds no network"), found
+    assert found.endswith(": agents of nodes use TCP")
+
+
 def test_programs(tmp_path: Path) -> None:
     compiler = shutil.which("gcc")
     assert compiler is not None

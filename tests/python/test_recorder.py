@@ -117,8 +117,8 @@ def test_a_binary_trace_says_what_to_do(tmp_path: Path) -> None:
     done = forebay("analyze", tmp_path)
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        f"forebay: {tmp_path}: a binary trace of Recorder; its command `recorder2text` makes text of"
-        " it, which can be read"
+        f"forebay: {tmp_path}: a binary trace of Recorder; its command `recorder2text` makes text"
+        " of it, which can be read"
     ]
 
 

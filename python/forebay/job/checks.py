@@ -243,6 +243,22 @@ def _options(place: Place) -> Iterator[Check]:
         )
 
 
+def _transport(place: Place) -> Iterator[Check]:
+    if place.options["transport"] != "libfabric":
+        return
+    told = _run([str(library_directory() / "forebay-committer"), "--fabric"], {})
+    if told.returncode == 0:
+        found = f"libfabric reaches other nodes by its provider {_first_line(told.stdout)}"
+        yield Check("transport", State.FIT, found)
+    else:
+        yield Check(
+            "transport",
+            State.NOTE,
+            f"{_first_line(told.stdout + told.stderr)}: agents of nodes use TCP",
+            "fi_info -t FI_EP_RDM lists what libfabric finds",
+        )
+
+
 def _file_system(place: Place) -> Iterator[Check]:
     kind = mounted_kind(place.directory)
     try:
@@ -372,6 +388,7 @@ CHECKS: tuple[Callable[[Place], Iterator[Check]], ...] = (
     _launcher,
     _preloads,
     _options,
+    _transport,
     _file_system,
     _shared_memory,
     _control_group,

@@ -88,6 +88,7 @@ class MemoryNetwork {
       --network_.under_way_;
       return Event{Event::Kind::message, message_, 0};
     }
+    void forget(Peer /*peer*/) override {}
     bool sends() const override { return false; }
     int descriptor() const override { return arrived_; }
     int patience_ms() override { return 20; }
@@ -476,7 +477,12 @@ TEST(Tunnels, AMessageThatIsLostEndsTheTunnelsToItsReceiver) {
   ASSERT_EQ(answer_on(kept), Code::ok);
   network.tell_loss(here.name, there.name);
   EXPECT_EQ(receive_some(lost, 1).size(), 0u);
+  EXPECT_TRUE(in_time([&] { return there.agent.gone() == 1; })) << "the other end is told";
   exchange(kept, 10'000, 1);
+  const int anew = here.call(there.name);
+  ASSERT_EQ(answer_on(anew), Code::ok);
+  exchange(anew, 10'000, 2);
+  close(anew);
   close(lost);
   close(kept);
 }
