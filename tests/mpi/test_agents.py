@@ -111,13 +111,15 @@ def test_a_firewall_between_nodes_is_met_once(installation: mpi.Mpi, tmp_path: P
     assert run.outcome.errors.count("cannot reach the job's directory") == 1, run.outcome
 
 
-def test_libfabric_needs_no_tcp_between_nodes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("provider", ["tcp", "sockets", "udp"])
+def test_libfabric_needs_no_tcp_between_nodes(provider: str, tmp_path: Path) -> None:
     """A rank calls its own agent only, over the loopback."""
     installation = mpi.WHEELS[0]
     log = tmp_path / "log"
     program = [str(mpi.compile_program(installation, PROGRAMS / "sync_visibility.c")), "."]
     settings = OWNERS | {
         "FOREBAY_TRANSPORT": "libfabric",
+        "FI_PROVIDER": provider,
         "LD_PRELOAD": preloaded_firewall(),
         "FIREWALL_LOG": str(log),
         "FIREWALL_LOOPBACK": "1",
