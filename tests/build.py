@@ -71,7 +71,8 @@ def build_package(command: tuple[str, ...]) -> None:
 def configure_tree(folder: Path, definitions: tuple[str, ...]) -> None:
     """Configures libraries and tests in `folder`."""
     configure = [str(BIN / "cmake"), "-S", str(ROOT), "-B", str(folder), "-G", "Ninja"]
-    configure += [f"-DCMAKE_MAKE_PROGRAM={BIN / 'ninja'}", "-DFOREBAY_TESTS=ON", *definitions]
+    configure += [f"-DCMAKE_MAKE_PROGRAM={BIN / 'ninja'}", "-DFOREBAY_TESTS=ON"]
+    configure += ["-DFOREBAY_WARNINGS_AS_ERRORS=ON", *definitions]
     subprocess.run(configure, check=True)
 
 

@@ -28,6 +28,11 @@ void Lines::know_own(const Address& own, void (*failed)()) {
   failed_ = failed;
 }
 
+bool Lines::lead_through_own() {
+  const std::lock_guard guard(mutex_);
+  return own_.fabric.bytes > 0;
+}
+
 Status Lines::dial(const Address& agent, Connection* connection) {
   Address own;
   {

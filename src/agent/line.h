@@ -47,6 +47,8 @@ class Lines {
   // it carries the lines to others that have one. `failed` is called once, where such a line does
   // not come about but one over TCP does, as then do all.
   void know_own(const Address& own, void (*failed)() = nullptr);
+  // Whether it does so.
+  bool lead_through_own();
 
  private:
   std::mutex mutex_;

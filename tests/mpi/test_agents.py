@@ -132,6 +132,7 @@ def test_libfabric_needs_no_tcp_between_nodes(provider: str, tmp_path: Path) -> 
     assert run.outcome.code == 0, str(run.outcome)
     forebay.assert_served(run.statistics, run.outcome)
     assert run.statistics is not None and run.statistics["total"]["asked_questions"] > 0
+    assert run.statistics["libfabric_ranks"] == NODES
     assert not log.exists(), log.read_text()
     assert not run.outcome.errors, run.outcome
     # Agents say farewell: none waits for another to fall silent.
@@ -151,6 +152,7 @@ def test_where_libfabric_finds_no_network_agents_use_tcp(tmp_path: Path) -> None
     )
     assert run.outcome.code == 0, str(run.outcome)
     forebay.assert_served(run.statistics, run.outcome)
+    assert run.statistics is not None and run.statistics["libfabric_ranks"] == 0
     lines = [line for line in run.outcome.errors.splitlines() if "libfabric" in line]
     assert len(lines) == NODES and len(set(lines)) == 1, run.outcome
     assert "transport=libfabric: libfabric finds no network" in lines[0]

@@ -10,6 +10,7 @@
 #include <map>
 #include <sstream>
 
+#include "agent/line.h"
 #include "domain/file_domains.h"
 #include "mpiio/file/visibility.h"
 #include "mpiio/job/job.h"
@@ -67,12 +68,14 @@ constexpr Counter counters[] = {
 // More owners of a file are not told of: every rank sends a number for each of them.
 constexpr std::size_t most_owners = 256;
 
-// A rank's part of the report, as text: a line with its node, the memory of the caches there and
-// the number of files; then a line for each file, its counters before its name.
+// A rank's part of the report, as text: a line with its node, the memory of the caches there, the
+// way to other nodes' agents and the number of files; then a line for each file, its counters
+// before its name.
 std::string serialised(const std::vector<FileStatistics>& files) {
   std::ostringstream lines;
   lines << node_identity() << ' ' << runtime::highest_memory(Scope::node) << ' '
-        << runtime::highest_memory(Scope::process) << ' ' << files.size() << '\n';
+        << runtime::highest_memory(Scope::process) << ' '
+        << agent::Lines::of_process().lead_through_own() << ' ' << files.size() << '\n';
   for (const FileStatistics& file : files) {
     for (const Counter& counter : counters) lines << file.cached.*counter.value << ' ';
     lines << file.opens << ' ' << file.cached_opens << ' ';
@@ -118,8 +121,10 @@ JobStatistics parsed(const std::string& text, int ranks) {
   for (std::string line; std::getline(lines, line);) {
     std::istringstream head(line);
     int64_t node = 0, shared = 0, own = 0;
+    bool by_libfabric = false;
     std::size_t files = 0;
-    head >> node >> shared >> own >> files;
+    head >> node >> shared >> own >> by_libfabric >> files;
+    job.libfabric_ranks += by_libfabric ? 1 : 0;
     NodeMemory& memory = nodes[node];
     memory.shared = std::max(memory.shared, shared);
     memory.own += own;
@@ -187,11 +192,12 @@ std::string json_object(const FileStatistics& file) {
 }
 
 std::string json_of(const JobStatistics& job) {
-  std::string text = "{\"ranks\": " + std::to_string(job.ranks) +
-                     ", \"nodes\": " + std::to_string(job.nodes) + ", \"mpi\": \"" + abi_name() +
-                     "\", \"memory_bytes\": " + std::to_string(job.memory_bytes) +
-                     ", \"memory_limit\": " + std::to_string(job.memory_limit_bytes) +
-                     ", \"total\": " + json_object(job.total()) + ",\n \"files\": {";
+  std::string text =
+      "{\"ranks\": " + std::to_string(job.ranks) + ", \"nodes\": " + std::to_string(job.nodes) +
+      ", \"libfabric_ranks\": " + std::to_string(job.libfabric_ranks) + ", \"mpi\": \"" +
+      abi_name() + "\", \"memory_bytes\": " + std::to_string(job.memory_bytes) +
+      ", \"memory_limit\": " + std::to_string(job.memory_limit_bytes) +
+      ", \"total\": " + json_object(job.total()) + ",\n \"files\": {";
   const char* separator = "\n";
   for (const FileStatistics& file : job.files) {
     text += separator + ("  " + json_text(file.name)) + ": " + json_object(file);

@@ -13,6 +13,7 @@ namespace forebay::mpiio {
 struct JobStatistics {
   int ranks = 0;
   int nodes = 0;
+  int libfabric_ranks = 0;                      // whose own agents led them to others by libfabric
   int64_t memory_bytes = 0;                     // the most that caches took on a node
   int64_t memory_limit_bytes = 0;               // of the control group that bounds caches; 0: none
   int64_t bounded_cache_bytes = 0;              // each process's share of the bounded cache

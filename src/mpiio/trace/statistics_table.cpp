@@ -176,6 +176,13 @@ std::string assignment(const FileStatistics& file) {
          ")";
 }
 
+// Of questions to agents.
+std::string by_libfabric(const JobStatistics& job) {
+  if (job.libfabric_ranks == 0) return "";
+  if (job.libfabric_ranks == job.ranks) return ", over libfabric";
+  return ", over libfabric from " + number(job.libfabric_ranks) + " of the ranks";
+}
+
 // How evenly the owners of the file with most bytes served them; "": no file has several owners.
 std::string balance(const std::vector<FileStatistics>& files) {
   int64_t most = 0;
@@ -252,7 +259,7 @@ std::vector<std::string> notes(const JobStatistics& job) {
         size(static_cast<double>(total.exchanged_bytes)) + " went over MPI in collective calls (" +
         counted(total.exchanged_questions, "question", "questions") + "), " +
         size(static_cast<double>(total.asked_bytes)) + " through agents (" +
-        number(total.asked_questions) + ").");
+        number(total.asked_questions) + by_libfabric(job) + ").");
   if (const std::string sentence = origins(total); job.nodes > 1 && !sentence.empty())
     sentences.push_back(sentence);
   if (const std::string sentence = balance(job.files); !sentence.empty())
