@@ -14,28 +14,13 @@
 #include "agent/job_file.h"
 #include "agent/line.h"
 #include "runtime/cache/cached_file.h"
+#include "unit/agent/silent_exchange.h"
 #include "unit/temporary_file.h"
 
 namespace forebay::agent {
 namespace {
 
 constexpr int64_t chunk_bytes = 4096;
-
-// All owners have a rank in the collective call, and none is asked.
-class UnusedExchange final : public OwnersExchange {
- public:
-  int64_t ranks() const override { return 2; }
-  bool reaches(uint32_t) const override { return true; }
-  Status begin_write(uint32_t, std::span<const Extent>, std::span<const std::byte>) override {
-    return {Code::network, 0, -1};
-  }
-  Status begin_read(uint32_t, std::span<const Extent>, int64_t) override {
-    return {Code::network, 0, -1};
-  }
-  Status end(uint32_t, int64_t*) override { return {Code::network, 0, -1}; }
-  std::span<const std::byte> answer(uint32_t) const override { return {}; }
-  int64_t storage_bytes_for_others() const override { return 0; }
-};
 
 // A file of three other nodes.
 class SeveralOwners : public testing::Test {
@@ -98,7 +83,7 @@ TEST_F(SeveralOwners, RefuseForReasonsOfTheirOwn) {
 // holds the line of an owner that the other waits for, if their orders differ.
 TEST_F(SeveralOwners, TwoThreadsTakeLinesInOneOrder) {
   const std::array<test::TemporaryFile, 2> disks;
-  UnusedExchange exchange;
+  SilentExchange exchange;
   std::vector<std::thread> threads;
   for (std::size_t number = 0; number < disks.size(); ++number) {
     threads.emplace_back([&, number] {
