@@ -23,8 +23,8 @@ std::shared_ptr<Line> Lines::to(const Address& agent) {
 void Lines::know_own(const Address& own, void (*failed)()) {
   const std::lock_guard guard(mutex_);
   own_ = own;
-  const auto none = std::ranges::find(own.ips, Ip{});
-  if (none != own.ips.begin()) own_.ips = {*std::prev(none)};
+  const auto none = std::ranges::find(own_.ips, Ip{});
+  if (none != own_.ips.begin()) std::rotate(own_.ips.begin(), std::prev(none), none);
   failed_ = failed;
 }
 

@@ -43,9 +43,9 @@ class Lines {
   std::shared_ptr<Line> to(const Address& agent);
   static Lines& of_process();
 
-  // This node's agent, which is called over the loopback. If it has a name in libfabric's network,
-  // it carries the lines to others that have one. `failed` is called once, where such a line does
-  // not come about but one over TCP does, as then do all.
+  // This node's agent, which is called over the loopback first. If it has a name in libfabric's
+  // network, it carries the lines to others that have one. `failed` is called once, where such a
+  // line does not come about but one over TCP does, as then do all.
   void know_own(const Address& own, void (*failed)() = nullptr);
   // Whether it does so.
   bool lead_through_own();
@@ -56,7 +56,7 @@ class Lines {
   Status dial(const Address& agent, Connection* connection);
 
   std::map<Key, std::weak_ptr<Line>> lines_;  // by the agents' keys
-  Address own_;                               // only the loopback of its addresses
+  Address own_;                               // the loopback first
   void (*failed_)() = nullptr;
 };
 
