@@ -401,8 +401,15 @@ bool Tunnels::read_socket(uint64_t number, End& end) {
 
 // Hands bytes that have come to the socket; those that it does not take now wait.
 void Tunnels::give(uint64_t number, End& end, std::span<const std::byte> bytes) {
-  const Status status =
-      within_memory([&] { end.to_socket.insert(end.to_socket.end(), bytes.begin(), bytes.end()); });
+  const Status status = within_memory([&] {
+    if (end.written >= static_cast<std::size_t>(window_bytes)) {  // the socket is always behind
+      const auto begin = end.to_socket.begin();
+      end.to_socket.erase(begin, begin + static_cast<std::ptrdiff_t>(end.written));
+      end.written = 0;
+    }
+    end.to_socket.insert(end.to_socket.end(), bytes.begin(), bytes.end());
+    most_kept_.store(std::max(most_kept_.load(), int64_t{std::ssize(end.to_socket)}));
+  });
   if (!status.ok()) return close_here(number, end);
   write_socket(number, end);
   const auto found = ends_.find(number);

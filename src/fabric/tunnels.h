@@ -46,6 +46,8 @@ class Tunnels {
 
   // Of this node. Any thread may ask.
   int64_t open() const { return open_.load(); }
+  // The most bytes that an end has kept for its socket.
+  int64_t most_kept() const { return most_kept_.load(); }
   // Messages that made no sense.
   int64_t dropped() const { return dropped_.load(); }
 
@@ -105,6 +107,7 @@ class Tunnels {
   std::vector<std::pair<int, FabricName>> new_;  // (mutex)
   std::atomic<bool> stopping_{false};
   std::atomic<int64_t> open_{0};
+  std::atomic<int64_t> most_kept_{0};
   std::atomic<int64_t> dropped_{0};
   std::thread thread_;
   // Of the thread.

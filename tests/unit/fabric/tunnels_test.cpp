@@ -385,6 +385,27 @@ TEST_P(TunnelsOver, AnAgentThatReadsNothingHoldsUpItsOwnTunnelOnly) {
   close(quick);
 }
 
+// The rank takes what comes more slowly than it comes, so that its end never has nothing for it.
+TEST_P(TunnelsOver, AnEndThatIsAlwaysBehindKeepsLittle) {
+  const int socket = node(0).call(node(1).name);
+  ASSERT_EQ(answer_on(socket), Code::ok);
+  constexpr std::size_t count = 24 << 20;
+  const Bytes sent = random_bytes(count, 4);
+  std::thread sender([&] { send_all(socket, sent); });
+  Bytes got;
+  while (got.size() < count) {
+    const Bytes some = receive_some(socket, std::min<std::size_t>(100'000, count - got.size()));
+    if (some.empty()) break;
+    got.insert(got.end(), some.begin(), some.end());
+    poll(nullptr, 0, 1);
+  }
+  sender.join();
+  EXPECT_EQ(got, sent);
+  EXPECT_LT(node(0).tunnels.most_kept(), 1 << 20);
+  EXPECT_LT(node(1).tunnels.most_kept(), 1 << 20);
+  close(socket);
+}
+
 TEST_P(TunnelsOver, AnEndThatClosesClosesTheOtherAfterItsLastByte) {
   const int socket = node(0).call(node(1).name);
   ASSERT_EQ(answer_on(socket), Code::ok);
