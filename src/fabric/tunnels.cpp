@@ -104,24 +104,29 @@ void Tunnels::begin(int socket, const FabricName& to) {
 // The thread --------------------------------------------------------------------------------------
 
 void Tunnels::work() {
-  std::array<epoll_event, 64> events;
   while (!stopping_.load()) {
-    hear();
-    take_new();
-    pay_owed();
-    for (const uint64_t number : std::exchange(starved_, {})) on_socket(number, EPOLLIN);
-    look_at_times();
-    int patience_ms = fabric_->patience_ms();
-    if (!owing_.empty() || !starved_.empty()) patience_ms = std::min(patience_ms, hungry_ms);
-    const int found = epoll_wait(events_, events.data(), std::ssize(events), patience_ms);
-    for (int i = 0; i < found; ++i) {
-      const uint64_t what = events[static_cast<std::size_t>(i)].data.u64;
-      uint64_t woken = 0;
-      if (what == wake_event) (void)!read(wake_, &woken, sizeof woken);
-      if (what >= first_number) on_socket(what, events[static_cast<std::size_t>(i)].events);
-    }
+    // What there is no memory for is tried again, or its tunnel falls silent.
+    if (!within_memory([this] { take_turn(); }).ok()) poll(nullptr, 0, hungry_ms);
   }
-  end_all();
+  (void)within_memory([this] { end_all(); });
+}
+
+void Tunnels::take_turn() {
+  hear();
+  take_new();
+  pay_owed();
+  for (const uint64_t number : std::exchange(starved_, {})) on_socket(number, EPOLLIN);
+  look_at_times();
+  int patience_ms = fabric_->patience_ms();
+  if (!owing_.empty() || !starved_.empty()) patience_ms = std::min(patience_ms, hungry_ms);
+  std::array<epoll_event, 64> events;
+  const int found = epoll_wait(events_, events.data(), std::ssize(events), patience_ms);
+  for (int i = 0; i < found; ++i) {
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    uint64_t woken = 0;
+    if (event.data.u64 == wake_event) (void)!read(wake_, &woken, sizeof woken);
+    if (event.data.u64 >= first_number) on_socket(event.data.u64, event.events);
+  }
 }
 
 void Tunnels::hear() {
@@ -196,6 +201,7 @@ void Tunnels::forget(uint64_t number) {
 // The peer is lost, or a message to it. If the peer lives, it hears that its ends have closed.
 void Tunnels::lose(Peer peer) {
   fabric_->forget(peer);
+  heard_.erase(peer);
   std::vector<uint64_t> numbers;
   for (const auto& [number, end] : ends_) {
     if (end.peer == peer) numbers.push_back(number);

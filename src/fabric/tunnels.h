@@ -75,6 +75,7 @@ class Tunnels {
   };
 
   void work();
+  void take_turn();
   void hear();
   void end_all();
   void take_new();

@@ -43,7 +43,7 @@ bool in_time(const std::function<bool()>& holds) {
   return holds();
 }
 
-// A network in memory. A node that is cut off sends to nobody, and nobody is told.
+// A network in memory. What is sent to a node that is cut off is lost, and nobody is told.
 class MemoryNetwork {
  public:
   class Node final : public Fabric {
@@ -127,10 +127,8 @@ class MemoryNetwork {
     ++under_way_;
     wake(*found->second);
   }
-  void cut_off(const FabricName& name) {
-    const std::lock_guard guard(mutex_);
-    nodes_.at(name.value[0])->cut_off_ = true;
-  }
+  void cut_off(const FabricName& name) { set_cut_off(name, true); }
+  void join_again(const FabricName& name) { set_cut_off(name, false); }
   void tell_loss(const FabricName& at, const FabricName& of) {
     const std::lock_guard guard(mutex_);
     nodes_.at(at.value[0])->lost_.push_back(static_cast<Peer>(of.value[0]));
@@ -143,6 +141,10 @@ class MemoryNetwork {
   }
 
  private:
+  void set_cut_off(const FabricName& name, bool cut_off) {
+    const std::lock_guard guard(mutex_);
+    nodes_.at(name.value[0])->cut_off_ = cut_off;
+  }
   static void wake(Node& node) {
     const uint64_t one = 1;
     (void)!write(node.arrived_, &one, sizeof one);
@@ -482,8 +484,13 @@ TEST(Tunnels, ANodeThatFallsSilentIsLost) {
   exchange(socket, 1000, 2);
   network.cut_off(there.name);
   EXPECT_EQ(receive_some(socket, 1).size(), 0u);
+  network.join_again(there.name);
+  const int anew = here.call(there.name);
+  ASSERT_EQ(answer_on(anew), Code::ok);
+  exchange(anew, 1000, 3);
+  close(anew);
   EXPECT_TRUE(in_time([&] { return here.tunnels.open() == 0; }));
-  EXPECT_TRUE(in_time([&] { return there.agent.gone() == 1; }));
+  EXPECT_TRUE(in_time([&] { return there.agent.gone() == 2; }));
   close(socket);
 }
 
