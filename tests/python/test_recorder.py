@@ -6,13 +6,13 @@ the kind of its interface (0: POSIX, 1: MPI-IO, 2: MPI, 3: HDF5), and its argume
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
 
+from broken_texts import read_broken
 from command import forebay
-from forebay.trace import TraceError, open_trace
+from forebay.trace import open_trace
 from forebay.trace.recorder import is_recorder
 
 RANK_0 = """\
@@ -134,28 +134,8 @@ def test_calls_of_mpi_io_alone_have_no_places(tmp_path: Path) -> None:
 
 
 def test_no_text_makes_it_fail_otherwise_than_by_a_trace_error(tmp_path: Path) -> None:
-    """Every beginning of a good file, and random changes of it."""
-    content = RANK_0.encode()
     file = tmp_path / "0.txt"
-    rng = random.Random(1)
-    for cut in range(0, len(content), 11):
-        file.write_bytes(content[:cut])
-        read_or_refused(tmp_path)
-    for _ in range(300):
-        changed = bytearray(content)
-        for _ in range(rng.randrange(1, 30)):
-            changed[rng.randrange(len(changed))] = rng.choice(b'0() <> 9-\n".')
-        file.write_bytes(changed)
-        read_or_refused(tmp_path)
-
-
-def read_or_refused(folder: Path) -> None:
-    try:
-        accesses = open_trace(folder).accesses
-    except TraceError as error:
-        assert str(error).startswith(str(folder))
-    else:
-        assert (accesses["offset"] <= accesses["end"]).all()
+    read_broken(RANK_0.encode(), b'0() <> 9-\n".', file, tmp_path)
 
 
 def test_large_numbers_are_left_out(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import subprocess
 import sys
@@ -10,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from broken_texts import read_broken
 from command import forebay
-from forebay.trace import TraceError, open_trace
+from forebay.trace import open_trace
 from forebay.trace.strace import is_strace
 
 # Process 10 writes a file and forks 11; thread 12 of 10 writes, too. 11 shares the position.
@@ -121,28 +121,8 @@ def test_times_of_the_day_pass_midnight(tmp_path: Path) -> None:
 
 
 def test_no_text_makes_it_fail_otherwise_than_by_a_trace_error(tmp_path: Path) -> None:
-    """Every beginning of a good file, and random changes of it."""
-    content = SAMPLE.encode()
     file = tmp_path / "run.strace"
-    rng = random.Random(1)
-    for cut in range(0, len(content), 7):
-        file.write_bytes(content[:cut])
-        read_or_refused(file)
-    for _ in range(300):
-        changed = bytearray(content)
-        for _ in range(rng.randrange(1, 30)):
-            changed[rng.randrange(len(changed))] = rng.choice(b'0(),=<> 9-\n"')
-        file.write_bytes(changed)
-        read_or_refused(file)
-
-
-def read_or_refused(file: Path) -> None:
-    try:
-        accesses = open_trace(file).accesses
-    except TraceError as error:
-        assert str(error).startswith(str(file))
-    else:
-        assert (accesses["offset"] <= accesses["end"]).all()
+    read_broken(SAMPLE.encode(), b'0(),=<> 9-\n"', file, file)
 
 
 def test_other_texts_are_no_strace(tmp_path: Path) -> None:
