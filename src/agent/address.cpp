@@ -36,10 +36,6 @@ FabricName FabricName::of(std::span<const std::byte> name) {
   return made;
 }
 
-std::span<const std::byte> FabricName::get() const {
-  return std::as_bytes(std::span(value)).first(static_cast<std::size_t>(bytes));
-}
-
 Address own_address() {
   Address own;
   std::size_t count = 0;

@@ -23,7 +23,8 @@ struct FabricName {
   std::array<uint64_t, most / sizeof(uint64_t)> value{};
 
   static FabricName of(std::span<const std::byte> name);
-  std::span<const std::byte> get() const;
+  // Whether it is a name, as another node may have sent it.
+  bool is_sensible() const { return bytes > 0 && bytes <= int64_t{most}; }
   auto operator<=>(const FabricName&) const = default;
 };
 

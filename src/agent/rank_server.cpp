@@ -111,7 +111,7 @@ bool RankServer::answer_of_tunnel(const Frame& asked) {
   if (asked.bytes != sizeof(FabricName) || !connection_.receive_bytes(asked, &bytes).ok())
     return false;
   const FabricName name = *only<FabricName>(bytes);
-  if (name.bytes <= 0 || name.bytes > std::ssize(name.value) * 8) return false;
+  if (!name.is_sensible()) return false;
   if (agent_.has_tunnels) {
     tunnel_ = name;
     return false;

@@ -101,14 +101,15 @@ struct Service {
   std::unique_ptr<Agent> agent;      // the first to go: it leaves sockets to tunnels
 };
 
-// Leads tunnels of the agent through the network that libfabric reaches.
-void lead_tunnels(Service& service, std::unique_ptr<forebay::fabric::Fabric> fabric,
+// Leads tunnels of the agent through the network that libfabric reaches. False: it cannot.
+bool lead_tunnels(Service& service, std::unique_ptr<forebay::fabric::Fabric> fabric,
                   Registry& registry) {
   const forebay::agent::FabricName name = fabric->name();
   service.tunnels = std::make_unique<Tunnels>(std::move(fabric), service.agent->port());
-  if (!service.tunnels->start()) return;
+  if (!service.tunnels->start()) return false;
   static_assert(sizeof name == sizeof registry.agent_fabric);
   std::memcpy(registry.agent_fabric, &name, sizeof name);
+  return true;
 }
 
 // Starts the agent once a rank wants it.
@@ -120,7 +121,6 @@ void begin_service(NodeMember& node, Service& service) {
   std::unique_ptr<forebay::fabric::Fabric> fabric;
   std::string problem;
   if (wanted == AgentWanted::in_fabric) fabric = forebay::fabric::open_libfabric(&problem);
-  problem.copy(registry.agent_fabric_problem, sizeof registry.agent_fabric_problem - 1);
   service.agent = std::make_unique<Agent>();
   if (fabric != nullptr) {
     service.agent->lead_tunnels([&service](int socket, const forebay::agent::FabricName& to) {
@@ -128,7 +128,9 @@ void begin_service(NodeMember& node, Service& service) {
     });
   }
   const bool listens = service.agent->start();
-  if (listens && fabric != nullptr) lead_tunnels(service, std::move(fabric), registry);
+  if (listens && fabric != nullptr && !lead_tunnels(service, std::move(fabric), registry))
+    problem = "the node's agent gets no thread or descriptor for it";
+  problem.copy(registry.agent_fabric_problem, sizeof registry.agent_fabric_problem - 1);
   const forebay::agent::Key& key = service.agent->key();
   std::copy(key.begin(), key.end(), registry.agent_key);
   registry.agent_port.store(listens ? service.agent->port() : forebay::runtime::no_agent);

@@ -42,10 +42,6 @@ std::span<const std::byte> bytes_of(const Value& value) {
   return std::as_bytes(std::span(&value, 1));
 }
 
-bool is_sensible(const FabricName& name) {
-  return name.bytes > 0 && name.bytes <= int64_t{FabricName::most};
-}
-
 }  // namespace
 
 struct Tunnels::Head {
@@ -269,7 +265,7 @@ void Tunnels::receive(std::span<const std::byte> message) {
 void Tunnels::receive_open(const Head& head, std::span<const std::byte> bytes) {
   FabricName name;
   if (bytes.size() == sizeof name) std::memcpy(&name, bytes.data(), sizeof name);
-  const std::optional<Peer> peer = is_sensible(name) ? fabric_->peer(name) : std::nullopt;
+  const std::optional<Peer> peer = name.is_sensible() ? fabric_->peer(name) : std::nullopt;
   if (!peer || head.from == 0 || ends_.size() >= most_ends) {
     ++dropped_;
     return;
