@@ -142,6 +142,7 @@ CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
 # Commits that touch these files and change no way that a workload takes.
 CHANGED_NOWHERE = frozenset(
     {
+        "c46b7528d3b11719680e5f435b66c0d7808a8405",  # transport=libfabric
         "5a622bf113adc9d52998a2e7b2e65fc3222a7b33",  # transport=libfabric
         "ced2866ddb2659a742c3a76bc35c367d9c1e8b08",  # transport=libfabric
         "1ebb98cbd247f5a70bdec372e03cba79b0c078a9",  # the owners of a file as a class
