@@ -58,6 +58,7 @@ struct Frame {
   int64_t offset = -1;       // answer: the file offset that failed
   int64_t value = 0;
   int64_t bytes = 0;  // that follow
+  int64_t steps = 0;  // answer: so many of type ToldStep are at the end of these bytes
 
   Status status() const {
     return {static_cast<Code>(code), static_cast<int>(system_error), offset};

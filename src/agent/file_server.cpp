@@ -1,11 +1,13 @@
 #include "agent/file_server.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <limits>
 
 #include "agent/file_terms.h"
+#include "agent/told_steps.h"
 #include "engine/statistics.h"
 #include "runtime/cache/access_extents.h"
 
@@ -34,15 +36,20 @@ bool FileServer::answer(const Frame& asked) {
     value_ = 0;
     kind_ = Ask::answer;
     held_bytes_ = -1;
-    const Status status = within_memory([&] { return carry_out(asked); });
+    if (file_ != nullptr && file_->options().deterministic) runtime::NumberedSteps::begin();
+    Status status = within_memory([&] { return carry_out(asked); });
+    std::vector<ToldStep> steps;
+    status.keep_first(within_memory([&] { steps = told_steps(runtime::NumberedSteps::end()); }));
+    const std::array parts{answered_, std::as_bytes(std::span(steps))};
     Frame answer;
     answer.kind = static_cast<uint32_t>(kind_);
     answer.code = static_cast<uint32_t>(status.code);
     answer.system_error = status.system_error;
     answer.offset = status.ok() ? held_bytes_ : status.offset;
     answer.value = value_;
-    answer.bytes = static_cast<int64_t>(answered_.size());
-    sent = sensible_ && connection_.send(answer, std::span(&answered_, 1)).ok();
+    answer.bytes = static_cast<int64_t>(parts[0].size() + parts[1].size());
+    answer.steps = std::ssize(steps);
+    sent = sensible_ && connection_.send(answer, parts).ok();
   }
   release_memory();
   return sent;
@@ -103,7 +110,9 @@ Status FileServer::open() {
   // The node's own ranks have the file open, and commit its bytes merged.
   options.commit_at_close = CommitAtClose::last;
   const Owners owners = *Owners::decoded(terms->owners);
-  options.read_ahead_bytes = owners.domains.ahead(options.read_ahead_bytes);
+  options.read_ahead_bytes =
+      options.deterministic ? 0 : owners.domains.ahead(options.read_ahead_bytes);
+  if (options.deterministic) runtime::NumberedSteps::begin();
   Status status;
   file_ = runtime::CachedFile::open(terms->path, terms->mode, options, &status);
   // The file may have been removed, renamed or replaced since. Then another one may have its name,
@@ -126,6 +135,7 @@ Status FileServer::open() {
   // What this node's ranks wrote into its cache alone may belong to other owners.
   if (news) status = file_->commit();
   if (news) file_->drop_clean();
+  file_->note_shared();
   if (!status.ok()) {
     (void)file_->close(false);
     file_.reset();

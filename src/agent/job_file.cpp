@@ -59,7 +59,7 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
       owners_(owners, self, std::move(terms)),
       past_caches_(past_caches),
       told_(owners_.by_first_touch()),
-      wanted_ahead_bytes_(here.options().read_ahead_bytes),
+      wanted_ahead_bytes_(here.options().deterministic ? 0 : here.options().read_ahead_bytes),
       window_(owners_.most_asked()),
       parts_(owners_.most_asked()),
       bytes_of_others_(owners_.most_asked()) {
@@ -71,6 +71,7 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
   bytes_[1] = before.write_bytes;
   // Of a file that is only read, this node keeps copies of any bytes, not of its own chunks alone.
   if (!only_read()) fetch_ahead();
+  here_.note_shared(self == Owners::none ? 0 : number_of_cache(owners.agents[self].key));
 }
 
 // What another node owns is of no use here.
@@ -171,11 +172,17 @@ Status JobFile::tell_before(const Access& access) {
 // an end of file that other owners know, if somebody can write: then it is carried out once more.
 bool JobFile::is_whole(int64_t moved, int64_t bytes) const { return moved == bytes || only_read(); }
 
+template <typename Memory>
+Status JobFile::access_here(const Access& access, const Memory& memory, int64_t* moved) {
+  const CachedFile::PartTurn turn(here_, access);
+  return here_.access(access, memory, moved);
+}
+
 Status JobFile::access(const Access& access, std::byte* memory, int64_t* moved) {
   return counted(access, moved, [&]() -> Status {
     if (const Status told = tell_before(access); !told.ok()) return told;
     if (served_here(access)) {
-      const Status status = here_.access(access, memory, moved);
+      const Status status = access_here(access, memory, moved);
       if (!status.ok() || access.writes || is_whole(*moved, access.bytes)) return status;
     }
     return within_memory([&] { return access_owners(access, memory, moved); });
@@ -186,7 +193,7 @@ Status JobFile::access(const Access& access, const Tiling& memory, int64_t* move
   return counted(access, moved, [&]() -> Status {
     if (const Status told = tell_before(access); !told.ok()) return told;
     if (served_here(access)) {
-      const Status status = here_.access(access, memory, moved);
+      const Status status = access_here(access, memory, moved);
       if (!status.ok() || access.writes || is_whole(*moved, access.bytes)) return status;
     }
     return within_memory([&] {
@@ -200,7 +207,10 @@ Status JobFile::write(int64_t offset, const std::byte* memory, int64_t length) {
   const Access whole{true, false, nullptr, offset, length};
   return counted(whole, nullptr, [&]() -> Status {
     if (const Status told = tell_before(whole); !told.ok()) return told;
-    if (served_here(whole)) return here_.write(offset, memory, length);
+    if (served_here(whole)) {
+      const CachedFile::PartTurn turn(here_, whole);
+      return here_.write(offset, memory, length);
+    }
     int64_t ignored = 0;
     return within_memory(
         [&] { return access_owners(whole, const_cast<std::byte*>(memory), &ignored); });
@@ -212,7 +222,10 @@ Status JobFile::read(int64_t offset, std::byte* memory, int64_t length, int64_t*
   return counted(whole, moved, [&]() -> Status {
     if (const Status told = tell_before(whole); !told.ok()) return told;
     if (served_here(whole)) {
-      const Status status = here_.read(offset, memory, length, moved);
+      const Status status = [&] {
+        const CachedFile::PartTurn turn(here_, whole);
+        return here_.read(offset, memory, length, moved);
+      }();
       if (!status.ok() || is_whole(*moved, length)) return status;
     }
     return within_memory([&] { return access_owners(whole, memory, moved); });
@@ -278,7 +291,11 @@ Status JobFile::bypass(bool writes, Extent extent, Memory memory, int64_t* moved
   const int64_t began_ns = runtime::now_ns();
   const bool asks = !nothing_held();
   if (asks) status = owners_.ask_owners_of(extent, writes ? Ask::settle : Ask::commit, writes);
-  if (status.ok()) status = here_.bypass(writes, extent, memory, moved, began_ns);
+  if (status.ok()) {
+    const CachedFile::PartTurn turn(here_, {writes, false, nullptr, extent.offset, extent.length},
+                                    true);
+    status = here_.bypass(writes, extent, memory, moved, began_ns);
+  }
   if (!status.ok()) return status;
   if (writes)
     return asks || !nothing_held() ? owners_.ask_owners_of(extent, Ask::settle, true) : status;
@@ -510,6 +527,8 @@ void JobFile::forget_everywhere() {
 }
 
 void JobFile::read_from_owners(bool kept) {
+  // Whom else's pages a node has taken depends on time.
+  if (here_.options().deterministic) return;
   if (!only_read() || owners_.by_first_touch() || domains().owners() == 1) return;
   FileTerms terms = owners_.terms();
   terms.mode = runtime::OpenMode::read_only;

@@ -145,6 +145,8 @@ class JobFile {
   template <typename Memory>
   Status deliver(Memory memory, int64_t* moved);
   template <typename Memory>
+  Status access_here(const Access& access, const Memory& memory, int64_t* moved);
+  template <typename Memory>
   Status bypass(bool writes, Extent extent, Memory memory, int64_t* moved);
   bool all_here(const Access& access);
   bool only_read() const;

@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "agent/connection.h"
+#include "agent/told_steps.h"
 
 namespace forebay::agent {
 
@@ -28,6 +29,8 @@ class Line {
   // Of the connection that stands. What an agent knew of a file goes with the connection.
   uint64_t number() const { return number_; }
   uint64_t new_file() { return ++files_; }
+  // Of the agent's node, as traces name it.
+  uint64_t cache() const { return number_of_cache(agent_.key); }
 
  private:
   const Address agent_;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 
 #include "agent/file_terms.h"
+#include "agent/told_steps.h"
 
 namespace forebay::agent {
 
@@ -47,7 +49,14 @@ Status RemoteFile::ask(const Frame& frame, std::span<const std::span<const std::
   return status;
 }
 
+// The answer may tell steps that used them.
+Status RemoteFile::keep_extents(std::span<const Extent> extents) {
+  if (!terms_->options.deterministic) return {};
+  return within_memory([&] { extents_.assign(extents.begin(), extents.end()); });
+}
+
 Status RemoteFile::begin_write(std::span<const Extent> extents, std::span<const std::byte> data) {
+  if (const Status kept = keep_extents(extents); !kept.ok()) return kept;
   const std::array parts{std::as_bytes(extents), data};
   Frame frame;
   frame.kind = static_cast<uint32_t>(Ask::write);
@@ -57,6 +66,7 @@ Status RemoteFile::begin_write(std::span<const Extent> extents, std::span<const 
 }
 
 Status RemoteFile::begin_read(std::span<const Extent> extents, Ask asked) {
+  if (const Status kept = keep_extents(extents); !kept.ok()) return kept;
   const std::span<const std::byte> part = std::as_bytes(extents);
   Frame frame;
   frame.kind = static_cast<uint32_t>(asked);
@@ -90,7 +100,21 @@ Status RemoteFile::receive_answer(Frame* frame) {
     if (status.ok()) status = line_->connection().receive_bytes(*frame, &answer_, answer_.size());
     if (!status.ok()) return lost(status);
   } while (frame->kind == static_cast<uint32_t>(Ask::more));
-  return {};
+  return frame->steps == 0 ? Status() : take_steps(*frame);
+}
+
+// From the end of the answer.
+Status RemoteFile::take_steps(const Frame& frame) {
+  const auto most = static_cast<int64_t>(answer_.size() / sizeof(ToldStep));
+  if (frame.steps < 0 || frame.steps > most) return lost({Code::node_lost, EPROTO, -1});
+  const Status taken = within_memory([&] {
+    std::vector<ToldStep> steps(static_cast<std::size_t>(frame.steps));
+    const std::size_t bytes = steps.size() * sizeof(ToldStep);
+    std::memcpy(steps.data(), answer_.data() + answer_.size() - bytes, bytes);
+    answer_.resize(answer_.size() - bytes);
+    note_told(steps, extents_, line_->cache());
+  });
+  return taken;
 }
 
 Status RemoteFile::end(int64_t* value) {

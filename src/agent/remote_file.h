@@ -57,9 +57,11 @@ class RemoteFile {
 
  private:
   Status open();
+  Status keep_extents(std::span<const Extent> extents);
   Status lost(const Status& status);
   Status send(Frame frame, std::span<const std::span<const std::byte>> parts);
   Status receive_answer(Frame* frame);
+  Status take_steps(const Frame& frame);
   Status ask(const Frame& frame, std::span<const std::span<const std::byte>> parts);
 
   std::shared_ptr<Line> line_;
@@ -69,6 +71,7 @@ class RemoteFile {
   uint64_t number_ = 0;                // of the connection over which it was opened
   std::vector<std::byte> answer_;
   Statistics statistics_;
+  std::vector<Extent> extents_;  // of the question, if its steps are noted
   int64_t held_bytes_ = 0;
   bool closing_ = false;
   bool moved_ = false;

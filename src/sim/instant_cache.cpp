@@ -78,7 +78,8 @@ InstantCache::InstantCache(const CacheSettings& settings)
     : parts_(std::make_unique<Parts>(settings)) {}
 InstantCache::~InstantCache() = default;
 
-InstantCache::HandleIndex InstantCache::open(uint64_t file, bool reads, int64_t bytes) {
+InstantCache::HandleIndex InstantCache::open(uint64_t file, bool reads, int64_t bytes,
+                                             bool by_agent) {
   const uint32_t slot = parts_->slot_of(file);
   InstantFileState& simulated = parts_->files[slot];
   InstantFile opened;
@@ -92,16 +93,18 @@ InstantCache::HandleIndex InstantCache::open(uint64_t file, bool reads, int64_t 
     simulated.stored_bytes = bytes;
   parts_->handles[index] =
       std::make_unique<Parts::Handle>(parts_->cache, opened, parts_->settings.handles, reads);
-  if (++simulated.handles > 1) parts_->cache.drop(opened, everything, false);
+  if (++simulated.handles > 1 && !by_agent) parts_->cache.drop(opened, everything, false);
   return index;
 }
 
-void InstantCache::close(HandleIndex handle, bool discard) {
+void InstantCache::close(HandleIndex handle, bool discard, AtLeave at_leave) {
+  const bool last_commits = at_leave == AtLeave::as_option ? parts_->settings.commit_at_last_close
+                                                           : at_leave == AtLeave::last;
   const std::unique_ptr<Parts::Handle> leaving = std::move(parts_->handles[handle]);
   InstantFileState& file = *leaving->file.file;
   if (discard) {
     file.unstored_end = std::max(file.unstored_end.load(), leaving->file.end);
-  } else if (file.handles == 1 || !parts_->settings.commit_at_last_close) {
+  } else if (file.handles == 1 || !last_commits) {
     static_cast<void>(leaving->accesses.commit_own());  // instant storage takes everything
   }
   if (file.handles == 1 && !discard && parts_->cache.lacks_commits(leaving->file))
@@ -119,6 +122,19 @@ int64_t InstantCache::access(HandleIndex handle, const Access& access) {
   return moved;
 }
 
+void InstantCache::access_past(HandleIndex handle, bool writes, Extent extent) {
+  CacheHandle<InstantDriver>& accesses = parts_->handles[handle]->accesses;
+  int64_t moved = 0;
+  static_cast<void>(writes ? accesses.bypass_write(extent, NoBytes{})
+                           : accesses.bypass_read(extent, NoBytes{}, &moved, 0));
+}
+
+void InstantCache::end_read_ahead(HandleIndex handle) {
+  HandleRules rules = parts_->settings.handles;
+  rules.read_ahead_bytes = 0;
+  parts_->handles[handle]->accesses.change_rules(rules);
+}
+
 void InstantCache::write_as(HandleIndex handle, uint32_t number) {
   parts_->handles[handle]->file.written_as = writer_of(number);
 }
@@ -130,6 +146,14 @@ void InstantCache::commit(HandleIndex handle, bool own) {
 
 void InstantCache::drop_clean(HandleIndex handle) {
   parts_->cache.drop(parts_->handles[handle]->file, everything, false);
+}
+
+void InstantCache::commit_range(HandleIndex handle, Extent range) {
+  static_cast<void>(parts_->cache.commit(parts_->handles[handle]->file, range));
+}
+
+void InstantCache::drop_range(HandleIndex handle, Extent range) {
+  parts_->cache.drop(parts_->handles[handle]->file, range, false);
 }
 
 void InstantCache::truncate(HandleIndex handle, int64_t bytes) {

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "engine/cache_handle.h"
+#include "sim/recorded_steps.h"
 
 namespace forebay::sim {
 
@@ -34,18 +35,25 @@ class InstantCache {
   InstantCache& operator=(const InstantCache&) = delete;
 
   // Opens a handle of `file`, which is any number that the caller has given to the file. `bytes`:
-  // the size that readers see, the larger of storage's size and the end of cached bytes.
-  HandleIndex open(uint64_t file, bool reads, int64_t bytes);
+  // the size that readers see, the larger of storage's size and the end of cached bytes. The file's
+  // clean pages are dropped if others have it open, except for an agent.
+  HandleIndex open(uint64_t file, bool reads, int64_t bytes, bool by_agent = false);
   // Closes a handle: commits what was written through it, unless `discard`; the last handle of the
   // file commits all of it.
-  void close(HandleIndex handle, bool discard);
+  void close(HandleIndex handle, bool discard, AtLeave at_leave = AtLeave::as_option);
   // From now on the handle's writes count as those of a writer with this number.
   void write_as(HandleIndex handle, uint32_t number);
   // Carries out an access; returns the bytes before the end of the file.
   int64_t access(HandleIndex handle, const Access& access);
+  // The same past the cache.
+  void access_past(HandleIndex handle, bool writes, Extent extent);
+  // From now on nothing is fetched ahead for the handle.
+  void end_read_ahead(HandleIndex handle);
   // `own`: only what was written through the handle.
   void commit(HandleIndex handle, bool own);
+  void commit_range(HandleIndex handle, Extent range);
   void drop_clean(HandleIndex handle);
+  void drop_range(HandleIndex handle, Extent range);
   void truncate(HandleIndex handle, int64_t bytes);
   // Sets the file's size in storage.
   void resize(HandleIndex handle, int64_t bytes);

@@ -9,7 +9,11 @@ namespace {
 // A handle of an instant cache.
 struct InstantHandle {
   void access(const Access& access) const { cache->access(index, access); }
-  void close(bool discard) const { cache->close(index, discard); }
+  void access_past(bool writes, Extent extent) const { cache->access_past(index, writes, extent); }
+  void commit_range(Extent range) const { cache->commit_range(index, range); }
+  void drop_range(Extent range) const { cache->drop_range(index, range); }
+  void end_read_ahead() const { cache->end_read_ahead(index); }
+  void close(bool discard, AtLeave at_leave) const { cache->close(index, discard, at_leave); }
   void write_as(uint32_t number) const { cache->write_as(index, number); }
   void commit(bool own) const { cache->commit(index, own); }
   void drop_clean() const { cache->drop_clean(index); }
@@ -23,13 +27,13 @@ struct InstantHandle {
 Statistics counts_of(const RecordedSteps& steps, const RecordedSteps::Cache& recorded,
                      const CacheSettings& settings) {
   InstantCache cache(settings);
-  std::map<std::pair<uint32_t, int32_t>, InstantHandle> handles;  // by process and open
+  std::map<RecordedStep::Handle, InstantHandle> handles;
   for (const std::size_t row : recorded.rows) {
     const RecordedStep step = steps.at(row);
-    const std::pair who{step.process, step.open};
+    const RecordedStep::Handle who = step.handle();
     if (step.kind == RecordedStep::Kind::join) {
       const auto file = static_cast<uint64_t>(step.file);
-      handles[who] = {&cache, cache.open(file, step.reads, step.argument)};
+      handles[who] = {&cache, cache.open(file, step.reads, step.argument, step.by_agent)};
     } else {
       carry_out(step, handles.at(who));
       if (step.kind == RecordedStep::Kind::leave) handles.erase(who);

@@ -201,7 +201,7 @@ def cluster(
         scopes = any(text.startswith("scope=") for text in (*options, *compared))
         if not scopes and _takes_turns(options):
             raise click.UsageError(
-                "with deterministic=true give scope=node or scope=process, as the run had"
+                "with deterministic=true give scope=job, node or process, as the run had"
             )
         if not compared and not scopes:
             compared = ("scope=" + ",".join(CLUSTER_SCOPES),)

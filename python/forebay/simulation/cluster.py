@@ -305,16 +305,17 @@ def _take_turns(
 ) -> None:
     """Options that are not given are those of the recorded run."""
     of_run = recorded.options()
-    scope = "node" if one.scope == "job" and nodes == 1 else one.scope
-    recorded_scope = "process" if of_run.get("scope") == "process" else "node"
-    if scope != recorded_scope:
+    recorded_scope = of_run.get("scope", "job")
+    # On one node both are the same.
+    same = {one.scope, recorded_scope} <= {"node", "job"} and nodes == 1
+    if one.scope != recorded_scope and not same:
         raise TraceError(
-            f"{name}: the steps of deterministic=true are those of caches of"
-            f" {'processes' if recorded_scope == 'process' else 'nodes'}; give"
-            f" scope={recorded_scope}"
+            f"{name}: the steps of deterministic=true are those of caches of scope={recorded_scope};"
+            f" give scope={recorded_scope}"
         )
     options = of_run | one.options
-    settings.set_caching(scope, options)
+    # The steps tell what owners did for other nodes.
+    settings.set_caching("process" if one.scope == "process" else "node", options)
     try:
         settings.set_steps(recorded, options)
     except ValueError as error:

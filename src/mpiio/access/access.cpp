@@ -126,7 +126,7 @@ Status move_in_caches(Handle& handle, const Call& call, int64_t position, const 
   }
   const AtomicAccess alone(handle, range, call.operation == Operation::write);
   if (!alone.status().ok()) return alone.status();
-  const runtime::Turn turn = handle.cached->turn(TracedCall::recording());
+  const runtime::Turn turn = handle.cached->access_turn(TracedCall::recording());
   TracedCall::numbered(turn.sequence());
   if (handle.aggregated_call != nullptr)
     handle.aggregated_call->begin(handle.view, position, buffer.bytes);

@@ -242,7 +242,7 @@ bool share_keeper(Handle& handle, const Address& keeper, Status status) {
 
 bool has_owners(const Options& options) {
   return options.scope == Scope::job && options.consistency == Consistency::posix &&
-         options.storage == "posix" && !options.deterministic;
+         options.storage == "posix";
 }
 
 Status enrol_alone(Handle& handle) {

@@ -138,7 +138,7 @@ void TracedCall::begin(Routine routine, MPI_File file, int64_t argument) {
   outer_ = current_;
   current_ = this;
   active_ = true;
-  runtime::NumberedSteps::forget();
+  runtime::NumberedSteps::begin();
   access_.start_ns = runtime::trace_ticks();
 }
 
@@ -158,18 +158,19 @@ void TracedCall::end() {
 
 // Records the steps that the call did to a cache. They follow the record of the call.
 void TracedCall::record_steps() {
-  for (const runtime::NumberedStep& step : runtime::NumberedSteps::all()) {
+  for (const runtime::NumberedStep& step : runtime::NumberedSteps::end()) {
     trace::Access record;
     record.start_ns = record.end_ns = record.completed_ns = access_.end_ns;  // part of the call's
     record.file = access_.file;
     record.routine = static_cast<uint8_t>(static_cast<std::size_t>(Routine::cache_join) +
                                           static_cast<std::size_t>(step.step));
+    if (step.view.layout != nullptr) record.view = runtime::trace_view(step.view);
     record.position = step.argument;
-    record.requested = step.reads ? 1 : 0;
+    record.requested = step.bytes;
+    record.transferred = static_cast<int64_t>(step.cache);
     record.sequence = step.sequence;
     runtime::trace_access(record);
   }
-  runtime::NumberedSteps::forget();
 }
 
 void TracedCall::add_file(MPI_Comm comm, const char* name, int amode, MPI_File file) {

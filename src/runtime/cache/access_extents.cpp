@@ -8,9 +8,7 @@
 #include "extent/layout.h"
 
 namespace forebay::runtime {
-namespace {
 
-// A view whose data bytes are those of the extents.
 Tiling view_of(std::span<const Extent> extents) {
   std::vector<int64_t> displacements, lengths;
   displacements.reserve(extents.size());
@@ -24,20 +22,21 @@ Tiling view_of(std::span<const Extent> extents) {
           end};
 }
 
-}  // namespace
-
 Status access_extents(CachedFile& file, bool writes, bool collective,
                       std::span<const Extent> extents, std::byte* memory, int64_t bytes,
                       int64_t* moved) {
   if (extents.size() == 1) {
     const Extent only = extents.front();
+    const CachedFile::PartTurn turn(file, {writes, collective, nullptr, only.offset, only.length});
     if (!writes) return file.read(only.offset, memory, only.length, moved);
     *moved = only.length;
     return file.write(only.offset, memory, only.length);
   }
   const Tiling view = view_of(extents);
   if (view.layout == nullptr) return {Code::bad_argument, EINVAL, -1};
-  return file.access(Access{writes, collective, &view, 0, bytes}, memory, moved);
+  const Access access{writes, collective, &view, 0, bytes};
+  const CachedFile::PartTurn turn(file, access);
+  return file.access(access, memory, moved);
 }
 
 }  // namespace forebay::runtime

@@ -37,8 +37,13 @@ Status CachedFile::read_held(Extent extent, std::byte* memory, int64_t* moved, i
 }
 
 Status CachedFile::settle(Extent range, bool forget) {
+  Turn turn = step_turn();
+  note_step(turn, CacheStep::commit_range, range.offset, range.length);
   const Status status = within_memory([&] { return cache_->commit(file_, range); });
-  if (forget) cache_->drop(file_, range, false);
+  if (!forget) return status;
+  turn.next();
+  note_step(turn, CacheStep::drop_range, range.offset, range.length);
+  cache_->drop(file_, range, false);
   return status;
 }
 

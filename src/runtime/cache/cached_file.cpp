@@ -143,17 +143,54 @@ void CachedFile::tell_of_memory() {
 
 // Beside accesses --------------------------------------------------------------------------------
 
-Turn CachedFile::turn(bool numbered) {
-  if (options_.deterministic) return Turn(node_->registry(), Numbering::turns);
-  return Turn(node_->registry(), numbered ? Numbering::drawn : Numbering::none);
+Turn CachedFile::step_turn() {
+  return Turn(node_->registry(), options_.deterministic ? Numbering::turns : Numbering::none);
 }
 
-void CachedFile::note_step(const Turn& turn, CacheStep step, int64_t argument, bool reads) {
-  if (options_.deterministic) NumberedSteps::note({step, argument, reads, turn.sequence()});
+Turn CachedFile::access_turn(bool numbered) {
+  if (options_.deterministic && !shared_) {
+    Turn turn = step_turn();
+    note_stored_size(turn);
+    return turn;
+  }
+  return Turn(node_->registry(),
+              numbered && !options_.deterministic ? Numbering::drawn : Numbering::none);
+}
+
+void CachedFile::note_step(const Turn& turn, CacheStep step, int64_t argument, int64_t bytes) {
+  if (options_.deterministic)
+    NumberedSteps::note({step, argument, bytes, turn.sequence(), 0, {}});
+}
+
+// Others make the file longer, too: what lies beyond its end is not fetched.
+void CachedFile::note_stored_size(Turn& turn) {
+  int64_t bytes = 0;
+  if (!file_.storage_size(&bytes).ok() || entry_->noted_size.exchange(bytes) == bytes) return;
+  note_step(turn, CacheStep::resize, bytes);
+  turn.next();
+}
+
+CachedFile::PartTurn::PartTurn(CachedFile& file, const Access& part, bool past)
+    : turn_(file.step_turn()) {
+  if (!file.options_.deterministic) return;
+  file.note_stored_size(turn_);
+  const CacheStep step = part.writes ? (past ? CacheStep::write_past : CacheStep::write)
+                                     : (past ? CacheStep::read_past : CacheStep::read);
+  NumberedSteps::note({step, part.position, part.bytes, turn_.sequence(), 0,
+                       part.view != nullptr ? *part.view : Tiling{}});
+}
+
+void CachedFile::note_shared(uint64_t cache) {
+  shared_ = true;
+  if (!options_.deterministic) return;
+  const Turn turn = step_turn();
+  const bool reads_ahead = options_.read_ahead_bytes > 0;
+  NumberedSteps::note({CacheStep::share, int64_t{reads_ahead}, int64_t{cache != 0},
+                       turn.sequence(), cache, {}});
 }
 
 Status CachedFile::commit() {
-  const Turn turn = this->turn(false);
+  const Turn turn = step_turn();
   note_step(turn, CacheStep::commit, 0);
   // Handles of agents are not asked to forget their ends when others commit.
   std::vector<WrittenEnd> ends;
@@ -164,13 +201,13 @@ Status CachedFile::commit() {
 }
 
 Status CachedFile::commit_own() {
-  const Turn turn = this->turn(false);
+  const Turn turn = step_turn();
   note_step(turn, CacheStep::commit, 1);
   return takes_over_ ? handle_->commit() : handle_->commit_own();
 }
 
 void CachedFile::write_as(uint32_t number) {
-  const Turn turn = this->turn(false);
+  const Turn turn = step_turn();
   note_step(turn, CacheStep::write_as, number);
   file_.write_as(number);
   seat_->group.store(int64_t{number} + 1);
@@ -224,6 +261,10 @@ Status CachedFile::commit_for_owners(const FileDomains& before, const FileDomain
                                      uint32_t self) {
   const Status status = commit();
   if (!status.ok()) return status;
+  if (options_.deterministic) {
+    drop_clean();
+    return status;
+  }
   cache_->keep_own(file_, before, self);
   cache_->keep_own(file_, after, self);
   return status;
@@ -242,13 +283,13 @@ Storage& CachedFile::storage() const { return *storage_->storage; }
 Status CachedFile::flush_storage() { return storage_->storage->flush(); }
 
 void CachedFile::drop_clean() {
-  const Turn turn = this->turn(false);
+  const Turn turn = step_turn();
   note_step(turn, CacheStep::drop_clean, 0);
   cache_->drop(file_, {0, INT64_MAX}, false);
 }
 
 void CachedFile::truncate_cache(int64_t bytes) {
-  const Turn turn = this->turn(false);
+  const Turn turn = step_turn();
   note_step(turn, CacheStep::truncate, bytes);
   handle_->truncate(bytes);
 }
@@ -256,9 +297,10 @@ void CachedFile::truncate_cache(int64_t bytes) {
 void CachedFile::note_own_change() {
   runtime::note_own_change(*entry_, node_->job());
   if (!options_.deterministic) return;
-  const Turn turn = this->turn(true);
+  const Turn turn = step_turn();
   int64_t bytes = 0;
-  if (size(&bytes).ok()) note_step(turn, CacheStep::resize, bytes);
+  if (file_.storage_size(&bytes).ok()) entry_->noted_size.store(bytes);
+  note_step(turn, CacheStep::resize, bytes);
 }
 
 Status CachedFile::set_write_through(bool on) {
@@ -268,7 +310,7 @@ Status CachedFile::set_write_through(bool on) {
     handle_->end_write_through();
     return {};
   }
-  const Turn turn = this->turn(false);
+  const Turn turn = step_turn();
   note_step(turn, CacheStep::commit, 0);
   return handle_->begin_write_through();
 }

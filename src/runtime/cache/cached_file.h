@@ -195,8 +195,20 @@ class CachedFile final : private HandleServices {
   void note_own_change();
 
   // The turn to hold during an access (runtime/cache/turn.h). `numbered`: the access is recorded,
-  // and its record needs a number.
-  Turn turn(bool numbered);
+  // and its record needs a number. After note_shared() its parts take turns, in each owner's cache.
+  Turn access_turn(bool numbered);
+  // The turn to hold during such a part. With the option `deterministic` it notes the part as a
+  // step of this cache. `past`: as bypass().
+  class PartTurn {
+   public:
+    PartTurn(CachedFile& file, const Access& part, bool past = false);
+
+   private:
+    Turn turn_;
+  };
+  // Notes that other nodes own bytes of the file. `cache`: the number by which their ranks name
+  // this cache (NumberedStep::cache); 0: they do not use it, or this handle is an agent's.
+  void note_shared(uint64_t cache = 0);
 
   // Says whether this handle wants write-through: every write is in storage before it returns, and
   // reads are not kept. As long as one handle wants it, it holds for all handles of the file.
@@ -266,7 +278,9 @@ class CachedFile final : private HandleServices {
   enum class Left : uint8_t { unstamped, uncommitted, file };
   Left leave_file(const std::optional<FileStamp>& stamp, const Rest* of_nodes, bool discard,
                   const Status& status);
-  void note_step(const Turn& turn, CacheStep step, int64_t argument, bool reads = false);
+  Turn step_turn();
+  void note_step(const Turn& turn, CacheStep step, int64_t argument, int64_t bytes = 0);
+  void note_stored_size(Turn& turn);
 
   void commit_in_background(uint32_t target) override;
   void fetch_in_background(std::span<const Extent> extents) override;
@@ -296,6 +310,7 @@ class CachedFile final : private HandleServices {
   ArenaFile file_;
   std::optional<CacheHandle<ArenaDriver>> handle_;
   bool wants_write_through_ = false;
+  bool shared_ = false;  // note_shared()
   Statistics statistics_;
   int64_t handed_over_bytes_ = 0;  // statistics_.write_bytes at the last hand-over
   mutable std::mutex background_mutex_;

@@ -5,8 +5,10 @@
 namespace forebay::runtime {
 
 Status CachedFile::hand_over(const FileDomains& domains, ListExchange& nodes) {
-  const Turn turn = this->turn(false);
+  const Turn turn = step_turn();
   note_step(turn, CacheStep::commit, 0);
+  // Each node commits what it has: then its steps depend on no other node's.
+  if (options_.deterministic) return handle_->commit();
   PlanExchange<ArenaDriver> exchange(cache_->driver(), nodes);
   return handle_->hand_over(domains, exchange);
 }

@@ -221,6 +221,7 @@ Status CachedFile::join_entry(const FoundFile& found, bool fresh, OpenMode mode)
     entry.owners.store(0);
     entry.writable.store(0);
     entry.held.store(Held::unknown);
+    entry.noted_size.store(-1);
     entry.may_rest = true;
     identify(entry, found);
     join_job_changes(entry, node_->job_node());
@@ -287,7 +288,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
     bound_by_ = registry.memory_limit.load();
   const bool fresh = options_.keep != Keep::never && !options_.deterministic &&
                      refresh_stamp(registry, path, options_.openers == Openers::agent, &found);
-  const Turn turn = this->turn(false);
+  const Turn turn = step_turn();
   status = join_entry(found, fresh, mode);
   if (!status.ok()) return status;
   storage_ = node_->storage(slot_, opener ? opener : by_path(path, options.storage), mode, &status);
@@ -320,7 +321,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   if (options_.deterministic) {
     int64_t bytes = 0;
     if (const Status known = size(&bytes); !known.ok()) return known;
-    note_step(turn, CacheStep::join, bytes, mode != OpenMode::write_only);
+    note_step(turn, CacheStep::join, bytes, mode != OpenMode::write_only ? 1 : 0);
   }
   return {};
 }
@@ -369,8 +370,11 @@ Status CachedFile::close(bool discard, const Rest* of_nodes) {
     closing_.store(true, std::memory_order_relaxed);
     cancel_background();
   }
-  const Turn turn = this->turn(false);
-  note_step(turn, CacheStep::leave, discard ? 1 : 0);
+  const Turn turn = step_turn();
+  // On several nodes the option commit_at_close is not what decides.
+  const bool as_option = owners() == 0 && options_.openers != Openers::all;
+  note_step(turn, CacheStep::leave, discard ? 1 : 0,
+            as_option ? 0 : options_.commit_at_close == CommitAtClose::each ? 1 : 2);
   Status status;
   if (handle_) {
     if (!discard && !leaves_commit_to_others(1))

@@ -1,34 +1,58 @@
 #include "runtime/cache/turn.h"
 
+#include <utility>
+
+#include "extent/status.h"
+
 namespace forebay::runtime {
 namespace {
 
-// More steps than any MPI routine takes.
-constexpr std::size_t most_steps = 8;
-[[gnu::tls_model("initial-exec")]] thread_local std::array<NumberedStep, most_steps> steps;
-[[gnu::tls_model("initial-exec")]] thread_local std::size_t step_count = 0;
+[[gnu::tls_model("initial-exec")]] thread_local bool noting = false;
+// Made for the first step, so that threads that note none have no memory for them.
+[[gnu::tls_model("initial-exec")]] thread_local std::vector<NumberedStep>* steps = nullptr;
 
 }  // namespace
 
-Turn::Turn(Registry& registry, Numbering numbering) {
+Turn::Turn(Registry& registry, Numbering numbering) : registry_(&registry) {
   if (numbering == Numbering::none) return;
   if (numbering == Numbering::turns) {
     registry.turn.lock();
     locked_ = &registry;
   }
-  sequence_ = registry.last_sequence.fetch_add(1, std::memory_order_relaxed) + 1;
+  draw();
 }
 
 Turn::~Turn() {
   if (locked_ != nullptr) locked_->turn.unlock();
 }
 
-void NumberedSteps::note(const NumberedStep& step) {
-  if (step_count < most_steps) steps[step_count++] = step;
+void Turn::next() {
+  if (sequence_ != 0) draw();
 }
 
-std::span<const NumberedStep> NumberedSteps::all() { return {steps.data(), step_count}; }
+void Turn::draw() {
+  sequence_ = registry_->last_sequence.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
-void NumberedSteps::forget() { step_count = 0; }
+void NumberedSteps::begin() {
+  (void)end();
+  noting = true;
+}
+
+void NumberedSteps::note(const NumberedStep& step) {
+  if (!noting) return;
+  (void)within_memory([&] {  // else it is missing
+    if (steps == nullptr) steps = new std::vector<NumberedStep>;
+    steps->push_back(step);
+  });
+}
+
+std::vector<NumberedStep> NumberedSteps::end() {
+  noting = false;
+  if (steps == nullptr) return {};
+  std::vector<NumberedStep> noted = std::move(*steps);
+  delete std::exchange(steps, nullptr);
+  return noted;
+}
 
 }  // namespace forebay::runtime

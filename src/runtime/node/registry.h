@@ -116,6 +116,8 @@ struct alignas(64) FileEntry : FileState {
   // ranks, or of a rank of another node through the agent.
   std::atomic<uint32_t> writable{0};
   std::atomic<Held> held{Held::unknown};
+  // Storage's size of the file, as a step was last noted of it (cache/turn.h); -1: none was.
+  std::atomic<int64_t> noted_size{-1};
   uint32_t arena = no_entry;
   SharedMutex access;  // held by accesses in atomic mode
   LastChange changed;

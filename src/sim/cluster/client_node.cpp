@@ -211,14 +211,34 @@ void ClientNode::Handle::resize(int64_t bytes) {
   node_.file_system_.resize(file_.entry().number, bytes);
 }
 
-void ClientNode::Handle::settle(Extent range) {
-  static_cast<void>(node_.cache_.commit(file_, range));
-  node_.cache_.drop(file_, range, false);
+void ClientNode::Handle::access_past(bool writes, Extent extent) {
+  int64_t moved = 0;
+  static_cast<void>(writes ? cached_.bypass_write(extent, NoBytes{})
+                           : cached_.bypass_read(extent, NoBytes{}, &moved, 0));
 }
 
-void ClientNode::Handle::close(bool discard) {
+void ClientNode::Handle::commit_range(Extent range) {
+  static_cast<void>(node_.cache_.commit(file_, range));
+}
+
+void ClientNode::Handle::drop_range(Extent range) { node_.cache_.drop(file_, range, false); }
+
+void ClientNode::Handle::settle(Extent range) {
+  commit_range(range);
+  drop_range(range);
+}
+
+void ClientNode::Handle::end_read_ahead() {
+  HandleRules rules = node_.settings_.handles;
+  rules.read_ahead_bytes = 0;
+  cached_.change_rules(rules);
+}
+
+void ClientNode::Handle::close(bool discard, AtLeave at_leave) {
   if (discard) return leave(true);
-  if (node_.settings_.commit_at_last_close) return close_last_commits();
+  const bool last_commits = at_leave == AtLeave::as_option ? node_.settings_.commit_at_last_close
+                                                           : at_leave == AtLeave::last;
+  if (last_commits) return close_last_commits();
   node_.drain_background(file_);
   static_cast<void>(cached_.commit_own());
   leave(false);

@@ -12,6 +12,7 @@
 #include "sim/cluster/client_driver.h"
 #include "sim/cluster/kernel.h"
 #include "sim/instant_driver.h"
+#include "sim/recorded_steps.h"
 
 namespace forebay::sim {
 
@@ -49,10 +50,14 @@ class ClientNode {
     void resize(int64_t bytes);       // sets the file's size in storage, which takes no time here
     // From now on its writes count as those of a writer with this number.
     void write_as(uint32_t number) { file_.write_as(number); }
-    // Storage gets bytes of the range that are dirty, and the cache forgets the range.
+    void access_past(bool writes, Extent extent);
+    void commit_range(Extent range);
+    void drop_range(Extent range);
+    // Both: storage gets bytes of the range that are dirty, and the cache forgets the range.
     void settle(Extent range);
+    void end_read_ahead();  // nothing is fetched ahead from now on
     // With `discard`, what was written through it and is still in pages need not reach storage.
-    void close(bool discard = false);
+    void close(bool discard = false, AtLeave at_leave = AtLeave::as_option);
     // If others have the file open here, the last of them commits (option commit_at_close=last).
     void close_last_commits();
 

@@ -81,6 +81,8 @@ class Cluster {
     uint32_t node = 0;
     ClientNode* cache = nullptr;
     std::map<uint32_t, OpenFile> open;  // by the log's number of the handle
+    // What agents have open for it in other nodes' caches, by that number and the node.
+    std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<ClientNode::Handle>> at_agents;
     std::vector<Extent> extents;        // of the access under way
     ProcessTimes times;
   };
@@ -101,6 +103,8 @@ class Cluster {
   void read_counters(std::vector<int64_t>& counters) const;
   void live(Job& job);
   void live_again(Job& job);
+  Doing ask(Job& job, const RecordedOrder::Turn& turn, const RecordedStep& step);
+  static Doing doing(const RecordedStep& step);
   Doing take(Job& job, const RecordedOrder::Turn& turn, const RecordedStep& step);
   void close_all(Job& job);
   // The process has done something since `began`, to the file, or no_file.
@@ -360,16 +364,55 @@ void Cluster::live_again(Job& job) {
       from_ns = table.end_ns[turn.row];
     }
     const Picoseconds began = kernel_.now();
-    order_->begin(turn);
-    const Doing doing = take(job, turn, step);
-    order_->end(turn);
+    const Doing doing = step.by_agent ? ask(job, turn, step) : take(job, turn, step);
     spend(job, doing, began, static_cast<uint32_t>(step.file), step.access.bytes);
     if (step.moves_bytes()) progress_.add(1);
   }
   close_all(job);
 }
 
+// A step in another node's cache, which the node's agent takes: a question and an answer.
+Doing Cluster::ask(Job& job, const RecordedOrder::Turn& turn, const RecordedStep& step) {
+  constexpr int64_t message_bytes = 64;
+  const RecordedSteps::Cache& cache = order_->steps().caches()[turn.cache];
+  const uint32_t owner = settings_.node_of_process[cache.processes.front()];
+  const auto send = [&](uint32_t from, uint32_t to, bool with_data) {
+    Completion arrived;
+    network_.send(from, to, message_bytes + (with_data ? step.access.bytes : 0), arrived.then());
+    arrived.wait();
+  };
+  send(job.node, owner, step.kind == RecordedStep::Kind::write);
+  order_->begin(turn);
+  std::unique_ptr<ClientNode::Handle>& handle =
+      job.at_agents[{static_cast<uint32_t>(step.open), owner}];
+  const auto file = static_cast<uint32_t>(step.file);
+  if (step.kind == RecordedStep::Kind::join) {
+    file_system_->open(owner, file);
+    handle = std::make_unique<ClientNode::Handle>(*caches_[owner], file, job.process,
+                                                  ClientNode::Handle::Maker::agent, step.reads);
+    handle->expect_size(step.argument);
+  } else {
+    carry_out(step, *handle);
+  }
+  if (step.kind == RecordedStep::Kind::leave) {
+    file_system_->close(owner, file);
+    handle.reset();
+  }
+  Process::current()->sleep(settings_.call_time +
+                            time_of(step.access.bytes, settings_.copy_bytes_per_second));
+  order_->end(turn);
+  send(owner, job.node, step.kind == RecordedStep::Kind::read);
+  return doing(step);
+}
+
+Doing Cluster::doing(const RecordedStep& step) {
+  if (step.kind == RecordedStep::Kind::join) return Doing::opening;
+  if (step.access.bytes == 0) return Doing::closing;
+  return step.access.writes ? Doing::writing : Doing::reading;
+}
+
 Doing Cluster::take(Job& job, const RecordedOrder::Turn& turn, const RecordedStep& step) {
+  order_->begin(turn);
   const auto handle = static_cast<uint32_t>(step.open);
   const auto known = job.open.find(handle);
   const bool opens = known == job.open.end() || step.kind == RecordedStep::Kind::join;
@@ -378,6 +421,7 @@ Doing Cluster::take(Job& job, const RecordedOrder::Turn& turn, const RecordedSte
     open.cached = std::make_unique<ClientNode::Handle>(
         *job.cache, open.file, job.process, ClientNode::Handle::Maker::program, step.reads);
     open.cached->expect_size(step.argument);
+    order_->end(turn);
     return Doing::opening;
   }
   const bool past_caches = turn.cache == RecordedOrder::Turn::no_cache;
@@ -389,15 +433,19 @@ Doing Cluster::take(Job& job, const RecordedOrder::Turn& turn, const RecordedSte
     file_system_->close(job.node, open.file);
     job.open.erase(known);
   }
-  if (!step.moves_bytes()) return Doing::closing;
-  Picoseconds local = settings_.call_time;
+  Picoseconds local = 0;
+  if (step.access.bytes > 0) local += settings_.call_time;
   if (!past_caches) local += time_of(step.access.bytes, settings_.copy_bytes_per_second);
-  Process::current()->sleep(local);
-  return step.access.writes ? Doing::writing : Doing::reading;
+  if (local > 0) Process::current()->sleep(local);
+  order_->end(turn);
+  return doing(step);
 }
 
 void Cluster::close_all(Job& job) {
   const Picoseconds began = kernel_.now();
+  for (auto& [number, handle] : job.at_agents) {
+    if (handle != nullptr) handle->close();
+  }
   for (auto& [number, open] : job.open) {
     if (open.cached != nullptr) open.cached->close();
     if (open.owned != nullptr) open.owned->close();

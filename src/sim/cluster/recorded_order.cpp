@@ -1,18 +1,67 @@
 #include "sim/cluster/recorded_order.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <stdexcept>
 #include <utility>
 
 namespace forebay::sim {
 
 RecordedOrder::RecordedOrder(const RecordedSteps& steps)
     : steps_(steps), caches_(steps.caches().size()) {
-  for (uint32_t c = 0; c < caches_.size(); ++c) {
-    const std::vector<std::size_t>& rows = steps.caches()[c].rows;
-    for (std::size_t number = 0; number < rows.size(); ++number)
-      add(turns_, {rows[number], c, number});
-  }
+  put_in_order();
   add_accesses_past_caches();
+}
+
+// A process may take steps in several caches. Its steps are put into an order that a run of all
+// processes can have: each cache's by their numbers, and a thread's call by call. Within a call a
+// process asks several nodes at once.
+void RecordedOrder::put_in_order() {
+  const trace::Table& table = steps_.table();
+  constexpr auto step = static_cast<uint8_t>(trace::Operation::step);
+  // A call's record, and those of its steps behind it, have a number that rises in a thread.
+  std::vector<uint32_t> calls(table.size(), 0);
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> latest;  // by process and thread
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    uint32_t& call = latest[{table.process[row], table.thread[row]}];
+    if (table.operation[row] != step) ++call;
+    calls[row] = call;
+  }
+  using Call = std::vector<Turn>;
+  std::map<std::pair<uint32_t, uint32_t>, std::map<uint32_t, Call>> threads;
+  for (uint32_t c = 0; c < caches_.size(); ++c) {
+    const std::vector<std::size_t>& rows = steps_.caches()[c].rows;
+    for (std::size_t number = 0; number < rows.size(); ++number) {
+      const std::size_t row = rows[number];
+      threads[{table.process[row], table.thread[row]}][calls[row]].push_back({row, c, number});
+    }
+  }
+  std::vector<uint64_t> reached(caches_.size(), 0);
+  const auto take = [&](Call& call) {
+    bool any = false;
+    const auto left = std::ranges::remove_if(call, [&](const Turn& turn) {
+      if (reached[turn.cache] != turn.number) return false;
+      ++reached[turn.cache];
+      add(turns_, turn);
+      any = true;
+      return true;
+    });
+    call.erase(left.begin(), left.end());
+    return any;
+  };
+  for (bool any = true; any;) {
+    any = false;
+    for (auto& [thread, of_thread] : threads) {
+      while (!of_thread.empty() && take(of_thread.begin()->second)) {
+        any = true;
+        if (of_thread.begin()->second.empty()) of_thread.erase(of_thread.begin());
+      }
+    }
+    std::erase_if(threads, [](const auto& thread) { return thread.second.empty(); });
+  }
+  if (!threads.empty())
+    throw std::invalid_argument("the numbers of its steps contradict the order of its records");
 }
 
 void RecordedOrder::add(Turns& turns, const Turn& turn) {
@@ -27,9 +76,20 @@ void RecordedOrder::add(Turns& turns, const Turn& turn) {
 // They have no numbers: each comes before the process's first step that began later.
 void RecordedOrder::add_accesses_past_caches() {
   const trace::Table& table = steps_.table();
+  // Where nodes own parts of a file, the steps tell all.
+  std::set<std::pair<uint32_t, int32_t>> shared;  // by process and open
+  for (const RecordedSteps::Cache& cache : steps_.caches()) {
+    for (const std::size_t row : cache.rows) {
+      const RecordedStep step = steps_.at(row);
+      if (step.kind == RecordedStep::Kind::share && !step.by_agent)
+        shared.insert({step.process, step.open});
+    }
+  }
   Turns past;
   for (std::size_t row = 0; row < table.size(); ++row) {
-    if (table.sequence[row] == 0 && table.file[row] >= 0 && steps_.at(row).access.bytes > 0)
+    if (table.sequence[row] != 0 || table.file[row] < 0) continue;
+    const RecordedStep step = steps_.at(row);
+    if (step.whole && step.access.bytes > 0 && !shared.contains({step.process, step.open}))
       add(past, {row, Turn::no_cache, 0});
   }
   turns_.resize(std::max(turns_.size(), past.size()));

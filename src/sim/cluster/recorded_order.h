@@ -23,7 +23,8 @@ class RecordedOrder {
     uint64_t number = 0;        // among the cache's steps, from 0 on
   };
 
-  // The steps have no problem, and outlive this.
+  // The steps have no problem, and outlive this. Throws std::invalid_argument if the orders of the
+  // caches contradict those of the processes.
   explicit RecordedOrder(const RecordedSteps& steps);
 
   const RecordedSteps& steps() const { return steps_; }
@@ -43,6 +44,7 @@ class RecordedOrder {
     std::unordered_map<uint64_t, Process*> waiting;  // by number of the turn
   };
   using Turns = std::vector<std::vector<Turn>>;  // by process
+  void put_in_order();
   void add(Turns& turns, const Turn& turn);
   void add_accesses_past_caches();
 
