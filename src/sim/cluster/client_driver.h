@@ -22,6 +22,8 @@ struct ClientFileState : FileState {
   int64_t unknown_end = 0;  // one past the highest byte written and not known to be in storage
   int64_t own_writes = 0;   // to storage, by this cache
   int64_t seen_writes = 0;  // of other caches, when the file was opened last
+  // Storage's size of the file, of a run whose steps are taken again, as this cache met it then.
+  int64_t recorded_bytes = 0;
 };
 
 // A file as one process has it open through a cache.

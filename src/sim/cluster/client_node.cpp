@@ -27,17 +27,18 @@ uint32_t ClientFile::number() const {
 }
 
 Status ClientFile::storage_size(int64_t* bytes) const {
-  *bytes = node_->file_system().size(entry().number);
+  *bytes = node_->stored_bytes(entry());
   return {};
 }
 
-void ClientNode::count_write(ClientFileState& file) {
+void ClientNode::count_write(ClientFileState& file, int64_t end) {
   ++file.own_writes;
+  file.recorded_bytes = std::max(file.recorded_bytes, end);
   file_system_.count_write(file.number);
 }
 
 Status ClientFile::write_past(Extent extent, NoBytes, bool, int64_t* storage_ns) const {
-  node_->count_write(entry());
+  node_->count_write(entry(), extent.end());
   const int64_t before = ClientDriver::now_ns();
   Completion done;
   node_->file_system().access(node_->host(), entry().number, true, {&extent, 1}, done.then());
@@ -49,7 +50,7 @@ Status ClientFile::write_past(Extent extent, NoBytes, bool, int64_t* storage_ns)
 
 Status ClientFile::read_past(Extent extent, NoBytes, int64_t* got, int64_t* storage_ns) const {
   const int64_t before = ClientDriver::now_ns();
-  const int64_t size = node_->file_system().size(entry().number);
+  const int64_t size = node_->stored_bytes(entry());
   *got = std::clamp<int64_t>(size - extent.offset, 0, extent.length);
   const Extent there{extent.offset, *got};
   if (!there.empty()) {
@@ -97,7 +98,7 @@ void ClientDriver::begin(const ClientFileState& file, bool writes, const IoPlan&
   transfer.began_ns_ = now_ns();
   std::vector<Extent> extents;
   extents.reserve(plan.runs().size());
-  const int64_t size = node_.file_system().size(file.number);
+  const int64_t size = node_.stored_bytes(file);
   for (const IoPlan::Run& run : plan.runs()) {
     const int64_t there = writes
                               ? run.extent.length
@@ -109,7 +110,9 @@ void ClientDriver::begin(const ClientFileState& file, bool writes, const IoPlan&
 }
 
 void ClientDriver::begin_write(Target file, const IoPlan& plan, Transfer& transfer) const {
-  node_.count_write(*file);
+  int64_t end = 0;
+  for (const IoPlan::Run& run : plan.runs()) end = std::max(end, run.extent.end());
+  node_.count_write(*file, end);
   begin(*file, true, plan, transfer);
 }
 
@@ -159,6 +162,7 @@ uint32_t ClientNode::slot_of(uint64_t number) {
   free->id = generation_++ * files_at_once + slot;
   free->unknown_end = 0;
   free->unstored_end = 0;
+  free->recorded_bytes = 0;
   free->aside = 0;
   free->own_writes = 0;
   free->seen_writes = file_system_.writes(number);
@@ -203,12 +207,17 @@ void ClientNode::Handle::drop_clean() { node_.cache_.drop(file_, whole_file, fal
 void ClientNode::Handle::truncate(int64_t bytes) { cached_.truncate(bytes); }
 
 void ClientNode::Handle::expect_size(int64_t bytes) {
-  const int64_t known = node_.file_system_.size(file_.entry().number);
+  const int64_t known = node_.stored_bytes(file_.entry());
   if (std::max(known, file_.written_end()) < bytes) resize(bytes);
 }
 
 void ClientNode::Handle::resize(int64_t bytes) {
-  node_.file_system_.resize(file_.entry().number, bytes);
+  ClientFileState& state = file_.entry();
+  state.recorded_bytes = bytes;
+  // Other caches may have met a longer file, in an order that the machine does not know.
+  if (node_.settings_.handles.deterministic)
+    bytes = std::max(bytes, node_.file_system_.size(state.number));
+  node_.file_system_.resize(state.number, bytes);
 }
 
 void ClientNode::Handle::access_past(bool writes, Extent extent) {

@@ -89,8 +89,12 @@ class ClientNode {
   const ClientFileState* file_with(uint32_t slot, uint64_t id) const {
     return files_[slot].id == id ? &files_[slot] : nullptr;
   }
-  // The cache is about to write to the file in storage.
-  void count_write(ClientFileState& file);
+  // The cache is about to write to the file in storage, up to `end`.
+  void count_write(ClientFileState& file, int64_t end);
+  // Storage's size of the file, as this cache has to see it.
+  int64_t stored_bytes(const ClientFileState& file) const {
+    return settings_.handles.deterministic ? file.recorded_bytes : file_system_.size(file.number);
+  }
   // What the handles that are closed, and the helpers, have done.
   Statistics& statistics() { return statistics_; }
 
