@@ -70,6 +70,7 @@ Status ArenaFile::write_request(const PastRequest& past, bool may_be_dirty,
     // write is noted.
     noted.emplace(*parts_.entry, parts_.job, *parts_.storage, !parts_.local && may_be_dirty);
   const Status status = parts_.storage->write({&request, 1}, counters);
+  if (status.ok()) parts_.entry->note_stored(past.offset + length_of(request));
   if (storage_ns != nullptr) *storage_ns = now_ns() - before;
   parts_.statistics->write_requests += counters.requests;
   parts_.statistics->write_syscalls += counters.syscalls;
@@ -81,6 +82,7 @@ Status ArenaFile::read_request(const PastRequest& past, int64_t* got, int64_t* s
   StorageCounters counters;
   const int64_t before = storage_ns == nullptr ? 0 : now_ns();
   const Status status = past_source()->read({&request, 1}, {got, 1}, counters);
+  *got = below_noted_size({past.offset, *got}, *got);
   if (storage_ns != nullptr) *storage_ns = now_ns() - before;
   parts_.statistics->read_requests += counters.requests;
   parts_.statistics->read_syscalls += counters.syscalls;
@@ -181,6 +183,7 @@ void ArenaDriver::begin_write(const Target& target, Transfer& transfer) const {
   transfer.clock_.emplace();
   if (registry_.recoverable) transfer.noted_.emplace(*target.entry, job_, *target.storage, true);
   transfer.storage_ = target.storage;
+  transfer.writes_ = target.entry;
   transfer.storage_->submit(transfer.in_storage_);
 }
 
@@ -189,12 +192,21 @@ void ArenaDriver::begin_read(const ArenaFile& file, const IoPlan& plan, const St
   transfer.requests_.set(plan, [&](const IoPlan::Part& part) { return memory_of(part, &staging); });
   transfer.in_storage_.set(forebay::Transfer::Direction::read, transfer.requests_.list());
   transfer.storage_ = file.source();
+  transfer.reads_ = &file;
   transfer.storage_->submit(transfer.in_storage_);
 }
 
 Status ArenaDriver::complete(Transfer& transfer, Statistics& statistics) {
   const Status status = transfer.storage_->complete(transfer.in_storage_);
   transfer.noted_.reset();
+  for (std::size_t r = 0; r < transfer.requests_.list().size(); ++r) {
+    forebay::Transfer::Outcome& outcome = transfer.in_storage_.outcome(r);
+    const Extent moved{transfer.requests_.list()[r].offset, outcome.transferred};
+    if (transfer.reads_ != nullptr)
+      outcome.transferred = transfer.reads_->below_noted_size(moved, moved.length);
+    else
+      transfer.writes_->note_stored(moved.end());
+  }
   const StorageCounters counters = transfer.in_storage_.counters();
   if (transfer.in_storage_.direction() == forebay::Transfer::Direction::write) {
     statistics.commit_ns += transfer.clock_->cost_ns();

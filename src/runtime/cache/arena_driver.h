@@ -59,7 +59,9 @@ class ArenaFile {
     uint32_t slot = 0;     // of the entry
     Seat* seat = nullptr;  // null: no handle, so no reads and writes
     uint32_t seat_number = 0;
-    bool commits_apart = true;   // from handles that commit at the same time
+    // With those of other handles (option deterministic). A step sees the size that is noted, even
+    // if others make the file longer meanwhile.
+    bool takes_turns = false;
     Storage* storage = nullptr;  // null: pages can only be forgotten
     // Where pages, and reads past the cache, come from, if not from `storage`.
     Storage* source = nullptr;
@@ -97,7 +99,7 @@ class ArenaFile {
   }
   Statistics& statistics() const { return *parts_.statistics; }
   uint32_t slot() const { return parts_.slot; }
-  uint32_t number() const { return parts_.commits_apart ? parts_.seat_number : 0; }
+  uint32_t number() const { return parts_.takes_turns ? 0 : parts_.seat_number; }
   Writers writer() const { return writer_; }
   void write_as(uint32_t number) { writer_ = writer_of(number); }
   bool readable() const { return parts_.readable; }
@@ -124,7 +126,16 @@ class ArenaFile {
   int64_t written_end() const;
   void truncate_ends(int64_t bytes) const;
 
-  Status storage_size(int64_t* bytes) const { return parts_.storage->size(bytes); }
+  // As the step under way sees it.
+  Status storage_size(int64_t* bytes) const {
+    *bytes = parts_.takes_turns ? parts_.entry->noted_size.load() : -1;
+    return *bytes >= 0 ? Status() : parts_.storage->size(bytes);
+  }
+  // So many of the bytes that storage gave for the extent lie below that size.
+  int64_t below_noted_size(Extent extent, int64_t got) const {
+    const int64_t size = parts_.takes_turns ? parts_.entry->noted_size.load() : -1;
+    return size < 0 ? got : std::clamp<int64_t>(size - extent.offset, 0, got);
+  }
   // `may_be_dirty`: the cache may have bytes that storage lacks.
   template <typename Source>
   Status write_past(Extent extent, Source source, bool may_be_dirty, int64_t* storage_ns) const {
@@ -217,6 +228,8 @@ class ArenaDriver {
     friend class ArenaDriver;
     std::optional<WorkClock> clock_;   // of a write
     std::optional<NotedWrite> noted_;  // outlives the write itself
+    const ArenaFile* reads_ = nullptr;
+    FileEntry* writes_ = nullptr;
     PlanRequests requests_;
     Storage* storage_ = nullptr;
     forebay::Transfer in_storage_;

@@ -37,7 +37,11 @@ int64_t CachedFile::bytes_a_round() const {
   return forebay::bytes_a_round(cache_->capacity_bytes(), cache_->page_size());
 }
 
-Status CachedFile::size(int64_t* bytes) { return handle_->size(bytes); }
+Status CachedFile::size(int64_t* bytes) {
+  const Status status = storage().size(bytes);
+  if (status.ok()) *bytes = std::max(*bytes, file_.written_end());
+  return status;
+}
 
 Statistics CachedFile::statistics() const {
   const std::lock_guard<std::mutex> guard(background_mutex_);
@@ -165,7 +169,7 @@ void CachedFile::note_step(const Turn& turn, CacheStep step, int64_t argument, i
 // Others make the file longer, too: what lies beyond its end is not fetched.
 void CachedFile::note_stored_size(Turn& turn) {
   int64_t bytes = 0;
-  if (!file_.storage_size(&bytes).ok() || entry_->noted_size.exchange(bytes) == bytes) return;
+  if (!storage().size(&bytes).ok() || entry_->noted_size.exchange(bytes) == bytes) return;
   note_step(turn, CacheStep::resize, bytes);
   turn.next();
 }
@@ -299,7 +303,7 @@ void CachedFile::note_own_change() {
   if (!options_.deterministic) return;
   const Turn turn = step_turn();
   int64_t bytes = 0;
-  if (file_.storage_size(&bytes).ok()) entry_->noted_size.store(bytes);
+  if (storage().size(&bytes).ok()) entry_->noted_size.store(bytes);
   note_step(turn, CacheStep::resize, bytes);
 }
 

@@ -305,7 +305,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   parts.slot = slot_;
   parts.seat = seat_;
   parts.seat_number = seat_number_;
-  parts.commits_apart = !options_.deterministic;  // then handles take turns
+  parts.takes_turns = options_.deterministic;
   parts.storage = storage_->storage.get();
   parts.readable = storage_->readable;
   parts.writable = storage_->writable;

@@ -116,7 +116,8 @@ struct alignas(64) FileEntry : FileState {
   // ranks, or of a rank of another node through the agent.
   std::atomic<uint32_t> writable{0};
   std::atomic<Held> held{Held::unknown};
-  // Storage's size of the file, as a step was last noted of it (cache/turn.h); -1: none was.
+  // Storage's size of the file as far as it is noted among the cache's steps (cache/turn.h); -1:
+  // nothing is.
   std::atomic<int64_t> noted_size{-1};
   uint32_t arena = no_entry;
   SharedMutex access;  // held by accesses in atomic mode
@@ -125,6 +126,12 @@ struct alignas(64) FileEntry : FileState {
   char path[1024] = {};            // by which others open the file to commit; "" if they cannot
 
   bool in_use() const { return handles.load() > 0 || kept.load() != 0; }
+  // Storage has got bytes up to `end`.
+  void note_stored(int64_t end) {
+    int64_t known = noted_size.load();
+    while (known >= 0 && known < end && !noted_size.compare_exchange_weak(known, end)) {
+    }
+  }
   // Remembers the `end` of a handle that leaves bytes which storage does not have.
   void keep_end(int64_t end) {
     int64_t known = unstored_end.load();
