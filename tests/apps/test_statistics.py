@@ -163,7 +163,7 @@ def test_one_line_where_nothing_was_cached(
         outcome = mpi.run(command, installation.environment, folder)
         said = "no file of rank 0 was cached; "
     reason = "./shared0: ranks of several nodes opened it, which only scope=job or consistency=mpi "
-    reason += "caches (with storage=mpi or deterministic only the latter)"
+    reason += "caches (with storage=mpi only the latter)"
     assert outcome.errors == f"forebay: {said}{reason}\n"
 
 

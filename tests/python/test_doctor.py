@@ -157,7 +157,6 @@ def test_nodes_that_share_a_file() -> None:
     for option, fit in (
         ({"FOREBAY_SCOPE": "node"}, "scope=job, the default, caches them"),
         ({"FOREBAY_STORAGE": "mpi"}, "storage=posix, the default, caches them"),
-        ({"FOREBAY_DETERMINISTIC": "true"}, "deterministic=false, the default, caches them"),
         (
             {"FOREBAY_COMMITTER": "false", "FOREBAY_SCOPE": "node"},
             "scope=job, committer=true, the defaults, cache them",

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from command import forebay
-from forebay import _core, simulate_cache
+from forebay import _core, simulate_cache, simulate_cluster
 from forebay.commands import cli
 from forebay.simulation import (
     AWARENESS,
@@ -509,23 +509,35 @@ def test_block_files() -> None:
 
 # Traces that say what no run does --------------------------------------------------------------
 
-_CACHE_STEPS = words_of("join leave commit drop_clean truncate resize")
+_CACHE_STEPS = words_of(
+    "join leave commit drop_clean truncate resize share read write read_past write_past"
+    " commit_range drop_range"
+)
 STEPS = [f"forebay_cache_{step}" for step in _CACHE_STEPS]
 STEPS += ["MPI_File_read_at", "MPI_File_write_at", "MPI_File_open"]
-JOIN, LEAVE, READ, WRITE = 0, 1, 6, 7
+JOIN, LEAVE = STEPS.index("forebay_cache_join"), STEPS.index("forebay_cache_leave")
+SHARE = STEPS.index("forebay_cache_share")
+READ, WRITE = STEPS.index("MPI_File_read_at"), STEPS.index("MPI_File_write_at")
+STEPS_AGAIN = {"deterministic": "true"}
+CACHE = 7  # the number of a node's cache
 OPTIONS_OF_A_RUN = {"page_size": "65536", "cache_size": "1048576", "policy": "lru"}
 OPTIONS_OF_A_RUN |= {"page_kind": "mask", "scope": "node"}
-STEPS_OF_A_RUN = [(JOIN, 0, 1), (WRITE, 70_000, 5000), (READ, 0, 90_000), (LEAVE, 0, 0)]
+STEPS_OF_A_RUN = [(JOIN, 0, 1, 0), (WRITE, 70_000, 5000, 0), (READ, 0, 90_000, 0)]
+STEPS_OF_A_RUN += [(LEAVE, 0, 0, 0)]
 
 
-def replayable(path: Path, threads: list[list[tuple[int, int, int]]]) -> Path:
-    """A trace with these steps: routine, position and bytes."""
+def replayable(path: Path, threads: list[list[tuple[int, int, int, int]]]) -> Path:
+    """A trace with these steps: routine, position, bytes, and the number of the cache."""
     lines = process(0, 1, local_ranks=1, routines=" ".join(STEPS))
     lines += ["file 0 1 1 0 f", "view 1 3 64 4 16 5"]
     steps = [step for thread in threads for step in thread]
+    views = [
+        at % 2 if "read" in STEPS[one[0]] or "write" in STEPS[one[0]] else 0
+        for at, one in enumerate(steps)
+    ]
     calls = [
-        Call(routine, 0, at % 2 if routine in (READ, WRITE) else 0, position, moved, moved)
-        for at, (routine, position, moved) in enumerate(steps)
+        Call(routine, 0, view, position, moved, moved if routine in (READ, WRITE) else cache)
+        for view, (routine, position, moved, cache) in zip(views, steps, strict=True)
     ]
     numbered = [
         Call(**{**{f: getattr(one, f) for f in Call.__dataclass_fields__}, "sequence": at + 1})
@@ -540,6 +552,7 @@ def test_replays_of_steps_that_no_run_makes(tmp_path: Path) -> None:
         st.integers(0, len(STEPS) - 1),
         numbers(np.int64),
         st.sampled_from((0, 1, 100, 70_000, -1, 2**63 - 1)),
+        st.sampled_from((0, CACHE, CACHE, CACHE + 1, -1)),
     )
     size = st.sampled_from(("512", "4096", "65536", "1000", "0", "x"))
 
@@ -557,10 +570,15 @@ def test_replays_of_steps_that_no_run_makes(tmp_path: Path) -> None:
             },
         ),
     )
-    def try_one(steps: list[tuple[int, int, int]], changes: dict[str, str]) -> None:
-        trace = replayable(tmp_path / "t.trace", [[STEPS_OF_A_RUN[0], *steps]])
+    def try_one(steps: list[tuple[int, int, int, int]], changes: dict[str, str]) -> None:
+        known = [STEPS_OF_A_RUN[0], (SHARE, 0, 1, CACHE), (JOIN, 0, 1, CACHE)]
+        trace = replayable(tmp_path / "t.trace", [[*known, *steps]])
         wanted = [OPTIONS_OF_A_RUN | changes]
         outcomes.of(lambda: simulate_runtime(trace, wanted), (ValueError, TypeError, TraceError))
+        outcomes.of(
+            lambda: simulate_cluster(trace, "palmetto-gige", [wanted[0] | STEPS_AGAIN]),
+            (ValueError, TypeError, TraceError),
+        )
         outcomes.of(
             lambda: simulate_cache(trace, page_size=512, memory=MEMORY),
             (ValueError, TypeError, TraceError),

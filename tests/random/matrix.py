@@ -98,6 +98,13 @@ def configurations() -> Iterator[Configuration]:
         yield Configuration(f"{name}-local-3", installation, 3, settings, ("--strict",))
         settings = {"FOREBAY_DETERMINISTIC": "1", "FOREBAY_PAGE_SIZE": "4KiB"}
         yield Configuration(f"{name}-deterministic-3", installation, 3, settings, ("--strict",))
+        settings |= {"FOREBAY_DOMAIN": ("cyclic", "first-touch", "dynamic")[number]}
+        settings |= {"FOREBAY_DOMAIN_SIZE": "16KiB", "FOREBAY_CACHE_SIZE": "256KiB"}
+        options = ("--strict", "--nodes", "2")
+        named = f"{name}-deterministic-owners-4"
+        yield Configuration(named, installation, 4, settings, options, nodes=2)
+        apart = job_configuration(installation, "mask", number).with_settings(settings)
+        yield replace(apart, name=f"{name}-deterministic-job-{apart.ranks}")
         settings = {"FOREBAY_STORAGE": "mpi", "FOREBAY_STEP_ASIDE": "never"}
         yield Configuration(f"{name}-storage-mpi-2", installation, 2, settings, ("--strict",))
         settings = {"FOREBAY_AWARENESS": "aggregated", "FOREBAY_STEP_ASIDE": "never"}

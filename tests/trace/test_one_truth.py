@@ -4,6 +4,7 @@ of that run: equal to the last one, whatever the ranks did at the same time."""
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from itertools import cycle
 from pathlib import Path
 
@@ -72,9 +73,7 @@ def test_the_simulator_counts_what_the_runtime_counted(
         "FOREBAY_TRACE": str(tmp_path / "trace"),
     }
     seed = str(POLICIES.index(policy) * len(KINDS) + KINDS.index(kind) + 1)
-    # A cache knows a file's length only if all writers of the file use that cache.
-    files = "shared" if scope == "node" else "own"
-    command = [str(program), str(tmp_path / "file"), seed, "25", files]
+    command = [str(program), str(tmp_path / "file"), seed, "25", "shared"]
     launch = mpi.launch_command(installation, ranks, forebay.preloaded(command, settings))
     outcome = mpi.run(launch, installation.environment, tmp_path)
     assert outcome.code == 0, str(outcome)
@@ -109,14 +108,20 @@ SMALL = {
 
 
 def recorded(
-    folder: Path, ranks: int, nodes: int, source: str = "many_ways.c", *words: str
+    folder: Path,
+    ranks: int,
+    nodes: int,
+    source: str,
+    *words: str,
+    installation: mpi.Mpi = mpi.WHEELS[0],
+    options: Mapping[str, str] | None = None,
 ) -> dict[str, int]:
     """Runs a program of which the folder then has the trace; returns its counts."""
-    installation = mpi.WHEELS[0]
     program = mpi.compile_program(installation, FOLDER / source, [])
     settings = SMALL | {
         "FOREBAY_STATS_JSON": str(folder / "statistics.json"),
         "FOREBAY_TRACE": str(folder / "trace"),
+        **(options or {}),
     }
     command = forebay.on_nodes([str(program), str(folder / "file"), *words], nodes)
     launch = mpi.launch_command(installation, ranks, forebay.preloaded(command, settings))
@@ -126,8 +131,70 @@ def recorded(
     return counted
 
 
+NODE = {"FOREBAY_SCOPE": "node"}
+OWNERS = (
+    # Option domain, its size, consistency, ranks, nodes.
+    ("region", "4MiB", "posix", 4, 2),
+    ("cyclic", "4KiB", "posix", 3, 3),
+    ("dynamic", "16KiB", "posix", 4, 2),
+    ("first-touch", "16KiB", "posix", 4, 3),
+    ("file", "4MiB", "posix", 2, 2),
+    ("region", "4MiB", "mpi", 4, 2),
+)
+
+
+@pytest.mark.parametrize(
+    ("domain", "domain_size", "consistency", "ranks", "nodes"),
+    OWNERS,
+    ids=lambda value: str(value),
+)
+@pytest.mark.parametrize("installation", [mpi.WHEELS[0], mpi.WHEELS[-1]], ids=lambda m: m.name)
+def test_what_owners_did_for_each_other_is_done_again(
+    installation: mpi.Mpi,
+    domain: str,
+    domain_size: str,
+    consistency: str,
+    ranks: int,
+    nodes: int,
+    tmp_path: Path,
+) -> None:
+    """The counts of all nodes' caches, which answered other nodes' ranks, too."""
+    options = {
+        "FOREBAY_DOMAIN": domain,
+        "FOREBAY_DOMAIN_SIZE": domain_size,
+        "FOREBAY_CONSISTENCY": consistency,
+        "FOREBAY_POLICY": POLICIES[ranks % len(POLICIES)],
+    }
+    seed = str(len(domain))
+    counted = recorded(
+        tmp_path,
+        ranks,
+        nodes,
+        "many_ways.c",
+        seed,
+        "25",
+        "shared",
+        installation=installation,
+        options=options,
+    )
+    wanted = {name: counted[name] for name in COUNTERS}
+    assert wanted["hits"] > 20 and wanted["misses"] > 20
+    assert (counted["asked_questions"] > 20) == (consistency == "posix")
+    (result,) = package.simulate_runtime(tmp_path / "trace")
+    assert result.caches == nodes
+    assert {name: getattr(result, name) for name in COUNTERS} == wanted
+    changes = {"scope": "job", "deterministic": "true"}
+    many, one = package.simulate_cluster(
+        tmp_path / "trace", "palmetto-gige", [changes, changes | {"machine.servers": "1"}]
+    )
+    for result in (many, one):
+        assert {name: getattr(result, name) for name in COUNTERS} == wanted
+        assert result.cache_requests == counted["read_requests"] + counted["write_requests"]
+    assert one.run_s > many.run_s
+
+
 def test_the_caches_of_several_nodes_are_played_again(tmp_path: Path) -> None:
-    counted = recorded(tmp_path, 4, 2, "many_ways.c", "5", "25", "own")
+    counted = recorded(tmp_path, 4, 2, "many_ways.c", "5", "25", "own", options=NODE)
     changes = {"scope": "node", "deterministic": "true"}
     results = package.simulate_cluster(
         tmp_path / "trace",
@@ -146,8 +213,8 @@ def test_the_caches_of_several_nodes_are_played_again(tmp_path: Path) -> None:
 
 
 def test_accesses_past_the_caches_are_made_again(tmp_path: Path) -> None:
-    """A deterministic run does not cache files of several nodes."""
-    counted = recorded(tmp_path, 2, 2, "own_and_shared.c")
+    """With scope=node a run does not cache files of several nodes."""
+    counted = recorded(tmp_path, 2, 2, "own_and_shared.c", options=NODE)
     changes = {"scope": "node", "deterministic": "true"}
     (result,) = package.simulate_cluster(tmp_path / "trace", "palmetto-gige", [changes])
     found = {name: getattr(result, name) for name in COUNTERS}
@@ -159,7 +226,7 @@ def test_accesses_past_the_caches_are_made_again(tmp_path: Path) -> None:
 
 
 def test_a_run_past_its_caches_has_no_steps(tmp_path: Path) -> None:
-    counted = recorded(tmp_path, 2, 2, "many_ways.c", "5", "25", "shared")
+    counted = recorded(tmp_path, 2, 2, "many_ways.c", "5", "25", "shared", options=NODE)
     assert counted["hits"] == 0
     changes = {"scope": "node", "deterministic": "true"}
     with pytest.raises(TraceError, match="no numbers of what was done to caches"):
@@ -167,15 +234,15 @@ def test_a_run_past_its_caches_has_no_steps(tmp_path: Path) -> None:
 
 
 def test_steps_that_cannot_be_taken_again_are_refused_with_one_line(tmp_path: Path) -> None:
-    recorded(tmp_path, 4, 2, "many_ways.c", "5", "25", "own")
+    recorded(tmp_path, 4, 2, "many_ways.c", "5", "25", "own", options=NODE)
     log = FOLDER.parents[2] / "shared" / "data" / "darshan" / "ior_hdf5_4ranks.darshan"
     trace = str(tmp_path / "trace")
     steps = ["-o", "deterministic=true"]
     for words, complaint in (
         ([str(log), "-o", "scope=node"], "only traces that Forebay recorded"),
-        ([trace, "-o", "scope=job"], "those of caches of nodes; give scope=node"),
-        ([trace, "-o", "scope=process"], "those of caches of nodes; give scope=node"),
-        ([trace], "give scope=node or scope=process"),
+        ([trace, "-o", "scope=job"], "those of caches of scope=node; give scope=node"),
+        ([trace, "-o", "scope=process"], "those of caches of scope=node; give scope=node"),
+        ([trace], "give scope=job, node or process"),
         ([trace, "-o", "scope=node", "--processes", "8"], "no process but the trace's"),
         ([trace, "-o", "scope=node", "--processes-per-node", "4"], "shared by other processes"),
         ([trace, "-o", "scope=node", "--processes-per-node", "1"], "shared by other processes"),

@@ -230,7 +230,7 @@ def _options(place: Place) -> Iterator[Check]:
         yield Check("options", State.FIT, f"from the environment: {said}")
     nodes = os.environ.get("SLURM_NNODES", "1")
     several = nodes not in ("", "1")
-    needed = {"scope": "job", "storage": "posix", "deterministic": "false", "committer": "true"}
+    needed = {"scope": "job", "storage": "posix", "committer": "true"}
     unfit = [f"{name}={value}" for name, value in needed.items() if place.options[name] != value]
     if several and place.options["consistency"] != "mpi" and unfit:
         yield Check(

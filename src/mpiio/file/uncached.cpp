@@ -17,7 +17,7 @@ constexpr UncachedReason uncached_reasons[] = {
      false},
     {"several_nodes",
      "ranks of several nodes opened it, which only scope=job or consistency=mpi caches (with "
-     "storage=mpi or deterministic only the latter)",
+     "storage=mpi only the latter)",
      false},
     {"no_owners",
      "its nodes have no agents that reach each other (a firewall, committer=false, too few file "
