@@ -26,6 +26,7 @@
 #include "runtime/trace/recorded_run.h"
 #include "sim/cluster/cluster.h"
 #include "sim/cluster/metadata_work.h"
+#include "sim/cluster/recorded_order.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -95,6 +96,7 @@ void set_steps(ClusterSettings& settings, const std::shared_ptr<const runtime::R
   options["scope"] = shared ? "node" : "process";
   settings.steps = {new sim::RecordedSteps(run->steps(options)),
                     [run](const sim::RecordedSteps* steps) { delete steps; }};
+  static_cast<void>(sim::RecordedOrder(*settings.steps));  // throws, if there is none
   if (!shared) return;
   std::map<uint32_t, std::string> caches;  // by node
   bool same = true;

@@ -42,8 +42,8 @@ void note_told(std::span<const ToldStep> steps, std::span<const Extent> extents,
   (void)within_memory([&] {  // else they are missing
     std::vector<Extent> left(extents.begin(), extents.end());
     for (const ToldStep& told : steps) {
-      NumberedStep step{static_cast<CacheStep>(told.step), told.argument, told.bytes,
-                        told.sequence, cache, {}};
+      NumberedStep step{
+          static_cast<CacheStep>(told.step), told.argument, told.bytes, told.sequence, cache, {}};
       if (moves_bytes(step.step)) {
         const std::vector<Extent> part = take_first(left, told.bytes);
         if (part.empty()) continue;

@@ -588,6 +588,37 @@ def test_replays_of_steps_that_no_run_makes(tmp_path: Path) -> None:
     assert outcomes.both()
 
 
+def test_steps_of_two_nodes_in_an_impossible_order(tmp_path: Path) -> None:
+    """Each process takes a step in its own cache after one in the other's that comes later."""
+
+    def steps_of(rank: int, calls: Iterable[tuple[int, int]]) -> list[str]:
+        own, other = 10 + rank, 11 - rank
+        call = STEPS.index("MPI_File_read_at")
+        lines = process(rank, 2, local_ranks=1, routines=" ".join(STEPS))
+        lines += ["file 0 1 1 0 f"]
+        steps = [
+            Call(JOIN, 0, 0, 0, 1, 0, sequence=1),
+            Call(SHARE, 0, 0, 0, 1, own, sequence=2),
+            Call(JOIN, 0, 0, 0, 1, other, sequence=3),
+        ]
+        for cache, number in calls:
+            steps += [
+                Call(call, 0, 0, 0, 100, 100),
+                Call(STEPS.index("forebay_cache_drop_clean"), 0, 0, 0, 0, cache, sequence=number),
+            ]
+        return [*lines, *block(steps), f"end {len(steps)} 0"]
+
+    def simulated(first: Iterable[tuple[int, int]], second: Iterable[tuple[int, int]]) -> object:
+        write_trace(tmp_path / "0.trace", steps_of(0, first))
+        write_trace(tmp_path / "1.trace", steps_of(1, second))
+        run = {"scope": "job", **STEPS_AGAIN}
+        return simulate_cluster(tmp_path, "palmetto-gige", [run])
+
+    assert simulated([(0, 4), (11, 5)], [(0, 4), (10, 5)])
+    with pytest.raises(TraceError, match="the numbers of its steps contradict the order"):
+        simulated([(11, 5), (0, 4)], [(10, 5), (0, 4)])
+
+
 def test_parquet_files_with_other_numbers(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -310,8 +310,8 @@ def _take_turns(
     same = {one.scope, recorded_scope} <= {"node", "job"} and nodes == 1
     if one.scope != recorded_scope and not same:
         raise TraceError(
-            f"{name}: the steps of deterministic=true are those of caches of scope={recorded_scope};"
-            f" give scope={recorded_scope}"
+            f"{name}: the steps of deterministic=true are those of caches of"
+            f" scope={recorded_scope}; give scope={recorded_scope}"
         )
     options = of_run | one.options
     # The steps tell what owners did for other nodes.

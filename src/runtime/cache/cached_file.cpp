@@ -162,8 +162,7 @@ Turn CachedFile::access_turn(bool numbered) {
 }
 
 void CachedFile::note_step(const Turn& turn, CacheStep step, int64_t argument, int64_t bytes) {
-  if (options_.deterministic)
-    NumberedSteps::note({step, argument, bytes, turn.sequence(), 0, {}});
+  if (options_.deterministic) NumberedSteps::note({step, argument, bytes, turn.sequence(), 0, {}});
 }
 
 // Others make the file longer, too: what lies beyond its end is not fetched.
@@ -189,8 +188,8 @@ void CachedFile::note_shared(uint64_t cache) {
   if (!options_.deterministic) return;
   const Turn turn = step_turn();
   const bool reads_ahead = options_.read_ahead_bytes > 0;
-  NumberedSteps::note({CacheStep::share, int64_t{reads_ahead}, int64_t{cache != 0},
-                       turn.sequence(), cache, {}});
+  NumberedSteps::note(
+      {CacheStep::share, int64_t{reads_ahead}, int64_t{cache != 0}, turn.sequence(), cache, {}});
 }
 
 Status CachedFile::commit() {

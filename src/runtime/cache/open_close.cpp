@@ -374,7 +374,9 @@ Status CachedFile::close(bool discard, const Rest* of_nodes) {
   // On several nodes the option commit_at_close is not what decides.
   const bool as_option = owners() == 0 && options_.openers != Openers::all;
   note_step(turn, CacheStep::leave, discard ? 1 : 0,
-            as_option ? 0 : options_.commit_at_close == CommitAtClose::each ? 1 : 2);
+            as_option                                         ? 0
+            : options_.commit_at_close == CommitAtClose::each ? 1
+                                                              : 2);
   Status status;
   if (handle_) {
     if (!discard && !leaves_commit_to_others(1))

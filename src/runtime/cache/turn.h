@@ -51,7 +51,7 @@ struct NumberedStep {
   // The number of the other node's cache that took the step; 0: of this node's. Share, with `bytes`
   // 1: this node's cache has this number.
   uint64_t cache = 0;
-  Tiling view;         // of reads and writes; no layout: all bytes of the file
+  Tiling view;  // of reads and writes; no layout: all bytes of the file
 };
 
 // This thread's steps since begin(); noted with `deterministic` only, and only until end(). A gap

@@ -83,7 +83,7 @@ class Cluster {
     std::map<uint32_t, OpenFile> open;  // by the log's number of the handle
     // What agents have open for it in other nodes' caches, by that number and the node.
     std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<ClientNode::Handle>> at_agents;
-    std::vector<Extent> extents;        // of the access under way
+    std::vector<Extent> extents;  // of the access under way
     ProcessTimes times;
   };
 

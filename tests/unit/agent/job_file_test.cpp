@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -113,6 +115,57 @@ TEST_P(JobFileModelTest, AgreesWithAModel) {
   ASSERT_TRUE(here_->close(false).ok());
   EXPECT_EQ(stored(), model);
   EXPECT_EQ(file_->statistics().bypass_calls > 0, least_long <= 2 * page);
+}
+
+// With the option `deterministic` an access is noted step by step, in the owners' caches.
+TEST_F(JobFileTest, NotesWhatAnAccessDoesToEachCache) {
+  Options options = small_options();
+  options.deterministic = true;
+  options.cache_size_bytes = 512 * page;
+  options.bypass_bytes = 1024 * page;
+  FileTerms deterministic = *terms();
+  deterministic.options = options;
+  file_.reset();
+  here_.reset();
+  runtime::NumberedSteps::begin();
+  Status status;
+  here_ = CachedFile::open(disk_.path(), OpenMode::read_write, options, &status);
+  ASSERT_NE(here_, nullptr);
+  file_ = std::make_unique<JobFile>(*here_, owners(), 1, deterministic);
+  std::vector<std::byte> bytes(256 * page);
+  ASSERT_TRUE(file_->write(page / 2, bytes.data(), std::ssize(bytes)).ok());
+  int64_t moved = 0;
+  ASSERT_TRUE(file_->read(page / 2, bytes.data(), std::ssize(bytes), &moved).ok());
+  ASSERT_TRUE(file_->commit_everywhere(true).ok());
+  ASSERT_TRUE(file_->leave(false).ok());
+  ASSERT_TRUE(here_->close(false).ok());
+  const std::vector<runtime::NumberedStep> steps = runtime::NumberedSteps::end();
+  // Both nodes are this process, so one registry numbers all steps.
+  std::vector<uint64_t> numbers;
+  std::map<std::tuple<bool, trace::CacheStep>, int64_t> bytes_of_steps, count;
+  for (const runtime::NumberedStep& step : steps) {
+    numbers.push_back(step.sequence);
+    // Of a share with bytes, the cache is this node's.
+    const bool others =
+        step.cache != 0 && !(step.step == trace::CacheStep::share && step.bytes != 0);
+    const Key& key = others ? agent_.key() : own_agent_->key();
+    EXPECT_TRUE(step.cache == 0 || step.cache == number_of_cache(key));
+    bytes_of_steps[{others, step.step}] += step.bytes;
+    ++count[{others, step.step}];
+  }
+  std::ranges::sort(numbers);
+  for (std::size_t n = 1; n < numbers.size(); ++n) EXPECT_EQ(numbers[n], numbers[n - 1] + 1);
+  using enum trace::CacheStep;
+  for (const bool others : {false, true}) {
+    for (const trace::CacheStep once : {join, share, leave})
+      EXPECT_EQ((count[{others, once}]), 1) << others;
+    EXPECT_GE((count[{others, drop_clean}]), 1);
+    // Half of the bytes each; of long lists an agent reads one piece after the other.
+    EXPECT_EQ((bytes_of_steps[{others, write}]), 128 * page);
+    EXPECT_EQ((bytes_of_steps[{others, read}]), 128 * page);
+    EXPECT_EQ((count[{others, write}]), 1);
+    EXPECT_EQ((count[{others, read}]), others ? 2 : 1);
+  }
 }
 
 // The file through two nodes whose chunks belong to the node that writes first: `file_` is the

@@ -505,6 +505,39 @@ TEST(CachedFileAhead, AsksForThePagesOfScatteredPointsOnce) {
   ASSERT_TRUE(file->close(true).ok());
 }
 
+// Others make the file longer while a step of a deterministic handle is under way.
+TEST(CachedFileSteps, SeeTheSizeThatIsNotedWithThem) {
+  TemporaryFile disk;
+  std::ofstream(disk.path(), std::ios::binary) << std::string(100, 'x');
+  Options options = options_for({"mask", 4096, 1 << 20, 1 << 20});
+  options.deterministic = true;
+  Status status;
+  NumberedSteps::begin();
+  const auto file = CachedFile::open(disk.path(), OpenMode::read_write, options, &status);
+  ASSERT_NE(file, nullptr);
+  std::array<std::byte, 200> bytes{};
+  int64_t got = 0;
+  const auto read = [&](int64_t offset, bool past) {
+    return past ? file->bypass(false, {offset, 200}, bytes.data(), &got)
+                : file->read(offset, bytes.data(), 200, &got);
+  };
+  for (const bool past : {false, true}) {
+    const CachedFile::PartTurn turn(*file, {false, false, nullptr, 0, 200}, past);
+    std::ofstream(disk.path(), std::ios::app) << std::string(50, 'y');
+    ASSERT_TRUE(read(0, past).ok());
+    EXPECT_EQ(got, past ? 150 : 100);
+  }
+  int64_t size = 0;
+  ASSERT_TRUE(file->size(&size).ok());
+  EXPECT_EQ(size, 200);
+  ASSERT_TRUE(file->close(false).ok());
+  std::vector<int64_t> sizes;
+  for (const NumberedStep& step : NumberedSteps::end())
+    if (step.step == CacheStep::resize) sizes.push_back(step.argument);
+  EXPECT_EQ(sizes, (std::vector<int64_t>{100, 150}));
+  leave_node();
+}
+
 TEST(Notices, AreGivenToTheFirstWhoAsksOnANode) {
   Status status;
   NodeMember* const here = node({}, &status);
