@@ -12,6 +12,7 @@ struct EnrolmentHead {
   FileKey file;
   int64_t writes;
   int64_t one_node;
+  int64_t known_bytes;
 };
 
 struct EnrolledHead {
@@ -46,9 +47,11 @@ int64_t common_chunk(int64_t one, int64_t other) {
 }  // namespace
 
 std::vector<std::byte> Enrolment::encoded() const {
-  const EnrolmentHead head{file, int64_t{writes}, int64_t{one_node}};
+  const std::vector<std::byte> record = known ? known->encoded() : std::vector<std::byte>();
+  const EnrolmentHead head{file, int64_t{writes}, int64_t{one_node}, std::ssize(record)};
   std::vector<std::byte> bytes;
   add(bytes, std::span(&head, 1));
+  add(bytes, std::span<const std::byte>(record));
   add(bytes, std::span<const std::byte>(proposed.encoded()));
   return bytes;
 }
@@ -56,9 +59,14 @@ std::vector<std::byte> Enrolment::encoded() const {
 std::optional<Enrolment> Enrolment::decoded(std::span<const std::byte> bytes) {
   EnrolmentHead head{};
   if (!take(bytes, &head)) return std::nullopt;
-  std::optional<Owners> proposed = Owners::decoded(bytes);
+  if (head.known_bytes < 0 || head.known_bytes > std::ssize(bytes)) return std::nullopt;
+  const auto record = static_cast<std::size_t>(head.known_bytes);
+  std::optional<Owners> known = Owners::decoded(bytes.first(record));
+  if (record != 0 && !known) return std::nullopt;
+  std::optional<Owners> proposed = Owners::decoded(bytes.subspan(record));
   if (!proposed || (head.one_node != 0 && proposed->agents.size() != 1)) return std::nullopt;
-  return Enrolment{head.file, head.writes != 0, head.one_node != 0, std::move(*proposed)};
+  return Enrolment{head.file, head.writes != 0, head.one_node != 0, std::move(*proposed),
+                   std::move(known)};
 }
 
 std::vector<std::byte> Enrolled::encoded() const {
@@ -147,7 +155,9 @@ Enrolled Directory::enrol(const Enrolment& enrolment) {
   entry.written = entry.written || enrolment.writes;
   Opener& mine = opener_in(entry, enrolment);
   ++mine.opens;
-  mine.alone = enrolment.one_node && !(entry.written && (entry.owners || answer.others));
+  if (!entry.owners) entry.owners = enrolment.known;
+  const bool shares = enrolment.known || (entry.written && (entry.owners || answer.others));
+  mine.alone = enrolment.one_node && !shares;
   if (mine.alone) return answer;
   if (!entry.owners) entry.owners = owners_for(entry, enrolment);
   answer.owners = entry.owners;

@@ -43,6 +43,9 @@ struct Enrolment {
   // Ranks of one node open the file: the node of the only owner that they propose.
   bool one_node = false;
   Owners proposed;  // if the file has no owners yet
+  // Instead of these: the owners by which the node's cache has the file already. Those who opened
+  // it so are not in the directory: they have just closed it, or opened it before there was one.
+  std::optional<Owners> known = std::nullopt;
 
   EnrolledOpen open() const;
   std::vector<std::byte> encoded() const;

@@ -3,6 +3,9 @@
 // what goes over the network is common. The test tells one rank after another what to do, and knows
 // after every step what each byte is. Now and then ranks write side by side, and a node is killed.
 //
+// In other programs each rank opens the file alone, at any time, and the agent that keeps the job's
+// directory tells who owns its bytes.
+//
 // FOREBAY_SEEDS: number of programs. FOREBAY_SEED: this program alone, with its steps.
 
 #include <gtest/gtest.h>
@@ -125,6 +128,14 @@ struct Settings {
     opening.slow = long_at_first ? 1 : 0;
     if (readers) stored_before = random.below(4 * nodes * opening.page_bytes);
   }
+  // For ranks that open the file alone.
+  void open_alone() {
+    owning = nodes;
+    kills = readers = long_at_first = false;
+    opening.slow = 0;
+    opening.first_touch = domain == "first-touch" ? 1 : 0;
+    opening.chunk_bytes = chunk_pages * opening.page_bytes;
+  }
   int64_t draw_bypass(SeededRandom& random) const {
     const int64_t page = opening.page_bytes;
     const int64_t choices[] = {page / 8, 2 * page, int64_t{1} << 20};
@@ -147,18 +158,22 @@ struct Settings {
 // A job and its file, and what each of its bytes must be.
 class Job {
  public:
+  enum class Opens : uint8_t { together, alone };
   // Loud: it prints each step before it takes it.
-  Job(uint64_t seed, const std::string& folder, bool loud)
+  Job(uint64_t seed, Opens opens, const std::string& folder, bool loud)
       : random_(seed),
         settings_(seed, random_),
+        alone_(opens == Opens::alone),
         folder_(folder),
         path_(folder + "/file"),
-        loud_(loud) {}
+        loud_(loud) {
+    if (alone_) settings_.open_alone();
+  }
 
   void run() {
     note(settings_.text());
     store_before();
-    start();
+    alone_ ? start_alone() : start();
     const int64_t steps = 20 + random_.below(60);
     if (settings_.long_at_first) long_steps_ = random_.below(steps);
     for (int64_t step = 0; step < steps && !testing::Test::HasFailure(); ++step) {
@@ -272,16 +287,32 @@ class Job {
     return std::string(reinterpret_cast<const char*>(&opening), sizeof opening) + owners_ + path_;
   }
 
-  void start() {
-    Owners owners;
+  std::vector<Address> start_nodes() {
     std::vector<Address> addresses;
     for (int64_t node = 0; node < settings_.nodes; ++node) {
       nodes_.push_back(std::make_unique<NodeProcess>(folder_ + "/node-" + std::to_string(node)));
       std::string answer;
       ask(node * settings_.ranks_a_node, {.order = Order::greet}, "", &answer);
-      ASSERT_EQ(answer.size(), sizeof(Address));
+      EXPECT_EQ(answer.size(), sizeof(Address));
+      answer.resize(sizeof(Address));
       std::memcpy(&addresses.emplace_back(), answer.data(), sizeof(Address));
     }
+    open_.assign(static_cast<std::size_t>(settings_.ranks()), !alone_);
+    can_write_.assign(open_.size(), !settings_.readers);
+    return addresses;
+  }
+
+  // A node's agent keeps the directory, and nobody has the file open yet.
+  void start_alone() {
+    const std::vector<Address> addresses = start_nodes();
+    const Address& keeper = addresses[static_cast<std::size_t>(random_.below(settings_.nodes))];
+    owners_.assign(reinterpret_cast<const char*>(&keeper), sizeof keeper);
+    settings_.opening.owners = std::ssize(owners_);
+  }
+
+  void start() {
+    Owners owners;
+    const std::vector<Address> addresses = start_nodes();
     // The last nodes own bytes.
     first_owner_ = settings_.nodes - settings_.owning;
     owners.agents.assign(addresses.begin() + first_owner_, addresses.end());
@@ -296,8 +327,6 @@ class Job {
     const std::vector<std::byte> record = owners.encoded();
     settings_.opening.owners = std::ssize(record);
     owners_.assign(reinterpret_cast<const char*>(record.data()), record.size());
-    open_.assign(static_cast<std::size_t>(settings_.ranks()), true);
-    can_write_.assign(open_.size(), !settings_.readers);
     expect_success(ask_together(living(), {.order = Order::open}, opening_of(0)));
     expect_success(ask_together(living(), {.order = Order::meet}));
   }
@@ -501,6 +530,96 @@ class Job {
     }
   }
 
+  // Ranks that open the file alone ---------------------------------------------------------------
+
+  std::vector<int64_t> closed_on_other_nodes(const NodeProcess* than) {
+    std::vector<int64_t> ranks;
+    for (int64_t rank = 0; rank < settings_.ranks(); ++rank) {
+      if (!has_open(rank) && &node_of(rank) != than) ranks.push_back(rank);
+    }
+    return ranks;
+  }
+  int64_t draw_of(const std::vector<int64_t>& ranks) {
+    return ranks[static_cast<std::size_t>(random_.below(std::ssize(ranks)))];
+  }
+  // It can write, or not.
+  void draw_open(int64_t rank) {
+    can_write_[static_cast<std::size_t>(rank)] = !random_.one_in(3);
+    open_[static_cast<std::size_t>(rank)] = true;
+    note("rank " + std::to_string(rank) + " opens" + (can_write(rank) ? "" : " to read"));
+  }
+
+  // Also several ranks at once, of different nodes.
+  void open_alone() {
+    std::vector<int64_t> ranks = closed_on_other_nodes(nullptr);
+    if (ranks.empty()) return read();
+    if (random_.one_in(2)) ranks = {draw_of(ranks)};
+    std::vector<int64_t> opening;
+    std::vector<std::string> texts;
+    for (const int64_t rank : ranks) {
+      if (!opening.empty() && &node_of(opening.back()) == &node_of(rank)) continue;
+      draw_open(rank);
+      opening.push_back(rank);
+      texts.push_back(opening_of(rank));
+    }
+    const std::vector<Command> commands(opening.size(), {.order = Order::open_alone});
+    expect_success(ask_together(opening, commands, texts));
+  }
+
+  // An open gives the file owners while a rank writes into its node's cache alone.
+  void open_beside_a_write() {
+    const std::vector<int64_t> ranks = writers();
+    if (ranks.empty()) return open_alone();
+    const int64_t writer = draw_of(ranks);
+    const std::vector<int64_t> closed = closed_on_other_nodes(&node_of(writer));
+    if (closed.empty()) return write();
+    const int64_t opener = draw_of(closed);
+    const Draw draw = draw_access(true);
+    const std::string bytes = draw_bytes(draw.count);
+    note("rank " + std::to_string(writer) + " writes " + draw.text() + ", and meanwhile");
+    draw_open(opener);
+    expect_success(ask_together({writer, opener},
+                                {command_of(Order::write, draw), {.order = Order::open_alone}},
+                                {bytes, opening_of(opener)}));
+    apply(draw, bytes, true);
+    read(opener, draw);
+    if (!testing::Test::HasFailure()) read(writer, draw);
+  }
+
+  // The last owner's bytes are in storage before the directory forgets the file.
+  void close_alone() {
+    const int64_t rank = draw_rank();
+    note("rank " + std::to_string(rank) + " closes");
+    expect_success({ask(rank, {.order = Order::close_commits})});
+    std::vector<int64_t> ranks{rank};
+    std::vector<Command> commands{{.order = Order::close_leaves}};
+    std::vector<std::string> texts{""};
+    const std::vector<int64_t> closed = closed_on_other_nodes(&node_of(rank));
+    if (!closed.empty() && random_.one_in(3)) {
+      ranks.push_back(draw_of(closed));
+      draw_open(ranks.back());
+      commands.push_back({.order = Order::open_alone});
+      texts.push_back(opening_of(ranks.back()));
+    }
+    expect_success(ask_together(ranks, commands, texts));
+    open_[static_cast<std::size_t>(rank)] = false;
+  }
+
+  void take_step_alone() {
+    if (living().empty()) return open_alone();
+    const int64_t kind = random_.below(100);
+    if (kind < 10) return open_alone();
+    if (kind < 16) return open_beside_a_write();
+    if (kind < 26) return close_alone();
+    if (kind < 50) return write();
+    if (kind < 78) return read();
+    if (kind < 83) return read_beside_a_write();
+    if (kind < 86) return writers().empty() ? read() : write_together();
+    if (kind < 90) return ask_size();
+    if (kind < 96) return commit();
+    set_size();
+  }
+
   // As mpiio/file/owners_parts.cpp: the owners get other parts, while all that have the file open
   // wait; each node has a rank among them.
   void change_parts() {
@@ -542,6 +661,7 @@ class Job {
   }
 
   void take_step() {
+    if (alone_) return take_step_alone();
     if (settings_.readers && !anyone_dead_ && random_.one_in(10)) return close_or_open();
     const int64_t kind = random_.below(100);
     if (kind < settings_.writes_in_100) return write();
@@ -576,6 +696,8 @@ class Job {
     // A rank that leaves without a commit leaves its bytes to caches whose last user commits them.
     // An agent may not know yet that a dead node's ranks use its cache no more.
     if (anyone_dead_) ask_together(living(), {.order = Order::close_commits});
+    for (const int64_t rank : alone_ ? living() : std::vector<int64_t>())
+      expect_success({ask(rank, {.order = Order::close_commits})});
     const std::vector<Reply> replies = ask_together(living(), {.order = Order::close_leaves});
     if (!anyone_dead_) expect_success(replies);
     for (const auto& node : nodes_) {
@@ -596,10 +718,11 @@ class Job {
 
   SeededRandom random_;
   Settings settings_;
+  const bool alone_;
   const std::string folder_, path_;
   const bool loud_;
   std::vector<std::unique_ptr<NodeProcess>> nodes_;
-  std::string owners_;      // encoded
+  std::string owners_;      // encoded; or, of ranks that open the file alone, the directory's agent
   std::vector<bool> open_;  // by rank
   std::vector<bool> can_write_;
   FileDomains domains_;
@@ -616,24 +739,28 @@ int64_t number_in(const char* variable, int64_t otherwise) {
   return text == nullptr ? otherwise : std::atoll(text);
 }
 
-TEST(Agents, LoseNoByte) {
+void play_programs(Job::Opens opens) {
   constexpr unsigned seconds_a_program = 120;
   const int64_t only = number_in("FOREBAY_SEED", -1);
   const int64_t first = only >= 0 ? only : 0;
   const int64_t count = only >= 0 ? 1 : number_in("FOREBAY_SEEDS", 150);
-  for (int64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+  for (int64_t seed = first; seed < first + count && !testing::Test::HasFailure(); ++seed) {
     std::string folder = testing::TempDir() + "/forebay-agents-XXXXXX";
     ASSERT_NE(mkdtemp(folder.data()), nullptr);
     alarm(seconds_a_program);
-    Job job(static_cast<uint64_t>(seed), folder, only >= 0);
+    Job job(static_cast<uint64_t>(seed), opens, folder, only >= 0);
     job.run();
     alarm(0);
     std::filesystem::remove_all(folder);
-    if (!HasFailure()) continue;
+    if (!testing::Test::HasFailure()) continue;
     std::cout << "FOREBAY_SEED=" << seed << '\n';
     for (const std::string& step : job.steps()) std::cout << "  " << step << '\n';
   }
 }
+
+TEST(Agents, LoseNoByte) { play_programs(Job::Opens::together); }
+
+TEST(Agents, LoseNoByteOfRanksThatOpenTheFileAlone) { play_programs(Job::Opens::alone); }
 
 }  // namespace
 }  // namespace forebay::test

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/agent.h"
+#include "agent/enrolled_file.h"
 #include "agent/file_terms.h"
 #include "agent/job_file.h"
 #include "agents/wire.h"
@@ -41,6 +42,9 @@ bool receive_value(int socket, void* value, std::size_t bytes) {
 
 namespace {
 
+using agent::Address;
+using agent::Enrolled;
+using agent::EnrolledFile;
 using agent::FileTerms;
 using agent::JobFile;
 using agent::Owners;
@@ -59,7 +63,11 @@ class SlowWrites final : public SystemCalls {
 
 struct Rank {
   std::unique_ptr<CachedFile> here;
-  std::unique_ptr<JobFile> file;
+  std::unique_ptr<JobFile> file;  // null: no other node has a part in it
+  // Of a rank that opened the file alone.
+  std::unique_ptr<EnrolledFile> enrolled;
+  FileTerms terms;
+  bool has_met_owners = false;
 };
 
 class Node {
@@ -76,11 +84,21 @@ class Node {
         return {};
       case Order::open:
         return open(rank, text);
+      case Order::open_alone:
+        return open_alone(rank, text);
       case Order::meet:
         rank.here->drop_clean();
         if (command.count != 0) return rank.file->meet_owners();
         (void)rank.here->note_held(runtime::Held::nothing);
         return {};
+      case Order::close_leaves:
+        return close(rank);
+      default:
+        break;
+    }
+    if (const Status met = meet_owners(rank); !met.ok()) return met;
+    if (rank.file == nullptr) return carry_out_here(rank, command, text, reply, answer);
+    switch (command.order) {
       case Order::write:
         return write(rank, command, text);
       case Order::read:
@@ -112,18 +130,59 @@ class Node {
         return {};
       case Order::close_commits:
         return rank.file->commit_everywhere(false);
-      case Order::close_leaves:
-        return close(rank);
+      default:
+        return {Code::unsupported, 0, -1};
     }
-    return {Code::unsupported, 0, -1};
   }
 
  private:
-  void greet(std::string* answer) {
-    agent::Address address = agent::own_address();
+  // As long as this node has the file alone.
+  Status carry_out_here(Rank& rank, const Command& command, const std::string& text, Reply* reply,
+                        std::string* answer) const {
+    switch (command.order) {
+      case Order::write: {
+        // The owners may have come meanwhile, and have to know of the bytes.
+        const Status written = write(rank, command, text);
+        const Status met = meet_owners(rank);
+        return written.ok() ? met : written;
+      }
+      case Order::read:
+        return read(rank, command, &reply->value, answer);
+      case Order::size:
+        return rank.here->size(&reply->value);
+      case Order::commit: {
+        const Status committed = rank.here->commit();
+        if (command.count != 0) rank.here->drop_clean();
+        return committed;
+      }
+      case Order::flush:
+        return rank.here->flush_storage();
+      case Order::truncate:
+        rank.here->truncate_cache(command.offset);
+        return {};
+      case Order::forget:
+        rank.here->drop_clean();
+        return {};
+      case Order::bypass:
+        change_bypass(rank, command.count);
+        return {};
+      case Order::close_commits:
+        return rank.here->commit_own();
+      default:
+        return {Code::unsupported, 0, -1};
+    }
+  }
+
+  Address address() const {
+    Address address = agent::own_address();
     address.port = agent_.port();
     address.key = agent_.key();
-    answer->assign(reinterpret_cast<const char*>(&address), sizeof address);
+    return address;
+  }
+
+  void greet(std::string* answer) const {
+    const Address own = address();
+    answer->assign(reinterpret_cast<const char*>(&own), sizeof own);
   }
 
   Options options_of(const Opening& opening) const {
@@ -148,10 +207,7 @@ class Node {
     const auto* const record = reinterpret_cast<const std::byte*>(text.data()) + sizeof opening;
     const std::span<const std::byte> bytes(record, static_cast<std::size_t>(opening.owners));
     const std::optional<Owners> owners = Owners::decoded(bytes);
-    FileTerms terms;
-    terms.path = text.substr(sizeof opening + bytes.size());
-    terms.mode = opening.read_only != 0 ? OpenMode::read_only : OpenMode::read_write;
-    terms.options = options_of(opening);
+    FileTerms terms = terms_of(opening, text);
     if (!owners) return {Code::unsupported, 0, -1};
     Status status;
     StorageOpener opener;
@@ -171,14 +227,75 @@ class Node {
     return rank.here->commit();
   }
 
-  static Status access(Rank& rank, const Command& command, bool writes, std::byte* memory,
+  FileTerms terms_of(const Opening& opening, const std::string& text) const {
+    FileTerms terms;
+    terms.path = text.substr(sizeof opening + static_cast<std::size_t>(opening.owners));
+    terms.mode = opening.read_only != 0 ? OpenMode::read_only : OpenMode::read_write;
+    terms.options = options_of(opening);
+    return terms;
+  }
+
+  // As mpiio/file/job_owners.cpp: a rank opens the file without ranks of other nodes.
+  Status open_alone(Rank& rank, const std::string& text) {
+    Opening opening;
+    std::memcpy(&opening, text.data(), sizeof opening);
+    Address keeper;
+    std::memcpy(&keeper, text.data() + sizeof opening, sizeof keeper);
+    rank.terms = terms_of(opening, text);
+    Status status;
+    rank.here = CachedFile::open(rank.terms.path, rank.terms.mode, rank.terms.options, &status);
+    if (rank.here == nullptr) return status;
+    rank.terms.inode = rank.here->identity().inode;
+    FileDomains domains(0, opening.chunk_bytes, 1);
+    if (opening.first_touch != 0) domains = domains.by_first_touch();
+    Enrolled told;
+    status = EnrolledFile::enrol(
+        agent::Lines::of_process().to(keeper),
+        {{1, rank.terms.inode, 0},
+         opening.read_only == 0,
+         true,
+         Owners{domains, {address()}},
+         rank.here->owners() == 0 ? std::nullopt : Owners::decoded(rank.here->owners_record())},
+        &told, &rank.enrolled);
+    if (!status.ok() || !told.owners) return status;
+    rank.terms.owners = told.owners->encoded();
+    status = rank.enrolled->tell(told.to_tell, rank.terms);
+    if (!status.ok()) return status;
+    bool news = false;
+    status = rank.here->join_owners(told.owners->identity(), rank.terms.owners, &news);
+    const bool ends_copies = opening.read_only == 0 && !rank.here->found_writable();
+    rank.has_met_owners = status.ok() && !news && !ends_copies;
+    return status;
+  }
+
+  // Before an access of a rank that has opened the file alone, and after a write: whether another
+  // open has given the file owners.
+  Status meet_owners(Rank& rank) const {
+    if (rank.enrolled == nullptr || rank.file != nullptr || rank.here->owners() == 0) return {};
+    const std::optional<Owners> owners = Owners::decoded(rank.here->owners_record());
+    if (!owners) return {Code::unsupported, 0, -1};
+    rank.file =
+        std::make_unique<JobFile>(*rank.here, *owners, owners->number_of(agent_.key()), rank.terms);
+    const Status status = rank.has_met_owners ? Status() : rank.file->meet_owners();
+    if (status.ok()) rank.file->read_from_owners(false);
+    return status;
+  }
+
+  template <typename File>
+  static Status access(File& file, const Command& command, bool writes, std::byte* memory,
                        int64_t* moved) {
     if (command.view.run == 0) {
-      if (writes) return rank.file->write(command.offset, memory, command.count);
-      return rank.file->read(command.offset, memory, command.count, moved);
+      if (writes) return file.write(command.offset, memory, command.count);
+      return file.read(command.offset, memory, command.count, moved);
     }
     const Tiling view{Layout::block(command.view.run), command.offset, command.view.stride};
-    return rank.file->access(Access{writes, false, &view, 0, command.count}, memory, moved);
+    return file.access(Access{writes, false, &view, 0, command.count}, memory, moved);
+  }
+
+  static Status access(Rank& rank, const Command& command, bool writes, std::byte* memory,
+                       int64_t* moved) {
+    return rank.file != nullptr ? access(*rank.file, command, writes, memory, moved)
+                                : access(*rank.here, command, writes, memory, moved);
   }
 
   static Status write(Rank& rank, const Command& command, const std::string& text) {
@@ -201,7 +318,7 @@ class Node {
   }
 
   static Status close(Rank& rank) {
-    const Status left = rank.file->leave(false);
+    const Status left = rank.file == nullptr ? Status() : rank.file->leave(false);
     const Status closed = rank.here->close(false);
     rank = {};
     return left.ok() ? closed : left;

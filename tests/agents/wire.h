@@ -13,6 +13,7 @@ namespace forebay::test {
 enum class Order : uint32_t {
   greet,           // answer's text: the address of the node's agent
   open,            // text: Opening, the owners, the path
+  open_alone,      // the directory tells the owners; text: Opening, its agent's address, the path
   meet,            // a later open has found owners
   write,           // at offset; text: the bytes
   read,            // `count` bytes at offset
@@ -51,7 +52,7 @@ struct Reply {
   int64_t text = 0;  // bytes that follow
 };
 
-// How a rank opens the file; the owners, encoded, and the path follow.
+// How a rank opens the file; who tells the owners, and the path follow.
 struct Opening {
   int64_t page_bytes = 0;
   int64_t cache_bytes = 0;
@@ -60,7 +61,9 @@ struct Opening {
   int64_t write_behind = 0;
   int64_t read_only = 0;
   int64_t slow = 0;    // its storage takes its time to write, so that others come in between
-  int64_t owners = 0;  // bytes of them
+  int64_t owners = 0;  // bytes that tell them
+  int64_t first_touch = 0;
+  int64_t chunk_bytes = 0;
 };
 
 static_assert(std::is_trivially_copyable_v<Command> && std::is_trivially_copyable_v<Reply>);

@@ -95,9 +95,10 @@ agent::FileTerms terms_of(const Handle& handle, const std::string& path) {
 }
 
 // Enters the open in the job's directory. `one_node`: of ranks of this node, which `proposed` names
-// as the only owner. If the file has owners then, nodes that cached it alone have been told. Empty:
+// as the only owner; `known`: owners by which the node has the file already. If the file has owners
+// then, nodes that cached it alone have been told. Empty:
 // there is no directory, it does not answer, or the file is not for it.
-Status enrol(Handle& handle, bool one_node, const Owners& proposed,
+Status enrol(Handle& handle, bool one_node, const Owners& proposed, std::optional<Owners> known,
              std::optional<agent::Enrolled>* answer) {
   const std::shared_ptr<agent::Line> directory = line_to_directory();
   runtime::FoundFile found;
@@ -105,8 +106,9 @@ Status enrol(Handle& handle, bool one_node, const Owners& proposed,
   const std::optional<agent::FileKey> key = key_of(found);
   if (!key) return {};
   agent::Enrolled told;
-  const Status asked = EnrolledFile::enrol(directory, {*key, handle.writable, one_node, proposed},
-                                           &told, &handle.enrolled);
+  const Status asked =
+      EnrolledFile::enrol(directory, {*key, handle.writable, one_node, proposed, std::move(known)},
+                          &told, &handle.enrolled);
   if (!asked.ok()) {
     if (asked.code != Code::no_memory) lose_directory();
     return {};
@@ -202,7 +204,7 @@ bool agree_with_directory(Handle& handle, std::optional<Owners>* owners, bool* g
   if (handle.rank == 0 && *owners) {
     const Status status = within_memory([&] {
       std::optional<agent::Enrolled> answer;
-      const Status asked = enrol(handle, false, **owners, &answer);
+      const Status asked = enrol(handle, false, **owners, std::nullopt, &answer);
       if (answer && answer->owners) {
         record = answer->owners->encoded();
         told.others = int64_t{answer->others};
@@ -259,7 +261,9 @@ Status enrol_alone(Handle& handle) {
     std::optional<agent::Enrolled> answer;
     std::unique_ptr<RegionParts> ignored;
     const Owners own = new_owners({mine}, options, end_of_file, &ignored);
-    const Status status = enrol(handle, true, own, &answer);
+    std::optional<Owners> known;
+    if (handle.cached->owners() != 0) known = Owners::decoded(handle.cached->owners_record());
+    const Status status = enrol(handle, true, own, std::move(known), &answer);
     if (!status.ok() || !answer || !answer->owners) return status;
     const Owners& owners = *answer->owners;
     bool news = false;

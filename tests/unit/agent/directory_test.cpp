@@ -188,6 +188,24 @@ TEST(DirectoryTest, ANodeAloneHasNoOwnersToChange) {
   EXPECT_FALSE(directory.begin_change(some_file));
 }
 
+// A node's cache has the file by owners whose opens have just ended: the next ones get the same.
+TEST(DirectoryTest, TakesUpTheOwnersThatANodeKnows) {
+  Directory directory;
+  Enrolment knows = alone(1, false);
+  knows.known = together({3, 1}, true).proposed;
+  const Enrolled first = directory.enrol(knows);
+  EXPECT_FALSE(first.others);
+  EXPECT_EQ(owners_of(first), (Nodes{3, 1}));
+  EXPECT_EQ(owners_of(directory.enrol(alone(2, false))), Nodes{});  // it only reads, as all
+  const Enrolled writer = directory.enrol(alone(4, true));
+  EXPECT_EQ(owners_of(writer), (Nodes{3, 1}));
+  EXPECT_EQ(names(writer.to_tell), (Nodes{2}));
+  // What the directory has is what holds.
+  Enrolment other = alone(5, true);
+  other.known = together({5, 6}, true).proposed;
+  EXPECT_EQ(owners_of(directory.enrol(other)), (Nodes{3, 1}));
+}
+
 TEST(DirectoryTest, MessagesComeThrough) {
   const Enrolment enrolment = alone(5, true);
   const std::optional<Enrolment> enrolled = Enrolment::decoded(enrolment.encoded());
@@ -195,6 +213,10 @@ TEST(DirectoryTest, MessagesComeThrough) {
   EXPECT_EQ(enrolled->file, some_file);
   EXPECT_TRUE(enrolled->writes && enrolled->one_node);
   EXPECT_EQ(enrolled->proposed.identity(), enrolment.proposed.identity());
+  EXPECT_FALSE(enrolled->known);
+  Enrolment knows = enrolment;
+  knows.known = together({3, 1}, true).proposed;
+  EXPECT_EQ(Enrolment::decoded(knows.encoded())->known->identity(), knows.known->identity());
   const Enrolled answer{true, together({1, 2}, true).proposed, {address(3), address(4)}};
   const std::optional<Enrolled> heard = Enrolled::decoded(answer.encoded());
   ASSERT_TRUE(heard);
@@ -216,6 +238,11 @@ TEST(DirectoryTest, PartsOfMessagesAreNone) {
   const std::vector<std::byte> whole = alone(5, true).encoded();
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes)
     EXPECT_FALSE(Enrolment::decoded(std::span(whole).first(bytes))) << bytes;
+  Enrolment knows = alone(5, true);
+  knows.known = together({3, 1}, true).proposed;
+  const std::vector<std::byte> longer = knows.encoded();
+  for (std::size_t bytes = 0; bytes < longer.size(); ++bytes)
+    EXPECT_FALSE(Enrolment::decoded(std::span(longer).first(bytes))) << bytes;
   const std::vector<std::byte> answer =
       Enrolled{true, together({1, 2}, true).proposed, {address(3)}}.encoded();
   std::size_t understood = 0;
