@@ -45,6 +45,7 @@ namespace {
 using agent::Address;
 using agent::Enrolled;
 using agent::EnrolledFile;
+using agent::Enrolment;
 using agent::FileTerms;
 using agent::JobFile;
 using agent::Owners;
@@ -246,17 +247,11 @@ class Node {
     rank.here = CachedFile::open(rank.terms.path, rank.terms.mode, rank.terms.options, &status);
     if (rank.here == nullptr) return status;
     rank.terms.inode = rank.here->identity().inode;
-    FileDomains domains(0, opening.chunk_bytes, 1);
-    if (opening.first_touch != 0) domains = domains.by_first_touch();
     Enrolled told;
-    status = EnrolledFile::enrol(
-        agent::Lines::of_process().to(keeper),
-        {{1, rank.terms.inode, 0},
-         opening.read_only == 0,
-         true,
-         Owners{domains, {address()}},
-         rank.here->owners() == 0 ? std::nullopt : Owners::decoded(rank.here->owners_record())},
-        &told, &rank.enrolled);
+    do {
+      rank.enrolled.reset();
+      status = enrol(rank, opening, keeper, &told);
+    } while (status.ok() && !told.owners && rank.here->owners() != 0);
     if (!status.ok() || !told.owners) return status;
     rank.terms.owners = told.owners->encoded();
     status = rank.enrolled->tell(told.to_tell, rank.terms);
@@ -266,6 +261,19 @@ class Node {
     const bool ends_copies = opening.read_only == 0 && !rank.here->found_writable();
     rank.has_met_owners = status.ok() && !news && !ends_copies;
     return status;
+  }
+
+  Status enrol(Rank& rank, const Opening& opening, const Address& keeper, Enrolled* told) const {
+    FileDomains domains(0, opening.chunk_bytes, 1);
+    if (opening.first_touch != 0) domains = domains.by_first_touch();
+    const Enrolment enrolment{
+        {1, rank.terms.inode, 0},
+        opening.read_only == 0,
+        true,
+        Owners{domains, {address()}},
+        rank.here->owners() == 0 ? std::nullopt : Owners::decoded(rank.here->owners_record())};
+    return EnrolledFile::enrol(agent::Lines::of_process().to(keeper), enrolment, told,
+                               &rank.enrolled);
   }
 
   // Before an access of a rank that has opened the file alone, and after a write: whether another

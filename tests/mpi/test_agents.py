@@ -299,3 +299,22 @@ def test_nodes_keep_copies_until_a_rank_can_write(
         # What one node has asked storage for, the other has got from there.
         assert 0 < total["asked_bytes"] <= 1_001_000 and total["exchanged_bytes"] == 0
         assert total["fetched_bytes"] < 3_000_000
+
+
+@every_wheel
+def test_opens_beside_closes_on_other_nodes_agree_on_the_owners(
+    installation: mpi.Mpi, tmp_path: Path
+) -> None:
+    """An open that begins while the last one of other nodes ends may meet its owners."""
+    rounds, ranks, nodes = 150, 6, 3
+    program = [str(mpi.compile_program(installation, HANDLES / "open_and_close.c")), "shared.bin"]
+    command = forebay.on_nodes([*program, str(rounds)], nodes)
+    for domain in ("region", "first-touch"):
+        settings = OWNERS | forebay.EVERY_RANK | {"FOREBAY_DOMAIN": domain}
+        run = forebay.launch(installation, ranks, command, tmp_path / domain, settings)
+        assert run.outcome.code == 0, str(run.outcome)
+        assert run.statistics is not None
+        file = run.statistics["files"]["shared.bin"]
+        assert file["passed_through"] == {}
+        assert (file["cached"], file["opens"]) == (True, ranks * rounds)
+        assert run.statistics["total"]["asked_questions"] > 0

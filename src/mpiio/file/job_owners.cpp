@@ -261,10 +261,17 @@ Status enrol_alone(Handle& handle) {
     std::optional<agent::Enrolled> answer;
     std::unique_ptr<RegionParts> ignored;
     const Owners own = new_owners({mine}, options, end_of_file, &ignored);
-    std::optional<Owners> known;
-    if (handle.cached->owners() != 0) known = Owners::decoded(handle.cached->owners_record());
-    const Status status = enrol(handle, true, own, std::move(known), &answer);
-    if (!status.ok() || !answer || !answer->owners) return status;
+    // Owners that come to the node's cache before the directory takes the node for alone are those
+    // of an open that has ended meanwhile: the directory is told of them.
+    do {
+      handle.enrolled.reset();
+      answer.reset();
+      std::optional<Owners> known;
+      if (handle.cached->owners() != 0) known = Owners::decoded(handle.cached->owners_record());
+      const Status status = enrol(handle, true, own, std::move(known), &answer);
+      if (!status.ok() || !answer) return status;
+    } while (!answer->owners && handle.cached->owners() != 0);
+    if (!answer->owners) return {};
     const Owners& owners = *answer->owners;
     bool news = false;
     const Status joined = handle.cached->join_owners(owners.identity(), owners.encoded(), &news);

@@ -184,7 +184,10 @@ CachedFile::PartTurn::PartTurn(CachedFile& file, const Access& part, bool past)
 }
 
 void CachedFile::note_shared(uint64_t cache) {
-  shared_ = true;
+  if (!std::exchange(shared_, true)) {
+    const RegistryLock lock(node_->registry());
+    ++entry_->sharing;
+  }
   if (!options_.deterministic) return;
   const Turn turn = step_turn();
   const bool reads_ahead = options_.read_ahead_bytes > 0;
@@ -244,9 +247,13 @@ Status CachedFile::join_owners(uint64_t owners, std::span<const std::byte> recor
   // Whoever sees the owners can read who they are.
   const Status kept = keep_owners(owners, record);
   if (!kept.ok()) return kept;
-  uint64_t known = 0;
-  *news = entry_->owners.compare_exchange_strong(known, owners);
-  return *news || known == owners ? Status() : Status{Code::unsupported, EBUSY, -1};
+  const RegistryLock lock(node_->registry());
+  if (entry_->owners.load() == owners) return {};
+  // The owners of those who have just closed the file are left where another open had begun.
+  if (entry_->owners.load() != 0 && entry_->sharing > 0) return {Code::unsupported, EBUSY, -1};
+  entry_->owners.store(owners, std::memory_order_release);
+  *news = true;
+  return {};
 }
 
 bool CachedFile::note_held(Held held) {

@@ -153,8 +153,8 @@ class CachedFile final : private HandleServices {
   // fsync of storage (after commit()).
   Status flush_storage();
   // Says that nodes own parts of the file (agent/owners.h): `owners` identifies them, `record`
-  // tells who they are. *news: this node's cache had the file alone until now. Code::unsupported:
-  // it has other owners.
+  // tells who they are. *news: this node's cache had the file alone until now, or by owners that no
+  // handle uses. Code::unsupported: it has other owners.
   Status join_owners(uint64_t owners, std::span<const std::byte> record, bool* news);
   // The same when all handles of the job change the owners, in three steps, between which their
   // ranks wait for each other. First every node can read who they will be.
@@ -206,7 +206,7 @@ class CachedFile final : private HandleServices {
    private:
     Turn turn_;
   };
-  // Notes that other nodes own bytes of the file. `cache`: the number by which their ranks name
+  // Notes that other nodes own bytes of the file, and that this handle asks them. `cache`: the number by which their ranks name
   // this cache (NumberedStep::cache); 0: they do not use it, or this handle is an agent's.
   void note_shared(uint64_t cache = 0);
 

@@ -219,6 +219,7 @@ Status CachedFile::join_entry(const FoundFile& found, bool fresh, OpenMode mode)
     entry.write_through.store(0);
     entry.aside.store(0);
     entry.owners.store(0);
+    entry.sharing = 0;
     entry.writable.store(0);
     entry.held.store(Held::unknown);
     entry.noted_size.store(-1);
@@ -456,6 +457,7 @@ CachedFile::Left CachedFile::leave_file(const std::optional<FileStamp>& stamp, c
       entry_->kept.store(1);
     }
   }
+  if (shared_) --entry_->sharing;
   --entry_->handles;
   entry_ = nullptr;
   return Left::file;

@@ -110,6 +110,9 @@ struct alignas(64) FileEntry : FileState {
   std::atomic<int64_t> session{0};
   // Identifies the nodes that own its bytes, and their parts; 0: this node's cache has it alone.
   std::atomic<uint64_t> owners{0};
+  // Handles that use these owners. Without one, others may take their place. A handle of a process
+  // that died counts until the last one has left.
+  int64_t sharing = 0;
   // The owners that it had when its pages came to rest; 0: it had none, or they are of no use.
   std::atomic<uint64_t> rested_owners{0};
   // 1: since the file came into this cache, a handle that can write has used it: of this node's
