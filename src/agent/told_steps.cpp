@@ -11,6 +11,10 @@ namespace {
 using runtime::CacheStep;
 using runtime::NumberedStep;
 
+bool is_step(int64_t number) {
+  return number >= 0 && number <= static_cast<int64_t>(CacheStep::drop_range);  // the last one
+}
+
 bool moves_bytes(CacheStep step) { return step == CacheStep::read || step == CacheStep::write; }
 
 // The first bytes of the extents, which are taken away from them.
@@ -42,6 +46,7 @@ void note_told(std::span<const ToldStep> steps, std::span<const Extent> extents,
   (void)within_memory([&] {  // else they are missing
     std::vector<Extent> left(extents.begin(), extents.end());
     for (const ToldStep& told : steps) {
+      if (!is_step(told.step) || told.bytes < 0) continue;  // then its number is missing
       NumberedStep step{
           static_cast<CacheStep>(told.step), told.argument, told.bytes, told.sequence, cache, {}};
       if (moves_bytes(step.step)) {
