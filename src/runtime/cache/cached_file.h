@@ -207,8 +207,8 @@ class CachedFile final : private HandleServices {
     Turn turn_;
   };
   // Notes that other nodes own bytes of the file, and that this handle uses these owners. `cache`:
-  // the number by which other nodes' ranks name this cache (NumberedStep::cache); 0: they do not use
-  // it, or this handle is an agent's.
+  // the number by which other nodes' ranks name this cache (NumberedStep::cache); 0: they do not
+  // use it, or this handle is an agent's.
   void note_shared(uint64_t cache = 0);
 
   // Says whether this handle wants write-through: every write is in storage before it returns, and
