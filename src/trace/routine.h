@@ -32,10 +32,11 @@ inline constexpr std::string_view operation_names[] = {
 
 // What is done to a cache, recorded as "forebay_cache_<step>". Reads and writes are, where nodes
 // own parts of the file; else the record of the program's access tells of them.
-#define FOREBAY_CACHE_STEPS(X)                                                                 \
-  X(join)                                                                                      \
-  X(leave) X(write_as) X(commit) X(drop_clean) X(truncate) X(resize) X(share) X(read) X(write) \
-      X(read_past) X(write_past) X(commit_range) X(drop_range)
+#define FOREBAY_CACHE_STEPS(X)                                                                     \
+  X(join)                                                                                          \
+  X(leave)                                                                                         \
+  X(write_as) X(commit) X(drop_clean) X(truncate) X(resize) X(share) X(read) X(write) X(read_past) \
+      X(write_past) X(commit_range) X(drop_range)
 
 #define FOREBAY_STEP(step) step,
 enum class CacheStep : uint8_t { FOREBAY_CACHE_STEPS(FOREBAY_STEP) };

@@ -28,7 +28,7 @@ class Mistake:
     file: str  # in src/agent, or a header by its path in src
     right: str  # stands there once
     wrong: str
-    seed: int = 0  # of a program that finds it, as the generator of programs is now; -1: none
+    seed: int = 0  # of a program that finds it, as the generator of programs is now
     programs: int = 3000  # within which it must be found in any case
     opens: str = TOGETHER  # the test whose programs these are
 
@@ -268,14 +268,6 @@ MISTAKES = [
         opens=ALONE,
     ),
     Mistake(
-        "the directory does not take up the owners of those who have just closed",
-        "directory.cpp",
-        "  if (!entry.owners) entry.owners = enrolment.known;\n",
-        "",
-        seed=-1,  # a race
-        opens=ALONE,
-    ),
-    Mistake(
         "the directory forgets a file that others have open",
         "directory.cpp",
         "  if (openers.empty()) files_.erase(known);\n",
@@ -335,9 +327,7 @@ def test_a_mistake_is_found(mistake: Mistake, tmp_path: Path) -> None:
     libraries_of_system = ["-lgtest", "-lzstd", "-lpthread"]
     link = [*command, "-Wl,-z,muldefs", *libraries_of_system, "-o", program]
     subprocess.run(link, check=True)
-    found = ""
-    if mistake.seed >= 0:
-        found = failure(program, mistake.opens, {"FOREBAY_SEED": str(mistake.seed)}, tmp_path)
+    found = failure(program, mistake.opens, {"FOREBAY_SEED": str(mistake.seed)}, tmp_path)
     if not found:
         found = failure(program, mistake.opens, {"FOREBAY_SEEDS": str(mistake.programs)}, tmp_path)
         print("the table's seed is no longer the one:", found)
