@@ -30,13 +30,13 @@ inline constexpr std::string_view operation_names[] = {
     "other", "read", "write", "open",    "close",   "seek",    "view",
     "sync",  "size", "step",  "release", "acquire", "exchange"};
 
-// What is done to a cache, recorded as "forebay_cache_<step>". Reads and writes are, where nodes
-// own parts of the file; else the record of the program's access tells of them.
-#define FOREBAY_CACHE_STEPS(X)                                                                     \
-  X(join)                                                                                          \
-  X(leave)                                                                                         \
-  X(write_as) X(commit) X(drop_clean) X(truncate) X(resize) X(share) X(read) X(write) X(read_past) \
-      X(write_past) X(commit_range) X(drop_range)
+// What is done to a cache, recorded as "forebay_cache_<step>". Reads and writes are, where nodes own
+// parts of the file; else the record of the program's access tells of them.
+#define FOREBAY_FILE_STEPS(X) \
+  X(join) X(leave) X(write_as) X(commit) X(drop_clean) X(truncate) X(resize)
+#define FOREBAY_PART_STEPS(X) \
+  X(share) X(read) X(write) X(read_past) X(write_past) X(commit_range) X(drop_range)
+#define FOREBAY_CACHE_STEPS(X) FOREBAY_FILE_STEPS(X) FOREBAY_PART_STEPS(X)
 
 #define FOREBAY_STEP(step) step,
 enum class CacheStep : uint8_t { FOREBAY_CACHE_STEPS(FOREBAY_STEP) };
