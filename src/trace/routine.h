@@ -30,8 +30,8 @@ inline constexpr std::string_view operation_names[] = {
     "other", "read", "write", "open",    "close",   "seek",    "view",
     "sync",  "size", "step",  "release", "acquire", "exchange"};
 
-// What is done to a cache, recorded as "forebay_cache_<step>". Reads and writes are, where nodes own
-// parts of the file; else the record of the program's access tells of them.
+// What is done to a cache, recorded as "forebay_cache_<step>". Reads and writes are, where nodes
+// own parts of the file; else the record of the program's access tells of them.
 #define FOREBAY_FILE_STEPS(X) \
   X(join) X(leave) X(write_as) X(commit) X(drop_clean) X(truncate) X(resize)
 #define FOREBAY_PART_STEPS(X) \
