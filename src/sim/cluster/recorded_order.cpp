@@ -39,16 +39,12 @@ void RecordedOrder::put_in_order() {
   }
   std::vector<uint64_t> reached(caches_.size(), 0);
   const auto take = [&](Call& call) {
-    bool any = false;
-    const auto left = std::ranges::remove_if(call, [&](const Turn& turn) {
-      if (reached[turn.cache] != turn.number) return false;
-      ++reached[turn.cache];
-      add(turns_, turn);
-      any = true;
-      return true;
-    });
-    call.erase(left.begin(), left.end());
-    return any;
+    return std::erase_if(call, [&](const Turn& turn) {
+             if (reached[turn.cache] != turn.number) return false;
+             ++reached[turn.cache];
+             add(turns_, turn);
+             return true;
+           }) > 0;
   };
   for (bool any = true; any;) {
     any = false;
