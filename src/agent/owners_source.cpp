@@ -165,6 +165,7 @@ void OwnersSource::take_answers(std::vector<Piece>& pieces) {
       int64_t left = piece.moved;
       for (const Segment& segment : piece.memory) {
         const auto count = std::min(segment.length, left);
+        if (count == 0) break;  // the answer may have no bytes at all
         std::memcpy(segment.memory, from, static_cast<std::size_t>(count));
         from += count;
         left -= count;
