@@ -164,8 +164,8 @@ void OwnersSource::take_answers(std::vector<Piece>& pieces) {
       bytes_ += piece.moved;
       int64_t left = piece.moved;
       for (const Segment& segment : piece.memory) {
+        if (left == 0) break;  // the answer may have no bytes at all
         const auto count = std::min(segment.length, left);
-        if (count == 0) break;  // the answer may have no bytes at all
         std::memcpy(segment.memory, from, static_cast<std::size_t>(count));
         from += count;
         left -= count;
