@@ -185,8 +185,13 @@ def test_what_owners_did_for_each_other_is_done_again(
     assert {name: getattr(result, name) for name in COUNTERS} == wanted
     changes = {"scope": "job", "deterministic": "true"}
     many, one = package.simulate_cluster(
-        tmp_path / "trace", "palmetto-gige", [changes, changes | {"machine.servers": "1"}]
+        tmp_path / "trace",
+        "palmetto-gige",
+        [changes, changes | {"machine.servers": "1"}],
+        waits=True,
     )
+    asked = any(wait.reason == "owner" for wait in many.waits)
+    assert asked == (consistency == "posix")
     for result in (many, one):
         assert {name: getattr(result, name) for name in COUNTERS} == wanted
         assert result.cache_requests == counted["read_requests"] + counted["write_requests"]

@@ -381,6 +381,7 @@ Doing Cluster::ask(Job& job, const RecordedOrder::Turn& turn, const RecordedStep
     network_.send(from, to, message_bytes + (with_data ? step.access.bytes : 0), arrived.then());
     arrived.wait();
   };
+  const Picoseconds began = kernel_.now();
   send(job.node, owner, step.kind == RecordedStep::Kind::write);
   order_->begin(turn);
   std::unique_ptr<ClientNode::Handle>& handle =
@@ -402,6 +403,7 @@ Doing Cluster::ask(Job& job, const RecordedOrder::Turn& turn, const RecordedStep
                             time_of(step.access.bytes, settings_.copy_bytes_per_second));
   order_->end(turn);
   send(owner, job.node, step.kind == RecordedStep::Kind::read);
+  file_system_->waits().add(job.node, owner, Waiting::owner, kernel_.now() - began);
   return doing(step);
 }
 
