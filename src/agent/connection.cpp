@@ -25,7 +25,7 @@ constexpr std::size_t most_parts = 64;
 
 // The first message of an agent, and what both ends prove. The number names the protocol and shows
 // a foreign byte order.
-constexpr uint64_t protocol = 0x46424159'00000005u;
+constexpr uint64_t protocol = 0x46424159'00000006u;
 enum class Speaker : uint64_t { caller = 1, agent = 2 };
 
 struct Greeting {

@@ -39,6 +39,7 @@ enum class Ask : uint32_t {
   // To the agent that keeps the job's directory (directory.h), about a file that is not open there.
   enrol,          // bytes: Enrolment. Answer: Enrolled
   note_told,      // bytes: FileKey
+  end_copies,     // bytes: FileKey
   withdraw,       // bytes: EnrolledOpen
   begin_change,   // bytes: FileKey. Answer's value: 1 if the owners may be changed
   change_owners,  // bytes: NewOwners

@@ -18,6 +18,8 @@ struct EnrolmentHead {
 struct EnrolledHead {
   int64_t changing;
   int64_t others;
+  int64_t written;
+  int64_t ends_copies;
   int64_t to_tell;
   int64_t has_owners;
 };
@@ -70,8 +72,8 @@ std::optional<Enrolment> Enrolment::decoded(std::span<const std::byte> bytes) {
 }
 
 std::vector<std::byte> Enrolled::encoded() const {
-  const EnrolledHead head{int64_t{changing}, int64_t{others}, std::ssize(to_tell),
-                          int64_t{owners.has_value()}};
+  const EnrolledHead head{int64_t{changing},    int64_t{others},     int64_t{written},
+                          int64_t{ends_copies}, std::ssize(to_tell), int64_t{owners.has_value()}};
   std::vector<std::byte> bytes;
   add(bytes, std::span(&head, 1));
   add(bytes, std::span<const Address>(to_tell));
@@ -87,6 +89,8 @@ std::optional<Enrolled> Enrolled::decoded(std::span<const std::byte> bytes) {
   Enrolled enrolled;
   enrolled.changing = head.changing != 0;
   enrolled.others = head.others != 0;
+  enrolled.written = head.written != 0;
+  enrolled.ends_copies = head.ends_copies != 0;
   enrolled.to_tell.resize(static_cast<std::size_t>(head.to_tell));
   for (Address& agent : enrolled.to_tell) (void)take(bytes, &agent);
   if (head.has_owners == 0) return enrolled;
@@ -155,12 +159,18 @@ Enrolled Directory::enrol(const Enrolment& enrolment) {
   entry.written = entry.written || enrolment.writes;
   Opener& mine = opener_in(entry, enrolment);
   ++mine.opens;
-  if (!entry.owners) entry.owners = enrolment.known;
+  if (!entry.owners && enrolment.known) {
+    entry.owners = enrolment.known;
+    entry.copies = true;  // who has the file by them is not known
+  }
   const bool shares = enrolment.known || (entry.written && (entry.owners || answer.others));
   mine.alone = enrolment.one_node && !shares;
   if (mine.alone) return answer;
   if (!entry.owners) entry.owners = owners_for(entry, enrolment);
   answer.owners = entry.owners;
+  answer.written = entry.written;
+  entry.copies = entry.copies || !entry.written;
+  answer.ends_copies = enrolment.writes && entry.copies;
   for (const Opener& opener : entry.openers) {
     if (entry.written && opener.alone) answer.to_tell.push_back(opener.agent);
   }
@@ -173,6 +183,13 @@ void Directory::note_told(const FileKey& file) {
   const auto known = files_.find(file);
   if (known == files_.end() || !known->second.written || !known->second.owners) return;
   for (Opener& opener : known->second.openers) opener.alone = false;
+}
+
+// Later owners know from the first that somebody can write.
+void Directory::end_copies(const FileKey& file) {
+  const std::lock_guard guard(mutex_);
+  const auto known = files_.find(file);
+  if (known != files_.end() && known->second.written) known->second.copies = false;
 }
 
 bool Directory::begin_change(const FileKey& file) {

@@ -6,6 +6,10 @@
 // writes to the file. When that ends, the file gets owners. The rank whose open ends it tells the
 // nodes that were alone, before its open returns: their agents commit what their caches hold, and
 // their ranks ask the owners from then on.
+//
+// As long as nobody can write to a file that has owners, its nodes may keep copies of each other's
+// bytes. The first open that can write ends that: it makes all owners drop what they hold before it
+// returns. Later opens learn that somebody can write.
 #pragma once
 
 #include <compare>
@@ -64,6 +68,8 @@ struct NewOwners {
 // What the directory answers.
 struct Enrolled {
   bool others = false;           // have the file open
+  bool written = false;          // somebody who has opened the file can write to it
+  bool ends_copies = false;      // the open can write, and owners may have copies until now
   std::optional<Owners> owners;  // empty: the node has the file alone
   std::vector<Address> to_tell;  // of nodes that may cache the file alone
   bool changing = false;         // the file's owners change: the open is to ask again soon
@@ -81,6 +87,8 @@ class Directory {
   Enrolled enrol(const Enrolment& enrolment);
   // Whoever was to be told of the file's owners has been told.
   void note_told(const FileKey& file);
+  // The owners know that somebody can write, and have no copies.
+  void end_copies(const FileKey& file);
   // The only open of the file, of ranks of several nodes, wants to change its owners: from now on
   // nobody else can enrol, until change_owners(). False: it is not the only one.
   bool begin_change(const FileKey& file);
@@ -103,6 +111,7 @@ class Directory {
     std::vector<Opener> openers;
     std::optional<Owners> owners;
     bool written = false;   // since it is in the directory, somebody who can write has opened it
+    bool copies = false;    // owners may have copies of each other's bytes
     bool changing = false;  // between begin_change() and change_owners()
   };
   static Opener& opener_in(Entry& entry, const Enrolment& enrolment);

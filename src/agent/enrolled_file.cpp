@@ -100,4 +100,9 @@ Status EnrolledFile::tell(std::span<const Address> alone, const FileTerms& terms
   return ask(Ask::note_told, bytes_of_one(open_.file), &answer);
 }
 
+Status EnrolledFile::end_copies() {
+  std::vector<std::byte> answer;
+  return ask(Ask::end_copies, bytes_of_one(open_.file), &answer);
+}
+
 }  // namespace forebay::agent

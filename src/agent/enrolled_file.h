@@ -28,6 +28,8 @@ class EnrolledFile {
   // has done so. When it returns, storage has what these nodes' caches held, and their ranks use
   // the owners. A node that cannot be reached has gone.
   Status tell(std::span<const Address> alone, const FileTerms& terms);
+  // Tells the directory that the owners have no copies any more.
+  Status end_copies();
 
   // Begins to change the file's owners: nobody else can open the file until change_owners(). False:
   // others have it open, or the directory does not answer.

@@ -48,12 +48,14 @@ bool RankServer::ask_directory(Ask ask, std::vector<std::byte>& bytes, int64_t* 
     if (!answer.changing) enrolled_.push_back(enrolment->open());
     return true;
   }
-  if (ask == Ask::note_told || ask == Ask::begin_change) {
+  if (ask == Ask::note_told || ask == Ask::end_copies || ask == Ask::begin_change) {
     const std::optional<FileKey> file = only<FileKey>(bytes);
     bytes.clear();
     if (!file) return false;
     if (ask == Ask::note_told)
       agent_.directory.note_told(*file);
+    else if (ask == Ask::end_copies)
+      agent_.directory.end_copies(*file);
     else
       *value = int64_t{is_enrolled(*file) && agent_.directory.begin_change(*file)};
     return true;

@@ -152,7 +152,8 @@ RecordedStep RecordedSteps::part_at(std::size_t row, RecordedStep step) const {
   step.by_agent = by_agent(row);
   step.reads = table_.requested[row] != 0;
   if (step.kind == leave && table_.requested[row] != 0)
-    step.at_leave = table_.requested[row] == 1 ? AtLeave::each : AtLeave::last;
+    step.at_leave = table_.requested[row] == static_cast<int64_t>(AtLeave::each) ? AtLeave::each
+                                                                                 : AtLeave::last;
   step.range = {table_.position[row], table_.requested[row]};
   step.access.writes = step.kind == write || step.kind == write_past;
   if (step.kind != read && step.kind != write) return step;

@@ -16,15 +16,14 @@
 #include "engine/access.h"
 #include "extent/extent.h"
 #include "trace/job.h"
+#include "trace/routine.h"
 #include "trace/table.h"
 
 namespace forebay::sim {
 
 enum class Sharing : uint8_t { node, process };  // of a cache: by a node's processes, or none
 
-// Who commits when a handle leaves a file that others of the cache have open: the option
-// commit_at_close tells, or the handle, or the last one.
-enum class AtLeave : uint8_t { as_option, each, last };
+using trace::AtLeave;
 
 struct RecordedStep {
   enum class Kind : uint8_t {

@@ -42,6 +42,10 @@ inline constexpr std::string_view operation_names[] = {
 enum class CacheStep : uint8_t { FOREBAY_CACHE_STEPS(FOREBAY_STEP) };
 #undef FOREBAY_STEP
 
+// Who commits when a handle leaves a file that others of the cache have open: the option
+// commit_at_close tells, or the handle, or the last one. The step `leave` records it.
+enum class AtLeave : uint8_t { as_option, each, last };
+
 // A rank's part in a collective of the program, recorded as "forebay_<part>".
 #define FOREBAY_PARTS(X) X(release) X(acquire) X(exchange)
 

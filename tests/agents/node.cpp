@@ -46,6 +46,7 @@ using agent::Address;
 using agent::Enrolled;
 using agent::EnrolledFile;
 using agent::Enrolment;
+using agent::FileKey;
 using agent::FileTerms;
 using agent::JobFile;
 using agent::Owners;
@@ -65,9 +66,12 @@ class SlowWrites final : public SystemCalls {
 struct Rank {
   std::unique_ptr<CachedFile> here;
   std::unique_ptr<JobFile> file;  // null: no other node has a part in it
-  // Of a rank that opened the file alone.
+  // Of ranks that open the file alone or in groups.
   std::unique_ptr<EnrolledFile> enrolled;
+  Opening opening;
+  Address keeper;  // of the directory
   FileTerms terms;
+  bool may_get_owners = false;
   bool has_met_owners = false;
 };
 
@@ -85,15 +89,28 @@ class Node {
         return {};
       case Order::open:
         return open(rank, text);
-      case Order::open_alone:
-        return open_alone(rank, text);
+      case Order::open_alone: {
+        const Status opened = open_here(rank, text, true, answer);
+        return opened.ok() ? enrol_alone(rank, 1) : opened;
+      }
+      case Order::open_here:
+        return open_here(rank, text, command.count != 0, answer);
+      case Order::enrol_alone:
+        return enrol_alone(rank, command.count);
+      case Order::enrol:
+        return enrol(rank, text, &reply->value, answer);
+      case Order::join:
+        return join(rank, text, command.count, &reply->value);
       case Order::meet:
-        rank.here->drop_clean();
-        if (command.count != 0) return rank.file->meet_owners();
-        (void)rank.here->note_held(runtime::Held::nothing);
+        return meet(rank, command.count);
+      case Order::end_open:
+        return end_open(rank, (command.count & Said::is_written) != 0,
+                        (command.count & Said::ends_copies) != 0);
+      case Order::withdraw:
+        rank.enrolled.reset();
         return {};
       case Order::close_leaves:
-        return close(rank);
+        return close(rank, command.count != 0);
       default:
         break;
     }
@@ -236,50 +253,110 @@ class Node {
     return terms;
   }
 
-  // As mpiio/file/job_owners.cpp: a rank opens the file without ranks of other nodes.
-  Status open_alone(Rank& rank, const std::string& text) {
-    Opening opening;
-    std::memcpy(&opening, text.data(), sizeof opening);
-    Address keeper;
-    std::memcpy(&keeper, text.data() + sizeof opening, sizeof keeper);
-    rank.terms = terms_of(opening, text);
+  // As mpiio/file/job_owners.cpp, and so are the parts of an open that follow.
+  Status open_here(Rank& rank, const std::string& text, bool one_node, std::string* answer) const {
+    std::memcpy(&rank.opening, text.data(), sizeof rank.opening);
+    std::memcpy(&rank.keeper, text.data() + sizeof rank.opening, sizeof rank.keeper);
+    rank.terms = terms_of(rank.opening, text);
+    rank.may_get_owners = one_node;
     Status status;
     rank.here = CachedFile::open(rank.terms.path, rank.terms.mode, rank.terms.options, &status);
     if (rank.here == nullptr) return status;
     rank.terms.inode = rank.here->identity().inode;
-    Enrolled told;
-    do {
-      rank.enrolled.reset();
-      status = enrol(rank, opening, keeper, &told);
-    } while (status.ok() && !told.owners && rank.here->owners() != 0);
-    if (!status.ok() || !told.owners) return status;
-    rank.terms.owners = told.owners->encoded();
-    status = rank.enrolled->tell(told.to_tell, rank.terms);
-    if (!status.ok()) return status;
-    bool news = false;
-    status = rank.here->join_owners(told.owners->identity(), rank.terms.owners, &news);
-    const bool ends_copies = opening.read_only == 0 && !rank.here->found_writable();
-    rank.has_met_owners = status.ok() && !news && !ends_copies;
+    if (rank.here->owners() != 0) *answer = text_of(rank.here->owners_record());
     return status;
   }
 
-  Status enrol(Rank& rank, const Opening& opening, const Address& keeper, Enrolled* told) const {
-    FileDomains domains(0, opening.chunk_bytes, 1);
-    if (opening.first_touch != 0) domains = domains.by_first_touch();
-    const Enrolment enrolment{
-        {1, rank.terms.inode, 0},
-        opening.read_only == 0,
-        true,
-        Owners{domains, {address()}},
-        rank.here->owners() == 0 ? std::nullopt : Owners::decoded(rank.here->owners_record())};
-    return EnrolledFile::enrol(agent::Lines::of_process().to(keeper), enrolment, told,
-                               &rank.enrolled);
+  static std::string text_of(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  static std::span<const std::byte> bytes_of(const std::string& text) {
+    return std::as_bytes(std::span(text));
   }
 
-  // Before an access of a rank that has opened the file alone, and after a write: whether another
+  // A rank opens the file without ranks of other nodes.
+  Status enrol_alone(Rank& rank, int64_t ranks) const {
+    Enrolled told;
+    Status status;
+    FileDomains domains(0, rank.opening.chunk_bytes, 1);
+    if (rank.opening.first_touch != 0) domains = domains.by_first_touch();
+    do {
+      rank.enrolled.reset();
+      std::optional<Owners> known;
+      if (rank.here->owners() != 0) known = Owners::decoded(rank.here->owners_record());
+      status = enrol(rank, true, Owners{domains, {address()}}, std::move(known), &told);
+    } while (status.ok() && !told.owners && rank.here->owners() != 0);
+    if (!status.ok() || !told.owners) return status;
+    bool news = false;
+    status = rank.here->join_owners(told.owners->identity(), rank.terms.owners, &news);
+    if (!status.ok()) return status;
+    if (told.written) rank.here->note_writer();
+    rank.has_met_owners = !news && ranks == 1 && !told.ends_copies;
+    if (told.ends_copies) status = take_owners(rank);
+    return status.ok() && told.ends_copies ? rank.enrolled->end_copies() : status;
+  }
+
+  Status enrol(Rank& rank, bool one_node, const Owners& proposed, std::optional<Owners> known,
+               Enrolled* told) const {
+    const FileKey file{1, rank.terms.inode, 0};
+    const Enrolment enrolment{file, rank.opening.read_only == 0, one_node, proposed,
+                              std::move(known)};
+    const auto directory = agent::Lines::of_process().to(rank.keeper);
+    const Status status = EnrolledFile::enrol(directory, enrolment, told, &rank.enrolled);
+    if (!status.ok() || !told->owners) return status;
+    rank.terms.owners = told->owners->encoded();
+    return rank.enrolled->tell(told->to_tell, rank.terms);
+  }
+
+  // The first of ranks of several nodes.
+  Status enrol(Rank& rank, const std::string& text, int64_t* said, std::string* answer) const {
+    const std::optional<Owners> proposed = Owners::decoded(bytes_of(text));
+    if (!proposed) return {Code::unsupported, 0, -1};
+    Enrolled told;
+    const Status status = enrol(rank, false, *proposed, std::nullopt, &told);
+    if (told.others) *said |= Said::has_others;
+    if (told.written) *said |= Said::is_written;
+    if (told.ends_copies) *said |= Said::ends_copies;
+    *answer = text_of(rank.terms.owners);
+    return status;
+  }
+
+  // The owners are in `text`.
+  Status join(Rank& rank, const std::string& text, int64_t ranks_here, int64_t* said) const {
+    const std::optional<Owners> owners = Owners::decoded(bytes_of(text));
+    if (!owners) return {Code::unsupported, 0, -1};
+    bool news = false;
+    const Status status = rank.here->join_owners(owners->identity(), bytes_of(text), &news);
+    if (!status.ok()) return status;
+    rank.file =
+        std::make_unique<JobFile>(*rank.here, *owners, owners->number_of(agent_.key()), rank.terms);
+    if (news) *said |= Said::has_news;
+    if (rank.here->writable()) *said |= Said::is_written;
+    if (rank.here->handles() > ranks_here) *said |= Said::has_others;
+    return news ? rank.here->commit() : status;
+  }
+
+  static Status meet(const Rank& rank, int64_t how) {
+    rank.here->drop_clean();
+    if (how == 0) (void)rank.here->note_held(runtime::Held::nothing);
+    return how == 1 ? rank.file->meet_owners() : Status();
+  }
+
+  // All ranks have met the owners, or need not.
+  static Status end_open(const Rank& rank, bool written, bool ends_copies) {
+    if (written) rank.here->note_writer();
+    rank.file->read_from_owners(false);
+    return ends_copies ? rank.enrolled->end_copies() : Status();
+  }
+
+  // Before an access of ranks of one node, and after a write: whether another
   // open has given the file owners.
   Status meet_owners(Rank& rank) const {
-    if (rank.enrolled == nullptr || rank.file != nullptr || rank.here->owners() == 0) return {};
+    if (!rank.may_get_owners || rank.file != nullptr || rank.here->owners() == 0) return {};
+    return take_owners(rank);
+  }
+
+  Status take_owners(Rank& rank) const {
     const std::optional<Owners> owners = Owners::decoded(rank.here->owners_record());
     if (!owners) return {Code::unsupported, 0, -1};
     rank.file =
@@ -325,10 +402,12 @@ class Node {
     rank.here->change_options(options);
   }
 
-  static Status close(Rank& rank) {
+  static Status close(Rank& rank, bool stays_in_directory) {
     const Status left = rank.file == nullptr ? Status() : rank.file->leave(false);
     const Status closed = rank.here->close(false);
+    std::unique_ptr<EnrolledFile> enrolled = std::move(rank.enrolled);
     rank = {};
+    if (stays_in_directory) rank.enrolled = std::move(enrolled);
     return left.ok() ? closed : left;
   }
 

@@ -20,6 +20,7 @@ SECONDS = 300
 
 TOGETHER = "Agents.LoseNoByte"
 ALONE = "Agents.LoseNoByteOfRanksThatOpenTheFileAlone"
+GROUPS = "Agents.LoseNoByteOfGroupsThatOpenTheFile"
 
 
 @dataclass(frozen=True)
@@ -282,6 +283,22 @@ MISTAKES = [
         "true",
         seed=153,
         opens=ALONE,
+    ),
+    Mistake(
+        "the first open that can write leaves copies of the bytes",
+        "directory.cpp",
+        "  answer.ends_copies = enrolment.writes && entry.copies;\n",
+        "",
+        seed=96,
+        opens=GROUPS,
+    ),
+    Mistake(
+        "a reader does not learn that somebody can write",
+        "directory.cpp",
+        "  answer.written = entry.written;\n",
+        "",
+        seed=819,
+        opens=GROUPS,
     ),
     Mistake(
         "a question goes to another file of the rank",

@@ -11,23 +11,40 @@
 namespace forebay::test {
 
 enum class Order : uint32_t {
-  greet,           // answer's text: the address of the node's agent
-  open,            // text: Opening, the owners, the path
-  open_alone,      // the directory tells the owners; text: Opening, its agent's address, the path
-  meet,            // a later open has found owners
-  write,           // at offset; text: the bytes
-  read,            // `count` bytes at offset
-  size,            // answer's value
-  commit,          // everywhere; count: 1 to forget clean bytes afterwards
-  flush,           // everywhere
-  truncate,        // forget everywhere what lies at and beyond offset
-  forget,          // everywhere, clean bytes
-  bypass,          // runs of at least `count` bytes go past the caches
+  greet,       // answer's text: the address of the node's agent
+  open,        // text: Opening, the owners, the path
+  open_alone,  // the directory tells the owners; text: Opening, its agent's address, the path
+  // The parts of an open of several ranks (mpiio/file/job_owners.cpp), between which others act.
+  open_here,    // in the node's cache; count: 1 if all are on one node; text: as for open_alone;
+                // answer's text: the owners that the cache knows
+  enrol_alone,  // by the first of ranks of one node; count: how many they are
+  enrol,     // by the first rank; text: Owners that it proposes; answer's text: those of the file;
+             // its value: Said
+  join,      // text: the owners; count: ranks on the node; answer's value: Said
+  meet,      // count: 0, 1: a later open has found owners, or 2: others of the node use the file
+  end_open,  // count: Said of all; ends_copies: to the first rank only
+  withdraw,  // by the first rank, when all have closed
+  write,     // at offset; text: the bytes
+  read,      // `count` bytes at offset
+  size,      // answer's value
+  commit,    // everywhere; count: 1 to forget clean bytes afterwards
+  flush,     // everywhere
+  truncate,  // forget everywhere what lies at and beyond offset
+  forget,    // everywhere, clean bytes
+  bypass,    // runs of at least `count` bytes go past the caches
   change_prepare,  // the owners get other parts; text: FileDomains
   change_commit,   // by one rank of each node
   change,
   close_commits,  // the first half of a close: what all ranks do before any of them leaves
-  close_leaves,   // the second half
+  close_leaves,   // the second half; count: 1 if `withdraw` is to follow
+};
+
+// What the directory says, or a rank finds out when it joins the owners; several may hold.
+enum Said : uint32_t {
+  has_others = 1,   // others have the file open
+  has_news = 2,     // the node's cache had other owners, or none
+  is_written = 4,   // somebody can write
+  ends_copies = 8,  // the open is the first that can write
 };
 
 // Bytes of an access with a view: `run` bytes in each `stride`. 0: contiguous.

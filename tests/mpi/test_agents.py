@@ -306,15 +306,18 @@ def test_opens_beside_closes_on_other_nodes_agree_on_the_owners(
     installation: mpi.Mpi, tmp_path: Path
 ) -> None:
     """An open that begins while the last one of other nodes ends may meet its owners."""
-    rounds, ranks, nodes = 150, 6, 3
+    rounds, nodes = 150, 3
     program = [str(mpi.compile_program(installation, HANDLES / "open_and_close.c")), "shared.bin"]
-    command = forebay.on_nodes([*program, str(rounds)], nodes)
-    for domain in ("region", "first-touch"):
+    opens = [("region", "abcdef"), ("first-touch", "abcdef"), ("region", "ababab")]
+    opens += [("cyclic", "aabcbc"), ("first-touch", "abba")]
+    for domain, groups in opens:
+        command = forebay.on_nodes([*program, str(rounds), groups], nodes)
         settings = OWNERS | forebay.EVERY_RANK | {"FOREBAY_DOMAIN": domain}
-        run = forebay.launch(installation, ranks, command, tmp_path / domain, settings)
+        folder = tmp_path / f"{domain}-{groups}"
+        run = forebay.launch(installation, len(groups), command, folder, settings)
         assert run.outcome.code == 0, str(run.outcome)
         assert run.statistics is not None
         file = run.statistics["files"]["shared.bin"]
         assert file["passed_through"] == {}
-        assert (file["cached"], file["opens"]) == (True, ranks * rounds)
+        assert (file["cached"], file["opens"]) == (True, len(groups) * rounds)
         assert run.statistics["total"]["asked_questions"] > 0

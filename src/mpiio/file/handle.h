@@ -100,6 +100,7 @@ struct Handle {
   bool first_on_node = false;  // of ranks on several nodes: no lower rank is on this node
   // On rank 0: the open in the job's directory; null: it is not there.
   std::unique_ptr<agent::EnrolledFile> enrolled;
+  bool in_directory = false;  // rank 0 has `enrolled`; the same on all ranks
   // The policy sees the accesses of a collective call as one (aggregated_call.h).
   bool aggregates = false;
   AggregatedCall* aggregated_call = nullptr;  // (lock) under way

@@ -91,6 +91,7 @@ agent::FileTerms terms_of(const Handle& handle, const std::string& path) {
                                : OpenMode::write_only;
   terms.inode = handle.cached->identity().inode;
   terms.options = handle.cached->options();
+  terms.options.cache_size_bytes = handle.cached->wanted_cache_size();
   return terms;
 }
 
@@ -158,8 +159,8 @@ Status give_job_file(Handle& handle, const Owners& owners) {
   });
 }
 
-// Whether the handle is the first that can write to the file on this node: nodes may have kept
-// copies of each other's bytes until now.
+// Whether the handle is the first that can write to the file on this node. Without a directory,
+// nodes may have kept copies of each other's bytes until now.
 bool ends_copies(const Handle& handle) {
   return handle.writable && !handle.cached->found_writable();
 }
@@ -177,6 +178,23 @@ Status join_alone(Handle& handle, const Owners& owners, bool given, bool first, 
   return status.ok() && *news ? handle.cached->commit() : status;
 }
 
+// The handle goes through the owners that this node's cache knows now.
+Status take_owners(Handle& handle) {
+  return within_memory([&] {
+    const std::optional<Owners> owners = Owners::decoded(handle.cached->owners_record());
+    Status status{Code::network, ENOENT, -1};
+    if (owners) status = give_job_file(handle, *owners);
+    if (!status.ok()) return status;
+    handle.elsewhere = true;
+    if (!handle.has_met_owners) status = handle.job_file->meet_owners();
+    if (status.ok())
+      handle.job_file->read_from_owners(false);
+    else
+      handle.job_file.reset();
+    return status;
+  });
+}
+
 // How the ranks reach owners in collective calls; null: they ask agents, which know who has touched
 // a chunk first.
 std::unique_ptr<CollectiveExchange> make_exchange(const Handle& handle, const Owners& owners,
@@ -191,14 +209,19 @@ std::unique_ptr<CollectiveExchange> make_exchange(const Handle& handle, const Ow
                                               *handle.cached);
 }
 
+// What the directory says of a file's writers (agent::Enrolled).
+struct Writers {
+  bool written = false;
+  bool ends_copies = false;
+};
+
 // Enters the open of ranks of several nodes in the job's directory, and replaces the owners by
-// those that the file has there. *given: others have the file open; *enrolled: the directory knows
-// of the open. Called by all ranks, after which they agree. False: nodes that cached the file alone
-// cannot be told.
+// those that the file has there. *given: others have the file open. Called by all ranks, after
+// which they agree. False: nodes that cached the file alone cannot be told.
 bool agree_with_directory(Handle& handle, std::optional<Owners>* owners, bool* given,
-                          bool* enrolled) {
+                          Writers* writers) {
   struct {
-    int64_t failed, others, replaced, enrolled;
+    int64_t failed, others, replaced, enrolled, written, ends_copies;
   } told{};
   std::vector<std::byte> record;
   if (handle.rank == 0 && *owners) {
@@ -208,6 +231,8 @@ bool agree_with_directory(Handle& handle, std::optional<Owners>* owners, bool* g
       if (answer && answer->owners) {
         record = answer->owners->encoded();
         told.others = int64_t{answer->others};
+        told.written = int64_t{answer->written};
+        told.ends_copies = int64_t{answer->ends_copies};
         told.replaced = int64_t{answer->owners->identity() != (*owners)->identity()};
       }
       return asked;
@@ -218,7 +243,8 @@ bool agree_with_directory(Handle& handle, std::optional<Owners>* owners, bool* g
   told = agree_max(handle.own.comm, told);
   if (told.failed != 0) return false;
   *given = *given || told.others != 0;
-  *enrolled = told.enrolled != 0;
+  handle.in_directory = told.enrolled != 0;
+  *writers = {told.written != 0, told.ends_copies != 0};
   if (told.replaced != 0) *owners = told_by(handle, 0, std::move(record));
   return true;
 }
@@ -275,9 +301,13 @@ Status enrol_alone(Handle& handle) {
     const Owners& owners = *answer->owners;
     bool news = false;
     const Status joined = handle.cached->join_owners(owners.identity(), owners.encoded(), &news);
+    if (!joined.ok()) return joined;
+    if (answer->written) handle.cached->note_writer();
     // Of several ranks, this one may not be the first.
-    handle.has_met_owners = joined.ok() && !news && handle.ranks == 1 && !ends_copies(handle);
-    return joined;
+    handle.has_met_owners = !news && handle.ranks == 1 && !answer->ends_copies;
+    // After a failure the first access tries again.
+    if (!answer->ends_copies || !take_owners(handle).ok()) return {};
+    return handle.enrolled->end_copies();
   });
 }
 
@@ -302,10 +332,10 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
     if (may_change(options) && resume_parts(handle, facts->kept, &owners) && parts != nullptr)
       parts->note_change(owners->domains);
   }
-  bool enrolled = false;
-  if (facts->directory && !agree_with_directory(handle, &owners, &given, &enrolled)) return false;
+  Writers writers;
+  if (facts->directory && !agree_with_directory(handle, &owners, &given, &writers)) return false;
   if (given) parts.reset();
-  if (parts != nullptr && !enrolled) parts->settle();
+  if (parts != nullptr && !handle.in_directory) parts->settle();
   Status status{Code::no_memory, 0, -1};
   bool news = false;
   if (owners)
@@ -313,11 +343,13 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   // Other handles may hold bytes of the file in this node's cache. Looked at only now: a handle
   // that is opened later sees the owners before its first access.
   const bool used = handle.cached->handles() > facts->ranks_here;
+  const bool ends = handle.in_directory ? writers.ends_copies : ends_copies(handle);
   struct {
-    int64_t failed, used, news;
-  } agreed{!status.ok(), given || used, news || ends_copies(handle)};
+    int64_t failed, used, news, written;
+  } agreed{!status.ok(), given || used, news || ends, writers.written || handle.cached->writable()};
   agreed = agree_max(handle.own.comm, agreed);
   if (agreed.failed != 0) return false;
+  if (agreed.written != 0) handle.cached->note_writer();
   // A handle from before the directory was found is not in it.
   if (parts != nullptr && agreed.used != 0) parts->settle();
   handle.elsewhere = given;
@@ -334,25 +366,15 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   status = within_memory([&] { handle.exchange = make_exchange(handle, *owners, *facts); });
   if (status.ok() && given && meets) status = handle.job_file->meet_owners();
   (void)within_memory([&] { handle.job_file->read_from_owners(keeps); });  // else from storage
-  return share_keeper(handle, facts->nodes[facts->node_of_rank[0]].agent, status);
+  if (!share_keeper(handle, facts->nodes[facts->node_of_rank[0]].agent, status)) return false;
+  if (handle.rank == 0 && writers.ends_copies) (void)handle.enrolled->end_copies();
+  return true;
 }
 
 Status meet_owners(Handle& handle) {
   if (!handle.may_get_owners || handle.job_file != nullptr || handle.cached->owners() == 0)
     return {};
-  return within_memory([&] {
-    const std::optional<Owners> owners = Owners::decoded(handle.cached->owners_record());
-    Status status{Code::network, ENOENT, -1};
-    if (owners) status = give_job_file(handle, *owners);
-    if (!status.ok()) return status;
-    handle.elsewhere = true;
-    if (!handle.has_met_owners) status = handle.job_file->meet_owners();
-    if (status.ok())
-      handle.job_file->read_from_owners(false);
-    else
-      handle.job_file.reset();
-    return status;
-  });
+  return take_owners(handle);
 }
 
 }  // namespace forebay::mpiio

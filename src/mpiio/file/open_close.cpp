@@ -268,6 +268,7 @@ struct Outcome {
   int64_t refused = unsaid;  // ~rank of the first rank that was refused
   int64_t mistaken = 0;      // 1: it has mistakes to tell
   int64_t forgetful = 0;     // 1: it cannot keep what the ranks found out
+  int64_t enrolled = 0;      // 1: the open is in the job's directory
 };
 
 // Prepares this rank to cache the file, and fills `mine` with what the ranks will share. If the
@@ -284,6 +285,7 @@ Uncached prepare(const Opening& opening, const Terms& terms, std::unique_ptr<Han
       return Uncached::too_many_files;
     if (handle->one_node && has_owners(opening.options) && !enrol_alone(*handle).ok())
       return Uncached::no_owners;
+    mine.enrolled = int64_t{handle->enrolled != nullptr};
     const RankWords<int32_t>& numbers = handle->word_numbers;
     mine.word_numbers = {numbers.position, numbers.turns, numbers.ordered_base, numbers.arrivals};
   }
@@ -345,6 +347,7 @@ Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Ha
   const bool spared = terms.spare >= 0 && agreed.spare.same();
   if (terms.known && !give_comm(opening.comm, *opened, terms.spare, spared))
     return Uncached::no_communicator;
+  opened->in_directory = agreed.enrolled != 0;
   if (agreed.forgetful == 0) keep_one_node(opened->own, terms.one_node);
   if (opened->amode & MPI_MODE_APPEND) opened->position = agreed.end_of_file;
   if (has_owners(opening.options)) {
@@ -386,6 +389,13 @@ void fit_awareness(Opening& opening, bool one_node) {
   opening.mistakes.push_back({opening.name, mistake.line()});
 }
 
+// Called by all ranks, when each has closed the file in its cache: the directory knows the owners
+// as long as the cache of any node has the file by them.
+void leave_directory(Handle& handle) {
+  if (handle.in_directory && handle.ranks > 1) wait_for_all(handle.own.comm);
+  handle.enrolled.reset();
+}
+
 // Opens the file in the cache, on agreed or known terms. Called by all ranks of the communicator;
 // all or none cache. Returns no, or why the file is not cached.
 Uncached open_cached(Opening& opening, const Terms& terms) {
@@ -420,6 +430,7 @@ Uncached open_cached(Opening& opening, const Terms& terms) {
   if (handle != nullptr) {
     release_words(*handle);
     (void)handle->cached->close(false);
+    leave_directory(*handle);
     own = std::move(handle->own);
   }
   give_back(std::move(own));
@@ -542,6 +553,7 @@ int close_file(MPI_File* file) {
     if (status.ok()) status = left;
   }
   release_words(*handle);
+  leave_directory(*handle);
   // Raised before the library closes the file, since the file's error handler is called.
   const int failure = raise(*handle, status, "committing the cached bytes of");
   give_back(std::move(handle->own));

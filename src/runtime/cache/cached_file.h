@@ -95,6 +95,8 @@ class CachedFile final : private HandleServices {
   // The memory limit of this node's control groups if it has made the cache smaller than was asked
   // for (options() returns its size); otherwise 0.
   int64_t bounding_limit() const { return bound_by_; }
+  // The option cache_size as the user gave it, whatever this node's memory allows.
+  int64_t wanted_cache_size() const { return wanted_cache_size_; }
 
   // Carries out an access. Its bytes lie in order at `memory`; in the second form they are the data
   // bytes of the tiling `memory`, whose offsets are addresses. *moved: the bytes before the end of
@@ -166,10 +168,12 @@ class CachedFile final : private HandleServices {
   void change_owners(uint64_t owners) { entry_->owners.store(owners, std::memory_order_release); }
   // What identifies the owners; 0: this node's cache has the file alone.
   uint64_t owners() const { return entry_->owners.load(std::memory_order_acquire); }
-  // Whether a handle that can write has used this cache since the file came into it.
+  // Whether a handle that can write has used this cache since the file came into it, or, as far as
+  // this node knows, the cache of another node.
   bool writable() const { return entry_->writable.load(std::memory_order_acquire) != 0; }
   // Whether one had when this handle was opened.
   bool found_writable() const { return found_writable_; }
+  void note_writer() { entry_->writable.store(1, std::memory_order_release); }
   // Handles of this node's cache that have the file open.
   int64_t handles() const { return entry_->handles.load(); }
   // What the caches of its owners hold, as far as this node knows.
@@ -297,6 +301,7 @@ class CachedFile final : private HandleServices {
   std::shared_ptr<const pattern::Signature> earlier_reads_;
   std::shared_ptr<const OwnPart> part_;
   int64_t bound_by_ = 0;
+  int64_t wanted_cache_size_ = 0;
   NodeMember* node_ = nullptr;
   ArenaCache* cache_ = nullptr;
   FileEntry* entry_ = nullptr;

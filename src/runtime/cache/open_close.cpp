@@ -22,6 +22,17 @@ uint32_t index_of(const Table& table, const Name& matches) {
   return static_cast<uint32_t>(std::find_if(table.begin(), table.end(), matches) - table.begin());
 }
 
+// The options, with the number of the job's ranks that any process of the node knows: the agent
+// does not know it by itself.
+Options with_local_processes(Options options, Registry& registry) {
+  int64_t known = registry.local_processes.load();
+  while (known < options.local_processes &&
+         !registry.local_processes.compare_exchange_weak(known, options.local_processes)) {
+  }
+  options.local_processes = std::max(options.local_processes, known);
+  return options;
+}
+
 // How many processes share an arena.
 int64_t sharers(const Options& options) {
   return options.scope != Scope::process ? options.local_processes : 1;
@@ -146,8 +157,8 @@ uint32_t take_seat(NodeMember& node, uint32_t file_slot) {
 void make_ready(NodeMember& node, const Options& options) {
   const Status ignored = within_memory([&] {  // the first open tries again
     Registry& registry = node.registry();
-    Options bounded = options;
-    bounded.cache_size_bytes = bounded_cache_size(options, registry);
+    Options bounded = with_local_processes(options, registry);
+    bounded.cache_size_bytes = bounded_cache_size(bounded, registry);
     const ArenaConfig config = config_of(bounded);
     if (!valid(config)) return;
     uint32_t arena = no_entry;
@@ -284,7 +295,9 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
     node_->work_for(*job);
   }
   Registry& registry = node_->registry();
-  options_.cache_size_bytes = bounded_cache_size(options, registry);
+  options_ = with_local_processes(options, registry);
+  wanted_cache_size_ = options.cache_size_bytes;
+  options_.cache_size_bytes = bounded_cache_size(options_, registry);
   if (options_.cache_size_bytes < options.cache_size_bytes)
     bound_by_ = registry.memory_limit.load();
   const bool fresh = options_.keep != Keep::never && !options_.deterministic &&
@@ -297,7 +310,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   if (cache_ == nullptr) return status;
   const ArenaConfig& effective = registry.arena[entry_->arena];
   options_.page_size_bytes = effective.page_size;
-  options_.cache_size_bytes = effective.capacity_bytes / sharers(options);
+  options_.cache_size_bytes = effective.capacity_bytes / sharers(options_);
   options_.page_kind = page_kinds()[effective.page_kind]->name();
   options_.policy = policies()[effective.policy].name;
   const bool local = node_->is_local(*entry_, options_.storage, *storage_->storage);
@@ -374,10 +387,9 @@ Status CachedFile::close(bool discard, const Rest* of_nodes) {
   const Turn turn = step_turn();
   // On several nodes the option commit_at_close is not what decides.
   const bool as_option = owners() == 0 && options_.openers != Openers::all;
-  note_step(turn, CacheStep::leave, discard ? 1 : 0,
-            as_option                                         ? 0
-            : options_.commit_at_close == CommitAtClose::each ? 1
-                                                              : 2);
+  const bool each = options_.commit_at_close == CommitAtClose::each;
+  const AtLeave at_leave = as_option ? AtLeave::as_option : each ? AtLeave::each : AtLeave::last;
+  note_step(turn, CacheStep::leave, discard ? 1 : 0, static_cast<int64_t>(at_leave));
   Status status;
   if (handle_) {
     if (!discard && !leaves_commit_to_others(1))

@@ -39,6 +39,7 @@ class Turn {
   uint64_t sequence_ = 0;
 };
 
+using trace::AtLeave;
 using trace::CacheStep;
 
 struct NumberedStep {

@@ -115,8 +115,9 @@ struct alignas(64) FileEntry : FileState {
   int64_t sharing = 0;
   // The owners that it had when its pages came to rest; 0: it had none, or they are of no use.
   std::atomic<uint64_t> rested_owners{0};
-  // 1: since the file came into this cache, a handle that can write has used it: of this node's
-  // ranks, or of a rank of another node through the agent.
+  // 1: since the file came into this cache, a handle that can write has used it, of this node's
+  // ranks, or of a rank of another node through the agent; or a handle knows of one on another
+  // node.
   std::atomic<uint32_t> writable{0};
   std::atomic<Held> held{Held::unknown};
   // Storage's size of the file as far as it is noted among the cache's steps (cache/turn.h); -1:
@@ -187,6 +188,8 @@ struct Registry {
   alignas(64) SharedMutex turn;  // held by the process that has the turn (turn.h)
   // The lowest memory limit that the control groups of its processes set.
   std::atomic<int64_t> memory_limit{std::numeric_limits<int64_t>::max()};
+  // Ranks of the job on this node, as far as its processes know.
+  std::atomic<int64_t> local_processes{1};
   bool recoverable = true;            // false: what dead processes leave is forgotten
   uint64_t next_file_generation = 1;  // ids of files are never used twice
   uint32_t arenas = 0;

@@ -113,6 +113,39 @@ TEST(DirectoryTest, AReaderBesideRanksThatOnlyReadIsAlone) {
   EXPECT_EQ(names(writer.to_tell), Nodes{3});
 }
 
+TEST(DirectoryTest, TheFirstOpenThatCanWriteEndsCopies) {
+  Directory directory;
+  const Enrolled readers = directory.enrol(together({1, 2}, false));
+  EXPECT_FALSE(readers.written);
+  EXPECT_FALSE(readers.ends_copies);
+  const Enrolled writer = directory.enrol(alone(2, true));
+  EXPECT_TRUE(writer.written);
+  EXPECT_TRUE(writer.ends_copies);
+  // Until it has done so, the next one must, too.
+  EXPECT_TRUE(directory.enrol(alone(1, true)).ends_copies);
+  const Enrolled reader = directory.enrol(together({1, 2}, false));
+  EXPECT_TRUE(reader.written);
+  EXPECT_FALSE(reader.ends_copies);
+  directory.note_told(some_file);
+  EXPECT_TRUE(directory.enrol(alone(1, true)).ends_copies);
+  directory.end_copies(some_file);
+  EXPECT_FALSE(directory.enrol(alone(1, true)).ends_copies);
+}
+
+TEST(DirectoryTest, WhereAWriterWasFirstThereAreNoCopies) {
+  Directory directory;
+  directory.enrol(alone(1, true));
+  EXPECT_TRUE(directory.enrol(alone(2, false)).written);
+  EXPECT_FALSE(directory.enrol(alone(3, true)).ends_copies);
+}
+
+TEST(DirectoryTest, OwnersThatItDidNotKnowMayHaveCopies) {
+  Directory directory;
+  Enrolment late = alone(1, true);
+  late.known = together({1, 2}, false).proposed;
+  EXPECT_TRUE(directory.enrol(late).ends_copies);
+}
+
 TEST(DirectoryTest, ForgetsAFileWhenItsLastOpenHasEnded) {
   Directory directory;
   const Enrolment first = alone(1, true), second = alone(2, false);
@@ -217,16 +250,23 @@ TEST(DirectoryTest, MessagesComeThrough) {
   Enrolment knows = enrolment;
   knows.known = together({3, 1}, true).proposed;
   EXPECT_EQ(Enrolment::decoded(knows.encoded())->known->identity(), knows.known->identity());
-  const Enrolled answer{true, together({1, 2}, true).proposed, {address(3), address(4)}};
+  Enrolled answer;
+  answer.others = answer.ends_copies = true;
+  answer.owners = together({1, 2}, true).proposed;
+  answer.to_tell = {address(3), address(4)};
   const std::optional<Enrolled> heard = Enrolled::decoded(answer.encoded());
   ASSERT_TRUE(heard);
   EXPECT_TRUE(heard->others);
+  EXPECT_FALSE(heard->written);
+  EXPECT_TRUE(heard->ends_copies);
   EXPECT_EQ(heard->owners->identity(), answer.owners->identity());
   EXPECT_EQ(names(heard->to_tell), (Nodes{3, 4}));
   EXPECT_FALSE(heard->changing);
   Enrolled busy;
   busy.changing = true;
+  busy.written = true;
   EXPECT_TRUE(Enrolled::decoded(busy.encoded())->changing);
+  EXPECT_TRUE(Enrolled::decoded(busy.encoded())->written);
   const NewOwners changed = larger_chunks({1, 2});
   const std::optional<NewOwners> taken = NewOwners::decoded(changed.encoded());
   ASSERT_TRUE(taken);
@@ -243,8 +283,10 @@ TEST(DirectoryTest, PartsOfMessagesAreNone) {
   const std::vector<std::byte> longer = knows.encoded();
   for (std::size_t bytes = 0; bytes < longer.size(); ++bytes)
     EXPECT_FALSE(Enrolment::decoded(std::span(longer).first(bytes))) << bytes;
-  const std::vector<std::byte> answer =
-      Enrolled{true, together({1, 2}, true).proposed, {address(3)}}.encoded();
+  Enrolled enrolled;
+  enrolled.owners = together({1, 2}, true).proposed;
+  enrolled.to_tell = {address(3)};
+  const std::vector<std::byte> answer = enrolled.encoded();
   std::size_t understood = 0;
   for (std::size_t bytes = 0; bytes < answer.size(); ++bytes) {
     // One address fewer makes owners, too.
@@ -333,10 +375,11 @@ TEST_F(EnrolledFileTest, ARankThatHasGoneHasNothingOpen) {
 }
 
 TEST_F(EnrolledFileTest, WhoSaysWhatMakesNoSenseIsNotServed) {
-  for (const Ask ask :
-       {Ask::enrol, Ask::note_told, Ask::withdraw, Ask::begin_change, Ask::change_owners}) {
+  for (const Ask ask : {Ask::enrol, Ask::note_told, Ask::end_copies, Ask::withdraw,
+                        Ask::begin_change, Ask::change_owners}) {
     for (const std::size_t bytes : {std::size_t{0}, sizeof(EnrolledOpen), std::size_t{300}}) {
-      const bool of_a_file = ask == Ask::note_told || ask == Ask::begin_change;
+      const bool of_a_file =
+          ask == Ask::note_told || ask == Ask::end_copies || ask == Ask::begin_change;
       if (of_a_file && bytes == sizeof(FileKey)) continue;
       Connection connection;
       ASSERT_TRUE(Connection::dial(agent(0), &connection).ok());

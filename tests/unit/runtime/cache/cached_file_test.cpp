@@ -484,6 +484,34 @@ TEST(CachedFileOptions, ChangeOnAnOpenFile) {
 }
 
 // By chance some of the points have a rule, for a moment.
+// An agent does not know how many ranks its node has, and may be the first to open a file there.
+TEST(CachedFileOptions, AnAgentGivesAFileTheCacheThatRanksGive) {
+  leave_node();
+  TemporaryFile disk, other;
+  Options ranks;
+  ranks.cache_size_bytes = 1 << 20;
+  ranks.local_processes = 4;
+  ranks.keep = Keep::never;
+  Options agents = ranks;
+  agents.local_processes = 1;
+  agents.openers = Openers::agent;
+  Status status;
+  const auto before = CachedFile::open(other.path(), OpenMode::read_write, ranks, &status);
+  ASSERT_NE(before, nullptr);
+  const int64_t memory = highest_memory(Scope::node);
+  const auto of_agent = CachedFile::open(disk.path(), OpenMode::read_write, agents, &status);
+  ASSERT_NE(of_agent, nullptr);
+  EXPECT_EQ(of_agent->options().cache_size_bytes, ranks.cache_size_bytes);
+  const auto of_rank = CachedFile::open(disk.path(), OpenMode::read_write, ranks, &status);
+  ASSERT_NE(of_rank, nullptr);
+  EXPECT_EQ(of_rank->options().cache_size_bytes, ranks.cache_size_bytes);
+  EXPECT_EQ(of_rank->wanted_cache_size(), ranks.cache_size_bytes);
+  EXPECT_EQ(highest_memory(Scope::node), memory) << "a second arena";
+  for (const auto& file : {before.get(), of_agent.get(), of_rank.get()})
+    EXPECT_TRUE(file->close(false).ok());
+  leave_node();
+}
+
 TEST(CachedFileAhead, AsksForThePagesOfScatteredPointsOnce) {
   constexpr int64_t point = 4, points = 20'000;
   TemporaryFile disk;
