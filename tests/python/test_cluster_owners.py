@@ -138,6 +138,24 @@ def test_the_documented_parts_of_owners(tmp_path: Path) -> None:
     assert replace(even, settings={}) == replace(stripe, settings={})
 
 
+def test_parts_of_a_region_go_by_stripes_only_where_servers_have_locks(tmp_path: Path) -> None:
+    """PVFS has none: a node owns most of what its processes access, however the strips lie."""
+    workload_traces.lattice(tmp_path / "lattice", 16)
+    domains = ("region", "stripe", "cyclic")
+    changes = [{"scope": "job", "domain": domain} for domain in domains]
+    region, stripe, cyclic = simulate_cluster(
+        tmp_path / "lattice", "palmetto-myri10g", changes, processes_per_node=4
+    )
+    assert region.agent_bytes < 0.7 * stripe.agent_bytes
+    assert region.agent_questions < stripe.agent_questions
+    assert stripe.requests < cyclic.requests
+    even = [one | {"file_system.stripe_count": "4"} for one in changes[:2]]
+    region, stripe = simulate_cluster(
+        tmp_path / "lattice", "perlmutter", even, processes_per_node=4
+    )
+    assert region.agent_bytes == stripe.agent_bytes
+
+
 def test_owners_keep_parts_that_fit_the_next_view(tmp_path: Path) -> None:
     """domain=dynamic looks anew at each view: two fields of one size need the same parts."""
     workload_traces.lattice(tmp_path / "fields", 8, count=2)

@@ -214,9 +214,12 @@ DomainFacts Cluster::domain_facts() const {
   facts.nodes = owners();
   facts.include_page(settings_.cache.shape.page_size);
   facts.chunk_bytes = settings_.chunk_bytes;
+  // Programs know the stripes of Lustre. Elsewhere nothing but what the user asks for goes by them.
   const Striping stripes = file_system_->striping();
-  facts.stripe_bytes = stripes.bytes;
-  facts.servers = stripes.servers;
+  if (stripes.locks || settings_.assignment == find_assignment("stripe")) {
+    facts.stripe_bytes = stripes.bytes;
+    facts.servers = stripes.servers;
+  }
   for (const File& file : files_) facts.file_bytes = std::max(facts.file_bytes, file.read_end);
   return facts;
 }

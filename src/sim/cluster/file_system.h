@@ -32,6 +32,7 @@ struct LockCounts {
 struct Striping {
   int64_t bytes = 0;
   int64_t servers = 0;  // of a file
+  bool locks = false;   // nodes take locks of the servers, and wait for each other
 };
 
 class FileSystem {

@@ -61,7 +61,7 @@ class PagedFileSystem final : public FileSystem, public Metadata {
               Then done) override;
   void place(uint64_t file, int64_t bytes) override;
   Striping striping() const override {
-    return profile_.locks ? Striping{profile_.stripe_bytes, stripes_a_row()} : Striping{};
+    return profile_.locks ? Striping{profile_.stripe_bytes, stripes_a_row(), true} : Striping{};
   }
   LockCounts locks() const override { return lock_counts_; }
   Picoseconds lock_time() const override { return profile_.library_lock; }

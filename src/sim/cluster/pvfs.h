@@ -59,7 +59,7 @@ class Pvfs final : public FileSystem, public Metadata {
   void access(uint32_t client, uint64_t file, bool writes, std::span<const Extent> extents,
               Then done) override;
   void place(uint64_t file, int64_t bytes) override;
-  Striping striping() const override { return {layout_.part_bytes(), layout_.parts()}; }
+  Striping striping() const override { return {layout_.part_bytes(), layout_.parts(), false}; }
 
   void make_directory(uint32_t client, const Named& made) override;
   void create_file(uint32_t client, const Named& made) override;
