@@ -21,12 +21,13 @@ int main(int argc, char** argv) {
     CHECK_MPI(MPI_File_write_at(file, at, bytes, record, MPI_BYTE, MPI_STATUS_IGNORE));
   }
   MPI_Info info;
-  char size[MPI_MAX_INFO_VAL + 1];
+  char size[MPI_MAX_INFO_VAL + 2];
   int known;
   MPI_File_get_info(file, &info);
   MPI_Info_get(info, "forebay_cache_size", MPI_MAX_INFO_VAL, size, &known);
   MPI_Info_free(&info);
-  if (known) printf("%s\n", size);
+  // In one piece, since pieces of the ranks' lines may come out mixed.
+  if (known) fputs(strcat(size, "\n"), stdout);
   CHECK_MPI(MPI_File_close(&file));
   MPI_Finalize();
   return 0;
