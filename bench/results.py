@@ -75,7 +75,7 @@ LONG_READS = ("stream", "ior-easy", "mpi-io-test", "pio", "pio-nested")
 REOPENS = ("checkpoint", "open")
 SMALL_READS = ("small", "small-parts", "strided-read", "record-read", "tile-io-small")
 CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
-    "ac78fde1da44d0d5447fe85a5f4b04d19fdb7e11": (),  # how ranks of several nodes leave the directory
+    "ac78fde1da44d0d5447fe85a5f4b04d19fdb7e11": (),  # leaving the directory
     "17d1233ab689ca5cf09cf2d7635d4ca9efe99812": (),
     "6a13d9dd9597ff61e172d6d2df8664b2031d7202": (),  # the exchange between nodes
     "ea298431e39e317fbf808acde8131b2e8610732c": (),  # long runs on NFS, between nodes
