@@ -18,8 +18,8 @@ class OpenAlone : public Job {
  protected:
   // A node's agent keeps the directory, and nobody has the file open yet.
   void start() override {
-    const std::vector<Address> addresses = start_nodes(false);
-    const Address& keeper = addresses[static_cast<std::size_t>(random_.below(settings_.nodes))];
+    addresses_ = start_nodes(false);
+    const Address& keeper = addresses_[static_cast<std::size_t>(random_.below(settings_.nodes))];
     owners_.assign(reinterpret_cast<const char*>(&keeper), sizeof keeper);
     settings_.opening.owners = std::ssize(owners_);
   }
@@ -120,6 +120,8 @@ class OpenAlone : public Job {
     for (const int64_t rank : living())
       expect_success({ask(rank, {.order = Order::close_commits})});
   }
+
+  std::vector<Address> addresses_;  // by node
 };
 
 TEST(Agents, LoseNoByteOfRanksThatOpenTheFileAlone) { play_programs<OpenAlone>(); }
@@ -134,19 +136,12 @@ class OpenInGroups final : public OpenAlone {
 
   void start() override {
     OpenAlone::start();
-    for (int64_t node = 0; node < settings_.nodes; ++node) {
-      std::string answer;
-      ask(node * settings_.ranks_a_node, {.order = Order::greet}, "", &answer);
-      std::memcpy(&addresses_.emplace_back(), answer.data(), sizeof(Address));
-    }
     group_of_.resize(open_.size());
   }
 
   bool is_busy(int64_t rank) const override { return !open_[index(rank)] && group(rank) != 0; }
   static std::size_t index(int64_t rank) { return static_cast<std::size_t>(rank); }
-  int64_t group(int64_t rank) const {
-    return group_of_.empty() ? 0 : group_of_[static_cast<std::size_t>(rank)];
-  }
+  int64_t group(int64_t rank) const { return group_of_[index(rank)]; }
   bool on_one_node(const Group& ranks) {
     return std::ranges::all_of(
         ranks, [&](int64_t rank) { return &node_of(rank) == &node_of(ranks.front()); });
@@ -296,8 +291,7 @@ class OpenInGroups final : public OpenAlone {
     OpenAlone::take_step();
   }
 
-  std::vector<Address> addresses_;  // by node
-  std::vector<int64_t> group_of_;   // by rank; 0: it has the file open alone, or not
+  std::vector<int64_t> group_of_;  // by rank; 0: it has the file open alone, or not
   int64_t groups_ = 0;
   bool only_reads_ = false;
   Draw latest_;
