@@ -340,9 +340,9 @@ def strips(folder: Path) -> Iterator[str]:
         "With caches the size matters less: between the best and the worst lies a factor of"
         f" {slowest['FLASH', 'no cache']:.1f} for FLASH without a cache,"
         f" {slowest['FLASH', '`scope=node`']:.1f} with a cache of each node, and"
-        f" {slowest['FLASH', '`region`']:.1f} with owners. Tiles without a cache are another matter:"
-        " whole rows of them go to many servers at once, and what the switch drops (`--frames`) decides. No"
-        " size is best for both."
+        f" {slowest['FLASH', '`region`']:.1f} with owners. Tiles without a cache are"
+        " another matter: whole rows of them go to many servers at once, and what the switch drops"
+        " (`--frames`) decides. No size is best for both."
     )
 
 
