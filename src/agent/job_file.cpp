@@ -53,11 +53,10 @@ void zero(ScatteredMemory memory, int64_t length) {
 
 }  // namespace
 
-JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerms terms,
-                 bool past_caches)
+JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerms terms)
     : here_(here),
       owners_(owners, self, std::move(terms)),
-      past_caches_(past_caches),
+      past_caches_(!here.storage().close_to_open()),
       told_(owners_.by_first_touch()),
       wanted_ahead_bytes_(here.options().deterministic ? 0 : here.options().read_ahead_bytes),
       window_(owners_.most_asked()),
@@ -112,6 +111,7 @@ void JobFile::change() {
   const bool own_ahead = here_.options().read_ahead_bytes == domains().ahead(wanted_ahead_bytes_);
   owners_.change(next_.domains, next_.terms);
   latest_here_ = {0, 0};
+  here_.see_other_nodes();
   here_.change_owners(next_.identity);
   if (source_ != nullptr) {
     source_->change(domains(), std::move(next_.terms));
@@ -504,8 +504,8 @@ Status JobFile::size(int64_t* bytes) {
 
 Status JobFile::commit_everywhere(bool forget) {
   Status status = here_.commit();
-  if (forget) here_.drop_clean();
   status.keep_first(within_memory([&] { return ask_others(forget ? Ask::settle : Ask::commit); }));
+  if (forget) here_.drop_clean();
   return status;
 }
 
@@ -521,6 +521,7 @@ void JobFile::truncate_everywhere(int64_t bytes) {
 }
 
 void JobFile::forget_everywhere() {
+  (void)here_.show_other_nodes();
   here_.drop_clean();
   here_.note_own_change();
   (void)within_memory([&] { return ask_others(Ask::forget); });

@@ -48,9 +48,8 @@ namespace forebay::agent {
 class JobFile {
  public:
   // `here`: the file in this node's cache, which owns the part of number `self` (or Owners::none).
-  // It outlives the JobFile. `past_caches`: long runs may go past all caches.
-  JobFile(runtime::CachedFile& here, const Owners& owners, uint32_t self, FileTerms terms,
-          bool past_caches = true);
+  // It outlives the JobFile.
+  JobFile(runtime::CachedFile& here, const Owners& owners, uint32_t self, FileTerms terms);
   ~JobFile();  // leave(true) if the file was not left
 
   // Makes sure that all owners know that they are owners, and hold nothing that this node's cache

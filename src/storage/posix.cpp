@@ -162,6 +162,12 @@ class PosixStorage final : public Storage {
     return local_ != 0;
   }
 
+  bool close_to_open() override {
+    if (close_to_open_ < 0) close_to_open_ = calls_.close_to_open(descriptor_);
+    return close_to_open_ != 0;
+  }
+  void refresh() override { calls_.refresh(descriptor_); }
+
   Status flush() override;
 
  private:
@@ -203,6 +209,7 @@ class PosixStorage final : public Storage {
   std::atomic<Clock::duration> request_time_{};  // moving average over requests in lists
   std::atomic<int> flush_error_{0};              // errno of the first fsync that failed
   std::atomic<int> local_{-1};                   // -1: not asked yet
+  std::atomic<int> close_to_open_{-1};           // likewise
   Workers& workers_ = Workers::of_process();
 };
 

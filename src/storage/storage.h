@@ -48,6 +48,11 @@ class Storage {
   }
   // Whether calls are served from this node's memory, by the kernel's cache of a local file system.
   virtual bool local() { return false; }
+  // Whether what this node has written is shown to others at an open only, after a flush or a close
+  // here; and the other way round.
+  virtual bool close_to_open() { return false; }
+  // Makes the reads that follow see what others have written, as an open does.
+  virtual void refresh() {}
   virtual Status flush() = 0;  // fsync; a failure is never hidden by a retry
 
  private:

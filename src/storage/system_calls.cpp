@@ -1,13 +1,14 @@
 #include "storage/system_calls.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <iterator>
+#include <cerrno>
+
+#include "storage/file_system.h"
 
 namespace forebay {
 
@@ -53,21 +54,40 @@ int SystemCalls::set_modified_ns(int descriptor, int64_t modified_ns) {
   return ::futimens(descriptor, times);
 }
 
-bool SystemCalls::local(int descriptor) {
-  constexpr unsigned long zfs = 0x2fc12fc1, bcachefs = 0xca451a4e;  // not in the header
-  constexpr unsigned long kinds[] = {EXT4_SUPER_MAGIC,
-                                     XFS_SUPER_MAGIC,
-                                     BTRFS_SUPER_MAGIC,
-                                     F2FS_SUPER_MAGIC,
-                                     TMPFS_MAGIC,
-                                     RAMFS_MAGIC,
-                                     zfs,
-                                     OVERLAYFS_SUPER_MAGIC,
-                                     bcachefs};
+namespace {
+
+FileSystem file_system_of_open(int descriptor) {
   struct statfs info;
-  return ::fstatfs(descriptor, &info) == 0 &&
-         std::find(std::begin(kinds), std::end(kinds), static_cast<unsigned long>(info.f_type)) !=
-             std::end(kinds);
+  return ::fstatfs(descriptor, &info) == 0 ? file_system_of(static_cast<unsigned long>(info.f_type))
+                                           : FileSystem::unknown;
+}
+
+// Whether the kernel keeps bytes of a file of FUSE. Those that it leaves to the file system's
+// process (FOPEN_DIRECT_IO) it does not share as memory. What cannot be asked is taken for kept.
+bool kernel_keeps_bytes(int descriptor) {
+  void* const memory = ::mmap(nullptr, 1, PROT_READ, MAP_SHARED, descriptor, 0);
+  if (memory == MAP_FAILED) return errno != ENODEV;
+  ::munmap(memory, 1);
+  return true;
+}
+
+}  // namespace
+
+bool SystemCalls::local(int descriptor) {
+  return file_system_of_open(descriptor) == FileSystem::local;
+}
+
+bool SystemCalls::close_to_open(int descriptor) {
+  const FileSystem kind = file_system_of_open(descriptor);
+  return kind == FileSystem::close_to_open ||
+         (kind == FileSystem::fuse && kernel_keeps_bytes(descriptor));
+}
+
+void SystemCalls::refresh(int descriptor) {
+  ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_RANDOM);
+  ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+  struct statx ignored;
+  (void)::statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &ignored);
 }
 
 SystemCalls& SystemCalls::real() {

@@ -34,6 +34,12 @@ class SystemCalls {
   virtual int set_modified_ns(int descriptor, int64_t modified_ns);
   virtual bool local(int descriptor);  // by fstatfs: whether the file system belongs to this node
                                        // alone
+  // Whether the node's kernel keeps bytes that it has read or that were written to it, and shows
+  // others at an open only what was written before a close.
+  virtual bool close_to_open(int descriptor);
+  // The kernel forgets the bytes that it keeps, and asks the file system how long the file is. From
+  // then on it reads no further than it is asked to: what it reads by itself may come late.
+  virtual void refresh(int descriptor);
 
   static SystemCalls& real();
 };

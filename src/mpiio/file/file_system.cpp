@@ -1,35 +1,18 @@
 #include "mpiio/file/file_system.h"
 
-#include <linux/magic.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-#include <algorithm>
 #include <fstream>
 #include <map>
 #include <mutex>
 #include <sstream>
 
 #include "mpiio/job/job.h"
+#include "storage/file_system.h"
 
 namespace forebay::mpiio {
 namespace {
-
-// Not in every header.
-constexpr unsigned long smb2 = 0xfe534d42, lustre = 0x0bd00bd0, gpfs = 0x47504653,
-                        beegfs = 0x19830326, orangefs = 0x20030528, panfs = 0xaad7aaea,
-                        gfs2 = 0x01161970, fuse = 0x65735546;
-
-// Those that show a node at an open what others have written.
-constexpr unsigned long close_to_open[] = {NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, smb2,
-                                           AFS_SUPER_MAGIC};
-constexpr unsigned long coherent[] = {
-    lustre, gpfs, beegfs, orangefs, panfs, gfs2, CEPH_SUPER_MAGIC, OCFS2_SUPER_MAGIC, V9FS_MAGIC};
-
-template <std::size_t count>
-bool is_among(unsigned long kind, const unsigned long (&kinds)[count]) {
-  return std::ranges::find(kinds, kind) != std::end(kinds);
-}
 
 // What is mounted there, as the mount names it; "": not known. Each line of the kernel's list has
 // the device as third word, and the source is the second word behind a lone "-".
@@ -50,24 +33,25 @@ std::string source_of_mount(uint64_t device) {
   return "";
 }
 
-bool is_shared(const std::string& path, uint64_t device, unsigned long* kind) {
+bool is_shared(const std::string& path, uint64_t device, unsigned long* type) {
   struct statfs info;
   if (statfs(path.c_str(), &info) != 0) return false;
-  *kind = static_cast<unsigned long>(info.f_type);
-  // A server's name is before a colon: "server:/volume".
-  if (*kind == fuse) return source_of_mount(device).find(':') != std::string::npos;
-  return is_among(*kind, close_to_open) || is_among(*kind, coherent);
+  *type = static_cast<unsigned long>(info.f_type);
+  switch (file_system_of(*type)) {
+    case FileSystem::coherent:
+    case FileSystem::close_to_open:
+      return true;
+    case FileSystem::fuse:  // a server's name is before a colon: "server:/volume"
+      return source_of_mount(device).find(':') != std::string::npos;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
 
-bool shows_other_nodes(const std::string& path) {
-  struct statfs info;
-  return statfs(path.c_str(), &info) != 0 ||
-         !is_among(static_cast<unsigned long>(info.f_type), close_to_open);
-}
-
 bool is_on_lustre(const std::string& path) {
+  constexpr unsigned long lustre = 0x0bd00bd0;  // not in every header
   struct statfs info;
   return statfs(path.c_str(), &info) == 0 && static_cast<unsigned long>(info.f_type) == lustre;
 }

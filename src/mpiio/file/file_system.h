@@ -7,9 +7,6 @@
 
 namespace forebay::mpiio {
 
-// Whether the file system shows a node's processes what another node has written after their open.
-bool shows_other_nodes(const std::string& path);
-
 bool is_on_lustre(const std::string& path);
 
 // A number for the place where a file is stored: equal on all nodes for file systems that nodes

@@ -153,8 +153,7 @@ Status give_job_file(Handle& handle, const Owners& owners) {
     const Status status = runtime::find_file(posix_path(handle.name), &found);
     if (!status.ok()) return status;
     handle.job_file = std::make_unique<agent::JobFile>(
-        *handle.cached, owners, owners.number_of(own_key()), terms_of(handle, found.absolute_path),
-        shows_other_nodes(found.absolute_path));
+        *handle.cached, owners, owners.number_of(own_key()), terms_of(handle, found.absolute_path));
     return Status();
   });
 }

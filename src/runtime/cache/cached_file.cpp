@@ -203,7 +203,7 @@ Status CachedFile::commit() {
   if (owners() != 0) (void)within_memory([&] { ends = file_.written_ends(); });
   const Status status = handle_->commit();
   if (status.ok()) ArenaFile::forget_ends(ends);
-  return status;
+  return status.ok() ? show_other_nodes() : status;
 }
 
 Status CachedFile::commit_own() {
@@ -292,16 +292,28 @@ Storage& CachedFile::storage() const { return *storage_->storage; }
 
 Status CachedFile::flush_storage() { return storage_->storage->flush(); }
 
+bool CachedFile::hides_from_nodes() {
+  return options_.openers != Openers::all_here && storage().close_to_open();
+}
+
+Status CachedFile::show_other_nodes() { return hides_from_nodes() ? flush_storage() : Status(); }
+
+void CachedFile::see_other_nodes() {
+  if (hides_from_nodes()) storage().refresh();
+}
+
 void CachedFile::drop_clean() {
   const Turn turn = step_turn();
   note_step(turn, CacheStep::drop_clean, 0);
   cache_->drop(file_, {0, INT64_MAX}, false);
+  see_other_nodes();
 }
 
 void CachedFile::truncate_cache(int64_t bytes) {
   const Turn turn = step_turn();
   note_step(turn, CacheStep::truncate, bytes);
   handle_->truncate(bytes);
+  see_other_nodes();
 }
 
 void CachedFile::note_own_change() {

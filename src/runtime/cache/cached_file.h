@@ -154,6 +154,10 @@ class CachedFile final : private HandleServices {
   void note_stored();
   // fsync of storage (after commit()).
   Status flush_storage();
+  // Where the file system shows nodes each other's bytes only at an open: what this node has handed
+  // to it is shown to others now, and what others have shown is read here from now on.
+  Status show_other_nodes();
+  void see_other_nodes();
   // Says that nodes own parts of the file (agent/owners.h): `owners` identifies them, `record`
   // tells who they are. *news: this node's cache had the file alone until now, or by owners that no
   // handle uses. Code::unsupported: it has other owners.
@@ -277,6 +281,7 @@ class CachedFile final : private HandleServices {
                const StorageOpener& opener);
   Status join_entry(const FoundFile& found, bool fresh, OpenMode mode);
   bool shares_all_writes() const;
+  bool hides_from_nodes();
   void take_pages(bool local);
   void rest(const FileStamp& stamp, const Rest* of_nodes);
   // What leave_file() has done, or must be done before.

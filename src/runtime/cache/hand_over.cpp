@@ -7,10 +7,11 @@ namespace forebay::runtime {
 Status CachedFile::hand_over(const FileDomains& domains, ListExchange& nodes) {
   const Turn turn = step_turn();
   note_step(turn, CacheStep::commit, 0);
-  // Each node commits what it has: then its steps depend on no other node's.
-  if (options_.deterministic) return handle_->commit();
   PlanExchange<ArenaDriver> exchange(cache_->driver(), nodes);
-  return handle_->hand_over(domains, exchange);
+  // With `deterministic` each node commits what it has: its steps depend on no other node's.
+  const Status status =
+      options_.deterministic ? handle_->commit() : handle_->hand_over(domains, exchange);
+  return status.ok() ? show_other_nodes() : status;
 }
 
 bool CachedFile::wrote_since_hand_over() {

@@ -306,6 +306,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   status = join_entry(found, fresh, mode);
   if (!status.ok()) return status;
   storage_ = node_->storage(slot_, opener ? opener : by_path(path, options.storage), mode, &status);
+  if (storage_ != nullptr) see_other_nodes();
   if (storage_ != nullptr) cache_ = node_->cache(entry_->arena, &status);
   if (cache_ == nullptr) return status;
   const ArenaConfig& effective = registry.arena[entry_->arena];
@@ -394,6 +395,7 @@ Status CachedFile::close(bool discard, const Rest* of_nodes) {
   if (handle_) {
     if (!discard && !leaves_commit_to_others(1))
       status = takes_over_ ? handle_->commit() : handle_->commit_own();
+    if (status.ok() && !discard && storage_->writable) status = show_other_nodes();
     if (wants_write_through_) handle_->end_write_through();
     const Statistics mine = statistics();
     const Status ignored = within_memory([&] {
@@ -405,7 +407,10 @@ Status CachedFile::close(bool discard, const Rest* of_nodes) {
   if (of_nodes != nullptr) stamp = of_nodes->stamp;
   for (Left left{}; left != Left::file;) {
     left = leave_file(stamp, of_nodes, discard, status);
-    if (left == Left::uncommitted) status = handle_->commit();
+    if (left == Left::uncommitted) {
+      status = handle_->commit();
+      if (status.ok()) status = show_other_nodes();
+    }
     if (left == Left::unstamped) {
       const RestStamps stamps = stamps_to_rest();
       stamp = stamps.explained_by(last_write_ns()) ? stamps.after : FileStamp{};

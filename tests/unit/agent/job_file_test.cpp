@@ -15,6 +15,7 @@
 
 #include "unit/agent/silent_exchange.h"
 #include "unit/agent/two_agents.h"
+#include "unit/close_to_open_calls.h"
 
 namespace forebay::agent {
 namespace {
@@ -115,6 +116,30 @@ TEST_P(JobFileModelTest, AgreesWithAModel) {
   ASSERT_TRUE(here_->close(false).ok());
   EXPECT_EQ(stored(), model);
   EXPECT_EQ(file_->statistics().bypass_calls > 0, least_long <= 2 * page);
+}
+
+// Where a file system shows a node at an open only what others have written, bytes reach it through
+// their owners alone.
+TEST_F(JobFileTest, LongRunsGoThroughOwnersWhereNodesDoNotSeeEachOther) {
+  test::CloseToOpenCalls calls;
+  Options options = small_options();
+  options.bypass_bytes = page;
+  file_.reset();
+  here_.reset();
+  Status status;
+  here_ = CachedFile::open(disk_.path(), OpenMode::read_write, options, &status,
+                           calls.opener(disk_.path()));
+  ASSERT_NE(here_, nullptr);
+  file_ = std::make_unique<JobFile>(*here_, owners(), 1, *terms());
+  const std::vector<std::byte> bytes(8 * page, std::byte{5});
+  EXPECT_FALSE(file_->is_long(std::ssize(bytes)));
+  ASSERT_TRUE(file_->write(0, bytes.data(), std::ssize(bytes)).ok());
+  EXPECT_GT(file_->statistics().asked_bytes, 0);
+  ASSERT_TRUE(file_->leave(false).ok());
+  ASSERT_TRUE(here_->close(false).ok());
+  EXPECT_EQ(stored(), std::string(8 * page, '\5'));
+  file_.reset();  // before `calls`
+  here_.reset();
 }
 
 // With the option `deterministic` an access is noted step by step, in the owners' caches.
