@@ -4,16 +4,19 @@
 #   gluster.sh up DIR      starts it with its state in DIR (made) and mounts it at DIR/mnt
 #   gluster.sh status DIR  shows its mount and its processes
 #   gluster.sh down DIR    unmounts, stops every process it started (by id), removes DIR
+#   gluster.sh netns DIR   shows the name of its network namespace, which others may join
 #
 # Files are sharded over the bricks, and the client caches nothing (direct-io-mode, no client-side
 # performance translators), so every request goes over the network. The exception: if a file is
 # opened while the descriptor that created it is still open, reads come from the kernel's page cache.
+# GLUSTER_WHOLE_FILES=1 puts each file on one brick: shards may have one client that writes, no more.
+# GLUSTER_KEEPS="write-behind io-cache" leaves these parts of a client on.
 # GLUSTER_RATE=1gbit limits the bandwidth of the volume's network (tc tbf).
 #
 # Needs root, and Debian's glusterfs-server, glusterfs-client, iproute2.
 set -euo pipefail
 
-usage() { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 [ $# -eq 2 ] || usage
 command=$1
 mkdir -p "$(dirname "$2")"
@@ -60,10 +63,15 @@ VOLFILE
     list+=("$host:$state/brick$i")
   done
   gluster volume create "$volume" "${list[@]}" force >/dev/null
-  gluster volume set "$volume" features.shard on >/dev/null
-  gluster volume set "$volume" features.shard-block-size 4MB >/dev/null
-  for option in write-behind io-cache quick-read read-ahead stat-prefetch open-behind; do
-    gluster volume set "$volume" "performance.$option" off >/dev/null
+  if [ -z "${GLUSTER_WHOLE_FILES:-}" ]; then
+    gluster volume set "$volume" features.shard on >/dev/null
+    gluster volume set "$volume" features.shard-block-size 4MB >/dev/null
+  fi
+  for option in write-behind flush-behind io-cache quick-read read-ahead stat-prefetch open-behind; do
+    case " ${GLUSTER_KEEPS:-} " in
+      *" $option "*) ;;
+      *) gluster volume set "$volume" "performance.$option" off >/dev/null ;;
+    esac
   done
   gluster volume start "$volume" >/dev/null
   inside mount -t glusterfs \
@@ -80,6 +88,8 @@ status() {
     echo "processes: $(ip netns pids "$name" | tr '\n' ' ')"
   fi
 }
+
+netns() { echo "$name"; }
 
 # `up` started every process in the namespace; no other process can be in it.
 down() {
@@ -126,6 +136,6 @@ wait_until() {
 }
 
 case $command in
-  up | down | status) "$command" ;;
+  up | down | status | netns) "$command" ;;
   *) usage ;;
 esac

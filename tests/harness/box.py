@@ -2,9 +2,9 @@
 
 A node is a process that holds namespaces: network, host name, mounts, System V and POSIX
 communication. So each node has its own address, its own name and its own /dev/shm, and all nodes
-share the file system. A bridge in a namespace of its own joins their networks; nothing of it is
-seen outside. The launchers of MPICH and Open MPI start their daemons on a node by a script in the
-place of ssh.
+share the file system. Of a GlusterFS volume each node has a mount, and so a client, of its own. A
+bridge in a namespace of its own joins their networks; nothing of it is seen outside. The launchers
+of MPICH and Open MPI start their daemons on a node by a script in the place of ssh.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Sequence
@@ -20,8 +21,10 @@ from pathlib import Path
 from types import TracebackType
 
 from harness import mpi
+from harness.gluster import Volume
 
 NETWORK = "10.77.0"  # the first three numbers of the nodes' addresses
+VOLUME_NUMBER = 200  # the last number of the address of a GlusterFS volume's servers
 _LIFE_SECONDS = 7200  # of a node that nobody stops
 _ENTER = ("--net", "--uts", "--mount", "--ipc")
 
@@ -53,11 +56,19 @@ class Box:
     """So many nodes, named node0, node1 and so on, from `with` to its end.
 
     folder: an empty folder for the launcher's script and the tables of names.
+    rate: the bandwidth of each node's network, each way, in the words of `tc` ("1gbit"); "": no
+        limit.
+    volume: a GlusterFS volume, which each node mounts for itself, where this machine has its mount.
+        None: the nodes have this machine's file systems.
     """
 
-    def __init__(self, nodes: int, folder: Path) -> None:
+    def __init__(
+        self, nodes: int, folder: Path, rate: str = "", volume: Volume | None = None
+    ) -> None:
         self.names = [f"node{number}" for number in range(nodes)]
         self._folder = folder
+        self._rate = rate
+        self._volume = volume
         self._holders: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Box:
@@ -111,24 +122,53 @@ class Box:
         table = "127.0.0.1 localhost\n" + "".join(
             f"{NETWORK}.{number} {name}\n" for number, name in enumerate(self.names, 1)
         )
+        if self._volume is not None:
+            table += f"{NETWORK}.{VOLUME_NUMBER} {socket.gethostname()}\n"
+            self._join_volume(self._volume)
         hosts = self._folder / "hosts"
         hosts.write_text(table)
         for number, name in enumerate(self.names, 1):
             (self._folder / name).write_text(str(self._holders[name].pid))
             port = f"port{number}"
-            peer = ["peer", "name", "eth0", "netns", str(self._holders[name].pid)]
-            self._enter("switch", "ip", "link", "add", port, "type", "veth", *peer)
-            self._enter("switch", "ip", "link", "set", port, "master", "bridge", "up")
+            self._plug_in(port, "eth0", str(self._holders[name].pid))
             self._enter(name, "ip", "address", "add", f"{NETWORK}.{number}/24", "dev", "eth0")
             for device in ("lo", "eth0"):
                 self._enter(name, "ip", "link", "set", device, "up")
+            if self._rate:
+                limit = ["root", "tbf", "rate", self._rate, "burst", "256kb", "latency", "50ms"]
+                self._enter("switch", "tc", "qdisc", "add", "dev", port, *limit)
+                self._enter(name, "tc", "qdisc", "add", "dev", "eth0", *limit)
             self._enter(name, "hostname", name)
             self._enter(name, "mount", "--make-rprivate", "/")
             self._enter(name, "mount", "-t", "tmpfs", "none", "/dev/shm")
             self._enter(name, "mount", "--bind", str(hosts), "/etc/hosts")
+            if self._volume is not None:
+                self._mount(name, self._volume)
         launcher = self._folder / "launcher"
         launcher.write_text(_LAUNCHER.format(folder=self._folder, enter=" ".join(_ENTER)))
         launcher.chmod(0o755)
+
+    def _plug_in(self, port: str, device: str, network: str) -> None:
+        """Joins a network, named or given as a process in it, to the bridge."""
+        peer = ["peer", "name", device, "netns", network]
+        self._enter("switch", "ip", "link", "add", port, "type", "veth", *peer)
+        self._enter("switch", "ip", "link", "set", port, "master", "bridge", "up")
+
+    def _join_volume(self, volume: Volume) -> None:
+        """Gives the volume's servers an address in the nodes' network."""
+        network = volume.network()
+        self._plug_in("storage", "box", network)
+        address = f"{NETWORK}.{VOLUME_NUMBER}/24"
+        self._run(["ip", "-n", network, "address", "add", address, "dev", "box"])
+        self._run(["ip", "-n", network, "link", "set", "box", "up"])
+
+    def _mount(self, name: str, volume: Volume) -> None:
+        """Mounts the volume on the node, in the place of the mount that all nodes share."""
+        self._enter(name, "umount", str(volume.mount))
+        log = self._folder / f"{name}-mount.log"
+        source = f"{socket.gethostname()}:/forebay"
+        options = f"{volume.mount_options},log-file={log}"
+        self._enter(name, "mount", "-t", "glusterfs", "-o", options, source, str(volume.mount))
 
     def _hold(self, name: str) -> None:
         """Starts the process that holds a node's namespaces, and waits until it has them."""

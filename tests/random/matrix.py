@@ -213,15 +213,18 @@ def run(
     folder: Path,
     options: Sequence[str],
     timeout_seconds: float,
+    launch_command: forebay.LaunchCommand | None = None,
 ) -> mpi.Outcome:
-    """Runs the tester in one configuration; its files are made in `folder`."""
+    """Runs the tester in one configuration; its files are made in `folder`. `launch_command` starts
+    ranks on nodes; None: the configuration's nodes are parts of this machine."""
     program = [str(build(configuration.installation)), "--files", str(folder)]
     program += [*configuration.options, *options]
-    if configuration.nodes > 1:
+    if configuration.nodes > 1 and launch_command is None:
         program = forebay.on_nodes(program, configuration.nodes)
     if configuration.settings is not None:
         preloaded = injector.preloaded if configuration.faults else forebay.preloaded
         program = preloaded(program, {"FOREBAY_JOB": forebay.new_job(), **configuration.settings})
-    command = mpi.launch_command(configuration.installation, configuration.ranks, program)
+    start = launch_command or mpi.launch_command
+    command = start(configuration.installation, configuration.ranks, program)
     environment = configuration.installation.environment
     return mpi.run(command, environment, timeout_seconds=timeout_seconds)
