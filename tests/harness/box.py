@@ -114,6 +114,20 @@ class Box:
         listed = self._run(self.on(name, ["find", "/dev/shm", "-type", "f"]))
         return sorted(listed.split())
 
+    def cut_off(self, name: str) -> None:
+        """Pulls the plug of the node's network: from now on nothing comes or goes, and nobody is
+        told."""
+        port = f"port{self.names.index(name) + 1}"
+        self._enter("switch", "ip", "link", "set", port, "down")
+
+    def power_off(self, name: str) -> None:
+        """Kills all processes of the node; its memory is gone. Its network tells nobody."""
+        self.cut_off(name)
+        network = Path(f"/proc/{self._holders[name].pid}/ns/net").readlink()
+        for process in _processes_in({network}):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
     def _make(self) -> None:
         for name in ("switch", *self.names):
             self._hold(name)
@@ -204,12 +218,19 @@ class Box:
         for holder in self._holders.values():
             if holder.poll() is None:
                 networks.add(Path(f"/proc/{holder.pid}/ns/net").readlink())
-        for process in Path("/proc").iterdir():
-            if process.name.isdigit() and _network_of(process) in networks:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(process.name), signal.SIGKILL)
+        for process in _processes_in(networks):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
         for holder in self._holders.values():
             holder.wait()
+
+
+def _processes_in(networks: set[Path]) -> list[int]:
+    return [
+        int(process.name)
+        for process in Path("/proc").iterdir()
+        if process.name.isdigit() and _network_of(process) in networks
+    ]
 
 
 def _network_of(process: Path) -> Path | None:
