@@ -92,17 +92,20 @@ class Box:
     ) -> list[str]:
         """The command line that starts `program`, from node0, on `ranks` ranks. The first ranks are
         on node0, the next on node1, as evenly as possible."""
+        where = self.where(installation, ranks)
+        command = [*installation.launcher, *where, "-n", str(ranks), *program]
+        return self.on(self.names[0], command)
+
+    def where(self, installation: mpi.Mpi, ranks: int) -> list[str]:
+        """The launcher's arguments that say so."""
         each = -(-ranks // len(self.names))
         hosts = ",".join(f"{name}:{each}" for name in self.names)
         launcher = str(self._folder / "launcher")
         if installation.abi == "openmpi":
             agent = "plm_rsh_agent" if installation.name.endswith("debian") else "plm_ssh_agent"
             option = "--mca" if installation.name.endswith("debian") else "--prtemca"
-            where = [option, agent, launcher, "--host", hosts]
-        else:
-            where = ["-launcher", "ssh", "-launcher-exec", launcher, "-hosts", hosts]
-        command = [*installation.launcher, *where, "-n", str(ranks), *program]
-        return self.on(self.names[0], command)
+            return [option, agent, launcher, "--host", hosts]
+        return ["-launcher", "ssh", "-launcher-exec", launcher, "-hosts", hosts]
 
     def on(self, name: str, command: Sequence[str]) -> list[str]:
         """The command line that runs `command` on this node, in the folder where it is called."""

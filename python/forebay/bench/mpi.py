@@ -38,12 +38,16 @@ _MPICH_OVERSUBSCRIBED = {
 
 @dataclass(frozen=True)
 class Mpi:
-    """One installed MPI: `family` is "mpich" or "openmpi", `version` as its launcher states it."""
+    """One installed MPI: `family` is "mpich" or "openmpi", `version` as its launcher states it.
+
+    `launch_with`: further arguments of mpiexec, which say on which nodes to start processes.
+    """
 
     family: str
     version: str
     mpiexec: Path
     mpicc: Path
+    launch_with: tuple[str, ...] = ()
 
     def compile(self, source: str, folder: Path) -> Path:
         """Compiles `workloads/<source>.c` into `folder` and returns the program."""
@@ -68,7 +72,7 @@ class Mpi:
     ) -> list[str]:
         """The command that launches `program` on `ranks` processes; `export` is set in these
         processes only. With several `nodes`, Forebay takes equal blocks of them for nodes."""
-        command = [str(self.mpiexec), "-n", str(ranks)]
+        command = [str(self.mpiexec), *self.launch_with, "-n", str(ranks)]
         if self.family == "openmpi":
             command.append("--oversubscribe")
             if os.geteuid() == 0:
@@ -85,9 +89,11 @@ class Mpi:
         return [*command, *program]
 
     def environment(self, ranks: int) -> dict[str, str]:
-        """The environment for a launch of `ranks` processes."""
+        """The environment for a launch of `ranks` processes. How many share a core of other nodes
+        is not known."""
         environment = dict(os.environ)
-        if self.family == "mpich" and ranks > (os.cpu_count() or 1):
+        here = not self.launch_with
+        if here and self.family == "mpich" and ranks > (os.cpu_count() or 1):
             environment.update(_MPICH_OVERSUBSCRIBED)
         return environment
 
@@ -102,10 +108,13 @@ class Mpi:
 
 
 @contextmanager
-def temporary_folders(directory: Path) -> Iterator[tuple[Path, Path]]:
-    """A folder to build in, and a folder in `directory` for the files of a workload."""
+def temporary_folders(directory: Path, shared: bool = False) -> Iterator[tuple[Path, Path]]:
+    """A folder to build in, and a folder in `directory` for the files of a workload. `shared`: the
+    first is in `directory`, too, where other nodes see it."""
     with (
-        tempfile.TemporaryDirectory(prefix="forebay-bench-") as build,
+        tempfile.TemporaryDirectory(
+            prefix="forebay-build-", dir=directory if shared else None
+        ) as build,
         tempfile.TemporaryDirectory(prefix="forebay-bench-", dir=directory) as files,
     ):
         yield Path(build), Path(files)

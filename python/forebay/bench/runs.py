@@ -219,7 +219,7 @@ class Report:
     workload: str
     mpi: str
     ranks: int
-    nodes: int  # as Forebay takes them for
+    nodes: int  # as Forebay found
     options: dict[str, str]
     baseline: dict[str, str]  # options of the plain side, if it runs through Forebay
     by_hand: bool  # the plain side is the program without MPI-IO
@@ -277,7 +277,7 @@ class Bench:
 
     def run(self, progress: Callable[[str], None] = lambda _: None) -> Report:
         """Measures. Raises click.ClickException if a side fails or its data is wrong."""
-        with temporary_folders(self.directory) as (build, files):
+        with temporary_folders(self.directory, bool(self.mpi.launch_with)) as (build, files):
             return self._run(build, files, progress)
 
     def _run(self, build: Path, files: Path, progress: Callable[[str], None]) -> Report:
@@ -304,12 +304,12 @@ class Bench:
         if len(hashes) != 1:
             raise click.ClickException("plain and Forebay did not leave the same bytes")
         progress(f"{self.workload.name}: counting requests")
-        requests, aside_calls = self._count(program, build, files)
+        requests, ours = self._count(program, build, files)
         return Report(
             workload=self.workload.name,
             mpi=f"{self.mpi.family} {self.mpi.version}",
             ranks=self.ranks,
-            nodes=self.nodes,
+            nodes=ours["nodes"],
             options=self.options,
             baseline=self.baseline,
             by_hand=self.by_hand,
@@ -317,7 +317,7 @@ class Bench:
             bytes=row["written_bytes"] + row["read_bytes"],
             figures=figures,
             requests=requests,
-            aside_calls=aside_calls,
+            aside_calls=ours["total"]["aside_calls"],
         )
 
     def _arguments(self, side: str, files: Path, rounds: int) -> list[str]:
@@ -344,11 +344,11 @@ class Bench:
 
     def _count(
         self, program: Path, build: Path, files: Path
-    ) -> tuple[dict[str, dict[str, int]], int]:
+    ) -> tuple[dict[str, dict[str, int]], dict[str, Any]]:
         """Requests and system calls of both sides, from untimed launches whose files are compared.
 
-        A preloaded library counts those of the plain side; Forebay counts its own. Also returns the
-        number of calls in which Forebay stepped aside.
+        A preloaded library counts those of the plain side; Forebay counts its own. Also returns
+        Forebay's statistics.
         """
         folders = {side: files / side for side in SIDES}
         for folder in folders.values():
@@ -366,29 +366,23 @@ class Bench:
         }
         names = ("write", "read", "syscalls")
         if self.baseline:
-            plain, _ = self._count_ours("plain", arguments["plain"], build)
+            plain = _requests(self._statistics("plain", arguments["plain"], build))
         else:
             self.launch("plain", arguments["plain"], export=export)
             rows = [json.loads(line) for line in counts.read_text().splitlines()]
             plain = {name: sum(row[name] for row in rows) for name in names}
-        ours, aside_calls = self._count_ours("forebay", arguments["forebay"], build)
+        ours = self._statistics("forebay", arguments["forebay"], build)
         self._compare(folders["plain"], folders["forebay"])
-        return {"plain": plain, "forebay": ours}, aside_calls
+        return {"plain": plain, "forebay": _requests(ours)}, ours
 
-    def _count_ours(
-        self, side: str, program: Sequence[str], build: Path
-    ) -> tuple[dict[str, int], int]:
+    def _statistics(self, side: str, program: Sequence[str], build: Path) -> dict[str, Any]:
+        """Launches the side, and returns Forebay's statistics."""
         stats = build / f"{side}.json"
         self.launch(side, program, stats=stats)
         if not stats.exists():
             raise click.ClickException("Forebay took no part: it wrote no statistics")
-        total = json.loads(stats.read_text())["total"]
-        requests = {
-            "write": total["write_requests"],
-            "read": total["read_requests"],
-            "syscalls": total["write_syscalls"] + total["read_syscalls"],
-        }
-        return requests, total["aside_calls"]
+        read: dict[str, Any] = json.loads(stats.read_text())
+        return read
 
     def _compare(self, plain: Path, forebay: Path) -> None:
         """Compares the files of two folders byte for byte, by name."""
@@ -422,6 +416,15 @@ class Bench:
         if not rows or not all(row["verified"] for row in rows):
             raise click.ClickException(f"{side}: the data is wrong ({self.workload.name})")
         return rows
+
+
+def _requests(statistics: dict[str, Any]) -> dict[str, int]:
+    total = statistics["total"]
+    return {
+        "write": total["write_requests"],
+        "read": total["read_requests"],
+        "syscalls": total["write_syscalls"] + total["read_syscalls"],
+    }
 
 
 def run_command(command: Sequence[str], environment: dict[str, str], timeout: float) -> str:

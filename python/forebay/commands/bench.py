@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -51,6 +53,13 @@ _HELP = "Workloads:\n\n\b\n" + "\n".join(
 @mpi_option
 @click.option("--mpicc", help="Compiler of the workload.  [default: the one beside mpiexec]")
 @click.option(
+    "--launch-with",
+    default="",
+    metavar="ARGUMENTS",
+    help="Further arguments of mpiexec, as `-hosts node1,node2`: ranks run on several nodes, which "
+    "all see --dir.",
+)
+@click.option(
     "--repeat",
     type=click.IntRange(1),
     default=5,
@@ -97,6 +106,7 @@ def bench(
     nodes: int,
     mpi: str | None,
     mpicc: str | None,
+    launch_with: str,
     repeat: int,
     rounds: int,
     count: int,
@@ -110,8 +120,12 @@ def bench(
     Shows medians, the ratio of each pair, and the requests of each side to the file system. The
     data is verified on both sides. The workload `trace` shows the cost of traces instead.
     """
+    try:
+        further = tuple(shlex.split(launch_with))
+    except ValueError as error:
+        raise click.UsageError(f"--launch-with {launch_with}: {error}") from error
     if workload == _TRACE:
-        if options or baseline or by_hand or nodes > 1:
+        if options or baseline or by_hand or nodes > 1 or further:
             raise click.UsageError("`trace` takes no options of Forebay, and one node")
         traces = TraceBench(find_mpi(mpi, mpicc), directory, ranks, repeat, count)
         with Console(stderr=True).status("compiling") as status:
@@ -121,6 +135,8 @@ def bench(
         else:
             Console().print(trace_table(found))
         return
+    if further and nodes > 1:
+        raise click.UsageError("--launch-with and --nodes exclude each other")
     if nodes > ranks:
         raise click.UsageError(f"{nodes} nodes are more than {ranks} ranks")
     if by_hand and not WORKLOADS[workload].by_hand:
@@ -131,7 +147,7 @@ def bench(
         raise click.UsageError(f"{workload} needs 1, 4, 16, 64, ... ranks")
     comparison = Bench(
         workload=WORKLOADS[workload],
-        mpi=find_mpi(mpi, mpicc),
+        mpi=replace(find_mpi(mpi, mpicc), launch_with=further),
         directory=directory,
         ranks=ranks,
         nodes=nodes,
