@@ -104,8 +104,8 @@ MISTAKES = [
     Mistake(
         "a rank goes on by a part that its node does not own any more",
         "job_file.cpp",
-        "  latest_here_ = {0, 0};\n  here_.change_owners",
-        "  here_.change_owners",
+        "  latest_here_ = {0, 0};\n  here_.see_other_nodes();",
+        "  here_.see_other_nodes();",
         seed=19,
     ),
     Mistake(
