@@ -77,7 +77,9 @@ def test_the_simulator_counts_what_the_runtime_counted(
     launch = mpi.launch_command(installation, ranks, forebay.preloaded(command, settings))
     outcome = mpi.run(launch, installation.environment, tmp_path)
     assert outcome.code == 0, str(outcome)
-    counted = json.loads((tmp_path / "statistics.json").read_text())["total"]
+    statistics = forebay.read_statistics(tmp_path / "statistics.json")
+    assert statistics is not None, str(outcome)
+    counted = statistics["total"]
 
     (result,) = package.simulate_runtime(tmp_path / "trace")
     assert (result.policy, result.page_kind, result.page_size) == (policy, kind, page_size)

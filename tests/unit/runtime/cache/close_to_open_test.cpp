@@ -62,6 +62,15 @@ TEST_F(CloseToOpen, NodesShowAndSeeWhatTheyCommitAndForget) {
   EXPECT_EQ(calls_->called(), (Called{"write", "flush"}));
 }
 
+// A close of the descriptor shows them: a file of one rank is not flushed.
+TEST_F(CloseToOpen, WhatOneNodeWroteIsNotFlushedAtItsClose) {
+  ASSERT_NO_FATAL_FAILURE(open(Openers::some));
+  EXPECT_EQ(calls_->called(), Called{"refresh"});
+  write("bytes");
+  ASSERT_TRUE(file_->close(false).ok());
+  EXPECT_EQ(calls_->called(), Called{"write"});
+}
+
 TEST_F(CloseToOpen, OneNodeSeesItsOwnBytes) {
   ASSERT_NO_FATAL_FAILURE(open(Openers::all_here));
   write("bytes");
