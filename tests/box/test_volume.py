@@ -19,8 +19,10 @@ from harness.gluster import Volume
 from mpi.test_semantics import CONFIGURATIONS, directive
 
 NODES = 2
-# Where bytes are handed over, the MPI library serves accesses in atomic mode.
-BY_LIBRARY = (PROGRAMS / "semantics_atomic.c", "job")
+# Where bytes are handed over, the MPI library serves atomic mode and shared pointers.
+BY_LIBRARY = [
+    (PROGRAMS / f"semantics_{name}.c", "job") for name in ("atomic", "pointers", "routines")
+]
 
 pytestmark = pytest.mark.skipif(
     bool(why_not() or gluster.why_not()),
@@ -42,7 +44,11 @@ def box(volume: Volume, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bo
 
 @pytest.mark.parametrize(
     ("source", "configuration"),
-    [case for case in semantic_programs() if case[1] in ("job", "owners") and case != BY_LIBRARY],
+    [
+        case
+        for case in semantic_programs()
+        if case[1] in ("job", "owners") and case not in BY_LIBRARY
+    ],
     ids=lambda value: value.stem if isinstance(value, Path) else value,
 )
 def test_semantics(source: Path, configuration: str, volume: Volume, box: Box) -> None:

@@ -13,6 +13,7 @@ from harness import mpi
 SCRIPT = mpi.ROOT / "bench" / "gluster.sh"
 # Every request of these clients goes to the servers, also one for the size of a file.
 _KEEPS_NOTHING = "direct-io-mode=enable,attribute-timeout=0,entry-timeout=0"
+_KEEPS_BYTES = "entry-timeout=0"  # and sizes for a second, but no names
 
 
 def why_not() -> str:
@@ -35,7 +36,7 @@ class Volume:
 
     def __init__(self, folder: Path, close_to_open: bool) -> None:
         self.folder = folder
-        self.mount_options = "rw" if close_to_open else _KEEPS_NOTHING
+        self.mount_options = _KEEPS_BYTES if close_to_open else _KEEPS_NOTHING
         self._keeps = "write-behind" if close_to_open else ""
 
     @property

@@ -79,6 +79,8 @@ int preallocate(Handle& handle, MPI_Offset bytes) {
   const int code = mpi().File_preallocate(handle.file, bytes);
   handle.cached->note_own_change();
   wait_for_all(handle.own.comm);  // in some libraries only rank 0 does the work
+  const HandleLock lock(handle);
+  handle.cached->see_other_nodes();
   return code;
 }
 
