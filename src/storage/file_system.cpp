@@ -10,9 +10,8 @@ namespace {
 
 // Not in every header.
 constexpr unsigned long zfs = 0x2fc12fc1, bcachefs = 0xca451a4e, smb2 = 0xfe534d42,
-                        lustre = 0x0bd00bd0, gpfs = 0x47504653, beegfs = 0x19830326,
-                        orangefs = 0x20030528, panfs = 0xaad7aaea, gfs2 = 0x01161970,
-                        fuse = 0x65735546;
+                        gpfs = 0x47504653, beegfs = 0x19830326, orangefs = 0x20030528,
+                        panfs = 0xaad7aaea, gfs2 = 0x01161970, fuse = 0x65735546;
 
 constexpr unsigned long local[] = {EXT4_SUPER_MAGIC,
                                    XFS_SUPER_MAGIC,
@@ -23,8 +22,9 @@ constexpr unsigned long local[] = {EXT4_SUPER_MAGIC,
                                    zfs,
                                    bcachefs,
                                    OVERLAYFS_SUPER_MAGIC};
-constexpr unsigned long coherent[] = {
-    lustre, gpfs, beegfs, orangefs, panfs, gfs2, CEPH_SUPER_MAGIC, OCFS2_SUPER_MAGIC, V9FS_MAGIC};
+constexpr unsigned long coherent[] = {lustre_type, gpfs, beegfs,           orangefs,
+                                      panfs,       gfs2, CEPH_SUPER_MAGIC, OCFS2_SUPER_MAGIC,
+                                      V9FS_MAGIC};
 constexpr unsigned long close_to_open[] = {NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, smb2,
                                            AFS_SUPER_MAGIC};
 

@@ -11,6 +11,8 @@ enum class FileSystem {
   fuse,           // may be any of these
 };
 
+inline constexpr unsigned long lustre_type = 0x0bd00bd0;  // not in every header
+
 // `type`: as statfs() tells it.
 FileSystem file_system_of(unsigned long type);
 

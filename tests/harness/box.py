@@ -56,18 +56,13 @@ class Box:
     """So many nodes, named node0, node1 and so on, from `with` to its end.
 
     folder: an empty folder for the launcher's script and the tables of names.
-    rate: the bandwidth of each node's network, each way, in the words of `tc` ("1gbit"); "": no
-        limit.
     volume: a GlusterFS volume, which each node mounts for itself, where this machine has its mount.
         None: the nodes have this machine's file systems.
     """
 
-    def __init__(
-        self, nodes: int, folder: Path, rate: str = "", volume: Volume | None = None
-    ) -> None:
+    def __init__(self, nodes: int, folder: Path, volume: Volume | None = None) -> None:
         self.names = [f"node{number}" for number in range(nodes)]
         self._folder = folder
-        self._rate = rate
         self._volume = volume
         self._holders: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -151,10 +146,6 @@ class Box:
             self._enter(name, "ip", "address", "add", f"{NETWORK}.{number}/24", "dev", "eth0")
             for device in ("lo", "eth0"):
                 self._enter(name, "ip", "link", "set", device, "up")
-            if self._rate:
-                limit = ["root", "tbf", "rate", self._rate, "burst", "256kb", "latency", "50ms"]
-                self._enter("switch", "tc", "qdisc", "add", "dev", port, *limit)
-                self._enter(name, "tc", "qdisc", "add", "dev", "eth0", *limit)
             self._enter(name, "hostname", name)
             self._enter(name, "mount", "--make-rprivate", "/")
             self._enter(name, "mount", "-t", "tmpfs", "none", "/dev/shm")

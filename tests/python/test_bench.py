@@ -163,6 +163,9 @@ def test_ranks_may_count_as_ranks_of_several_nodes(mpi: Mpi, tmp_path: Path) -> 
         (["small", "--ranks", "2", "--nodes", "3"], "3 nodes are more than 2 ranks"),
         (["btio", "--ranks", "6"], "btio needs 1, 4, 16, 64, ... ranks"),
         (["trace", "--nodes", "2"], "`trace` takes no options of Forebay, and one node"),
+        (["small", "--launch-with", "-hosts 'a"], "--launch-with -hosts 'a: No closing quotation"),
+        (["small", "--launch-with", "-hosts a,b", "--nodes", "2"], "exclude each other"),
+        (["trace", "--launch-with", "-hosts a,b"], "`trace` takes no options of Forebay"),
     ],
 )
 def test_impossible_ranks_are_refused(words: list[str], mistake: str, tmp_path: Path) -> None:

@@ -51,9 +51,8 @@ bool is_shared(const std::string& path, uint64_t device, unsigned long* type) {
 }  // namespace
 
 bool is_on_lustre(const std::string& path) {
-  constexpr unsigned long lustre = 0x0bd00bd0;  // not in every header
   struct statfs info;
-  return statfs(path.c_str(), &info) == 0 && static_cast<unsigned long>(info.f_type) == lustre;
+  return statfs(path.c_str(), &info) == 0 && static_cast<unsigned long>(info.f_type) == lustre_type;
 }
 
 std::optional<uint64_t> place_of(const std::string& path, uint64_t device) {

@@ -386,17 +386,15 @@ Status CachedFile::close(bool discard, const Rest* of_nodes) {
     cancel_background();
   }
   const Turn turn = step_turn();
-  const bool of_one_node = owners() == 0 && options_.openers != Openers::all;
   // On several nodes the option commit_at_close is not what decides.
+  const bool as_option = owners() == 0 && options_.openers != Openers::all;
   const bool each = options_.commit_at_close == CommitAtClose::each;
-  const AtLeave at_leave = of_one_node ? AtLeave::as_option : each ? AtLeave::each : AtLeave::last;
+  const AtLeave at_leave = as_option ? AtLeave::as_option : each ? AtLeave::each : AtLeave::last;
   note_step(turn, CacheStep::leave, discard ? 1 : 0, static_cast<int64_t>(at_leave));
   Status status;
   if (handle_) {
     if (!discard && !leaves_commit_to_others(1))
       status = takes_over_ ? handle_->commit() : handle_->commit_own();
-    // What one node has written, the close of its descriptor shows.
-    if (status.ok() && !discard && storage_->writable && !of_one_node) status = show_other_nodes();
     if (wants_write_through_) handle_->end_write_through();
     const Statistics mine = statistics();
     const Status ignored = within_memory([&] {
@@ -408,10 +406,7 @@ Status CachedFile::close(bool discard, const Rest* of_nodes) {
   if (of_nodes != nullptr) stamp = of_nodes->stamp;
   for (Left left{}; left != Left::file;) {
     left = leave_file(stamp, of_nodes, discard, status);
-    if (left == Left::uncommitted) {
-      status = handle_->commit();
-      if (status.ok() && !of_one_node) status = show_other_nodes();
-    }
+    if (left == Left::uncommitted) status = handle_->commit();
     if (left == Left::unstamped) {
       const RestStamps stamps = stamps_to_rest();
       stamp = stamps.explained_by(last_write_ns()) ? stamps.after : FileStamp{};

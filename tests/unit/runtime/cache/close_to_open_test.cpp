@@ -57,16 +57,8 @@ TEST_F(CloseToOpen, NodesShowAndSeeWhatTheyCommitAndForget) {
   EXPECT_EQ(calls_->called(), Called{"refresh"});
   file_->truncate_cache(3);
   EXPECT_EQ(calls_->called(), Called{"refresh"});
+  // A close of the descriptor shows what it wrote.
   write("others");
-  ASSERT_TRUE(file_->close(false).ok());
-  EXPECT_EQ(calls_->called(), (Called{"write", "flush"}));
-}
-
-// A close of the descriptor shows them: a file of one rank is not flushed.
-TEST_F(CloseToOpen, WhatOneNodeWroteIsNotFlushedAtItsClose) {
-  ASSERT_NO_FATAL_FAILURE(open(Openers::some));
-  EXPECT_EQ(calls_->called(), Called{"refresh"});
-  write("bytes");
   ASSERT_TRUE(file_->close(false).ok());
   EXPECT_EQ(calls_->called(), Called{"write"});
 }
