@@ -145,6 +145,7 @@ CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
 CHANGED_NOWHERE = frozenset(
     {
         "910af1df2da72f0de44631516a0fea2b14f52ec1",  # file systems whose clients keep bytes
+        "453cb4a8afc958fc4586e66158c38c819cd5ce1c",  # file systems whose clients keep bytes
         "e8ca5bf03ca5cb5a51aa1bd786f90da791075f4b",  # file systems whose clients keep bytes
         "1d68d0fb209f7123f310276b2c789c7dca9f1e99",  # file systems whose clients keep bytes
         "4ab99ae0ff085f05661120f149d44b9fc27573c1",  # an answer without bytes
