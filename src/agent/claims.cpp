@@ -13,9 +13,9 @@ uint32_t Claims::claim(int64_t chunk, uint32_t node) {
   return owners_.try_emplace(chunk, node).first->second;
 }
 
-std::shared_ptr<Claims> ClaimsOfFiles::of(const runtime::FileIdentity& file, uint64_t owners) {
+std::shared_ptr<Claims> ClaimsOfFiles::of(uint64_t inode, uint64_t owners) {
   const std::lock_guard guard(mutex_);
-  std::shared_ptr<Claims>& claims = files_[{file, owners}];
+  std::shared_ptr<Claims>& claims = files_[{inode, owners}];
   if (claims == nullptr) claims = std::make_shared<Claims>();
   return claims;
 }

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "agent/owners.h"
-#include "runtime/node/registry.h"
 
 namespace forebay::agent {
 
@@ -31,12 +30,13 @@ class Claims {
 // Of all files. Any thread may use it.
 class ClaimsOfFiles {
  public:
-  // The file's claims, under this set of owners (Owners::identity()).
-  std::shared_ptr<Claims> of(const runtime::FileIdentity& file, uint64_t owners);
+  // The claims of the file with this inode, under this set of owners (Owners::identity()). Files of
+  // several file systems may share them: every byte has one owner then, too.
+  std::shared_ptr<Claims> of(uint64_t inode, uint64_t owners);
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<runtime::FileIdentity, uint64_t>, std::shared_ptr<Claims>> files_;
+  std::map<std::pair<uint64_t, uint64_t>, std::shared_ptr<Claims>> files_;
 };
 
 }  // namespace forebay::agent

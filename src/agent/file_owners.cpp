@@ -12,7 +12,8 @@ namespace forebay::agent {
 FileOwners::FileOwners(const Owners& owners, uint32_t self, FileTerms terms)
     : domains_(owners.domains),
       first_touch_(domains_.first_touch() && domains_.owners() > 1),
-      self_(self) {
+      self_(self),
+      own_part_(std::make_shared<OwnPart>(OwnPart{domains_, self})) {
   terms.owners = owners.encoded();
   terms_ = std::make_shared<const FileTerms>(std::move(terms));
   const auto at = [&](const Address& agent) {
@@ -24,17 +25,23 @@ FileOwners::FileOwners(const Owners& owners, uint32_t self, FileTerms terms)
   agents_.push_back(keeps_records ? at(owners.agents[self]) : nullptr);
 }
 
-std::shared_ptr<const FileTerms> FileOwners::terms_with(const FileDomains& domains) const {
+FileOwners::Next FileOwners::next(const FileDomains& domains) const {
   Owners other = owners();
   other.domains = domains;
   FileTerms terms = *terms_;
   terms.owners = other.encoded();
-  return std::make_shared<const FileTerms>(std::move(terms));
+  return {domains, std::make_shared<const FileTerms>(std::move(terms)),
+          std::make_shared<OwnPart>(OwnPart{domains, self_})};
 }
 
-void FileOwners::change(const FileDomains& domains, std::shared_ptr<const FileTerms> terms) {
-  domains_ = domains;
-  terms_ = std::move(terms);
+// Agents know the owners' parts from when the file was opened there.
+void FileOwners::change(const Next& next) {
+  (void)within_memory([this] { return close(false); });
+  domains_ = next.domains;
+  first_touch_ = domains_.first_touch() && domains_.owners() > 1;
+  known_.clear();
+  terms_ = next.terms;
+  own_part_ = next.own_part;
   for (const std::unique_ptr<RemoteFile>& agent : agents_) {
     if (agent != nullptr) agent->use(terms_);
   }
@@ -53,6 +60,16 @@ uint32_t FileOwners::whom_to_ask(int64_t offset) const {
   if (const std::optional<uint32_t> owner = owner_of(offset)) return *owner;
   const uint32_t home = domains_.owner_of(offset);
   return home == self_ ? domains_.owners() : home;
+}
+
+Status FileOwners::find_own(const Extent& range, bool writes, int64_t* bytes, bool* unowned) {
+  const Status learnt = first_touch_ ? learn(range, writes) : Status();
+  *bytes = own_bytes_of(range, domains_, [&](int64_t at) {
+    const std::optional<uint32_t> owner = owner_of(at);
+    *unowned = *unowned || !owner;
+    return owner.value_or(self_) == self_;
+  });
+  return learnt;
 }
 
 Status FileOwners::learn(const Extent& range, bool claim) {
@@ -101,6 +118,7 @@ Status FileOwners::take_owners(uint32_t asked, const Extent& range) {
     if (owner == Owners::none) continue;
     if (owner >= domains_.owners()) return senseless;
     known_.try_emplace(domains_.chunk_of(at), owner);
+    if (owner == self_) own_part_->chunks.insert(domains_.chunk_of(at));
   }
   return answer.empty() ? Status() : senseless;
 }

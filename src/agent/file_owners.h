@@ -22,6 +22,7 @@
 #include "agent/owners.h"
 #include "agent/remote_file.h"
 #include "domain/file_domains.h"
+#include "engine/cache_handle.h"
 #include "engine/owner_windows.h"
 #include "engine/statistics.h"
 
@@ -37,13 +38,23 @@ class FileOwners {
   bool by_first_touch() const { return first_touch_; }
   const FileTerms& terms() const { return *terms_; }
   Owners owners() const { return *Owners::decoded(terms_->owners); }
-  // Terms for other domains of the same nodes.
-  std::shared_ptr<const FileTerms> terms_with(const FileDomains& domains) const;
-  // The owners have these parts from now on.
-  void change(const FileDomains& domains, std::shared_ptr<const FileTerms> terms);
+  // What this node owns, as far as this rank knows; it grows.
+  std::shared_ptr<const OwnPart> own_part() const { return own_part_; }
+  // Other domains of the same nodes.
+  struct Next {
+    FileDomains domains;
+    std::shared_ptr<const FileTerms> terms;
+    std::shared_ptr<OwnPart> own_part;
+  };
+  Next next(const FileDomains& domains) const;
+  // The owners have these parts from now on. The agents get to know them when they are asked again.
+  void change(const Next& next);
 
   // Whose the byte is. Empty: nobody's, as far as this rank knows.
   std::optional<uint32_t> owner_of(int64_t offset) const;
+  // The bytes at the beginning of the range that this node owns; of a read also those that nobody
+  // owns. *unowned: there are such.
+  Status find_own(const Extent& range, bool writes, int64_t* bytes, bool* unowned);
   // The owner, or else the home. This node is asked through its agent where only the agent knows
   // whether the byte has an owner: then the number is that of owners.
   uint32_t whom_to_ask(int64_t offset) const;
@@ -85,6 +96,7 @@ class FileOwners {
   std::vector<std::unique_ptr<RemoteFile>> agents_;
   // With first_touch_: the owners of chunks, as far as they are known. They never change.
   std::unordered_map<int64_t, uint32_t> known_;
+  std::shared_ptr<OwnPart> own_part_;
   std::vector<uint32_t> asked_;  // at the moment
 };
 

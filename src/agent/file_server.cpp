@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <tuple>
 
-#include "agent/file_terms.h"
 #include "agent/told_steps.h"
 #include "engine/statistics.h"
 #include "runtime/cache/access_extents.h"
@@ -61,11 +61,13 @@ FileServer::~FileServer() {
 
 Status FileServer::carry_out(const Frame& asked) {
   const auto ask = static_cast<Ask>(asked.kind);
-  sensible_ = (ask == Ask::open) == (file_ == nullptr);
+  sensible_ = (ask == Ask::open) == !is_open();
   if (!sensible_) return {};
+  if (ask == Ask::open) return open(asked.value == 0);
+  if (ask == Ask::close) return close(asked.value != 0);
+  if (ask == Ask::owners) return tell_owners(asked.value);
+  if (const Status opened = open_in_cache(); !opened.ok()) return opened;
   switch (ask) {
-    case Ask::open:
-      return open();
     case Ask::write:
       return write(asked.value);
     case Ask::read:
@@ -90,48 +92,53 @@ Status FileServer::carry_out(const Frame& asked) {
     case Ask::own_change:
       file_->note_own_change();
       return {};
-    case Ask::close:
-      return close(asked.value != 0);
-    case Ask::owners:
-      return tell_owners(asked.value);
     default:
       sensible_ = false;
       return {};
   }
 }
 
-Status FileServer::open() {
-  std::optional<FileTerms> terms = FileTerms::decoded(asked_);
-  sensible_ = terms.has_value();
+Status FileServer::open(bool in_cache) {
+  terms_ = FileTerms::decoded(asked_);
+  sensible_ = is_open();
   if (!sensible_) return {};
-  Options& options = terms->options;
+  const Owners owners = *Owners::decoded(terms_->owners);
+  domains_ = owners.domains;
+  self_ = owners.number_of(agent_.key);
+  if (domains_.first_touch()) claims_ = agent_.claims.of(terms_->inode, owners.identity());
+  own_part_ = std::make_shared<OwnPart>(OwnPart{domains_, self_});
+  const Status opened = in_cache ? open_in_cache() : Status();
+  if (!opened.ok()) terms_.reset();
+  return opened;
+}
+
+Status FileServer::open_in_cache() {
+  if (file_ != nullptr) return {};
+  const auto& [path, mode, inode] = std::tie(terms_->path, terms_->mode, terms_->inode);
+  Options options = terms_->options;
   options.scope = Scope::job;
   options.openers = Openers::agent;
   // The node's own ranks have the file open, and commit its bytes merged.
   options.commit_at_close = CommitAtClose::last;
-  const Owners owners = *Owners::decoded(terms->owners);
-  options.read_ahead_bytes =
-      options.deterministic ? 0 : owners.domains.ahead(options.read_ahead_bytes);
+  options.read_ahead_bytes = options.deterministic ? 0 : domains_.ahead(options.read_ahead_bytes);
   if (options.deterministic) runtime::NumberedSteps::begin();
   Status status;
-  file_ = runtime::CachedFile::open(terms->path, terms->mode, options, &status);
+  file_ = runtime::CachedFile::open(path, mode, options, &status);
   // The file may have been removed, renamed or replaced since. Then another one may have its name,
   // and stays as it is.
-  if (file_ != nullptr && terms->inode != 0 && file_->identity().inode != terms->inode) {
+  if (file_ != nullptr && inode != 0 && file_->identity().inode != inode) {
     (void)file_->close(false);
     file_.reset();
     status = {Code::no_such_file, ESTALE, -1};
   }
-  if (file_ == nullptr && terms->inode != 0)
-    file_ =
-        runtime::CachedFile::open_again(terms->path, terms->inode, terms->mode, options, &status);
+  if (file_ == nullptr && inode != 0)
+    file_ = runtime::CachedFile::open_again(path, inode, mode, options, &status);
   if (file_ == nullptr) return status;
   (void)file_->note_held(runtime::Held::something);
-  domains_ = owners.domains;
-  self_ = owners.number_of(agent_.key);
-  if (domains_.first_touch()) claims_ = agent_.claims.of(file_->identity(), owners.identity());
+  file_->fetch_ahead_of(own_part_);
   bool news = false;
-  status = file_->join_owners(owners.identity(), terms->owners, &news);
+  const uint64_t identity = Owners::decoded(terms_->owners)->identity();
+  status = file_->join_owners(identity, terms_->owners, &news);
   // What this node's ranks wrote into its cache alone may belong to other owners.
   if (news) status = file_->commit();
   if (news) file_->drop_clean();
@@ -173,7 +180,7 @@ Status FileServer::write(int64_t extents) {
 
 Status FileServer::read(int64_t extents, bool held) {
   if (!take_extents(extents)) return {};
-  if (has_moved()) {
+  if (!may_serve()) {
     kind_ = Ask::moved;
     return {};
   }
@@ -257,14 +264,17 @@ bool FileServer::take_range(Extent* range) {
 }
 
 // A node that claims bytes at the same time writes at the same time: no order is promised.
-bool FileServer::has_moved() const {
-  if (claims_ == nullptr) return false;
-  return std::ranges::any_of(extents_, [&](const Extent& extent) {
+bool FileServer::may_serve() {
+  if (claims_ == nullptr) return true;
+  return std::ranges::all_of(extents_, [&](const Extent& extent) {
     for (int64_t at = extent.offset; at < extent.end(); at = domains_.chunk_at(at).end()) {
-      const uint32_t owner = claims_->owner_of(domains_.chunk_of(at));
-      if (owner != Owners::none && owner != self_) return true;
+      const int64_t chunk = domains_.chunk_of(at);
+      const uint32_t owner = claims_->owner_of(chunk);
+      if (owner != Owners::none && owner != self_) return false;
+      read_unowned_ = read_unowned_ || owner == Owners::none;
+      own_part_->chunks.insert(chunk);
     }
-    return false;
+    return true;
   });
 }
 
@@ -290,9 +300,12 @@ Status FileServer::tell_owners(int64_t claimer) {
 }
 
 Status FileServer::close(bool discard) {
-  const Status status = file_->close(discard);
-  const Statistics statistics = file_->statistics();
+  // The bytes may have got owners since, and this node's client may keep them as they were.
+  if (read_unowned_) file_->see_other_nodes();
+  const Status status = file_ == nullptr ? Status() : file_->close(discard);
+  const Statistics statistics = file_ == nullptr ? Statistics() : file_->statistics();
   file_.reset();
+  terms_.reset();
   const auto bytes = std::as_bytes(std::span(&statistics, 1));
   answer_.assign(bytes.begin(), bytes.end());
   answered_ = answer_;

@@ -3,15 +3,19 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "agent/claims.h"
 #include "agent/connection.h"
 #include "agent/directory.h"
+#include "agent/file_terms.h"
 #include "agent/handle_keeper.h"
 #include "agent/message_memory.h"
 #include "agent/owners.h"
+#include "domain/file_domains.h"
+#include "engine/cache_handle.h"
 #include "runtime/cache/cached_file.h"
 
 namespace forebay::agent {
@@ -40,12 +44,13 @@ class FileServer {
   // Answers a question, whose bytes have not been received yet. False: the rank has gone, or says
   // what makes no sense.
   bool answer(const Frame& asked);
-  bool is_open() const { return file_ != nullptr; }
+  bool is_open() const { return terms_.has_value(); }
 
  private:
   Status carry_out(const Frame& asked);
   void release_memory();
-  Status open();
+  Status open(bool in_cache);
+  Status open_in_cache();
   Status write(int64_t extents);
   Status read(int64_t extents, bool held);
   Status read_piece(std::span<const Extent> piece, int64_t bytes, bool held, bool* ended);
@@ -54,8 +59,8 @@ class FileServer {
   Status settle(bool forget);
   Status close(bool discard);
   Status tell_owners(int64_t claimer);
-  // Whether another node has claimed bytes of the extents.
-  bool has_moved() const;
+  // Whether no other node has claimed bytes of the extents.
+  bool may_serve();
   // Takes the extent that is all of the question. False: it makes no sense.
   bool take_range(Extent* range);
   // Takes the extents at the beginning of the question. False: they make no sense.
@@ -64,10 +69,13 @@ class FileServer {
   Connection& connection_;
   AgentState& agent_;
   TakenMemory memory_;  // for asked_
+  std::optional<FileTerms> terms_;
   std::unique_ptr<runtime::CachedFile> file_;
   FileDomains domains_;
   uint32_t self_ = Owners::none;
   std::shared_ptr<Claims> claims_;       // null: domain is not first-touch
+  std::shared_ptr<OwnPart> own_part_;    // with claims_, as far as it was asked for
+  bool read_unowned_ = false;            // as the home of bytes that no node had claimed
   std::vector<std::byte> asked_;         // the bytes of the question
   std::vector<Extent> extents_;          // of the question
   int64_t data_bytes_ = 0;               // in these extents

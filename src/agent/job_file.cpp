@@ -56,7 +56,7 @@ void zero(ScatteredMemory memory, int64_t length) {
 JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerms terms)
     : here_(here),
       owners_(owners, self, std::move(terms)),
-      past_caches_(!here.storage().close_to_open()),
+      close_to_open_(here.storage().close_to_open()),
       told_(owners_.by_first_touch()),
       wanted_ahead_bytes_(here.options().deterministic ? 0 : here.options().read_ahead_bytes),
       window_(owners_.most_asked()),
@@ -74,10 +74,7 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
 }
 
 // What another node owns is of no use here.
-void JobFile::fetch_own_ahead() {
-  if (owners_.by_first_touch()) return;
-  here_.fetch_ahead_of(std::make_shared<const OwnPart>(OwnPart{domains(), owners_.self()}));
-}
+void JobFile::fetch_own_ahead() { here_.fetch_ahead_of(owners_.own_part()); }
 
 void JobFile::fetch_ahead() {
   fetch_own_ahead();
@@ -95,26 +92,27 @@ Status JobFile::meet_owners() {
 Status JobFile::prepare_change(const FileDomains& domains) {
   here_.change_options(here_.options());  // nothing is fetched ahead any more
   return within_memory([&] {
-    next_ = {domains, 0, owners_.terms_with(domains)};
-    next_.identity = Owners::decoded(next_.terms->owners)->identity();
-    return here_.keep_owners(next_.identity, next_.terms->owners);
+    const std::vector<std::byte>& record = (next_.parts = owners_.next(domains)).terms->owners;
+    next_.identity = Owners::decoded(record)->identity();
+    return here_.keep_owners(next_.identity, record);
   });
 }
 
 Status JobFile::commit_for_change() {
   if (!here_.writable()) return {};  // its copies are good, whoever owns the bytes
   return within_memory(
-      [&] { return here_.commit_for_owners(domains(), next_.domains, owners_.self()); });
+      [&] { return here_.commit_for_owners(domains(), next_.parts.domains, owners_.self()); });
 }
 
 void JobFile::change() {
   const bool own_ahead = here_.options().read_ahead_bytes == domains().ahead(wanted_ahead_bytes_);
-  owners_.change(next_.domains, next_.terms);
+  if (owners_.by_first_touch()) (void)here_.note_held(Held::told);
+  owners_.change(next_.parts);
   latest_here_ = {0, 0};
   here_.see_other_nodes();
   here_.change_owners(next_.identity);
   if (source_ != nullptr) {
-    source_->change(domains(), std::move(next_.terms));
+    source_->change(domains(), std::move(next_.parts.terms));
     here_.read_from(source_.get(), owners_kept_pages_, domains());
   }
   if (only_read()) return;  // all that is read ahead stays here as a copy
@@ -156,7 +154,7 @@ bool JobFile::only_read() const { return owners_.self() != Owners::none && !here
 bool JobFile::served_here(const Access& access) {
   if (!only_read() || access.writes) return all_here(access);
   // Storage gives a long run once, to its rank; so it is no question, and may be fetched ahead.
-  if (access.view == nullptr && is_long(access.bytes)) return true;
+  if (access.view == nullptr && past_caches(access.bytes)) return true;
   if (access.collective && exchange_ != nullptr) return all_here(access);
   return !owners_kept_pages_ || access.bytes < worth_a_question || all_here(access);
 }
@@ -239,7 +237,10 @@ struct JobFile::Windowed {
   const Access& access;
   Memory memory;
 
-  bool is_long(int64_t bytes) const { return file.is_long(bytes); }
+  Status find_long(const Extent& run, int64_t* bytes) const {
+    *bytes = 0;
+    return file.past_caches(run.length) ? file.find_long(run, access.writes, bytes) : Status();
+  }
   Status find_owner(const Extent& run) const {
     if (!access.writes || file.owners_.owner_of(run.offset)) return {};
     return file.owners_.learn(run, true);
@@ -277,10 +278,21 @@ void JobFile::release_memory() {
   window_.release_memory();
 }
 
-// The option may change on an open file.
-bool JobFile::is_long(int64_t bytes) const {
+bool JobFile::is_long(int64_t bytes) const { return !close_to_open_ && past_caches(bytes); }
+
+// Whether a run of so many bytes may go past the caches. The option may change on an open file.
+bool JobFile::past_caches(int64_t bytes) const {
   const Options& options = here_.options();
-  return past_caches_ && bytes >= least_past(options.bypass_bytes, options.cache_size_bytes);
+  return bytes >= least_past(options.bypass_bytes, options.cache_size_bytes);
+}
+
+// The bytes at the beginning of a run that go past the caches.
+Status JobFile::find_long(const Extent& run, bool writes, int64_t* bytes) {
+  *bytes = run.length;
+  if (!close_to_open_ || only_read()) return {};
+  const Status found = owners_.find_own(run, writes, bytes, &read_unowned_);
+  if (!past_caches(*bytes)) *bytes = 0;
+  return found;
 }
 
 // Carries out a long run.
@@ -289,7 +301,7 @@ Status JobFile::bypass(bool writes, Extent extent, Memory memory, int64_t* moved
   *moved = 0;
   Status status;
   const int64_t began_ns = runtime::now_ns();
-  const bool asks = !nothing_held();
+  const bool asks = !close_to_open_ && !nothing_held();
   if (asks) status = owners_.ask_owners_of(extent, writes ? Ask::settle : Ask::commit, writes);
   if (status.ok()) {
     const CachedFile::PartTurn turn(here_, {writes, false, nullptr, extent.offset, extent.length},
@@ -297,8 +309,10 @@ Status JobFile::bypass(bool writes, Extent extent, Memory memory, int64_t* moved
     status = here_.bypass(writes, extent, memory, moved, began_ns);
   }
   if (!status.ok()) return status;
-  if (writes)
-    return asks || !nothing_held() ? owners_.ask_owners_of(extent, Ask::settle, true) : status;
+  if (writes) {
+    const bool asks_again = asks || (!close_to_open_ && !nothing_held());
+    return asks_again ? owners_.ask_owners_of(extent, Ask::settle, true) : status;
+  }
   if (*moved == extent.length) return status;
   // A hole before bytes that only their owner knows.
   int64_t end_of_file = 0;
@@ -465,7 +479,7 @@ Status JobFile::deliver(Memory memory, int64_t* moved) {
 // Beside accesses --------------------------------------------------------------------------------
 
 bool JobFile::nothing_held() const {
-  return past_caches_ && !owners_.by_first_touch() && owners_.self() != Owners::none &&
+  return !close_to_open_ && !owners_.by_first_touch() && owners_.self() != Owners::none &&
          here_.held() == Held::nothing;
 }
 
@@ -546,6 +560,8 @@ Status JobFile::leave(bool discard) {
     here_.read_from(nullptr);
     source_->leave();
   }
+  // The bytes may have got owners since, and this node's client may keep them as they were.
+  if (read_unowned_) here_.see_other_nodes();
   return owners_.close(discard);
 }
 

@@ -5,8 +5,8 @@
 //
 // Long runs would cross the network twice: to their owner, and from there to storage. A rank reads
 // and writes them past all caches, after their owners have handed what they hold of them to
-// storage. After a write the owners forget what they have read of them meanwhile. Not where a file
-// system shows a node what another has written only at an open.
+// storage. After a write the owners forget what they have read of them meanwhile. Where a file
+// system shows a node what another has written only at an open, so go a node's own bytes alone.
 //
 // A file that only long runs reach needs no such questions. Its owners agree at the open that they
 // hold nothing of it, and before a rank puts bytes into a cache, all owners are told. A long write
@@ -59,8 +59,10 @@ class JobFile {
   Status tell_owners();
   // The same, where ranks of all owner nodes call it and then wait for each other.
   void note_owners_told();
-  // Whether a contiguous access of so many bytes goes past all caches.
+  // Whether a contiguous access of so many bytes goes past all caches, whoever owns them.
   bool is_long(int64_t bytes) const;
+  // Whether owners are asked in collective accesses, and not their agents only.
+  bool may_exchange() const { return !owners_.by_first_touch(); }
   // Whether no owner holds bytes of the file.
   bool nothing_held() const;
 
@@ -147,6 +149,8 @@ class JobFile {
   Status access_here(const Access& access, const Memory& memory, int64_t* moved);
   template <typename Memory>
   Status bypass(bool writes, Extent extent, Memory memory, int64_t* moved);
+  bool past_caches(int64_t bytes) const;
+  Status find_long(const Extent& run, bool writes, int64_t* bytes);
   bool all_here(const Access& access);
   bool only_read() const;
   bool served_here(const Access& access);
@@ -161,17 +165,17 @@ class JobFile {
 
   runtime::CachedFile& here_;
   FileOwners owners_;
-  bool past_caches_;
+  const bool close_to_open_;    // Storage::close_to_open()
   bool told_;                   // all owners know that caches hold bytes, or need not know
   int64_t wanted_ahead_bytes_;  // option read_ahead, of the program
   // Between prepare_change() and change(): the owners' next parts.
   struct Change {
-    FileDomains domains;
+    FileOwners::Next parts;
     uint64_t identity = 0;  // Owners::identity()
-    std::shared_ptr<const FileTerms> terms;
   } next_;
   std::unique_ptr<OwnersSource> source_;  // of pages; null: storage
   bool owners_kept_pages_ = false;
+  bool read_unowned_ = false;  // past the caches
   OwnersExchange* exchange_ = nullptr;
   bool left_ = false;
   Extent latest_here_{0, 0};  // a chunk of this node

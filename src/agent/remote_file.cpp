@@ -11,7 +11,7 @@
 namespace forebay::agent {
 
 // The line is taken.
-Status RemoteFile::open() {
+Status RemoteFile::open(bool in_cache) {
   Status status = line_->connect();
   if (!status.ok() || (file_ != 0 && number_ == line_->number())) return status;
   file_ = line_->new_file();
@@ -20,6 +20,7 @@ Status RemoteFile::open() {
   const std::span<const std::byte> part(terms);
   Frame frame;
   frame.kind = static_cast<uint32_t>(Ask::open);
+  frame.value = in_cache ? 0 : 1;
   frame.bytes = static_cast<int64_t>(part.size());
   status = send(frame, std::span(&part, 1));
   if (status.ok()) status = receive_answer(&frame);
@@ -43,7 +44,8 @@ Status RemoteFile::lost(const Status& status) {
 
 Status RemoteFile::ask(const Frame& frame, std::span<const std::span<const std::byte>> parts) {
   turn_ = line_->take();
-  Status status = open();
+  const bool asks_records = frame.kind == static_cast<uint32_t>(Ask::owners);
+  Status status = open(!asks_records || terms_->options.deterministic);
   if (status.ok()) status = send(frame, parts);
   if (!status.ok()) turn_.unlock();
   return status;

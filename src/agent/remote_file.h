@@ -56,7 +56,8 @@ class RemoteFile {
   const Statistics& statistics() const { return statistics_; }
 
  private:
-  Status open();
+  // `in_cache`: not only in the agent's records of who owns what.
+  Status open(bool in_cache);
   Status keep_extents(std::span<const Extent> extents);
   Status lost(const Status& status);
   Status send(Frame frame, std::span<const std::span<const std::byte>> parts);

@@ -101,6 +101,9 @@ struct DomainFacts {
   // How the file system divides the file among its servers; 0: not known.
   int64_t stripe_bytes = 0;
   int64_t servers = 0;
+  // Nodes' clients of the file system keep bytes: the node that writes a byte first is best served
+  // by its own client.
+  bool close_to_open = false;
 
   // Makes unit_bytes a multiple of a node's page size, too, unless it would be too large to be of
   // use: nodes have pages of one size as a rule.

@@ -1,6 +1,7 @@
 // domain=region and domain=dynamic where bytes need owners before anything is written. The owners
 // begin with the file system's stripes, if these divide a file evenly among them, and otherwise
-// with chunks in turn. The first large collective access then gives each of them an equal part of
+// with chunks: in turn, or each for the node that first writes to it, where the file system's
+// clients keep bytes. The first large collective access then gives each of them an equal part of
 // its region: ranks that follow each other mostly access bytes that do, so most bytes belong to the
 // node that accesses them, and owners meet at few boundaries. Where the region is too small for as
 // many parts, they are dealt out in turn, the smallest that are worth it: so many owners serve each
@@ -12,6 +13,7 @@
 #include <optional>
 
 #include "domain/cyclic.h"
+#include "domain/first_touch.h"
 #include "domain/region.h"
 #include "domain/stripe.h"
 
@@ -22,13 +24,16 @@ class RegionParts {
   // `anew`: for each file view.
   RegionParts(const DomainFacts& facts, bool anew) : facts_(facts), anew_(anew) {
     if (has_even_stripes()) left_ = 0;
-    now_ = has_even_stripes() ? assign_stripe(facts_) : assign_cyclic(facts_);
+    now_ = has_even_stripes()     ? assign_stripe(facts_)
+           : facts_.close_to_open ? assign_first_touch(facts_)
+                                  : assign_cyclic(facts_);
   }
 
   // Who owns which bytes, and by which assignment.
   const FileDomains& now() const { return now_; }
   const char* name() const {
-    return changed_ ? (anew_ ? "dynamic" : "region") : has_even_stripes() ? "stripe" : "cyclic";
+    if (changed_) return anew_ ? "dynamic" : "region";
+    return has_even_stripes() ? "stripe" : now_.first_touch() ? "first-touch" : "cyclic";
   }
 
   // Whether a later collective access may change that.

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,12 @@ enum class SteppingAside : uint8_t { automatic, never, always };
 struct OwnPart {
   FileDomains domains;
   uint32_t owner = 0;
-  bool has(int64_t offset) const { return domains.owner_of(offset) == owner; }
+  // With domain=first-touch: the chunks that are known to be the node's, by number.
+  std::unordered_set<int64_t> chunks = {};
+  bool has(int64_t offset) const {
+    return domains.first_touch() ? chunks.contains(domains.chunk_of(offset))
+                                 : domains.owner_of(offset) == owner;
+  }
 };
 
 // The options of the same names.

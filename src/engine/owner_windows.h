@@ -7,9 +7,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
+#include "domain/file_domains.h"
 #include "engine/access.h"
 #include "extent/extent.h"
 #include "extent/status.h"
@@ -37,7 +37,8 @@ inline uint32_t place_among_asked(uint32_t owner, uint32_t self, uint32_t owners
 // How a window's owner is found, and a window carried out.
 template <typename File>
 concept OwnedFile = requires(File& file, const Extent& run, int64_t offset, int64_t* moved) {
-  { file.is_long(offset) } -> std::same_as<bool>;  // whether a run of so many bytes is
+  // *moved: how many bytes at the beginning of the run go past all caches by themselves.
+  { file.find_long(run, moved) } -> std::same_as<Status>;
   // Before whom_to_ask() is called for the run's first byte.
   { file.find_owner(run) } -> std::same_as<Status>;
   { file.whom_to_ask(offset) } -> std::same_as<uint32_t>;
@@ -47,6 +48,14 @@ concept OwnedFile = requires(File& file, const Extent& run, int64_t offset, int6
   { file.move_window(offset, moved) } -> std::same_as<Status>;
   { file.move_long(run, offset, moved) } -> std::same_as<Status>;
 };
+
+// The bytes at the beginning of the run that `is_own` tells of each chunk.
+template <typename IsOwn>
+int64_t own_bytes_of(const Extent& run, const FileDomains& domains, IsOwn is_own) {
+  int64_t at = run.offset;
+  while (at < run.end() && is_own(at)) at = domains.same_owner_at(at).end();
+  return std::min(at, run.end()) - run.offset;
+}
 
 class OwnerWindow {
  public:
@@ -68,12 +77,15 @@ class OwnerWindow {
   Status carry_out(File& file, const Access& access, int64_t window_bytes, int64_t* moved) {
     *moved = 0;
     AccessRuns runs(access);
-    Extent left{0, 0};  // of a run that a window has cut, or that is long
+    Left left;
     while (*moved < access.bytes) {
-      if (left.empty()) left = runs.next();
-      const bool past = file.is_long(left.length);
-      const Extent run = past ? std::exchange(left, {}) : Extent();
-      Status status = past ? Status() : fill(file, runs, left, window_bytes);
+      Status status = look(file, runs, left);
+      const bool past = left.long_bytes > 0;
+      const Extent run{left.run.offset, std::max<int64_t>(left.long_bytes, 0)};
+      if (past)
+        left.take(run.length);
+      else if (status.ok())
+        status = fill(file, runs, left, window_bytes);
       if (!status.ok()) return status;
       int64_t done = 0;
       status = past ? file.move_long(run, *moved, &done) : file.move_window(*moved, &done);
@@ -104,22 +116,38 @@ class OwnerWindow {
 
  private:
   static constexpr std::size_t most_pieces = 64 << 10;
+  static constexpr int64_t not_looked_at = -1;
+
+  // What an access has left of a run.
+  struct Left {
+    Extent run{0, 0};
+    int64_t long_bytes = not_looked_at;  // at its beginning
+
+    void take(int64_t bytes) {
+      run = {run.offset + bytes, run.length - bytes};
+      long_bytes = not_looked_at;
+    }
+  };
 
   template <typename File>
-  Status fill(File& file, AccessRuns& runs, Extent& left, int64_t window_bytes) {
+  Status look(File& file, AccessRuns& runs, Left& left) {
+    if (left.run.empty()) left = {runs.next()};
+    return left.long_bytes == not_looked_at ? file.find_long(left.run, &left.long_bytes) : Status();
+  }
+  template <typename File>
+  Status fill(File& file, AccessRuns& runs, Left& left, int64_t window_bytes) {
     pieces_.clear();
     bytes_ = 0;
     while (bytes_ < window_bytes && pieces_.size() < most_pieces) {
-      if (left.empty()) {
-        if (runs.done()) break;
-        left = runs.next();
-        if (file.is_long(left.length)) break;
-      }
-      if (const Status found = file.find_owner(left); !found.ok()) return found;
-      Extent piece = left;
+      if (left.run.empty() && runs.done()) break;
+      Status found = look(file, runs, left);
+      if (found.ok() && left.long_bytes > 0) break;
+      if (found.ok()) found = file.find_owner(left.run);
+      if (!found.ok()) return found;
+      Extent piece = left.run;
       piece.length = std::min(piece.length, file.same_owner_at(piece.offset).end() - piece.offset);
       piece.length = std::min(piece.length, window_bytes - bytes_);
-      left = {piece.end(), left.length - piece.length};
+      left.take(piece.length);
       bytes_ += piece.length;
       pieces_.push_back({file.whom_to_ask(piece.offset), piece});
     }

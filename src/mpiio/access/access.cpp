@@ -302,7 +302,9 @@ Transfer transfer_alone(Handle& handle, const Call& call) {
 class ExchangeTurn {
  public:
   explicit ExchangeTurn(Handle& handle)
-      : handle_(handle), exchanges_(handle.exchange != nullptr && !handle.atomic) {
+      : handle_(handle),
+        exchanges_(handle.exchange != nullptr && !handle.atomic &&
+                   handle.job_file->may_exchange()) {
     if (!exchanges_) return;
     const HandleLock lock(handle_);
     handle_.job_file->exchange_over(handle_.exchange.get());

@@ -57,10 +57,13 @@ Owners new_owners(const std::vector<NodeFacts>& nodes, const Options& options, i
     facts.include_page(node.page_size);
     facts.stripe_bytes = std::max(facts.stripe_bytes, node.stripes.bytes);
     facts.servers = std::max(facts.servers, node.stripes.servers);
+    facts.close_to_open = facts.close_to_open || node.close_to_open != 0;
   }
   facts.nodes = static_cast<uint32_t>(owners.agents.size());
   facts.chunk_bytes = options.domain_size_bytes;
   facts.file_bytes = end_of_file;
+  // Who comes first depends on time.
+  facts.close_to_open = facts.close_to_open && !options.deterministic;
   if (!may_change(options)) {
     owners.domains = find_assignment(options.domain)->assign(facts);
     return owners;
@@ -278,6 +281,7 @@ Status enrol_alone(Handle& handle) {
     const Options& options = handle.cached->options();
     NodeFacts mine;
     mine.page_size = options.page_size_bytes;
+    mine.close_to_open = int64_t{handle.cached->storage().close_to_open()};
     mine.agent = own_agent();
     if (mine.agent.port <= 0) return {};
     if (options.domain == "stripe") mine.stripes = stripes_of(handle.file, posix_path(handle.name));

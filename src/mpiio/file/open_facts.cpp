@@ -69,6 +69,7 @@ RankFacts facts_of_rank(const Handle& handle, NodeFacts* node) {
   const runtime::CachedFile& file = *handle.cached;
   RankFacts mine;
   node->page_size = file.options().page_size_bytes;
+  node->close_to_open = int64_t{file.storage().close_to_open()};
   const Status found = within_memory([&] {
     node->agent = own_agent();
     node->stripes = stripes_of(handle.file, posix_path(handle.name));

@@ -15,6 +15,7 @@ namespace forebay::mpiio {
 // Of a node, as its first rank knows it. Integers of 64 bits only.
 struct NodeFacts {
   int64_t page_size = 0;
+  int64_t close_to_open = 0;  // 1: its client of the file system keeps bytes
   Stripes stripes;
   agent::Address agent;
 };

@@ -271,7 +271,7 @@ Status CachedFile::commit_for_owners(const FileDomains& before, const FileDomain
                                      uint32_t self) {
   const Status status = commit();
   if (!status.ok()) return status;
-  if (options_.deterministic) {
+  if (options_.deterministic || before.first_touch()) {
     drop_clean();
     return status;
   }

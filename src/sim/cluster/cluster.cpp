@@ -220,6 +220,7 @@ DomainFacts Cluster::domain_facts() const {
     facts.stripe_bytes = stripes.bytes;
     facts.servers = stripes.servers;
   }
+  facts.close_to_open = file_system_->close_to_open() && !settings_.cache.handles.deterministic;
   for (const File& file : files_) facts.file_bytes = std::max(facts.file_bytes, file.read_end);
   return facts;
 }

@@ -67,6 +67,8 @@ class FileSystem {
   virtual void place(uint64_t file, int64_t bytes) = 0;
 
   virtual Striping striping() const = 0;
+  // Whether clients look for what others have written when they open a file only.
+  virtual bool close_to_open() const { return false; }
   // The time of the lock that an MPI library takes around each access of a program's call, and of
   // its end; 0: it takes none.
   virtual Picoseconds lock_time() const { return 0; }

@@ -151,21 +151,23 @@ void OwnedFiles::close(uint32_t node, uint64_t file) {
 
 void OwnedFiles::carry_out(uint32_t node, Question& question) {
   Agent& agent = agents_[node];
-  auto& handle = agent.open[{question.process, question.file}];
+  auto& [handle, part] = agent.open[{question.process, question.file}];
   if (handle == nullptr) {
     open(node, question.file);
     handle = std::make_unique<ClientNode::Handle>(*nodes_[node], question.file, question.process,
                                                   ClientNode::Handle::Maker::agent);
     HandleRules rules = nodes_[node]->settings().handles;
-    rules.read_ahead_bytes =
-        parts_.find(question.file)->second.domains.ahead(rules.read_ahead_bytes);
+    const FileDomains& domains = parts_.find(question.file)->second.domains;
+    rules.read_ahead_bytes = domains.ahead(rules.read_ahead_bytes);
+    part = std::make_shared<OwnPart>(OwnPart{domains, question.asked_owner});
+    rules.part = part;
     handle->cached().change_rules(rules);
   }
   Process::current()->sleep(settings_.call_time);
   switch (question.ask) {
     case Ask::read:
     case Ask::write:
-      question.moved = has_moved(question);
+      question.moved = !may_serve(question, *part);
       if (!question.moved) move(*handle, question);
       return;
     case Ask::owners:
@@ -189,15 +191,17 @@ void OwnedFiles::move(ClientNode::Handle& handle, const Question& question) {
   Process::current()->sleep(time_of(question.bytes, settings_.copy_bytes_per_second));
 }
 
-bool OwnedFiles::has_moved(const Question& question) const {
+bool OwnedFiles::may_serve(const Question& question, OwnPart& part) const {
   const Parts& parts = parts_.find(question.file)->second;
-  if (parts.claims.empty()) return false;
-  return std::ranges::any_of(question.extents, [&](const Extent& extent) {
+  if (!parts.domains.first_touch()) return true;
+  return std::ranges::all_of(question.extents, [&](const Extent& extent) {
     for (int64_t at = extent.offset; at < extent.end(); at = parts.domains.chunk_at(at).end()) {
-      const auto claimed = parts.claims.find(parts.domains.chunk_of(at));
-      if (claimed != parts.claims.end() && claimed->second != question.asked_owner) return true;
+      const int64_t chunk = parts.domains.chunk_of(at);
+      const auto claimed = parts.claims.find(chunk);
+      if (claimed != parts.claims.end() && claimed->second != question.asked_owner) return false;
+      part.chunks.insert(chunk);
     }
-    return false;
+    return true;
   });
 }
 
@@ -229,7 +233,8 @@ OwnedFiles::Handle::Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint
                                   files.settings_.node_of_owner.begin())),
       here_(*files.nodes_[node], file, process, ClientNode::Handle::Maker::owner),
       window_(files.settings_.domains.owners()),
-      open_(files.settings_.domains.owners(), false) {
+      open_(files.settings_.domains.owners(), false),
+      own_part_(std::make_shared<OwnPart>(OwnPart{of_all_.domains, self_})) {
   fetch_ahead();
 }
 
@@ -237,14 +242,30 @@ OwnedFiles::Handle::Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint
 void OwnedFiles::Handle::fetch_ahead() {
   const FileDomains& domains = of_all_.domains;
   if (!written_ || domains == fetches_of_) return;
+  close_at_agents();
   fetches_of_ = domains;
+  known_.clear();
   HandleRules rules = files_.nodes_[node_]->settings().handles;
   rules.read_ahead_bytes = domains.ahead(rules.read_ahead_bytes);
-  if (!domains.first_touch()) rules.part = std::make_shared<const OwnPart>(OwnPart{domains, self_});
+  own_part_ = std::make_shared<OwnPart>(OwnPart{domains, self_});
+  rules.part = own_part_;
   here_.cached().change_rules(rules);
 }
 
 bool OwnedFiles::Handle::is_long(int64_t bytes) const {
+  return !files_.file_system_.close_to_open() && past_caches(bytes);
+}
+
+int64_t OwnedFiles::Handle::find_long(const Extent& run, bool writes) {
+  if (!past_caches(run.length)) return 0;
+  if (!files_.file_system_.close_to_open() || !written_) return run.length;
+  if (of_all_.domains.first_touch()) learn_owners(run, writes);
+  const int64_t own = own_bytes_of(
+      run, of_all_.domains, [this](int64_t at) { return owner_of(at).value_or(self_) == self_; });
+  return past_caches(own) ? own : 0;
+}
+
+bool OwnedFiles::Handle::past_caches(int64_t bytes) const {
   const ClientCacheSettings& cache = files_.nodes_[node_]->settings();
   return bytes >= least_past(cache.handles.bypass_bytes, cache.shape.capacity_bytes);
 }
@@ -267,6 +288,7 @@ bool OwnedFiles::Handle::change_parts(const Extent& region, int64_t bytes) {
     here_.settle(whole);
   }
   of_all_.domains = *domains;
+  of_all_.claims.clear();
   of_all_.changes->note_change(*domains);
   return true;
 }
@@ -276,7 +298,10 @@ struct OwnedFiles::Handle::Windowed {
   Handle& handle;
   bool writes;
 
-  bool is_long(int64_t bytes) const { return handle.is_long(bytes); }
+  Status find_long(const Extent& run, int64_t* bytes) const {
+    *bytes = handle.find_long(run, writes);
+    return {};
+  }
   Status find_owner(const Extent& run) const {
     if (writes && !handle.owner_of(run.offset)) handle.learn_owners(run, true);
     return {};
@@ -302,7 +327,7 @@ struct OwnedFiles::Handle::Windowed {
 };
 
 void OwnedFiles::Handle::access(const Access& access) {
-  const bool is_long_run = access.view == nullptr && is_long(access.bytes);
+  const bool is_long_run = access.view == nullptr && past_caches(access.bytes);
   if (!written_ && (is_long_run || !access.collective)) {
     here_.access(access);
     return;
@@ -354,7 +379,9 @@ void OwnedFiles::Handle::learn_owners(const Extent& range, bool claims) {
   wait_for_answers();
   for (int64_t at = range.offset; at < range.end(); at = domains.chunk_at(at).end()) {
     const auto claimed = of_all_.claims.find(domains.chunk_of(at));
-    if (asked[domains.owner_of(at)] && claimed != of_all_.claims.end()) known_.insert(*claimed);
+    if (claimed == of_all_.claims.end()) continue;
+    if (asked[domains.owner_of(at)]) known_.insert(*claimed);
+    if (claimed->second == self_) own_part_->chunks.insert(claimed->first);
   }
 }
 
@@ -402,6 +429,8 @@ void OwnedFiles::Handle::settle(const Extent& range, const std::vector<uint32_t>
 // A file that only long runs reach needs no questions.
 void OwnedFiles::Handle::bypass(bool writes, Extent run) {
   const FileDomains& domains = of_all_.domains;
+  if (files_.file_system_.close_to_open())
+    return access_part(here_, writes, {&run, 1}, run.length);  // this node owns it
   if (writes && domains.first_touch()) learn_owners(run, true);
   std::vector<uint32_t> owners;
   for (int64_t at = run.offset; at < run.end() && owners.size() < domains.owners();
@@ -416,13 +445,18 @@ void OwnedFiles::Handle::bypass(bool writes, Extent run) {
   if (writes && (asks || of_all_.used)) settle(run, owners);
 }
 
-void OwnedFiles::Handle::close() {
+void OwnedFiles::Handle::close_at_agents() {
   std::deque<Question> questions;
   for (uint32_t owner = 0; owner < open_.size(); ++owner) {
     if (open_[owner])
       questions.emplace_back(*this, owner, Ask::close, std::span<const Extent>(), 0);
+    open_[owner] = false;
   }
   wait_for_answers();
+}
+
+void OwnedFiles::Handle::close() {
+  close_at_agents();
   here_.close_last_commits();
 }
 

@@ -2,7 +2,8 @@
 // them: a process reads and writes a byte in the cache of the byte's owner, its own node's
 // directly, and others' through the owner's agent, with a message to it and back. Accesses ask all
 // owners at once (engine/owner_windows.h). Long runs go past all caches, after their owners have
-// handed over what they hold of them, if anybody holds anything.
+// handed over what they hold of them, if anybody holds anything; where nodes' clients of the file
+// system keep bytes, only those that the node itself owns.
 //
 // In a collective access a process asks a process of the owner's node instead, which answers while
 // it waits itself (mpiio/file/collective_exchange.h).
@@ -76,7 +77,7 @@ class OwnedFiles {
     // any bytes; they come from storage.
     Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint32_t process, bool written);
     void access(const Access& access);
-    // Whether an access of so many contiguous bytes goes past all caches.
+    // Whether an access of so many contiguous bytes goes past all caches, whoever owns them.
     bool is_long(int64_t bytes) const;
     // Of a collective access that comes: the view of one of its processes.
     void note_view(uint32_t view);
@@ -100,7 +101,12 @@ class OwnedFiles {
     template <typename Done>
     void serve_until(Done done);
     void wait_for_answers();
+    // Follows the owners' parts.
     void fetch_ahead();
+    void close_at_agents();
+    bool past_caches(int64_t bytes) const;
+    // The bytes at the beginning of a run that go past the caches.
+    int64_t find_long(const Extent& run, bool writes);
     int64_t window_bytes(const Access& access) const;
     // The owner of the chunk at the offset, if this process knows it.
     std::optional<uint32_t> owner_of(int64_t offset) const;
@@ -128,6 +134,7 @@ class OwnedFiles {
     // With domain=first-touch: known owners, by number of the chunk; and who was asked for bytes of
     // other owners.
     std::unordered_map<int64_t, uint32_t> known_;
+    std::shared_ptr<OwnPart> own_part_;
     std::vector<uint32_t> moved_;
     FileDomains fetches_of_;        // the owners that here_ knows
     Exchange* exchange_ = nullptr;  // of the access under way
@@ -160,6 +167,11 @@ class OwnedFiles {
 
  private:
   enum class Ask : uint8_t { read, write, owners, claim, settle, close };
+  // What a process of another node has open at an agent.
+  struct Served {
+    std::unique_ptr<ClientNode::Handle> handle;
+    std::shared_ptr<OwnPart> part;
+  };
   // A file that an agent has open, once for all who ask about it.
   struct AgentFile {
     int64_t handles = 0;
@@ -172,15 +184,14 @@ class OwnedFiles {
     int64_t idle_workers = 0;
     std::vector<std::unique_ptr<Process>> workers;
     std::map<uint64_t, AgentFile> files;
-    // What processes of other nodes have open.
-    std::map<std::pair<uint32_t, uint64_t>, std::unique_ptr<ClientNode::Handle>> open;
+    std::map<std::pair<uint32_t, uint64_t>, Served> open;  // by process and file
   };
   void take(uint32_t node, Question& question);
   void work(uint32_t node);
   void carry_out(uint32_t node, Question& question);
   void move(ClientNode::Handle& handle, const Question& question);
-  // Whether another node than the one asked owns bytes of the question.
-  bool has_moved(const Question& question) const;
+  // Whether no other node than the one asked owns bytes of the question.
+  bool may_serve(const Question& question, OwnPart& part) const;
   void claim(const Question& question);
   void open(uint32_t node, uint64_t file);
   void close(uint32_t node, uint64_t file);

@@ -63,6 +63,7 @@ class PagedFileSystem final : public FileSystem, public Metadata {
   Striping striping() const override {
     return profile_.locks ? Striping{profile_.stripe_bytes, stripes_a_row(), true} : Striping{};
   }
+  bool close_to_open() const override { return !profile_.locks; }
   LockCounts locks() const override { return lock_counts_; }
   Picoseconds lock_time() const override { return profile_.library_lock; }
 
