@@ -20,7 +20,8 @@ inline constexpr int64_t most_frame_bytes = 64 << 20;
 // What is asked of a file that lives in another node's cache, and the answers. The numbers are part
 // of the protocol.
 enum class Ask : uint32_t {
-  open,        // bytes: FileTerms. The first question about a file.
+  open,        // bytes: FileTerms; value: 1 if only Ask::owners follows for now. The first question
+               // about a file.
   write,       // value: extents; bytes: the extents, then their data
   read,        // value: extents; bytes: the extents. Answer: data before the end of file, some of
                // them in frames `more` that come first

@@ -27,6 +27,24 @@ Status make_coherent(Handle& handle) {
 
 namespace {
 
+// Of a file whose owners all have ranks here: each node commits its own, which one of its ranks
+// shows to the others.
+Status commit_own_parts(Handle& handle) {
+  const MPI_Comm comm = handle.own.comm;
+  Status mine;
+  {
+    const HandleLock lock(handle);
+    mine = handle.cached->commit_unseen();
+  }
+  const Status status = agree_status(comm, mine);
+  if (!status.ok() || !handle.close_to_open) return status;
+  if (handle.first_on_node) {
+    const HandleLock lock(handle);
+    mine = handle.cached->show_other_nodes();
+  }
+  return agree_status(comm, mine);
+}
+
 // Whether the dirty bytes are at most as many as go to storage in one request.
 bool is_little(const Handle& handle) {
   return handle.cached->dirty_bytes() <= handle.cached->options().commit_size_bytes;
@@ -80,6 +98,7 @@ Status commit_together(Handle& handle, CommitFor purpose) {
     return commit_in_shared_arena(handle, purpose);
   if (handle.nodes != nullptr) return hand_over(handle);
   wait_for_all(handle.own.comm);
+  if (handle.job_file != nullptr && !handle.has_other_owners()) return commit_own_parts(handle);
   if (handle.job_file != nullptr) return agree_status(handle.own.comm, commit(handle));
   const bool left = purpose == CommitFor::close && handle.cached->leaves_commit_to_others(1);
   return agree_status(handle.own.comm, left ? Status::success() : commit_for(handle, purpose));

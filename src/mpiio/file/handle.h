@@ -88,6 +88,8 @@ struct Handle {
   bool writable = false;
   bool one_node = true;    // every rank is on this node
   bool elsewhere = false;  // (lock) with job_file: an owner may have no rank of the handle
+  // The same on all ranks: a node's client of the file system keeps bytes.
+  bool close_to_open = false;
 
   std::unique_ptr<runtime::CachedFile> cached;  // (lock)
   // (lock) The file through the caches of all nodes that own its bytes; null: `cached` alone.

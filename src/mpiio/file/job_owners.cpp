@@ -357,6 +357,8 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   if (parts != nullptr && agreed.used != 0) parts->settle();
   handle.elsewhere = given;
   handle.first_on_node = facts->first;
+  handle.close_to_open = std::ranges::any_of(
+      facts->nodes, [](const NodeFacts& node) { return node.close_to_open != 0; });
   handle.region_parts = std::move(parts);
   const bool keeps = agreed.used == 0 && uses_kept_pages(handle, facts->one_session);
   // Where the owners and a writer have been known on all nodes, no cache holds bytes of others.

@@ -196,6 +196,11 @@ void CachedFile::note_shared(uint64_t cache) {
 }
 
 Status CachedFile::commit() {
+  const Status status = commit_unseen();
+  return status.ok() ? show_other_nodes() : status;
+}
+
+Status CachedFile::commit_unseen() {
   const Turn turn = step_turn();
   note_step(turn, CacheStep::commit, 0);
   // Handles of agents are not asked to forget their ends when others commit.
@@ -203,7 +208,7 @@ Status CachedFile::commit() {
   if (owners() != 0) (void)within_memory([&] { ends = file_.written_ends(); });
   const Status status = handle_->commit();
   if (status.ok()) ArenaFile::forget_ends(ends);
-  return status.ok() ? show_other_nodes() : status;
+  return status;
 }
 
 Status CachedFile::commit_own() {

@@ -135,6 +135,8 @@ class CachedFile final : private HandleServices {
   // Hands to storage every byte of the file that was written through any handle that shares this
   // cache.
   Status commit();
+  // The same, but other nodes need not see them yet (show_other_nodes()).
+  Status commit_unseen();
   // The same for the bytes of this handle and of those that write under the same number.
   Status commit_own();
   // From now on this handle writes under `number`: one for the ranks that opened the file together,
