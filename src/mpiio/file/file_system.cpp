@@ -50,9 +50,15 @@ bool is_shared(const std::string& path, uint64_t device, unsigned long* type) {
 
 }  // namespace
 
-bool is_on_lustre(const std::string& path) {
+bool is_on_lustre(const std::string& path, uint64_t device) {
+  static std::mutex mutex;
+  static auto& known = *new std::map<uint64_t, bool>;
+  const std::lock_guard guard(mutex);
+  const auto [lustre, is_new] = known.try_emplace(device);
   struct statfs info;
-  return statfs(path.c_str(), &info) == 0 && static_cast<unsigned long>(info.f_type) == lustre_type;
+  if (is_new && statfs(path.c_str(), &info) == 0)
+    lustre->second = static_cast<unsigned long>(info.f_type) == lustre_type;
+  return lustre->second;
 }
 
 std::optional<uint64_t> place_of(const std::string& path, uint64_t device) {

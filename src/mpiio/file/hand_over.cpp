@@ -64,8 +64,8 @@ Status hand_over(Handle& handle, const Call* access) {
   Status status;
   if (handle.nodes->leads()) {
     const HandleLock lock(handle);
-    status = handle.cached->hand_over(
-        handle.nodes->domains(*handle.cached, handle.file, handle.name), handle.nodes->exchange());
+    status = handle.cached->hand_over(handle.nodes->domains(*handle.cached, handle.file),
+                                      handle.nodes->exchange());
   }
   status = agree_status(handle.own.comm, status);
   const HandleLock lock(handle);

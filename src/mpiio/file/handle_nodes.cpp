@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "mpiio/file/file_name.h"
 #include "mpiio/file/ranks_by_node.h"
 #include "mpiio/file/stripes.h"
 #include "mpiio/job/job.h"
@@ -46,12 +45,11 @@ std::unique_ptr<HandleNodes> HandleNodes::find(MPI_Comm comm, int64_t page_size)
   return any_rank(comm, !status.ok()) ? nullptr : std::move(nodes);
 }
 
-const FileDomains& HandleNodes::domains(runtime::CachedFile& file, MPI_File opened,
-                                        const std::string& name) {
+const FileDomains& HandleNodes::domains(runtime::CachedFile& file, MPI_File opened) {
   if (domains_) return *domains_;
   const Options& options = file.options();
   // Begin and end of the region that is written, the file's size, its stripes, and the option.
-  const Stripes stripes = stripes_of(opened, posix_path(name));
+  const Stripes stripes = stripes_of(file, opened);
   ListExchange::Facts all{INT64_MAX, 0, 0, stripes.bytes, stripes.servers, options.cb_nodes};
   const Status known = within_memory([&] {
     const Extent region = file.dirty_region();

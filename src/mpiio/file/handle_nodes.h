@@ -27,10 +27,9 @@ class HandleNodes {
   bool leads() const { return leads_; }
   // For leaders.
   ListExchange& exchange() { return *exchange_; }
-  // Who owns which bytes of the file, which the MPI library has open as `opened` by that name. The
-  // first call assigns them, and is made by all leaders; with domain=dynamic the first one after
-  // note_view().
-  const FileDomains& domains(runtime::CachedFile& file, MPI_File opened, const std::string& name);
+  // Who owns which bytes of the file, which the MPI library has open as `opened`. The first call
+  // assigns them, and is made by all leaders; with domain=dynamic the first one after note_view().
+  const FileDomains& domains(runtime::CachedFile& file, MPI_File opened);
   // The file has another view: all that the ranks wrote before has been handed over.
   void note_view(const Options& options) {
     if (options.domain == "dynamic") domains_.reset();

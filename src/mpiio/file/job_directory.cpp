@@ -145,9 +145,9 @@ void lose_directory() {
       stderr);
 }
 
-std::optional<agent::FileKey> key_of(const runtime::FoundFile& file) {
-  const runtime::FileIdentity& identity = file.identity;
-  const std::optional<uint64_t> place = place_of(file.absolute_path, identity.device);
+std::optional<agent::FileKey> key_of(const runtime::CachedFile& file) {
+  const runtime::FileIdentity& identity = file.identity();
+  const std::optional<uint64_t> place = place_of(file.path(), identity.device);
   if (!place) return std::nullopt;
   return agent::FileKey{*place, identity.inode, identity.birth_ns};
 }

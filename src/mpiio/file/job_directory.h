@@ -9,7 +9,7 @@
 #include "agent/directory.h"
 #include "agent/line.h"
 #include "mpiio/library/mpi_library.h"
-#include "runtime/node/file_identity.h"
+#include "runtime/cache/cached_file.h"
 
 namespace forebay::mpiio {
 
@@ -38,6 +38,6 @@ std::shared_ptr<agent::Line> line_to_directory();
 void lose_directory();
 
 // Empty: other nodes may have another file by this name.
-std::optional<agent::FileKey> key_of(const runtime::FoundFile& file);
+std::optional<agent::FileKey> key_of(const runtime::CachedFile& file);
 
 }  // namespace forebay::mpiio

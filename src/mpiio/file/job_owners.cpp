@@ -19,7 +19,6 @@
 #include "mpiio/file/open_facts.h"
 #include "mpiio/job/job.h"
 #include "mpiio/library/agreement.h"
-#include "runtime/node/file_identity.h"
 #include "runtime/node/node_member.h"
 
 namespace forebay::mpiio {
@@ -87,9 +86,9 @@ bool resume_parts(const Handle& handle, uint64_t kept, std::optional<Owners>* ow
   return true;
 }
 
-agent::FileTerms terms_of(const Handle& handle, const std::string& path) {
+agent::FileTerms terms_of(const Handle& handle) {
   agent::FileTerms terms;
-  terms.path = path;
+  terms.path = handle.cached->path();
   terms.mode = handle.readable ? handle.writable ? OpenMode::read_write : OpenMode::read_only
                                : OpenMode::write_only;
   terms.inode = handle.cached->identity().inode;
@@ -105,9 +104,8 @@ agent::FileTerms terms_of(const Handle& handle, const std::string& path) {
 Status enrol(Handle& handle, bool one_node, const Owners& proposed, std::optional<Owners> known,
              std::optional<agent::Enrolled>* answer) {
   const std::shared_ptr<agent::Line> directory = line_to_directory();
-  runtime::FoundFile found;
-  if (directory == nullptr || !runtime::find_file(posix_path(handle.name), &found).ok()) return {};
-  const std::optional<agent::FileKey> key = key_of(found);
+  if (directory == nullptr) return {};
+  const std::optional<agent::FileKey> key = key_of(*handle.cached);
   if (!key) return {};
   agent::Enrolled told;
   const Status asked =
@@ -119,7 +117,7 @@ Status enrol(Handle& handle, bool one_node, const Owners& proposed, std::optiona
   }
   *answer = std::move(told);
   if (!(*answer)->owners) return {};
-  agent::FileTerms terms = terms_of(handle, found.absolute_path);
+  agent::FileTerms terms = terms_of(handle);
   terms.owners = (*answer)->owners->encoded();
   return handle.enrolled->tell((*answer)->to_tell, terms);
 }
@@ -152,12 +150,8 @@ std::optional<Owners> told_by(Handle& handle, int teller, std::vector<std::byte>
 
 Status give_job_file(Handle& handle, const Owners& owners) {
   return within_memory([&] {
-    runtime::FoundFile found;
-    const Status status = runtime::find_file(posix_path(handle.name), &found);
-    if (!status.ok()) return status;
     handle.job_file = std::make_unique<agent::JobFile>(
-        *handle.cached, owners, owners.number_of(own_key()), terms_of(handle, found.absolute_path));
-    return Status();
+        *handle.cached, owners, owners.number_of(own_key()), terms_of(handle));
   });
 }
 
@@ -284,7 +278,7 @@ Status enrol_alone(Handle& handle) {
     mine.close_to_open = int64_t{handle.cached->storage().close_to_open()};
     mine.agent = own_agent();
     if (mine.agent.port <= 0) return {};
-    if (options.domain == "stripe") mine.stripes = stripes_of(handle.file, posix_path(handle.name));
+    if (options.domain == "stripe") mine.stripes = stripes_of(*handle.cached, handle.file);
     int64_t end_of_file = 0;
     if (options.domain == "file") (void)handle.cached->size(&end_of_file);
     std::optional<agent::Enrolled> answer;

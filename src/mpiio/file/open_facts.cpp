@@ -7,12 +7,10 @@
 #include <cstdlib>
 #include <unordered_map>
 
-#include "mpiio/file/file_name.h"
 #include "mpiio/file/job_directory.h"
 #include "mpiio/job/job.h"
 #include "mpiio/library/agreement.h"
 #include "runtime/cache/cached_file.h"
-#include "runtime/node/file_identity.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -70,13 +68,10 @@ RankFacts facts_of_rank(const Handle& handle, NodeFacts* node) {
   RankFacts mine;
   node->page_size = file.options().page_size_bytes;
   node->close_to_open = int64_t{file.storage().close_to_open()};
+  mine.inode = Compared(static_cast<int64_t>(file.identity().inode));
   const Status found = within_memory([&] {
     node->agent = own_agent();
-    node->stripes = stripes_of(handle.file, posix_path(handle.name));
-    runtime::FoundFile known;
-    const Status status = runtime::find_file(posix_path(handle.name), &known);
-    mine.inode = Compared(static_cast<int64_t>(known.identity.inode));
-    return status;
+    node->stripes = stripes_of(file, handle.file);
   });
   mine.no_agent = int64_t{!found.ok() || node->agent.port <= 0};
   if (const uint64_t owners = file.owners(); owners != 0) {

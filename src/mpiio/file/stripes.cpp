@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstring>
 #include <span>
+#include <string>
 
 #include "mpiio/file/file_system.h"
 
@@ -27,10 +28,12 @@ int64_t number_in(MPI_Info info, const char* key) {
 
 }  // namespace
 
-Stripes stripes_of(MPI_File file, const std::string& path) {
+Stripes stripes_of(const runtime::CachedFile& cached, MPI_File file) {
+  const std::string& path = cached.path();
   std::array<std::byte, 16 << 10> layout;  // of some hundred servers; more do not matter
-  const ssize_t length =
-      is_on_lustre(path) ? getxattr(path.c_str(), "lustre.lov", layout.data(), layout.size()) : 0;
+  const ssize_t length = is_on_lustre(path, cached.identity().device)
+                             ? getxattr(path.c_str(), "lustre.lov", layout.data(), layout.size())
+                             : 0;
   const auto known = static_cast<std::size_t>(std::max<ssize_t>(length, 0));
   const Stripes told = stripes_in_layout(std::span(layout).first(known));
   if (told.bytes > 0) return told;

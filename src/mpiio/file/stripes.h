@@ -2,14 +2,13 @@
 // the file itself.
 #pragma once
 
-#include <string>
-
 #include "mpiio/library/mpi_library.h"
+#include "runtime/cache/cached_file.h"
 #include "storage/lustre_layout.h"
 
 namespace forebay::mpiio {
 
-// `path`: of the file that the library has open.
-Stripes stripes_of(MPI_File file, const std::string& path);
+// `file`: the same, as the library has it open.
+Stripes stripes_of(const runtime::CachedFile& cached, MPI_File file);
 
 }  // namespace forebay::mpiio

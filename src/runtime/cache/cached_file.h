@@ -86,6 +86,8 @@ class CachedFile final : private HandleServices {
 
   const Options& options() const { return options_; }
   const FileIdentity& identity() const { return entry_->identity; }
+  // The path without links and from the root, by which this handle found the file.
+  const std::string& path() const { return path_; }
   // From now on this handle uses those values of `changed` that may change on an open file.
   void change_options(const Options& changed);
   // From now on read-ahead follows these reads of an earlier run, each one contiguous run.
@@ -313,6 +315,7 @@ class CachedFile final : private HandleServices {
   ArenaCache* cache_ = nullptr;
   FileEntry* entry_ = nullptr;
   uint32_t slot_ = 0;  // of the entry
+  std::string path_;
   bool found_writable_ = false;
   bool finds_pages_ = false;  // the cache may have had pages of the file before
   bool same_ = false;         // the file's stamp confirms them

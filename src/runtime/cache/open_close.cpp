@@ -305,6 +305,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   const Turn turn = step_turn();
   status = join_entry(found, fresh, mode);
   if (!status.ok()) return status;
+  path_ = std::move(found.absolute_path);
   storage_ = node_->storage(slot_, opener ? opener : by_path(path, options.storage), mode, &status);
   if (storage_ != nullptr) see_other_nodes();
   if (storage_ != nullptr) cache_ = node_->cache(entry_->arena, &status);
