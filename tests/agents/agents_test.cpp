@@ -68,7 +68,7 @@ class OpenTogether final : public Job {
     for (const int64_t rank : ranks) {
       if (first.empty() || &node_of(first.back()) != &node_of(rank)) first.push_back(rank);
     }
-    if (domains_.first_touch() || std::ssize(first) < settings_.nodes) return read();
+    if (std::ssize(first) < settings_.nodes) return read();
     DomainFacts facts;
     facts.nodes = static_cast<uint32_t>(settings_.owning);
     facts.include_page(page());

@@ -63,6 +63,7 @@ struct Settings {
     kills = random.one_in(3);
     if (long_at_first) opening.bypass_bytes = opening.page_bytes / 8;
     opening.slow = long_at_first ? 1 : 0;
+    opening.close_to_open = seed % 6 == 5 ? 1 : 0;
     if (readers) stored_before = random.below(4 * nodes * opening.page_bytes);
   }
   // For ranks that open the file alone.
@@ -87,6 +88,7 @@ struct Settings {
         << ", bypass " << opening.bypass_bytes << ", read_ahead " << opening.read_ahead_bytes
         << ", write_behind " << opening.write_behind << "; " << stored_before
         << " bytes stored before, " << writes_in_100 << " writes in 100 steps"
+        << (opening.close_to_open != 0 ? "; clients keep bytes" : "")
         << (readers ? ", and readers" : "") << (long_at_first ? "; long accesses at first" : "");
     return out.str();
   }

@@ -63,6 +63,11 @@ class SlowWrites final : public SystemCalls {
   }
 };
 
+class CloseToOpen final : public SystemCalls {
+ public:
+  bool close_to_open(int) override { return true; }
+};
+
 struct Rank {
   std::unique_ptr<CachedFile> here;
   std::unique_ptr<JobFile> file;  // null: no other node has a part in it
@@ -229,9 +234,11 @@ class Node {
     if (!owners) return {Code::unsupported, 0, -1};
     Status status;
     StorageOpener opener;
-    if (opening.slow != 0) {
-      opener = [path = terms.path](bool readable, bool writable) {
-        static SlowWrites calls;
+    if (opening.slow != 0 || opening.close_to_open != 0) {
+      opener = [path = terms.path, slow = opening.slow != 0](bool readable, bool writable) {
+        static SlowWrites slow_writes;
+        static CloseToOpen close_to_open;
+        SystemCalls& calls = slow ? static_cast<SystemCalls&>(slow_writes) : close_to_open;
         return open_posix_with(calls, path, readable, writable);
       };
     }

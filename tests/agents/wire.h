@@ -77,8 +77,9 @@ struct Opening {
   int64_t read_ahead_bytes = 0;
   int64_t write_behind = 0;
   int64_t read_only = 0;
-  int64_t slow = 0;    // its storage takes its time to write, so that others come in between
-  int64_t owners = 0;  // bytes that tell them
+  int64_t slow = 0;           // its storage takes its time to write, so that others come in between
+  int64_t close_to_open = 0;  // its storage says that nodes' clients keep bytes
+  int64_t owners = 0;         // bytes that tell them
   int64_t first_touch = 0;
   int64_t chunk_bytes = 0;
 };

@@ -106,6 +106,27 @@ TEST_F(AgentTest, SaysWhyAFileCannotBeOpened) {
   EXPECT_EQ(file.begin(Ask::size).code, Code::unsupported);
 }
 
+// Who owns bytes is known without the file: it is opened when it is needed.
+TEST_F(AgentTest, TellsOwnersOfAFileThatItHasNotOpened) {
+  first_touch_ = true;
+  auto removed = std::make_shared<FileTerms>(*terms());
+  removed->path += "-missing";
+  RemoteFile file(line(), removed);
+  for (const uint32_t claimer : {1u, 0u}) {
+    ASSERT_TRUE(file.begin(Ask::owners, {0, page}, 1 + int64_t{claimer}).ok());
+    ASSERT_TRUE(file.end().ok());
+    uint32_t owner = Owners::none;
+    ASSERT_EQ(file.answer().size(), sizeof owner);
+    std::memcpy(&owner, file.answer().data(), sizeof owner);
+    EXPECT_EQ(owner, 1);
+  }
+  ASSERT_TRUE(file.begin(Ask::size).ok());
+  EXPECT_EQ(file.end().code, Code::unsupported);
+  ASSERT_TRUE(file.begin(Ask::close).ok());
+  EXPECT_TRUE(file.end().ok());
+  EXPECT_FALSE(file.is_open());
+}
+
 TEST_F(AgentTest, RefusesCallersWithoutTheKey) {
   Address wrong = address_of(agent_);
   wrong.key[0] ^= 1;

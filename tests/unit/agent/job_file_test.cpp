@@ -28,11 +28,13 @@ class JobFileTest : public AgentTest {
     ASSERT_NO_FATAL_FAILURE(AgentTest::SetUp());
     open(small_options());
   }
-  void open(const Options& options) {
+  // `close_to_open`: as on a file system whose clients keep bytes.
+  void open(const Options& options, bool close_to_open = false) {
     file_.reset();
     here_.reset();
     Status status;
-    here_ = CachedFile::open(disk_.path(), OpenMode::read_write, options, &status);
+    here_ = CachedFile::open(disk_.path(), OpenMode::read_write, options, &status,
+                             close_to_open ? calls_.opener(disk_.path()) : nullptr);
     ASSERT_NE(here_, nullptr);
     file_ = std::make_unique<JobFile>(*here_, owners(), 1, *terms());
   }
@@ -41,24 +43,26 @@ class JobFileTest : public AgentTest {
     here_.reset();
   }
 
+  test::CloseToOpenCalls calls_;
   std::unique_ptr<CachedFile> here_;
   std::unique_ptr<JobFile> file_;
 };
 
 // Long: runs of at least so many bytes go past the caches.
 class JobFileModelTest : public JobFileTest,
-                         public ::testing::WithParamInterface<std::tuple<int64_t, bool>> {};
+                         public ::testing::WithParamInterface<std::tuple<int64_t, bool, bool>> {};
 
-INSTANTIATE_TEST_SUITE_P(LongAndFirstTouch, JobFileModelTest,
+INSTANTIATE_TEST_SUITE_P(LongAndFirstTouchAndCloseToOpen, JobFileModelTest,
                          ::testing::Combine(::testing::Values(1 << 20, 2 * page, 20),
-                                            ::testing::Bool()));
+                                            ::testing::Bool(), ::testing::Bool()));
 
 TEST_P(JobFileModelTest, AgreesWithAModel) {
   const int64_t least_long = std::get<0>(GetParam());
   first_touch_ = std::get<1>(GetParam());
   Options options = small_options();
   options.bypass_bytes = least_long;
-  ASSERT_NO_FATAL_FAILURE(open(options));
+  const bool close_to_open = std::get<2>(GetParam());
+  ASSERT_NO_FATAL_FAILURE(open(options, close_to_open));
   std::mt19937_64 random(7);
   const auto draw = [&](int64_t below) {
     return static_cast<int64_t>(random() % static_cast<uint64_t>(below));
@@ -115,31 +119,30 @@ TEST_P(JobFileModelTest, AgreesWithAModel) {
   ASSERT_TRUE(file_->leave(false).ok());
   ASSERT_TRUE(here_->close(false).ok());
   EXPECT_EQ(stored(), model);
-  EXPECT_EQ(file_->statistics().bypass_calls > 0, least_long <= 2 * page);
+  // Of chunks in turn, a run of two pages has one of this node's only.
+  const bool has_long = least_long <= (close_to_open && !first_touch_ ? page : 2 * page);
+  EXPECT_EQ(file_->statistics().bypass_calls > 0, has_long);
 }
 
 // Where a file system shows a node at an open only what others have written, bytes reach it through
-// their owners alone.
-TEST_F(JobFileTest, LongRunsGoThroughOwnersWhereNodesDoNotSeeEachOther) {
-  test::CloseToOpenCalls calls;
+// their owner's client alone: past the caches go those of this node.
+TEST_F(JobFileTest, OwnBytesAloneGoPastTheCachesWhereNodesDoNotSeeEachOther) {
   Options options = small_options();
   options.bypass_bytes = page;
-  file_.reset();
-  here_.reset();
-  Status status;
-  here_ = CachedFile::open(disk_.path(), OpenMode::read_write, options, &status,
-                           calls.opener(disk_.path()));
-  ASSERT_NE(here_, nullptr);
-  file_ = std::make_unique<JobFile>(*here_, owners(), 1, *terms());
-  const std::vector<std::byte> bytes(8 * page, std::byte{5});
+  ASSERT_NO_FATAL_FAILURE(open(options, true));
+  std::vector<std::byte> bytes(8 * page, std::byte{5});
   EXPECT_FALSE(file_->is_long(std::ssize(bytes)));
   ASSERT_TRUE(file_->write(0, bytes.data(), std::ssize(bytes)).ok());
-  EXPECT_GT(file_->statistics().asked_bytes, 0);
+  EXPECT_EQ(file_->statistics().asked_bytes, 4 * page);
+  EXPECT_EQ(file_->statistics().bypass_bytes, 4 * page);
+  int64_t moved = 0;
+  ASSERT_TRUE(file_->read(page / 2, bytes.data(), 2 * page, &moved).ok());
+  EXPECT_EQ(moved, 2 * page);
+  EXPECT_EQ(file_->statistics().asked_bytes, 4 * page + page);
+  EXPECT_EQ(file_->statistics().bypass_bytes, 4 * page + page);
   ASSERT_TRUE(file_->leave(false).ok());
   ASSERT_TRUE(here_->close(false).ok());
   EXPECT_EQ(stored(), std::string(8 * page, '\5'));
-  file_.reset();  // before `calls`
-  here_.reset();
 }
 
 // With the option `deterministic` an access is noted step by step, in the owners' caches.
@@ -408,6 +411,51 @@ TEST_F(JobFileTest, GivesTheOwnersOtherParts) {
   int64_t moved = 0;
   ASSERT_TRUE(file_->read(0, reinterpret_cast<std::byte*>(memory.data()), 4 * page, &moved).ok());
   EXPECT_EQ(memory, text);
+}
+
+// Chunks that nodes have claimed are parts like others when the owners get other parts.
+TEST_F(FirstTouchTest, GivesTheOwnersOtherParts) {
+  ASSERT_TRUE(write(*file_, 2 * page, "abcd").ok());  // whose home is the other node
+  ASSERT_TRUE(write(*other_, page, "efgh").ok());
+  for (JobFile* file : {file_.get(), other_.get()})
+    ASSERT_TRUE(file->prepare_change(FileDomains(0, 4 * page, 2)).ok());
+  ASSERT_TRUE(file_->commit_for_change().ok());
+  for (JobFile* file : {file_.get(), other_.get()}) file->change();
+  std::string text;
+  for (JobFile* file : {file_.get(), other_.get()}) {
+    ASSERT_TRUE(read(*file, 2 * page, &text).ok());
+    EXPECT_EQ(text, "abcd");
+    ASSERT_TRUE(read(*file, page, &text).ok());
+    EXPECT_EQ(text, "efgh");
+  }
+  // Both pages are the first node's now.
+  EXPECT_EQ(file_->bytes_by_owner(), (std::vector<int64_t>{8, 4}));
+  EXPECT_FALSE(file_->nothing_held());
+}
+
+// A read past the caches of bytes that nobody owns: another node may write them later, and this
+// one's client of the file system must not keep them until then.
+TEST_F(FirstTouchTest, ForgetsAtItsEndWhatNobodyOwned) {
+  Options options = small_options();
+  options.bypass_bytes = page;
+  options.openers = Openers::all;  // of several nodes
+  std::vector<std::byte> bytes(4 * page, std::byte{1});
+  for (const bool writes_first : {false, true}) {
+    other_.reset();
+    ASSERT_NO_FATAL_FAILURE(open(options, true));
+    ASSERT_EQ(truncate(disk_.path().c_str(), (writes_first ? 8 : 4) * page), 0);
+    const int64_t at = writes_first ? 4 * page : 0;
+    if (writes_first) {
+      ASSERT_TRUE(file_->write(at, bytes.data(), std::ssize(bytes)).ok());
+    }
+    int64_t moved = 0;
+    ASSERT_TRUE(file_->read(at, bytes.data(), std::ssize(bytes), &moved).ok());
+    EXPECT_EQ(file_->statistics().bypass_bytes, (writes_first ? 8 : 4) * page);
+    (void)calls_.called();
+    ASSERT_TRUE(file_->leave(false).ok());
+    const std::vector<std::string> called = calls_.called();
+    EXPECT_EQ(std::ranges::count(called, "refresh"), writes_first ? 0 : 1);
+  }
 }
 
 TEST_F(JobFileTest, ReportsAnOwnerThatHasGone) {

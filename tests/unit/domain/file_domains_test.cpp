@@ -244,6 +244,23 @@ TEST(RegionParts, FollowsEachView) {
   EXPECT_FALSE(parts.open());
 }
 
+// Where nodes' clients keep bytes, each node's own client serves what it writes first.
+TEST(RegionParts, BeginsByFirstTouchWhereClientsKeepBytes) {
+  DomainFacts facts = facts_for_region_parts(2);
+  facts.close_to_open = true;
+  for (const bool anew : {false, true}) {
+    RegionParts parts(facts, anew);
+    EXPECT_STREQ(parts.name(), "first-touch");
+    EXPECT_TRUE(parts.now().first_touch());
+    EXPECT_EQ(parts.now().chunk_bytes(), 1 << 20);
+    const std::optional<FileDomains> domains = parts.change({0, 64 << 20}, 64 << 20);
+    ASSERT_TRUE(domains);
+    EXPECT_FALSE(domains->first_touch());
+    parts.note_change(*domains);
+    EXPECT_STREQ(parts.name(), anew ? "dynamic" : "region");
+  }
+}
+
 TEST(RegionParts, LeavesStripesThatDivideTheFileEvenly) {
   for (const int64_t servers : {0, 1, 3, 4, 5, 8, 15, 16, 17, 100}) {
     DomainFacts facts = facts_for_region_parts(4);

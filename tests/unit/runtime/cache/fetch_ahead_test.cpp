@@ -61,5 +61,15 @@ TEST_F(FetchAhead, LeavesToOtherNodesWhatTheyOwn) {
   EXPECT_GE(fetched_pages(5), 10);
 }
 
+// With domain=first-touch a node knows of some chunks that they are its own.
+TEST_F(FetchAhead, TakesChunksThatAreKnownToBeTheNodes) {
+  const auto part = std::make_shared<OwnPart>(
+      OwnPart{FileDomains(0, 4 * page_size, 2).by_first_touch(), 0, {0, 1}});
+  file_->fetch_ahead_of(part);
+  EXPECT_EQ(fetched_pages(4), 8);
+  part->chunks.insert(2);
+  EXPECT_EQ(fetched_pages(8), 12);
+}
+
 }  // namespace
 }  // namespace forebay::runtime
