@@ -295,13 +295,16 @@ Status JobFile::find_long(const Extent& run, bool writes, int64_t* bytes) {
   return found;
 }
 
+// Of a long run: whether other nodes may hold bytes of it.
+bool JobFile::others_may_hold() const { return !close_to_open_ && !nothing_held(); }
+
 // Carries out a long run.
 template <typename Memory>
 Status JobFile::bypass(bool writes, Extent extent, Memory memory, int64_t* moved) {
   *moved = 0;
   Status status;
   const int64_t began_ns = runtime::now_ns();
-  const bool asks = !close_to_open_ && !nothing_held();
+  const bool asks = others_may_hold();
   if (asks) status = owners_.ask_owners_of(extent, writes ? Ask::settle : Ask::commit, writes);
   if (status.ok()) {
     const CachedFile::PartTurn turn(here_, {writes, false, nullptr, extent.offset, extent.length},
@@ -309,10 +312,8 @@ Status JobFile::bypass(bool writes, Extent extent, Memory memory, int64_t* moved
     status = here_.bypass(writes, extent, memory, moved, began_ns);
   }
   if (!status.ok()) return status;
-  if (writes) {
-    const bool asks_again = asks || (!close_to_open_ && !nothing_held());
-    return asks_again ? owners_.ask_owners_of(extent, Ask::settle, true) : status;
-  }
+  if (writes)
+    return asks || others_may_hold() ? owners_.ask_owners_of(extent, Ask::settle, true) : status;
   if (*moved == extent.length) return status;
   // A hole before bytes that only their owner knows.
   int64_t end_of_file = 0;

@@ -150,6 +150,7 @@ class JobFile {
   template <typename Memory>
   Status bypass(bool writes, Extent extent, Memory memory, int64_t* moved);
   bool past_caches(int64_t bytes) const;
+  bool others_may_hold() const;
   Status find_long(const Extent& run, bool writes, int64_t* bytes);
   bool all_here(const Access& access);
   bool only_read() const;

@@ -52,7 +52,7 @@ MISTAKES = [
     Mistake(
         "a long write does not look again whether caches hold bytes",
         "job_file.cpp",
-        "return asks || !nothing_held() ? owners_.ask",
+        "return asks || others_may_hold() ? owners_.ask",
         "return asks ? owners_.ask",
         seed=68,
     ),
@@ -82,7 +82,7 @@ MISTAKES = [
     Mistake(
         "owners keep what a read beside a long write has fetched",
         "job_file.cpp",
-        "return asks || !nothing_held() ? owners_.ask_owners_of(extent, Ask::settle, true) : "
+        "return asks || others_may_hold() ? owners_.ask_owners_of(extent, Ask::settle, true) : "
         "status;\n",
         "return status;\n",
         seed=8,
@@ -90,14 +90,14 @@ MISTAKES = [
     Mistake(
         "a node keeps old bytes when it becomes their owner",
         "job_file.cpp",
-        "here_.commit_for_owners(domains(), next_.domains, owners_.self())",
-        "here_.commit_for_owners(next_.domains, next_.domains, owners_.self())",
+        "here_.commit_for_owners(domains(), next_.parts.domains, owners_.self())",
+        "here_.commit_for_owners(next_.parts.domains, next_.parts.domains, owners_.self())",
         seed=139,
     ),
     Mistake(
         "a node does not commit before the owners get other parts",
         "job_file.cpp",
-        "[&] { return here_.commit_for_owners(domains(), next_.domains, owners_.self()); }",
+        "[&] { return here_.commit_for_owners(domains(), next_.parts.domains, owners_.self()); }",
         "[] { return Status(); }",
         seed=15,
     ),
@@ -125,7 +125,7 @@ MISTAKES = [
     Mistake(
         "a home serves reads of a chunk that another node has claimed",
         "file_server.cpp",
-        "      if (owner != Owners::none && owner != self_) return true;\n",
+        "      if (owner != Owners::none && owner != self_) return false;\n",
         "",
         seed=32,
     ),
@@ -149,6 +149,24 @@ MISTAKES = [
         "    if (owner == Owners::none) continue;\n",
         "    if (owner == Owners::none) owner = home;\n",
         seed=80,
+    ),
+    Mistake(
+        "a rank goes on by chunks that nodes claimed before they got other parts",
+        "file_owners.cpp",
+        "  first_touch_ = domains_.first_touch() && domains_.owners() > 1;\n",
+        "",
+    ),
+    Mistake(
+        "an agent goes on by parts that nodes do not own any more",
+        "file_owners.cpp",
+        "  (void)within_memory([this] { return close(false); });\n",
+        "",
+    ),
+    Mistake(
+        "others' bytes go past the caches though nodes' clients keep bytes",
+        "file_owners.cpp",
+        "    return owner.value_or(self_) == self_;\n",
+        "    return true;\n",
     ),
     Mistake(
         "a truncation concerns this node alone",
@@ -240,8 +258,8 @@ MISTAKES = [
     Mistake(
         "an agent drops what a rank wrote when the rank closes the file",
         "file_server.cpp",
-        "  const Status status = file_->close(discard);\n",
-        "  const Status status = file_->close(true);\n",
+        "file_ == nullptr ? Status() : file_->close(discard);",
+        "file_ == nullptr ? Status() : file_->close(true);",
         seed=1,
     ),
     Mistake(
