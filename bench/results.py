@@ -27,6 +27,7 @@ from string import ascii_uppercase
 from typing import Any
 
 import click
+from in_a_box import Nodes, nodes_in_a_box, why_not
 
 from forebay.bench.mpi import Mpi, find_mpi
 from forebay.bench.runs import WORKLOADS, Bench, Figure
@@ -260,6 +261,23 @@ library alone. ROMIO and OMPIO divide each collective call's region anew, and ca
 them nobody owns a byte for longer than a call (Coloma's baseline). Ranks 0 and 1 are on one node,
 ranks 2 and 3 on the other. With `file` the owners divide the size that the file has when it is
 opened: here it is new, and one node owns all of it. 7 pairs of launches.""",
+    "box 2x2": """\
+Nodes of a cluster in a box: network namespaces of this machine, joined by a bridge, each with its
+own shared memory and its own client of the volume. All of them share the two cores with the
+volume's servers. The clients keep nothing: every write and read goes to the servers.""",
+    "box 2x2 keeping": """\
+The same, where clients keep bytes, as NFS and GlusterFS do by default: a plain program's small
+writes are gathered by the node's client, and what its node has written or read before comes from
+the kernel. What ranks of several nodes write beside each other is not right there without Forebay,
+unless each closes the file before others open it.""",
+}
+
+# Nodes in a box, by place: as many nodes, each with so many ranks.
+BOXES = {
+    "box 2x2": "GlusterFS, 2 nodes with 2 ranks each, a client each",
+    "box 2x1": "GlusterFS, 2 nodes with a rank each, a client each",
+    "box 4x1": "GlusterFS, 4 nodes with a rank each, a client each",
+    "box 2x2 keeping": "GlusterFS, 2 nodes with 2 ranks each, clients that keep bytes",
 }
 
 
@@ -268,7 +286,7 @@ class Case:
     """One line of the plan: a workload in a place, and its targets.
 
     Places are "local", "gluster", "nodes" (GlusterFS; ranks of two nodes), "owners" (the same; by
-    the assignment of bytes to them) and "safety" (local; the cost of recovery).
+    the assignment of bytes to them), "safety" (local; the cost of recovery), and those of BOXES.
 
     `targets` maps a figure to its least speed-up. "first file": the least speed-up of any figure in
     the first file. "times computation": the longest time of reading, as a multiple of the
@@ -287,7 +305,13 @@ class Case:
     by_hand: bool = False  # instead of the plain library: the program without MPI-IO
 
     @property
+    def in_a_box(self) -> bool:
+        return self.place in BOXES
+
+    @property
     def nodes(self) -> int:
+        if self.in_a_box:
+            return int(self.place.split()[1].partition("x")[0])
         return 2 if self.place in ("nodes", "owners") else 1
 
     @property
@@ -302,7 +326,7 @@ class Case:
         On a disk the times of single files vary widely, except where computation or many opens
         take most of the time.
         """
-        if self.place in ("nodes", "owners"):
+        if self.nodes > 1:
             return 1
         if self.workload in ("sliding-window", "mpi-io-test", "pio", "pio-nested"):
             return 2
@@ -381,7 +405,8 @@ def plan() -> list[Case]:
             Case("gluster", "pio-nested", ranks, {"times computation": 1.3}, {}),
             Case("gluster", "stream", ranks, {"write": 0.98, "read": 0.98}, {}),
         ]
-    return cases + collective_cases() + cases_of_several_nodes() + cases_of_owners()
+    of_nodes = cases_of_several_nodes() + cases_of_owners() + cases_in_a_box()
+    return cases + collective_cases() + of_nodes
 
 
 def collective_cases() -> list[Case]:
@@ -424,6 +449,29 @@ def cases_of_several_nodes() -> list[Case]:
     ]
 
 
+def cases_in_a_box() -> list[Case]:
+    """Real nodes, as far as one machine can have them, with the options as they are."""
+    few = 10_000
+    later = {"consistency": "mpi"}
+    cases = [
+        Case("box 2x2", "small", 4, {"write": 20, "read": 10}, {}, count=few),
+        Case("box 2x2", "small", 4, {"write": 100}, later, count=few),
+        Case("box 2x2", "flash", 4, {"write": 5}, {}),
+        Case("box 2x2", "ior-hard", 4, {"write": 1.5, "read": 10}, {}),
+        Case("box 2x2", "tile-io", 4, {"write": 1.5, "read": 10}, {}),
+        Case("box 2x2", "lattice", 4, {"write": 2, "read": 10}, {}),
+        Case("box 2x2", "lattice", 4, {"write": 1}, {}, by_hand=True),
+        Case("box 2x2", "sliding-window", 4, {"write": 10, "read": 10}, {}),
+        Case("box 2x2", "stream", 4, {"write": 0.95, "read": 0.95}, {}),
+    ]
+    for place, ranks in (("box 2x1", 2), ("box 4x1", 4), ("box 2x2 keeping", 4)):
+        cases += [
+            Case(place, workload, ranks, {}, {}, count=few if workload == "small" else 0)
+            for workload in ("small", "tile-io", "lattice", "ior-easy", "stream")
+        ]
+    return cases
+
+
 OWNERS_ASSIGNED = ("region", "dynamic", "cyclic", "file", "first-touch")
 
 
@@ -452,14 +500,22 @@ def measure(case: Case, mpi: Mpi, directory: Path, repeat: int) -> dict[str, Any
         nodes=case.nodes,
     )
     report = bench.run(lambda step: print(f"  {step}", file=sys.stderr))
-    entry = report.as_json()
-    entry["date"] = datetime.date.today().isoformat()
-    entry["version"] = version()
-    entry["machine"] = machine()
-    entry["times_computation"] = {
-        side: times_computation(report, side) for side in ("plain", "forebay")
-    }
-    return entry
+    computation = {side: times_computation(report, side) for side in ("plain", "forebay")}
+    return report.as_json() | conditions() | {"times_computation": computation}
+
+
+def conditions() -> dict[str, str]:
+    """When, what and where was measured."""
+    date = datetime.date.today().isoformat()
+    return {"date": date, "version": version(), "machine": machine()}
+
+
+def measure_on(nodes: Nodes, case: Case, mpi: Mpi, repeat: int) -> dict[str, Any]:
+    """Runs one case on nodes in a box."""
+    report = nodes.compare(
+        case.workload, mpi.family, case.ranks, repeat, case.options, case.count, case.by_hand
+    )
+    return report | conditions()
 
 
 def git(*words: str) -> str:
@@ -611,6 +667,7 @@ def write_page(results: dict[str, dict[str, dict[str, Any]]], note: str) -> None
         "safety": "What recovery costs (plain: Forebay with `recoverable=false`)",
         "gluster": "GlusterFS, four bricks, no client caching (`bench/gluster.sh`)",
         "nodes": "GlusterFS, ranks of two nodes",
+        **BOXES,
     }
     for place, heading in headings.items():
         table = [
@@ -689,6 +746,13 @@ def main() -> None:
             cases = [case for case in cases if any_stale(case, known.get(case.key, {}), mpis)]
         here = [case for case in cases if case.place in ("local", "safety")]
         measure_all(here, mpis, arguments, data)
+        on_nodes = [case for case in cases if case.in_a_box]
+        if on_nodes and why_not():
+            print(f"no figures of nodes in a box: {why_not()}", file=sys.stderr)
+        for place in () if why_not() else dict.fromkeys(case.place for case in on_nodes):
+            there = [case for case in on_nodes if case.place == place]
+            with nodes_in_a_box(there[0].nodes, "keeping" in place) as nodes:
+                measure_all(there, mpis, arguments, data, nodes)
         on_gluster = [case for case in cases if case.place in ("gluster", "nodes", "owners")]
         if on_gluster and os.geteuid() == 0 and shutil.which("glusterd"):
             with gluster_volume() as mount:
@@ -703,13 +767,20 @@ def main() -> None:
 
 
 def measure_all(
-    cases: list[Case], mpis: list[Mpi], arguments: argparse.Namespace, data: dict[str, Any]
+    cases: list[Case],
+    mpis: list[Mpi],
+    arguments: argparse.Namespace,
+    data: dict[str, Any],
+    nodes: Nodes | None = None,
 ) -> None:
-    """Measures cases, and saves each result at once."""
+    """Measures cases, in the directory or on the nodes, and saves each result at once."""
     for case in cases:
         for mpi in mpis:
             print(f"{case.key}, {mpi.family} {mpi.version}", file=sys.stderr)
-            entry = measure(case, mpi, arguments.dir, arguments.repeat)
+            if nodes is None:
+                entry = measure(case, mpi, arguments.dir, arguments.repeat)
+            else:
+                entry = measure_on(nodes, case, mpi, arguments.repeat)
             data["results"].setdefault(case.key, {})[mpi.family] = entry
             DATA.write_text(json.dumps(data, indent=1) + "\n")
             print(f"  speed-up {summary(entry)}", file=sys.stderr)

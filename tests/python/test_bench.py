@@ -319,6 +319,7 @@ def test_an_unknown_mpi_is_refused_with_advice() -> None:
 
 
 def results() -> ModuleType:
+    sys.path.append(str(ROOT / "bench"))  # as for a script there
     spec = importlib.util.spec_from_file_location("results", ROOT / "bench" / "results.py")
     assert spec is not None
     assert spec.loader is not None
@@ -364,6 +365,15 @@ def test_the_plan_names_only_workloads_and_figures_there_are() -> None:
     for case in results().plan():
         figures = set(WORKLOADS[case.workload].figures)
         assert set(case.targets) <= figures | special
+
+
+def test_a_box_has_the_nodes_that_its_place_names() -> None:
+    module = results()
+    of_places = {case.place: case for case in module.plan() if case.in_a_box}
+    assert list(of_places) == list(module.BOXES)
+    for place, case in of_places.items():
+        nodes, _, ranks = place.split()[1].partition("x")
+        assert (case.nodes, case.ranks) == (int(nodes), int(nodes) * int(ranks))
 
 
 def test_the_gluster_harness_explains_itself() -> None:
