@@ -76,6 +76,7 @@ VARIABLES = {
     "gtest": "--gtest_brief=1 --gtest_output=xml:{report}",
     "datatypes": "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     " build/gcc/tests/mpi/forebay_datatype",
+    "waiting": "--ignore tests/box/test_lost_nodes.py",
     "half": "env GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX",
     "asan": " ".join(["env", *(f"{name}={value}" for name, value in ASAN_VARIABLES.items())]),
     "fuzz": "-seed=1 -max_len=4096 -timeout=60 -rss_limit_mb=2048 -artifact_prefix=build/reports/",
@@ -180,6 +181,8 @@ SUITES = (
     ),
     Suite("wheel", FULL, "{pytest} tests/wheel", ("build",), cores=1),
     Suite("trace", FULL, "{pytest} tests/trace", ("build",), cores=1),
+    # They mostly wait until a node that has gone is noticed.
+    Suite("lost-nodes", FULL, "{pytest} tests/box/test_lost_nodes.py", ("build",), cores=1),
     Suite(
         "asan-python",
         FULL,
@@ -194,7 +197,7 @@ SUITES = (
         3 * HOUR,
     ),
     Suite("mpi", FULL, "{pytest} {workers} tests/mpi", ("build",)),
-    Suite("box", FULL, "{pytest} {workers} tests/box", ("build",)),
+    Suite("box", FULL, "{pytest} {workers} tests/box {waiting}", ("build",)),
     Suite("apps", FULL, "{pytest} {workers} tests/apps", ("build",), 1800),
     Suite("crash", FULL, "{pytest} {workers} tests/crash tests/faults", ("build",), 3600),
     Suite(

@@ -1,11 +1,12 @@
 // domain=region and domain=dynamic where bytes need owners before anything is written. The owners
 // begin with the file system's stripes, if these divide a file evenly among them, and otherwise
-// with chunks: in turn, or each for the node that first writes to it, where the file system's
-// clients keep bytes. The first large collective access then gives each of them an equal part of
-// its region: ranks that follow each other mostly access bytes that do, so most bytes belong to the
-// node that accesses them, and owners meet at few boundaries. Where the region is too small for as
-// many parts, they are dealt out in turn, the smallest that are worth it: so many owners serve each
-// such access. With domain=dynamic this happens anew for each file view, whatever the stripes.
+// with chunks in turn. Where the file system's clients keep bytes, a chunk is first for the node
+// that writes to it, and they have chunks in turn after some small collective accesses. The first
+// large collective access gives each owner an equal part of its region: ranks that follow each
+// other mostly access bytes that do, so most bytes belong to the node that accesses them, and
+// owners meet at few boundaries. Where the region is too small for as many parts, they are dealt
+// out in turn, the smallest that are worth it: so many owners serve each such access. With
+// domain=dynamic this happens anew for each file view, whatever the stripes.
 //
 // Every node decides alike, from the same facts.
 #pragma once
@@ -59,7 +60,7 @@ class RegionParts {
         std::max<int64_t>({facts_.chunk_bytes / part, facts_.stripe_bytes, 1}), facts_.unit_bytes);
     const bool has_shares = region.length / facts_.nodes >= least;
     const bool has_parts = region.length >= std::max(facts_.chunk_bytes, 2 * least);
-    if (!(has_shares || has_parts) || region.length / most_apart > bytes) return std::nullopt;
+    if (!(has_shares || has_parts) || region.length / most_apart > bytes) return after_small();
     left_ = 0;
     facts_.region = region;
     const FileDomains next =
@@ -70,11 +71,15 @@ class RegionParts {
   // They own these.
   void note_change(const FileDomains& domains) {
     now_ = domains;
-    changed_ = true;
+    changed_ = !(domains == assign_cyclic(facts_));
     left_ = 0;
   }
 
  private:
+  // Many small collective accesses and no large one: their bytes find computed owners sooner.
+  std::optional<FileDomains> after_small() const {
+    return left_ == 0 && now_.first_touch() ? std::optional(assign_cyclic(facts_)) : std::nullopt;
+  }
   // Each owner has about as many servers as the others.
   bool has_even_stripes() const {
     constexpr int64_t plenty = 4;  // servers for each owner: one more or less does not matter

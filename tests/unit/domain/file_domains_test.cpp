@@ -259,6 +259,16 @@ TEST(RegionParts, BeginsByFirstTouchWhereClientsKeepBytes) {
     parts.note_change(*domains);
     EXPECT_STREQ(parts.name(), anew ? "dynamic" : "region");
   }
+  RegionParts parts(facts, false);
+  std::optional<FileDomains> after_small;
+  for (int looked = 0; parts.open(); ++looked) {
+    ASSERT_FALSE(after_small) << looked;
+    after_small = parts.change({0, 1000}, 1000);
+  }
+  ASSERT_TRUE(after_small);
+  EXPECT_TRUE(*after_small == FileDomains(0, 1 << 20, 2));
+  parts.note_change(*after_small);
+  EXPECT_STREQ(parts.name(), "cyclic");
 }
 
 TEST(RegionParts, LeavesStripesThatDivideTheFileEvenly) {
