@@ -76,6 +76,7 @@ LONG_READS = ("stream", "ior-easy", "mpi-io-test", "pio", "pio-nested")
 REOPENS = ("checkpoint", "open")
 SMALL_READS = ("small", "small-parts", "strided-read", "record-read", "tile-io-small")
 CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
+    "7bb231187c0d7466957ea31a2266251197d0c833": (),  # opens on several nodes
     "ac78fde1da44d0d5447fe85a5f4b04d19fdb7e11": (),  # leaving the directory
     "17d1233ab689ca5cf09cf2d7635d4ca9efe99812": (),
     "6a13d9dd9597ff61e172d6d2df8664b2031d7202": (),  # the exchange between nodes
@@ -120,6 +121,7 @@ CHANGED_ON_ONE_NODE: dict[str, tuple[str, ...]] = {
 }
 # Likewise for ranks of several nodes; the files of AGENTS, too.
 CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
+    "7bb231187c0d7466957ea31a2266251197d0c833": REOPENS,  # an open asks less
     "ac78fde1da44d0d5447fe85a5f4b04d19fdb7e11": REOPENS,  # a close waits for all its ranks
     # What owners fetch ahead; windows after independent accesses.
     "17d1233ab689ca5cf09cf2d7635d4ca9efe99812": ("lattice", "ior-hard"),
@@ -145,6 +147,10 @@ CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
 # Commits that touch these files and change no way that a workload takes.
 CHANGED_NOWHERE = frozenset(
     {
+        "b0d61b162cf20eecd0a84bdfcd04e331105429b5",  # file systems whose clients keep bytes
+        "7cae9c5e3e04d7d6d607f695231057eaf02e3b38",  # file systems whose clients keep bytes
+        "8a37b9f5e86318009f268d05cbb175fc93372512",  # file systems whose clients keep bytes
+        "5904e9ea3f92f14089fd29075ecf3f0be8499c72",  # file systems whose clients keep bytes
         "910af1df2da72f0de44631516a0fea2b14f52ec1",  # file systems whose clients keep bytes
         "453cb4a8afc958fc4586e66158c38c819cd5ce1c",  # file systems whose clients keep bytes
         "e8ca5bf03ca5cb5a51aa1bd786f90da791075f4b",  # file systems whose clients keep bytes
