@@ -382,7 +382,8 @@ def messages(folder: Path) -> Iterator[str]:
         "The number of nodes alone asks nothing of anybody. Blocks of an array meet the owners that"
         " their rows cross, and these become no more once the parts have the least size, an eighth"
         " of `domain_size`. Records and points of one call lie within some MiB here, which one or"
-        " two nodes own."
+        " two nodes own. These calls are small: on NFS the first of them claim chunks for the nodes"
+        " that write them, with a question more, and ask agents."
     )
 
 

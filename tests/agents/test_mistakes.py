@@ -92,7 +92,7 @@ MISTAKES = [
         "job_file.cpp",
         "here_.commit_for_owners(domains(), next_.parts.domains, owners_.self())",
         "here_.commit_for_owners(next_.parts.domains, next_.parts.domains, owners_.self())",
-        seed=139,
+        seed=1403,
     ),
     Mistake(
         "a node does not commit before the owners get other parts",
@@ -155,18 +155,21 @@ MISTAKES = [
         "file_owners.cpp",
         "  first_touch_ = domains_.first_touch() && domains_.owners() > 1;\n",
         "",
+        seed=13,
     ),
     Mistake(
         "an agent goes on by parts that nodes do not own any more",
         "file_owners.cpp",
         "  (void)within_memory([this] { return close(false); });\n",
         "",
+        seed=36,
     ),
     Mistake(
         "others' bytes go past the caches though nodes' clients keep bytes",
         "file_owners.cpp",
         "    return owner.value_or(self_) == self_;\n",
         "    return true;\n",
+        seed=11,
     ),
     Mistake(
         "a truncation concerns this node alone",

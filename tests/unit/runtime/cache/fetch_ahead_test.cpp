@@ -69,6 +69,9 @@ TEST_F(FetchAhead, TakesChunksThatAreKnownToBeTheNodes) {
   EXPECT_EQ(fetched_pages(4), 8);
   part->chunks.insert(2);
   EXPECT_EQ(fetched_pages(8), 12);
+  const FileDomains alone = FileDomains(0, 4 * page_size, 1).by_first_touch();
+  file_->fetch_ahead_of(std::make_shared<const OwnPart>(OwnPart{alone, 0}));
+  EXPECT_GT(fetched_pages(8), 12);
 }
 
 }  // namespace
