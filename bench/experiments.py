@@ -26,7 +26,6 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "experiments.md"
 FIGURES = ROOT / "docs" / "figures"
 MYRINET, LUSTRE, GIGE = "palmetto-myri10g", "perlmutter", "palmetto-gige"
-NFS = "nfs-25gbe"
 EACH = 8
 """Processes on a node."""
 PREAMBLE = """\
@@ -360,7 +359,7 @@ def messages(folder: Path) -> Iterator[str]:
     yield ""
     yield from paragraph(
         "What a process asks owners in a collective call (`scope=job`, `domain=region`, a process"
-        f" on each node of `{NFS}`, whose files have no stripes): questions for each call, and the"
+        f" on each node of `{MYRINET}`): questions for each call, and the"
         " part of its bytes that other nodes own. A question is one message, and its answer"
         " another. On 2 to 8 nodes programs ask exactly as often as is simulated"
         " (`tests/trace/test_owners.py`)."
@@ -372,7 +371,7 @@ def messages(folder: Path) -> Iterator[str]:
             trace = folder / f"{workload}-{nodes}-calls"
             write(trace, nodes)
             more = {"scope": "job", "machine.nodes": str(max(NODES))}
-            of = simulate_cluster(trace, NFS, [more], processes_per_node=1, by_frames=False)[0]
+            of = simulate_cluster(trace, MYRINET, [more], processes_per_node=1, by_frames=False)[0]
             moved = of.agent_bytes / (of.read_bytes + of.written_bytes)
             row.append(f"{of.agent_questions / of.accesses:.1f} ({moved:.0%})")
         rows.append(row)
@@ -382,8 +381,7 @@ def messages(folder: Path) -> Iterator[str]:
         "The number of nodes alone asks nothing of anybody. Blocks of an array meet the owners that"
         " their rows cross, and these become no more once the parts have the least size, an eighth"
         " of `domain_size`. Records and points of one call lie within some MiB here, which one or"
-        " two nodes own. These calls are small: on NFS the first of them claim chunks for the nodes"
-        " that write them, with a question more, and ask agents."
+        " two nodes own."
     )
 
 

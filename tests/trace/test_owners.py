@@ -34,9 +34,9 @@ def test_nodes_do_what_is_simulated(workload: str, nodes: int, tmp_path: Path) -
     outcome = mpi.run(launch, installation.environment, tmp_path)
     assert outcome.code == 0, str(outcome)
     counted = json.loads((tmp_path / "statistics.json").read_text())["total"]
-    # Its files have no stripes, as those of a local folder.
+    # Owners do not go by its strips, and its clients keep nothing: as in a local folder.
     (simulated,) = package.simulate_cluster(
-        tmp_path / "trace", "nfs-25gbe", [{"scope": "job", "step_aside": "never"}]
+        tmp_path / "trace", "palmetto-myri10g", [{"scope": "job", "step_aside": "never"}]
     )
     assert simulated.nodes == nodes
     assert (simulated.agent_questions > 0) == (nodes > 2)
