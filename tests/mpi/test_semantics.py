@@ -19,8 +19,9 @@ FULLY_TESTED = (mpi.WHEELS[0], mpi.WHEELS[2])
 # MPICH with the standard ABI: what depends on the ABI. The others run the default configuration.
 SAMPLED = (mpi.WHEELS[1],)
 SAMPLE = ("owners", "mpi-storage")
-# What pages keep, and how agents reach each other, does not depend on the MPI library.
-OF_ONE_WHEEL = ("tree", "delta", "small-pages", "fabric")
+# What pages keep, when a cache steps aside, which chunks nodes claim, and how agents reach each
+# other does not depend on the MPI library.
+OF_ONE_WHEEL = ("tree", "delta", "small-pages", "automatic", "first-touch", "fabric")
 
 # None: without Forebay. With "automatic" Forebay may step aside, as for users; with all others the
 # cache serves the file from the first byte. The ranks of "nodes" are on different nodes, as far as
