@@ -28,8 +28,8 @@ Status make_coherent(Handle& handle) {
 namespace {
 
 // Of a file whose owners all have ranks here: each node commits its own, which one of its ranks
-// shows to the others.
-Status commit_own_parts(Handle& handle) {
+// shows to the others. After a sync's commit all ranks flush, which shows it, too.
+Status commit_own_parts(Handle& handle, CommitFor purpose) {
   const MPI_Comm comm = handle.own.comm;
   Status mine;
   {
@@ -37,7 +37,7 @@ Status commit_own_parts(Handle& handle) {
     mine = handle.cached->commit_unseen();
   }
   const Status status = agree_status(comm, mine);
-  if (!status.ok() || !handle.close_to_open) return status;
+  if (!status.ok() || !handle.close_to_open || purpose == CommitFor::sync) return status;
   if (handle.first_on_node) {
     const HandleLock lock(handle);
     mine = handle.cached->show_other_nodes();
@@ -98,7 +98,8 @@ Status commit_together(Handle& handle, CommitFor purpose) {
     return commit_in_shared_arena(handle, purpose);
   if (handle.nodes != nullptr) return hand_over(handle);
   wait_for_all(handle.own.comm);
-  if (handle.job_file != nullptr && !handle.has_other_owners()) return commit_own_parts(handle);
+  if (handle.job_file != nullptr && !handle.has_other_owners())
+    return commit_own_parts(handle, purpose);
   if (handle.job_file != nullptr) return agree_status(handle.own.comm, commit(handle));
   const bool left = purpose == CommitFor::close && handle.cached->leaves_commit_to_others(1);
   return agree_status(handle.own.comm, left ? Status::success() : commit_for(handle, purpose));
