@@ -112,6 +112,7 @@ CHANGED_ON_SEVERAL_NODES: dict[str, tuple[str, ...]] = {
 # Commits that touch these files and change no way that a workload takes.
 CHANGED_NOWHERE = frozenset(
     {
+        "46b335f33b6439256243cfa9f838b3aabf0bde58",  # file systems whose clients keep bytes
         "b0d61b162cf20eecd0a84bdfcd04e331105429b5",  # file systems whose clients keep bytes
         "7cae9c5e3e04d7d6d607f695231057eaf02e3b38",  # file systems whose clients keep bytes
         "8a37b9f5e86318009f268d05cbb175fc93372512",  # file systems whose clients keep bytes
