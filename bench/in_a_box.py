@@ -1,12 +1,14 @@
 """Workloads on the nodes of a cluster in a box (tests/harness/box.py), each of which has a client
 of its own of one GlusterFS volume.
 
-All of a comparison runs on the first node: so it sees the files as that node's client does.
+All of a comparison runs on the first node: so it sees the files as that node's client does. The
+nodes share this machine's cores, so MPICH's ranks yield as they do with as many ranks on one node.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -63,6 +65,7 @@ class Nodes:
         done = subprocess.run(
             self.box.on(self.box.names[0], [str(word) for word in command]),
             stdout=subprocess.PIPE,
+            env={**os.environ, **settings_to_yield(family, ranks)},
             check=True,
         )
         report: dict[str, Any] = json.loads(done.stdout)

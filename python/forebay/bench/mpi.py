@@ -27,8 +27,6 @@ _LAUNCHERS = {
     "openmpi": ("mpiexec.openmpi", "orterun", "mpiexec"),
 }
 
-# MPICH polls. With more ranks than cores it must be told to yield, otherwise collectives take
-# milliseconds on both sides of a comparison.
 _MPICH_OVERSUBSCRIBED = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "8",
@@ -91,11 +89,8 @@ class Mpi:
     def environment(self, ranks: int) -> dict[str, str]:
         """The environment for a launch of `ranks` processes. How many share a core of other nodes
         is not known."""
-        environment = dict(os.environ)
         here = not self.launch_with
-        if here and self.family == "mpich" and ranks > (os.cpu_count() or 1):
-            environment.update(_MPICH_OVERSUBSCRIBED)
-        return environment
+        return {**os.environ, **(settings_to_yield(self.family, ranks) if here else {})}
 
     @staticmethod
     def _build(command: list[str]) -> None:
@@ -105,6 +100,13 @@ class Mpi:
             raise click.ClickException(f"no compiler {command[0]}") from error
         if done.returncode != 0:
             raise click.ClickException(f"cannot compile {command[-1]}:\n{done.stderr}")
+
+
+def settings_to_yield(family: str, ranks: int) -> dict[str, str]:
+    """The variables that ranks need who share this machine's cores. MPICH polls: with more ranks
+    than cores it must be told to yield, otherwise collectives take milliseconds on both sides of a
+    comparison."""
+    return _MPICH_OVERSUBSCRIBED if family == "mpich" and ranks > (os.cpu_count() or 1) else {}
 
 
 @contextmanager

@@ -114,7 +114,7 @@ uint32_t entry_for(NodeMember& node, const FileIdentity& identity) {
 // Asks the file system itself for the stamp of a file whose cached pages may be used again. Without
 // the registry's lock, since the question may cost a message on a network. False: no pages may, or
 // an agent opens a file that is open.
-bool refresh_stamp(Registry& registry, const std::string& path, bool by_agent, FoundFile* found) {
+bool refresh_stamp(Registry& registry, bool by_agent, FoundFile* found) {
   {
     const RegistryLock lock(registry);
     const bool asks = std::ranges::any_of(registry.made_files(), [&](const FileEntry& file) {
@@ -123,7 +123,7 @@ bool refresh_stamp(Registry& registry, const std::string& path, bool by_agent, F
     });
     if (!asks) return false;
   }
-  return ask_stamp(path, found);
+  return ask_stamp(found);
 }
 
 StorageOpener by_path(const std::string& path, const std::string& kind) {
@@ -301,12 +301,13 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   if (options_.cache_size_bytes < options.cache_size_bytes)
     bound_by_ = registry.memory_limit.load();
   const bool fresh = options_.keep != Keep::never && !options_.deterministic &&
-                     refresh_stamp(registry, path, options_.openers == Openers::agent, &found);
+                     refresh_stamp(registry, options_.openers == Openers::agent, &found);
   const Turn turn = step_turn();
   status = join_entry(found, fresh, mode);
   if (!status.ok()) return status;
   path_ = std::move(found.absolute_path);
-  storage_ = node_->storage(slot_, opener ? opener : by_path(path, options.storage), mode, &status);
+  storage_ = node_->storage(slot_, opener ? opener : by_path(found.path_to_open, options.storage),
+                            mode, &status);
   if (storage_ != nullptr) see_other_nodes();
   if (storage_ != nullptr) cache_ = node_->cache(entry_->arena, &status);
   if (cache_ == nullptr) return status;

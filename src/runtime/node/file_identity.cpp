@@ -2,7 +2,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -18,9 +20,16 @@ namespace {
 
 int64_t ns_of(const struct statx_timestamp& time) { return time.tv_sec * second_ns + time.tv_nsec; }
 
-// False: there is no such file. `flags`: how much a network file system may answer from memory.
-bool ask(const char* path, struct statx* info, int flags = AT_STATX_SYNC_AS_STAT) {
-  return statx(AT_FDCWD, path, flags, STATX_BASIC_STATS | STATX_BTIME, info) == 0;
+constexpr unsigned what_is_asked = STATX_BASIC_STATS | STATX_BTIME;
+
+// False: there is no such file.
+bool ask(const char* path, struct statx* info) {
+  return statx(AT_FDCWD, path, AT_STATX_SYNC_AS_STAT, what_is_asked, info) == 0;
+}
+
+// The same of a descriptor. `flags`: how much a network file system may answer from memory.
+bool ask(int descriptor, struct statx* info, int flags = AT_STATX_SYNC_AS_STAT) {
+  return statx(descriptor, "", AT_EMPTY_PATH | flags, what_is_asked, info) == 0;
 }
 
 FileStamp stamp_of(const struct statx& info) {
@@ -48,22 +57,12 @@ std::string descriptor_of(pid_t pid, const FileIdentity& identity) {
   return "";
 }
 
-// A file's path as it was given, and what it became.
-struct ResolvedPath {
-  std::string given;
-  FileIdentity identity;
-  std::string absolute;
-};
-
-// absolute_path() of a file's path. To ask the system for each folder on the way costs as much as
-// to open the file, so the latest answers are kept while they still lead to the file.
-std::string resolve(const std::string& path, const FileIdentity& identity) {
-  thread_local std::array<ResolvedPath, 8> latest;
-  ResolvedPath& known = latest[identity.inode % latest.size()];
-  const bool same = known.given == path && known.identity == identity &&
-                    (known.absolute == path || leads_to(known.absolute.c_str(), identity));
-  if (!same) known = {path, identity, absolute_path(path)};
-  return known.absolute;
+// Where the kernel says that the file of the descriptor at this path is; "": it does not say.
+std::string place_of(const std::string& descriptor) {
+  std::array<char, PATH_MAX> place;
+  const ssize_t length = readlink(descriptor.c_str(), place.data(), place.size());
+  if (length <= 0 || length == std::ssize(place) || place[0] != '/') return "";
+  return {place.data(), static_cast<std::size_t>(length)};
 }
 
 }  // namespace
@@ -79,18 +78,31 @@ std::string absolute_path(const std::string& path) {
   return absolute;
 }
 
+FoundFile::~FoundFile() {
+  if (descriptor >= 0) close(descriptor);
+}
+
 Status find_file(const std::string& path, FoundFile* found) {
+  found->descriptor = open(path.c_str(), O_PATH | O_CLOEXEC);
   struct statx info;
-  if (!ask(path.c_str(), &info) || !S_ISREG(info.stx_mode)) return {Code::unsupported, 0, -1};
-  const FileIdentity identity = identity_of(info);
-  *found = {identity, stamp_of(info), resolve(path, identity)};
+  if (!ask(found->descriptor, &info) || !S_ISREG(info.stx_mode)) return {Code::unsupported, 0, -1};
+  found->identity = identity_of(info);
+  found->stamp = stamp_of(info);
+  found->path_to_open = "/proc/self/fd/" + std::to_string(found->descriptor);
+  found->absolute_path = place_of(found->path_to_open);
+  const bool removed = found->absolute_path.ends_with(" (deleted)") &&
+                       !leads_to(found->absolute_path.c_str(), found->identity);
+  if (removed) found->absolute_path.clear();
+  if (found->absolute_path.empty() && !removed) {  // no /proc, or one without descriptors
+    found->path_to_open = path;
+    found->absolute_path = absolute_path(path);
+  }
   return {};
 }
 
-bool ask_stamp(const std::string& path, FoundFile* found) {
+bool ask_stamp(FoundFile* found) {
   struct statx info;
-  if (!ask(path.c_str(), &info, AT_STATX_FORCE_SYNC) || identity_of(info) != found->identity)
-    return false;
+  if (!ask(found->descriptor, &info, AT_STATX_FORCE_SYNC)) return false;
   found->stamp = stamp_of(info);
   return true;
 }

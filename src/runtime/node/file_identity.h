@@ -13,17 +13,26 @@ namespace forebay::runtime {
 // The path without links and from the root; "" if there is no such file.
 std::string absolute_path(const std::string& path);
 
-// The regular file that a path leads to.
+// The regular file that a path led to. It is held, but not open for access: so a network file
+// system is asked once for what is on its path, whatever else is asked about the file.
 struct FoundFile {
+  FoundFile() = default;
+  FoundFile(const FoundFile&) = delete;
+  FoundFile& operator=(const FoundFile&) = delete;
+  ~FoundFile();
+
   FileIdentity identity;
   FileStamp stamp;  // as far as this node knows
   std::string absolute_path;
+  // By which this process opens the file, as long as it is held; the file may have lost its name.
+  std::string path_to_open;
+  int descriptor = -1;
 };
 // Code::unsupported: the path is not that of a regular file.
 Status find_file(const std::string& path, FoundFile* found);
 
-// Asks the file system itself for the file's stamp. False: the path leads to another file now.
-bool ask_stamp(const std::string& path, FoundFile* found);
+// Asks the file system itself for the file's stamp.
+bool ask_stamp(FoundFile* found);
 
 // Stores the file's identity, time of modification and path in a new entry.
 void identify(FileEntry& entry, const FoundFile& found);

@@ -1,25 +1,12 @@
-// The path of a file is the one that leads to it now, and a file that is opened again costs no walk
-// through its folders.
+// The path of a file is the one that leads to it now, and a file that was found stays the same
+// whatever becomes of its name.
 #include "runtime/node/file_identity.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <filesystem>
 #include <fstream>
-
-namespace {
-std::atomic<int> walks = 0;  // calls of realpath()
-}  // namespace
-
-// Replaces the C library's.
-extern "C" char* realpath(const char* path, char* resolved) noexcept {
-  using Function = char* (*)(const char*, char*);
-  static const auto real = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "realpath"));
-  ++walks;
-  return real(path, resolved);
-}
+#include <sstream>
 
 namespace forebay::runtime {
 namespace {
@@ -49,14 +36,43 @@ class FileIdentityTest : public testing::Test {
   fs::path root_;
 };
 
-TEST_F(FileIdentityTest, WalksOnceThroughTheFolders) {
+TEST_F(FileIdentityTest, TellsThePathWithoutLinks) {
   const fs::path file = make_file("folder/file");
   fs::create_directory_symlink("folder", root_ / "link");
-  for (const fs::path& path : {file, root_ / "link/file"}) {
-    const int before = walks;
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(found_at(path), file);
-    EXPECT_EQ(walks, before + 1) << path;
+  fs::create_symlink("link/file", root_ / "name");
+  for (const fs::path& path : {file, root_ / "link/file", root_ / "name"})
+    EXPECT_EQ(found_at(path), file);
+  const fs::path before = fs::current_path();
+  fs::current_path(root_);
+  EXPECT_EQ(found_at("folder/../link/file"), file);
+  fs::current_path(before);
+}
+
+TEST_F(FileIdentityTest, FindsRegularFilesOnly) {
+  for (const fs::path& path : {root_, root_ / "missing", fs::path("/dev/null")}) {
+    FoundFile found;
+    EXPECT_EQ(find_file(path, &found).code, Code::unsupported) << path;
   }
+}
+
+TEST_F(FileIdentityTest, OpensTheFileThatWasFound) {
+  const fs::path file = make_file("file");
+  FoundFile found;
+  ASSERT_TRUE(find_file(file, &found).ok());
+  fs::remove(file);
+  std::ofstream(file) << "another file";
+  std::ostringstream bytes;
+  bytes << std::ifstream(found.path_to_open).rdbuf();
+  EXPECT_EQ(bytes.str(), "x");
+  std::ofstream(found.path_to_open, std::ios::app) << "yz";
+  ASSERT_TRUE(ask_stamp(&found));
+  EXPECT_EQ(found.stamp.size, 3);
+  EXPECT_EQ(found_at(found.path_to_open), "") << "a file without a name";
+}
+
+TEST_F(FileIdentityTest, KnowsANameThatEndsLikeThatOfARemovedFile) {
+  const fs::path file = make_file("file (deleted)");
+  EXPECT_EQ(found_at(file), file);
 }
 
 TEST_F(FileIdentityTest, FollowsAFolderThatIsRenamed) {
