@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -56,12 +55,6 @@ int SystemCalls::set_modified_ns(int descriptor, int64_t modified_ns) {
 
 namespace {
 
-FileSystem file_system_of_open(int descriptor) {
-  struct statfs info;
-  return ::fstatfs(descriptor, &info) == 0 ? file_system_of(static_cast<unsigned long>(info.f_type))
-                                           : FileSystem::unknown;
-}
-
 // Whether the kernel keeps bytes of a file of FUSE. Those that it leaves to the file system's
 // process (FOPEN_DIRECT_IO) it does not share as memory. What cannot be asked is taken for kept.
 bool kernel_keeps_bytes(int descriptor) {
@@ -74,11 +67,11 @@ bool kernel_keeps_bytes(int descriptor) {
 }  // namespace
 
 bool SystemCalls::local(int descriptor) {
-  return file_system_of_open(descriptor) == FileSystem::local;
+  return file_system_of(file_system_type(descriptor)) == FileSystem::local;
 }
 
 bool SystemCalls::close_to_open(int descriptor) {
-  const FileSystem kind = file_system_of_open(descriptor);
+  const FileSystem kind = file_system_of(file_system_type(descriptor));
   return kind == FileSystem::close_to_open ||
          (kind == FileSystem::fuse && kernel_keeps_bytes(descriptor));
 }

@@ -32,8 +32,7 @@ class SystemCalls {
   virtual FileStamp stamp(int descriptor);      // by fstat
   // By futimens; the time of access stays.
   virtual int set_modified_ns(int descriptor, int64_t modified_ns);
-  virtual bool local(int descriptor);  // by fstatfs: whether the file system belongs to this node
-                                       // alone
+  virtual bool local(int descriptor);  // whether the file system belongs to this node alone
   // Whether the node's kernel keeps bytes that it has read or that were written to it, and shows
   // others at an open only what was written before a close.
   virtual bool close_to_open(int descriptor);

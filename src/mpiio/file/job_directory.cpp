@@ -10,8 +10,8 @@
 #include <mutex>
 #include <string>
 
-#include "mpiio/file/file_system.h"
 #include "mpiio/file/job_owners.h"
+#include "mpiio/file/place.h"
 #include "mpiio/job/job.h"
 #include "mpiio/job/told_lines.h"
 #include "mpiio/library/agreement.h"

@@ -13,7 +13,6 @@
 #include "agent/job_file.h"
 #include "agent/owners.h"
 #include "mpiio/file/file_name.h"
-#include "mpiio/file/file_system.h"
 #include "mpiio/file/job_directory.h"
 #include "mpiio/file/kept_pages.h"
 #include "mpiio/file/open_facts.h"

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "mpiio/file/file_system.h"
+#include "storage/file_system.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -31,9 +31,9 @@ int64_t number_in(MPI_Info info, const char* key) {
 Stripes stripes_of(const runtime::CachedFile& cached, MPI_File file) {
   const std::string& path = cached.path();
   std::array<std::byte, 16 << 10> layout;  // of some hundred servers; more do not matter
-  const ssize_t length = is_on_lustre(path, cached.identity().device)
-                             ? getxattr(path.c_str(), "lustre.lov", layout.data(), layout.size())
-                             : 0;
+  const bool on_lustre = file_system_type(path, cached.identity().device) == lustre_type;
+  const ssize_t length =
+      on_lustre ? getxattr(path.c_str(), "lustre.lov", layout.data(), layout.size()) : 0;
   const auto known = static_cast<std::size_t>(std::max<ssize_t>(length, 0));
   const Stripes told = stripes_in_layout(std::span(layout).first(known));
   if (told.bytes > 0) return told;

@@ -316,7 +316,7 @@ Status CachedFile::enter(const std::string& path, OpenMode mode, const Options& 
   options_.cache_size_bytes = effective.capacity_bytes / sharers(options_);
   options_.page_kind = page_kinds()[effective.page_kind]->name();
   options_.policy = policies()[effective.policy].name;
-  const bool local = node_->is_local(*entry_, options_.storage, *storage_->storage);
+  const bool local = storage_->storage->local();
   ArenaFile::Parts parts;
   parts.entry = entry_;
   parts.slot = slot_;

@@ -370,17 +370,6 @@ void NodeMember::close_unused() {
   });
 }
 
-bool NodeMember::is_local(const FileEntry& file, const std::string& kind, Storage& storage) {
-  const std::pair asked(file.identity.device, kind);
-  {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    if (const auto known = local_.find(asked); known != local_.end()) return known->second;
-  }
-  const bool local = storage.local();
-  const std::lock_guard<std::mutex> guard(mutex_);
-  return local_.emplace(asked, local).first->second;
-}
-
 CommitCost NodeMember::commit_cost(uint64_t device) {
   const std::lock_guard<std::mutex> guard(mutex_);
   const auto known = commit_costs_.find(device);

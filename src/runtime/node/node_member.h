@@ -104,9 +104,6 @@ class NodeMember {
   // Storage of the file in `slot`, opened for what `mode` needs.
   std::shared_ptr<OpenStorage> storage(uint32_t slot, const StorageOpener& opener, OpenMode mode,
                                        Status* status);
-  // Whether the storage is local. Storage is asked once for each device and kind of storage, since
-  // the question may cost a message on a network.
-  bool is_local(const FileEntry& file, const std::string& kind, Storage& storage);
   // Closes the storages that were opened, or kept open, to commit pages of files that no handle has
   // open any more.
   void close_unused();
@@ -193,8 +190,7 @@ class NodeMember {
   };
   // By file id: files whose pages, written by others, were committed here.
   std::map<uint64_t, Adopted> adopted_;
-  std::map<std::pair<uint64_t, std::string>, bool> local_;  // by device and kind of storage
-  std::map<uint64_t, CommitCost> commit_costs_;             // by device
+  std::map<uint64_t, CommitCost> commit_costs_;  // by device
   Helper helper_;
 };
 

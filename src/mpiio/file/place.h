@@ -1,4 +1,4 @@
-// What the kind of a file system tells of the nodes that see it.
+// Where a file is stored, in a way that tells nodes whether they see the same file.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,9 @@
 
 namespace forebay::mpiio {
 
-// `device`: of the path, as this node calls it.
-bool is_on_lustre(const std::string& path, uint64_t device);
-
 // A number for the place where a file is stored: equal on all nodes for file systems that nodes
 // share, and for others on this machine only. Empty: a file system that is not known to be shared,
-// and the machine has no name.
+// and the machine has no name. `device`: of the path, as this node calls it.
 std::optional<uint64_t> place_of(const std::string& path, uint64_t device);
 
 }  // namespace forebay::mpiio

@@ -1,7 +1,6 @@
-#include "mpiio/file/file_system.h"
+#include "mpiio/file/place.h"
 
 #include <sys/sysmacros.h>
-#include <sys/vfs.h>
 
 #include <fstream>
 #include <map>
@@ -33,11 +32,9 @@ std::string source_of_mount(uint64_t device) {
   return "";
 }
 
-bool is_shared(const std::string& path, uint64_t device, unsigned long* type) {
-  struct statfs info;
-  if (statfs(path.c_str(), &info) != 0) return false;
-  *type = static_cast<unsigned long>(info.f_type);
-  switch (file_system_of(*type)) {
+// Whether nodes share the file system of this type that is on the device.
+bool is_shared(unsigned long type, uint64_t device) {
+  switch (file_system_of(type)) {
     case FileSystem::coherent:
     case FileSystem::close_to_open:
       return true;
@@ -50,26 +47,15 @@ bool is_shared(const std::string& path, uint64_t device, unsigned long* type) {
 
 }  // namespace
 
-bool is_on_lustre(const std::string& path, uint64_t device) {
-  static std::mutex mutex;
-  static auto& known = *new std::map<uint64_t, bool>;
-  const std::lock_guard guard(mutex);
-  const auto [lustre, is_new] = known.try_emplace(device);
-  struct statfs info;
-  if (is_new && statfs(path.c_str(), &info) == 0)
-    lustre->second = static_cast<unsigned long>(info.f_type) == lustre_type;
-  return lustre->second;
-}
-
 std::optional<uint64_t> place_of(const std::string& path, uint64_t device) {
   static std::mutex mutex;
   static auto& known = *new std::map<uint64_t, std::optional<uint64_t>>;
   const std::lock_guard guard(mutex);
   const auto [place, is_new] = known.try_emplace(device);
   if (!is_new) return place->second;
-  unsigned long kind = 0;
-  if (is_shared(path, device, &kind)) {
-    place->second = kind;
+  const unsigned long type = file_system_type(path, device);
+  if (is_shared(type, device)) {
+    place->second = type;
   } else if (const std::string machine = machine_name(); !machine.empty()) {
     place->second = static_cast<uint64_t>(hash_text(machine + '/' + std::to_string(device)));
   }
