@@ -219,6 +219,7 @@ class CacheHandle {
   bool samples_past(Direction& direction, Extent extent, uint32_t calls);
   void watch_aside(Direction& direction, int64_t ns, int64_t bytes);
   void judge(Direction& direction);
+  Gain::Background background_of(const Direction& direction) const;
   double fetch_ns_per_read() const;
   double commit_ns_per_byte() const;
 

@@ -10,6 +10,7 @@ constexpr int64_t bytes_between_samples = 1 << 20;
 constexpr int64_t calls_between_samples = 16;
 constexpr int64_t most_calls_a_cheap_sample = 2048;
 constexpr int64_t most_calls_until_trial = 1 << 20;
+constexpr int least_calls_time = 16;  // all calls', in times what samples take
 constexpr int verdicts_needed = 2;
 constexpr double clear_loss = 1.15;  // the cache must cost so much more: measurements are noisy
 
@@ -36,10 +37,14 @@ double Gain::Samples::mean_bytes() const {
   return count_ == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count_);
 }
 
-void Gain::cached(int64_t ns, int64_t bytes) { cached_.add(ns, bytes); }
+void Gain::cached(int64_t ns, int64_t bytes, int64_t calls) {
+  cached_.add(ns, bytes);
+  calls_ns_ += ns * calls;
+}
 
 void Gain::direct(int64_t ns, int64_t bytes) {
   direct_.add(ns, bytes);
+  samples_ns_ += ns;
   bytes_since_sample_ = 0;
   calls_since_sample_ = 0;
 }
@@ -47,14 +52,23 @@ void Gain::direct(int64_t ns, int64_t bytes) {
 bool Gain::direct_sample_due(int64_t calls, int64_t bytes, bool cheap) {
   bytes_since_sample_ += bytes;
   calls_since_sample_ += calls;
+  all_bytes_ += bytes;
+  all_calls_ += calls;
   if (cheap) return calls_since_sample_ >= calls_a_cheap_sample_;
   return calls_since_sample_ >= calls_between_samples &&
          bytes_since_sample_ >= bytes_between_samples;
 }
 
+bool Gain::affords_sample(Background background) const {
+  if (!background.known()) return false;
+  const double all_ns = static_cast<double>(calls_ns_) +
+                        background.ns_per_byte * static_cast<double>(all_bytes_) +
+                        background.ns_per_call * static_cast<double>(all_calls_);
+  return static_cast<double>(samples_ns_) * least_calls_time <= all_ns;
+}
+
 bool Gain::judge(Background background) {
-  if (background.ns_per_byte < 0 || background.ns_per_call < 0) return false;
-  if (!cached_.enough() || !direct_.enough()) return false;
+  if (!background.known() || !cached_.enough() || !direct_.enough()) return false;
   const double with_cache =
       cached_.median_ns() + background.ns_per_call + background.ns_per_byte * cached_.mean_bytes();
   if (with_cache <= clear_loss * direct_.median_ns()) {
@@ -68,6 +82,7 @@ bool Gain::judge(Background background) {
   calls_aside_ = 0;
   cached_.clear();
   direct_.clear();
+  all_calls_ = all_bytes_ = calls_ns_ = samples_ns_ = 0;
   return true;
 }
 

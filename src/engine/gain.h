@@ -14,8 +14,15 @@ namespace forebay {
 
 class Gain {
  public:
-  // Notes a sampled call that used the cache, or one that went past it.
-  void cached(int64_t ns, int64_t bytes);
+  // Work in the background for calls through the cache. Negative: not known yet, no verdict.
+  struct Background {
+    double ns_per_byte = 0;
+    double ns_per_call = 0;
+    bool known() const { return ns_per_byte >= 0 && ns_per_call >= 0; }
+  };
+
+  // Notes a sampled call that used the cache, one of `calls` like it, or one that went past it.
+  void cached(int64_t ns, int64_t bytes, int64_t calls);
   void direct(int64_t ns, int64_t bytes);
 
   // Counts `calls` calls of `bytes` bytes in all. Returns whether a call should go past the cache
@@ -23,13 +30,11 @@ class Gain {
   // the longer the cache brings a gain. Stays true until direct() notes the sample.
   bool direct_sample_due(int64_t calls, int64_t bytes, bool cheap);
 
+  // Whether samples have taken little of the time of all calls, and a verdict may follow.
+  bool affords_sample(Background background) const;
+
   int64_t calls_a_cheap_sample() const { return calls_a_cheap_sample_; }
 
-  // Work in the background for calls through the cache. Negative: not known yet, no verdict.
-  struct Background {
-    double ns_per_byte = 0;
-    double ns_per_call = 0;
-  };
   // Judges anew. True: from now on the file should go past the cache.
   bool judge(Background background);
 
@@ -64,6 +69,10 @@ class Gain {
   Samples direct_;
   int64_t bytes_since_sample_ = 0;
   int64_t calls_since_sample_ = 0;
+  int64_t all_calls_ = 0;   // since the cache is used
+  int64_t all_bytes_ = 0;   // of these
+  int64_t calls_ns_ = 0;    // what those took that used the cache
+  int64_t samples_ns_ = 0;  // what those took that went past it
   int64_t calls_a_cheap_sample_ = first_cheap_sample;
   int verdicts_ = 0;  // against the cache, in a row
   int64_t calls_aside_ = 0;

@@ -33,7 +33,8 @@ template <typename Driver>
 bool CacheHandle<Driver>::samples_past(Direction& direction, Extent extent, uint32_t calls) {
   const bool cheap = samples_cheaply(direction);
   return direction.gain.direct_sample_due(calls, extent.length * calls, cheap) &&
-         (cheap || !cache_.any_held(file_, extent));
+         (cheap || (direction.gain.affords_sample(background_of(direction)) &&
+                    !cache_.any_held(file_, extent)));
 }
 
 // Whether the access goes past the cache because storage is local; then counts the call.
@@ -84,7 +85,7 @@ Status CacheHandle<Driver>::sample(Direction& direction, Extent extent, PastCach
     direction.gain.direct(storage_ns, extent.length);
     judge(direction);
   } else {
-    direction.gain.cached(spent, extent.length);
+    direction.gain.cached(spent, extent.length, calls);
     if (direction.kind == reads_aside)
       shared().cached_reads.fetch_add(calls, std::memory_order_relaxed);
   }
@@ -129,12 +130,14 @@ void CacheHandle<Driver>::watch_aside(Direction& direction, int64_t ns, int64_t 
 
 template <typename Driver>
 void CacheHandle<Driver>::judge(Direction& direction) {
-  const Gain::Background background = direction.kind == writes_aside
-                                          ? Gain::Background{.ns_per_byte = commit_ns_per_byte()}
-                                          : Gain::Background{.ns_per_call = fetch_ns_per_read()};
-  if (direction.gain.judge(background)) {
+  if (direction.gain.judge(background_of(direction)))
     shared().aside.fetch_or(direction.kind, std::memory_order_relaxed);
-  }
+}
+
+template <typename Driver>
+Gain::Background CacheHandle<Driver>::background_of(const Direction& direction) const {
+  if (direction.kind == writes_aside) return {.ns_per_byte = commit_ns_per_byte()};
+  return {.ns_per_call = fetch_ns_per_read()};
 }
 
 // What fetching ahead costs a read, of all handles: one handle's reads find what another fetched.

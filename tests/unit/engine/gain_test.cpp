@@ -9,11 +9,12 @@ namespace {
 int calls_until_aside(Gain& gain, int64_t bytes, int64_t cached_ns, int64_t direct_ns,
                       double commit_ns_per_byte, int calls) {
   for (int call = 0; call < calls; ++call) {
-    if (gain.direct_sample_due(1, bytes, false)) {
+    const Gain::Background background{.ns_per_byte = commit_ns_per_byte};
+    if (gain.direct_sample_due(1, bytes, false) && gain.affords_sample(background)) {
       gain.direct(direct_ns, bytes);
-      if (gain.judge({.ns_per_byte = commit_ns_per_byte})) return call;
+      if (gain.judge(background)) return call;
     } else {
-      gain.cached(cached_ns, bytes);
+      gain.cached(cached_ns, bytes, 1);
     }
   }
   return -1;
@@ -36,6 +37,38 @@ TEST(Gain, SaysNothingBeforeItKnowsWhatCommitsCost) {
   EXPECT_EQ(calls_until_aside(gain, 256 << 10, 40'000, 60'000, -1, 100'000), -1);
 }
 
+TEST(Gain, TakesNoSampleBeforeItKnowsWhatCommitsCost) {
+  Gain gain;
+  for (int call = 0; call < 1000; ++call) {
+    const bool due = gain.direct_sample_due(1, 256 << 10, false);
+    EXPECT_FALSE(due && gain.affords_sample({.ns_per_byte = -1}));
+    gain.cached(40'000, 256 << 10, 1);
+  }
+  EXPECT_TRUE(gain.direct_sample_due(1, 256 << 10, false) && gain.affords_sample({}));
+}
+
+// Storage that takes a hundred times as long as the cache is asked now and then only.
+TEST(Gain, SamplesTakeLittleOfTheTimeOfAllCalls) {
+  constexpr int64_t cached_ns = 5'000, direct_ns = 1'000'000, bytes = 8 << 10;
+  constexpr double commit_ns_per_byte = 1;
+  Gain gain;
+  int64_t samples = 0;
+  constexpr int64_t calls = 100'000;
+  for (int64_t call = 0; call < calls; ++call) {
+    const Gain::Background background{.ns_per_byte = commit_ns_per_byte};
+    if (gain.direct_sample_due(1, bytes, false) && gain.affords_sample(background)) {
+      ++samples;
+      gain.direct(direct_ns, bytes);
+      EXPECT_FALSE(gain.judge(background));
+    } else {
+      gain.cached(cached_ns, bytes, 1);
+    }
+  }
+  const int64_t all_ns = calls * (cached_ns + bytes);
+  EXPECT_GT(samples * direct_ns * 20, all_ns);
+  EXPECT_LT(samples * direct_ns * 15, all_ns);
+}
+
 TEST(Gain, ForgivesSmallLosses) {
   Gain gain;
   EXPECT_EQ(calls_until_aside(gain, 256 << 10, 62'000, 60'000, 0, 100'000), -1);
@@ -44,11 +77,12 @@ TEST(Gain, ForgivesSmallLosses) {
 TEST(Gain, ForgivesRareOutliers) {
   Gain gain;
   for (int call = 0; call < 100'000; ++call) {
-    if (gain.direct_sample_due(1, 300, false)) {
+    const Gain::Background background{.ns_per_byte = 0.5};
+    if (gain.direct_sample_due(1, 300, false) && gain.affords_sample(background)) {
       gain.direct(900, 300);
-      EXPECT_FALSE(gain.judge({.ns_per_byte = 0.5}));
+      EXPECT_FALSE(gain.judge(background));
     } else {
-      gain.cached(call % 5 == 0 ? 4'000'000 : 100, 300);
+      gain.cached(call % 5 == 0 ? 4'000'000 : 100, 300, 1);
     }
   }
 }
@@ -62,7 +96,7 @@ TEST(Gain, StepsAsideWhereWorkInTheBackgroundCostsMoreThanItSaves) {
         gain.direct(900, 300);
         aside = gain.judge({.ns_per_call = background_ns});
       } else {
-        gain.cached(100, 300);
+        gain.cached(100, 300, 1);
       }
     }
     EXPECT_EQ(aside, background_ns > 900) << background_ns;
@@ -79,7 +113,7 @@ TEST(Gain, TakesFewerCheapSamplesWhereTheCacheBringsAGain) {
       gain.direct(900, 300);
       EXPECT_FALSE(gain.judge({}));
     } else {
-      gain.cached(100, 300);
+      gain.cached(100, 300, 1);
     }
   }
   EXPECT_GE(samples, 50);
@@ -96,7 +130,7 @@ TEST(Gain, FindsALossWithinAHundredCallsWhereSamplesAreCheap) {
       gain.direct(900, 300);
       aside = gain.judge({.ns_per_call = 1000});
     } else {
-      gain.cached(100, 300);
+      gain.cached(100, 300, 1);
     }
   }
   EXPECT_LE(calls, 100);
