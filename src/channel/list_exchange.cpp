@@ -13,7 +13,8 @@ enum Kind : uint32_t { gathered, offer, grant, list, answered };
 struct Offer {
   int64_t runs = 0;
   int64_t bytes = 0;
-  int64_t more = 0;  // 1: the node will have another list
+  int64_t more = 0;                           // 1: the node will have more for some node
+  int64_t rest = ListExchange::nothing_left;  // the first offset of later lists for this one
 };
 
 int64_t bytes_of(const Offer& offer) {
@@ -34,15 +35,15 @@ Value value_of(const Arrived& arrived, uint32_t kind) {
   return value;
 }
 
-Offer offer_of(std::span<const Request> requests, bool more) {
-  Offer offer{std::ssize(requests), 0, int64_t{more}};
+Offer offer_of(std::span<const Request> requests, bool more, int64_t rest) {
+  Offer offer{std::ssize(requests), 0, int64_t{more}, rest};
   for (const Request& request : requests) offer.bytes += length_of(request);
   return offer;
 }
 
 // A list as bytes: the runs, then their bytes.
 void pack(std::span<const Request> requests, std::vector<std::byte>& packed) {
-  packed.resize(static_cast<std::size_t>(bytes_of(offer_of(requests, false))));
+  packed.resize(static_cast<std::size_t>(bytes_of(offer_of(requests, false, 0))));
   std::byte* at = packed.data();
   const auto append = [&at](const void* from, std::size_t count) {
     std::memcpy(at, from, count);
@@ -98,22 +99,26 @@ bool ListExchange::keep(uint32_t from, int64_t runs) {
   return whole;
 }
 
-bool ListExchange::exchange(std::span<const std::span<const Request>> lists, bool more) {
+bool ListExchange::exchange(std::span<const std::span<const Request>> lists,
+                            std::span<const int64_t> rests) {
+  const bool more = std::ranges::any_of(rests, [](int64_t rest) { return rest != nothing_left; });
   bool any_more = more;
   received_.clear();
+  complete_before_ = nothing_left;
   std::vector<std::byte> out;
   for (uint32_t step = 1; step < count(); ++step) {
     const auto [to, from] = partners(step);
     out.clear();
     const std::span<const Request> wanted = lists.empty() ? std::span<const Request>{} : lists[to];
     const Status packed = within_memory([&] { pack(wanted, out); });
-    const Offer mine = offer_of(packed.ok() ? wanted : std::span<const Request>{}, more);
+    const Offer mine = offer_of(packed.ok() ? wanted : std::span<const Request>{}, more, rests[to]);
     Send offering, granting, sending;
     channel_.post(offering, to, message_of(offer, mine));
     Arrived arrived;
     Offer theirs;
     if (channel_.receive(from, &arrived).ok()) theirs = value_of<Offer>(arrived, offer);
     any_more = any_more || theirs.more != 0;
+    complete_before_ = std::min(complete_before_, theirs.rest);
     came_[from] = theirs.runs == 0;
     bool takes = false;
     if (theirs.runs != 0) {

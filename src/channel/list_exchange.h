@@ -36,8 +36,12 @@ class ListExchange {
   // Calls tell(theirs) with each other node's facts.
   void gather(const Facts& mine, const std::function<void(const Facts& theirs)>& tell);
   // Sends lists[node] to each other node (no lists: nothing), and keeps what came until answer().
-  // Returns whether any node has `more`.
-  bool exchange(std::span<const std::span<const Request>> lists, bool more);
+  // rests[node]: the first offset of what this node sends that node later, or nothing_left. Returns
+  // whether any node has more for any other.
+  bool exchange(std::span<const std::span<const Request>> lists, std::span<const int64_t> rests);
+  static constexpr int64_t nothing_left = INT64_MAX;
+  // Of the bytes before this offset, everything has come.
+  int64_t complete_before() const { return complete_before_; }
   // What came: runs of the file's bytes by offset, and the bytes of each message.
   std::span<const Received> received() const { return received_; }
   std::span<const std::byte* const> messages() const { return messages_; }
@@ -59,6 +63,7 @@ class ListExchange {
   std::vector<std::vector<std::byte>> lists_;  // that came, by node
   std::vector<const std::byte*> messages_;     // their bytes
   std::vector<Received> received_;
+  int64_t complete_before_ = nothing_left;
 };
 
 }  // namespace forebay

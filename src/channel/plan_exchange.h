@@ -13,13 +13,14 @@ namespace forebay {
 template <typename Driver>
 class PlanExchange {
  public:
-  PlanExchange(const Driver& driver, ListExchange& nodes) : driver_(driver), nodes_(nodes) {}
+  PlanExchange(const Driver& driver, ListExchange& nodes)
+      : driver_(driver), nodes_(nodes), rests_(nodes.count()) {}
 
   uint32_t count() const { return nodes_.count(); }
   uint32_t self() const { return nodes_.self(); }
 
-  template <typename PlanOf>
-  bool exchange(const PlanOf& plan_of, bool more) {
+  template <typename PlanOf, typename RestOf>
+  bool exchange(const PlanOf& plan_of, const RestOf& rest_of) {
     const Status made = within_memory([&] {
       lists_.assign(count(), {});
       requests_.clear();
@@ -29,8 +30,10 @@ class PlanExchange {
       }
     });
     sends_ = made.ok();
-    return nodes_.exchange(sends_ ? lists_ : std::span<const std::span<const Request>>{}, more);
+    for (uint32_t node = 0; node < count(); ++node) rests_[node] = rest_of(node);
+    return nodes_.exchange(sends_ ? lists_ : std::span<const std::span<const Request>>{}, rests_);
   }
+  int64_t complete_before() const { return nodes_.complete_before(); }
   std::span<const Received> received() const { return nodes_.received(); }
   std::span<const std::byte* const> messages() const { return nodes_.messages(); }
   template <typename Settle>
@@ -41,6 +44,7 @@ class PlanExchange {
  private:
   const Driver& driver_;
   ListExchange& nodes_;
+  std::vector<int64_t> rests_;
   std::vector<std::span<const Request>> lists_;
   std::deque<PlanRequests> requests_;
   bool sends_ = false;

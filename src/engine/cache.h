@@ -113,16 +113,17 @@ class Cache final : private FrameStates {
   // Commits the pages that the policy has evicted and that wait in the write-back buffer
   // (Settlemyer 7.4.3), and frees their frames.
   Status write_back(OpenFile& file);
-  // Commits the dirty pages of the file that node `self` owns, with what came from other nodes, by
-  // offset: what touches leaves as one request.
+  // Commits what came from other nodes and the dirty pages of the file that node `self` owns, by
+  // offset: what touches leaves as one request. Pages at or after `complete_before` stay: more of
+  // their bytes will come.
   template <typename Messages>
   Status commit_domain(OpenFile& file, const FileDomains& domains, uint32_t self,
-                       std::span<const Received> received, const Messages& messages);
+                       int64_t complete_before, std::span<const Received> received,
+                       const Messages& messages);
   // The pages of the file that may be dirty lie in it; empty: there are none.
   Extent dirty_region(const OpenFile& file);
-  // Commits frames of the file, full pages first, until at most `target` frames of the arena are
-  // dirty or this file has no dirty frame left. For write-behind.
-  Status commit_some(OpenFile& file, uint32_t target);
+  // Commits frames of the file until the goal is reached or this file has no such frame left.
+  Status commit_some(OpenFile& file, WriteBehind goal);
   // The file's dirty pages that other nodes own, while they are handed over (cache_guests.h).
   class Guests;
   // Forgets the clean bytes of the pages that meet `range`; with `dirty_too`, all their bytes.

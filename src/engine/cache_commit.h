@@ -115,12 +115,12 @@ Status Cache<Driver>::commit_frames(OpenFile& file, std::vector<FrameIndex> fram
 }
 
 template <typename Driver>
-Status Cache<Driver>::commit_some(OpenFile& file, uint32_t target) {
+Status Cache<Driver>::commit_some(OpenFile& file, WriteBehind goal) {
   const uint64_t id = file.state().id;
   for (const Which which : {Which::full, Which::dirty}) {
-    if (dirty_frames() <= target) return {};
+    if (dirty_frames() <= goal.dirty || (which == Which::dirty && goal.full_only)) return {};
     std::vector<FrameIndex> chosen = frames_of(id, {0, INT64_MAX}, which);
-    const std::size_t surplus = dirty_frames() > target ? dirty_frames() - target : 0;
+    const std::size_t surplus = dirty_frames() > goal.dirty ? dirty_frames() - goal.dirty : 0;
     if (chosen.size() > surplus) chosen.resize(surplus);
     begin_apart(file, chosen);
     const Status status = commit_frames(file, std::move(chosen), id, false);

@@ -2,7 +2,9 @@
 // whose storage is their owner.
 #pragma once
 
+#include <algorithm>
 #include <deque>
+#include <vector>
 
 #include "engine/cache.h"
 
@@ -13,16 +15,16 @@ namespace forebay {
 template <typename Driver>
 class Cache<Driver>::Guests {
  public:
-  Guests(Cache& cache, uint32_t nodes) : cache_(cache) {
+  Guests(Cache& cache, uint32_t nodes) : cache_(cache), rests_(nodes) {
     for (uint32_t node = 0; node < nodes; ++node)
       lists_.emplace_back(cache).reserve(std::size_t{most_pages_a_plan});
   }
 
-  // Claims the file's dirty pages that others own, as far as the lists have room. *more: some are
-  // left. Pages whose I/O is under way are left to it. If the status is a failure, what was claimed
-  // stays claimed.
-  Status claim(OpenFile& file, const FileDomains& domains, uint32_t self, bool* more) {
-    *more = false;
+  // Claims the file's dirty pages that others own, in their order in the file, as far as the lists
+  // have room. Pages whose I/O is under way are left to it. If the status is a failure, what was
+  // claimed stays claimed.
+  Status claim(OpenFile& file, const FileDomains& domains, uint32_t self) {
+    std::ranges::fill(rests_, INT64_MAX);
     const uint64_t id = file.state().id;
     Status status;
     for (const auto& [page, f] : cache_.dirty_pages(id)) {
@@ -34,7 +36,7 @@ class Cache<Driver>::Guests {
       Committing& list = lists_[owner];
       if (list.bytes() >= most_guest_bytes / std::ssize(lists_) ||
           list.frames() == std::size_t{most_pages_a_plan}) {
-        *more = true;
+        rests_[owner] = std::min(rests_[owner], page * cache_.page_size());
       } else if (!list.add(file, f, &status) && !status.ok()) {
         break;
       }
@@ -44,11 +46,14 @@ class Cache<Driver>::Guests {
   }
   // The bytes for a node, by file offset.
   const IoPlan& plan(uint32_t node) const { return lists_[node].plan(); }
+  // The offset of the first page that a node's list had no room for; INT64_MAX: there is none.
+  int64_t rest(uint32_t node) const { return rests_[node]; }
   // taken: the node answers for the bytes; otherwise they are dirty again.
   void settle(uint32_t node, bool taken) { lists_[node].settle(taken); }
 
  private:
   Cache& cache_;
+  std::vector<int64_t> rests_;
   std::deque<Committing> lists_;
 };
 
@@ -63,7 +68,8 @@ std::vector<std::pair<int64_t, FrameIndex>> Cache<Driver>::dirty_pages(uint64_t 
 template <typename Driver>
 template <typename Messages>
 Status Cache<Driver>::commit_domain(OpenFile& file, const FileDomains& domains, uint32_t self,
-                                    std::span<const Received> received, const Messages& messages) {
+                                    int64_t complete_before, std::span<const Received> received,
+                                    const Messages& messages) {
   const uint64_t id = file.state().id;
   Committing list(*this);
   list.reserve(std::size_t{most_pages_a_plan});
@@ -83,7 +89,8 @@ Status Cache<Driver>::commit_domain(OpenFile& file, const FileDomains& domains, 
         bytes += received[runs++].extent.length;
       } else if (page != pages.end()) {
         const auto [number, f] = *page++;
-        if (domains.owner_of(number * page_size()) != self) continue;
+        const int64_t begin = number * page_size();
+        if (begin >= complete_before || domains.owner_of(begin) != self) continue;
         const Locked lock(*this, shard_number(f));
         if (frame(f).key == PageKey{id, number} && frame(f).io == FrameIo::idle)
           static_cast<void>(list.add(file, f, &status));

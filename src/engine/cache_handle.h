@@ -48,6 +48,9 @@ struct HandleRules {
   int64_t local_bypass_bytes = 4 << 10;
   double dirty_bound = 0.5;
   bool write_behind = true;
+  // Other nodes write to the file's pages, too, and all hand their bytes over: write-behind leaves
+  // pages that lack bytes, which would go to storage once for each node.
+  bool hands_over = false;
   // Nothing happens in the background, and no decision depends on time.
   bool deterministic = false;
   SteppingAside step_aside = SteppingAside::automatic;
@@ -243,6 +246,7 @@ class CacheHandle {
   int64_t last_page_ = -1;
   int64_t last_touched_page_ = -1;  // by touch()
   bool told_ = true;                // of the access under way
+  uint32_t next_look_ = 0;          // for full pages, when so many frames are dirty
   bool bypass_counted_ = false;     // for the call under way
   bool aside_counted_ = false;
   bool no_page_counted_ = false;

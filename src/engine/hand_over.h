@@ -17,13 +17,16 @@ template <typename N>
 concept HandOverNodes = requires(N& nodes) {
   { nodes.count() } -> std::same_as<uint32_t>;
   { nodes.self() } -> std::same_as<uint32_t>;
-  // Also: bool exchange(plan_of, more). Sends plan_of(node) to each other node, and keeps what came
-  // until answer(). Returns whether any node has `more`.
+  // Also: bool exchange(plan_of, rest_of). Sends plan_of(node) to each other node, and keeps what
+  // came until answer(). rest_of(node): the first offset of what follows later, or INT64_MAX.
+  // Returns whether anything follows.
   //
   // What came: the runs, and the messages in which their bytes are, as the driver's begin_write()
   // wants them.
   { nodes.received() } -> std::convertible_to<std::span<const Received>>;
   nodes.messages();
+  // Of the bytes before this offset, everything has come.
+  { nodes.complete_before() } -> std::same_as<int64_t>;
   // Also: void answer(taken, settle). Tells each sender whether this node has stored its bytes, and
   // calls settle(node, taken) with the answer of each other node.
 };
@@ -36,20 +39,23 @@ Status CacheHandle<Driver>::hand_over(const FileDomains& domains, Nodes& nodes) 
   std::optional<typename Cache<Driver>::Guests> guests;
   bool refused = false;  // then this node hands nothing more over
   for (bool more = true; more;) {
-    bool mine = false;
     if (!refused) {
       const Status claimed = within_memory([&] {
         if (!guests) guests.emplace(cache_, nodes.count());
-        return guests->claim(file_, domains, nodes.self(), &mine);
+        return guests->claim(file_, domains, nodes.self());
       });
       refused = !claimed.ok();
     }
     const auto plan_of = [&](uint32_t node) -> const IoPlan& {
       return guests ? guests->plan(node) : nothing;
     };
-    more = nodes.exchange(plan_of, mine && !refused);
+    const auto rest_of = [&](uint32_t node) {
+      return guests && !refused ? guests->rest(node) : INT64_MAX;
+    };
+    more = nodes.exchange(plan_of, rest_of);
     const Status stored = within_memory([&] {
-      return cache_.commit_domain(file_, domains, nodes.self(), nodes.received(), nodes.messages());
+      return cache_.commit_domain(file_, domains, nodes.self(), nodes.complete_before(),
+                                  nodes.received(), nodes.messages());
     });
     if (stored.ok()) {
       for (const Received& run : nodes.received()) statistics().accepted_bytes += run.extent.length;

@@ -202,9 +202,18 @@ Status CacheHandle<Driver>::write_behind() {
   if (!rules_.write_behind) return {};
   const DirtyBound bound(rules_.dirty_bound, cache_.frames());
   const uint32_t dirty = cache_.dirty_frames();
-  if (dirty <= bound.begin()) return {};
-  if (dirty > bound.most() || rules_.deterministic) return cache_.commit_some(file_, bound.begin());
-  file_.commit_in_background(bound.background());
+  if (dirty <= bound.begin()) {
+    next_look_ = 0;
+    return {};
+  }
+  const bool full_only = rules_.hands_over && !rules_.deterministic;
+  if (full_only) {
+    if (dirty < next_look_) return {};
+    next_look_ = dirty + frames_between_looks(cache_.frames());
+  }
+  if (dirty > bound.most() || rules_.deterministic)
+    return cache_.commit_some(file_, {bound.begin(), full_only});
+  file_.commit_in_background({bound.background(), full_only});
   return {};
 }
 

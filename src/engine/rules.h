@@ -78,6 +78,15 @@ class DirtyBound {
   uint32_t most_;
 };
 
+// How far write-behind goes: it commits full pages, and others if these do not suffice.
+struct WriteBehind {
+  uint32_t dirty = 0;      // frames of the cache that may stay dirty
+  bool full_only = false;  // pages that lack bytes stay
+};
+
+// After how many more dirty frames write-behind looks for full pages again, where it leaves others.
+inline uint32_t frames_between_looks(uint32_t frames) { return std::max(frames / 32, 1U); }
+
 // How much of a collective access is touched at a time (CacheHandle::touch()): a collective buffer
 // of ROMIO's size, unless this is too much for the cache.
 inline int64_t bytes_a_round(int64_t capacity_bytes, int64_t page_size) {

@@ -76,7 +76,7 @@ struct InstantFile {
 
   // Never used: a deterministic handle does its work itself, and a handle of an instant cache
   // measures nothing.
-  void commit_in_background(uint32_t) const {}
+  void commit_in_background(WriteBehind) const {}
   void fetch_in_background(std::span<const Extent>) const {}
   bool write_back_in_background() const { return false; }
   CommitCost commit_cost() const { return {}; }

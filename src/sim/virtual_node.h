@@ -42,7 +42,7 @@ struct VirtualFileState : FileState {
 class VirtualHelper {
  public:
   virtual ~VirtualHelper() = default;
-  virtual void commit(uint32_t target) = 0;
+  virtual void commit(WriteBehind goal) = 0;
   virtual void fetch(std::span<const Extent> extents) = 0;
   virtual bool write_back() = 0;  // false: the handle does nothing in the background
 };
@@ -83,8 +83,8 @@ class VirtualFile {
   Status storage_size(int64_t* bytes) const;
   Status write_past(Extent extent, const std::byte* bytes, bool, int64_t* storage_ns) const;
   Status read_past(Extent extent, std::byte* bytes, int64_t* got, int64_t* storage_ns) const;
-  void commit_in_background(uint32_t target) const {
-    if (helper_ != nullptr) helper_->commit(target);
+  void commit_in_background(WriteBehind goal) const {
+    if (helper_ != nullptr) helper_->commit(goal);
   }
   void fetch_in_background(std::span<const Extent> extents) const {
     if (helper_ != nullptr) helper_->fetch(extents);

@@ -22,7 +22,7 @@ constexpr int64_t read_bytes = 4 * page_bytes;
 class FetchingAhead final : public sim::VirtualHelper {
  public:
   FetchingAhead(VirtualNode& node, const VirtualFile& file) : node_(node), file_(file) {}
-  void commit(uint32_t) override {}
+  void commit(WriteBehind) override {}
   bool write_back() override { return false; }
   void fetch(std::span<const Extent> extents) override {
     extents_.insert(extents_.end(), extents.begin(), extents.end());

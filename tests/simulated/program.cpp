@@ -63,6 +63,7 @@ Settings random_settings(SeededRandom& random) {
   if (s.handles.step_aside == SteppingAside::automatic && random.one_in(3))
     s.aside = 1 + static_cast<uint32_t>(random.below(3));
   s.late_care = random.one_in(3);
+  s.handles.hands_over = s.nodes > 1 && s.domain_size_bytes % 3 != 0;
   return s;
 }
 

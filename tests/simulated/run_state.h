@@ -30,8 +30,8 @@ class Helper final : public sim::VirtualHelper {
   // `file` is open as the rank has it, but counts for itself.
   Helper(VirtualNode& node, const VirtualFile& file, bool writes_back)
       : node_(node), file_(file), writes_back_(writes_back) {}
-  void commit(uint32_t target) override {
-    commit_target_ = target;
+  void commit(WriteBehind goal) override {
+    commit_goal_ = goal;
     wants_commit_ = true;
     node_.fibers().wake(work_);
   }
@@ -50,7 +50,7 @@ class Helper final : public sim::VirtualHelper {
       if (std::exchange(wants_write_back_, false)) {
         static_cast<void>(node_.cache().write_back(file_));
       } else if (std::exchange(wants_commit_, false)) {
-        static_cast<void>(node_.cache().commit_some(file_, commit_target_));
+        static_cast<void>(node_.cache().commit_some(file_, commit_goal_));
       } else if (!to_fetch_.empty()) {
         const std::vector<Extent> extents = std::exchange(to_fetch_, {});
         PageCursor pages(extents, node_.cache().page_size());
@@ -76,7 +76,7 @@ class Helper final : public sim::VirtualHelper {
   const bool writes_back_;
   bool wants_write_back_ = false;
   bool wants_commit_ = false;
-  uint32_t commit_target_ = 0;
+  WriteBehind commit_goal_;
   std::vector<Extent> to_fetch_;
   bool stop_ = false;
   bool stopped_ = false;

@@ -23,7 +23,7 @@ constexpr int64_t pages_of_the_cache = 8;
 class Background final : public sim::VirtualHelper {
  public:
   Background(VirtualNode& node, const VirtualFile& file) : node_(node), file_(file) {}
-  void commit(uint32_t) override {}
+  void commit(WriteBehind) override {}
   void fetch(std::span<const Extent>) override {}
   bool write_back() override {
     ++asked;

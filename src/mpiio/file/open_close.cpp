@@ -356,9 +356,11 @@ Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Ha
     if (opened->amode & MPI_MODE_APPEND) seek_end(*opened);
   }
   if (!opened->one_node) {
-    if (opening.options.scope == Scope::job && opening.options.consistency == Consistency::mpi)
+    if (opening.options.scope == Scope::job && opening.options.consistency == Consistency::mpi) {
       opened->nodes =
           HandleNodes::find(opened->own.comm, opened->cached->options().page_size_bytes);
+      if (opened->nodes != nullptr) opened->cached->share_with_nodes();
+    }
     return Uncached::no;
   }
   const auto word = [](int64_t number) {

@@ -31,8 +31,8 @@ namespace forebay::runtime {
 // owner knows.
 class HandleServices {
  public:
-  // Commits frames of the file until only `target` frames of the cache are dirty.
-  virtual void commit_in_background(uint32_t target) = 0;
+  // Commits frames of the file until the goal is reached.
+  virtual void commit_in_background(WriteBehind goal) = 0;
   virtual void fetch_in_background(std::span<const Extent> extents) = 0;
   // Commits the pages in the write-back buffer. False: this handle does nothing in the background.
   virtual bool write_back_in_background() = 0;
@@ -147,9 +147,7 @@ class ArenaFile {
     return read_request({extent.offset, segments_of(target, extent.length)}, got, storage_ns);
   }
 
-  void commit_in_background(uint32_t target) const {
-    parts_.services->commit_in_background(target);
-  }
+  void commit_in_background(WriteBehind goal) const { parts_.services->commit_in_background(goal); }
   void fetch_in_background(std::span<const Extent> extents) const {
     parts_.services->fetch_in_background(extents);
   }

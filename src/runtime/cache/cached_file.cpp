@@ -58,11 +58,11 @@ void CachedFile::count_background(const Statistics& statistics) {
 }
 
 // close() cancels the handle's jobs on the helper thread, so `this` outlives them.
-void CachedFile::commit_in_background(uint32_t target) {
-  node_->helper().submit(&jobs_.commit, [this, target] {
+void CachedFile::commit_in_background(WriteBehind goal) {
+  node_->helper().submit(&jobs_.commit, [this, goal] {
     Statistics statistics;
     ArenaFile file = file_.counted_in(statistics);
-    const Status ignored = cache_->commit_some(file, target);
+    const Status ignored = cache_->commit_some(file, goal);
     (void)ignored;  // the bytes stay dirty: sync and close meet the failure and report it
     count_background(statistics);
   });

@@ -92,6 +92,8 @@ class CachedFile final : private HandleServices {
   void change_options(const Options& changed);
   // From now on read-ahead follows these reads of an earlier run, each one contiguous run.
   void predict_from(std::shared_ptr<const pattern::Signature> reads);
+  // From now on the ranks of several nodes write to the file, and hand over what they wrote.
+  void share_with_nodes();
   // Only these bytes are fetched ahead from now on.
   void fetch_ahead_of(std::shared_ptr<const OwnPart> part);
   // The memory limit of this node's control groups if it has made the cache smaller than was asked
@@ -296,7 +298,7 @@ class CachedFile final : private HandleServices {
   void note_step(const Turn& turn, CacheStep step, int64_t argument, int64_t bytes = 0);
   void note_stored_size(Turn& turn);
 
-  void commit_in_background(uint32_t target) override;
+  void commit_in_background(WriteBehind goal) override;
   void fetch_in_background(std::span<const Extent> extents) override;
   bool write_back_in_background() override;
   void cancel_background();
@@ -309,6 +311,7 @@ class CachedFile final : private HandleServices {
   Options options_;
   std::shared_ptr<const pattern::Signature> earlier_reads_;
   std::shared_ptr<const OwnPart> part_;
+  bool hands_over_ = false;  // HandleRules::hands_over
   int64_t bound_by_ = 0;
   int64_t wanted_cache_size_ = 0;
   NodeMember* node_ = nullptr;

@@ -361,6 +361,13 @@ void CachedFile::predict_from(std::shared_ptr<const pattern::Signature> reads) {
   (void)had_memory;  // as above
 }
 
+void CachedFile::share_with_nodes() {
+  cancel_background();
+  hands_over_ = true;
+  const Status had_memory = within_memory([&] { handle_->change_rules(rules()); });
+  (void)had_memory;  // as above
+}
+
 void CachedFile::fetch_ahead_of(std::shared_ptr<const OwnPart> part) {
   cancel_background();
   part_ = std::move(part);
@@ -371,6 +378,7 @@ void CachedFile::fetch_ahead_of(std::shared_ptr<const OwnPart> part) {
 HandleRules CachedFile::rules() const {
   HandleRules rules = rules_of(options_);
   rules.part = part_;
+  rules.hands_over = hands_over_;
   rules.earlier_reads = earlier_reads_;
   return rules;
 }

@@ -71,7 +71,7 @@ class ClientFile {
   Status storage_size(int64_t* bytes) const;
   Status write_past(Extent extent, NoBytes, bool, int64_t* storage_ns) const;
   Status read_past(Extent extent, NoBytes, int64_t* got, int64_t* storage_ns) const;
-  void commit_in_background(uint32_t target) const;
+  void commit_in_background(WriteBehind goal) const;
   void fetch_in_background(std::span<const Extent> extents) const;
   bool write_back_in_background() const;
   CommitCost commit_cost() const { return {statistics_->commit_ns, statistics_->committed_bytes}; }

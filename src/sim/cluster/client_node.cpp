@@ -63,16 +63,16 @@ Status ClientFile::read_past(Extent extent, NoBytes, int64_t* got, int64_t* stor
   return {};
 }
 
-void ClientFile::commit_in_background(uint32_t target) const {
-  node_->submit({ClientNode::Job::commit, this, target, {}});
+void ClientFile::commit_in_background(WriteBehind goal) const {
+  node_->submit({ClientNode::Job::commit, this, goal, {}});
 }
 
 void ClientFile::fetch_in_background(std::span<const Extent> extents) const {
-  node_->submit({ClientNode::Job::fetch, this, 0, {extents.begin(), extents.end()}});
+  node_->submit({ClientNode::Job::fetch, this, {}, {extents.begin(), extents.end()}});
 }
 
 bool ClientFile::write_back_in_background() const {
-  node_->submit({ClientNode::Job::write_back, this, 0, {}});
+  node_->submit({ClientNode::Job::write_back, this, {}, {}});
   return true;
 }
 
@@ -307,7 +307,7 @@ void ClientNode::carry_out(Job& job) {
   ClientFile file = job.file->counted_in(statistics_);
   switch (job.kind) {
     case Job::commit:
-      static_cast<void>(cache_.commit_some(file, job.target));
+      static_cast<void>(cache_.commit_some(file, job.goal));
       break;
     case Job::write_back:
       static_cast<void>(cache_.write_back(file));

@@ -103,7 +103,7 @@ class ClientNode {
   struct Job {
     enum Kind : uint8_t { commit, fetch, write_back } kind;
     const ClientFile* file;
-    uint32_t target;
+    WriteBehind goal;
     std::vector<Extent> extents;
   };
   // A process of its own for each process that uses the cache, which does what handles leave to the

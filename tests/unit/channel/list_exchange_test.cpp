@@ -78,7 +78,11 @@ TEST_P(ListExchangeTest, EachNodeGetsWhatIsForIt) {
       }
       lists.emplace_back(requests[node]);
     }
-    EXPECT_EQ(exchange.exchange(lists, self == nodes - 1), nodes > 1 || self == nodes - 1);
+    // The last node has more for node 0, from offset 500 on; all nodes learn that there is more.
+    std::vector<int64_t> rests(nodes, ListExchange::nothing_left);
+    if (self == nodes - 1) rests[0] = 500;
+    EXPECT_TRUE(exchange.exchange(lists, rests));
+    EXPECT_EQ(exchange.complete_before(), self == 0 ? 500 : ListExchange::nothing_left);
     std::vector<std::string> expected;
     for (int part = 0; part < 2 && self != 0; ++part) {
       for (uint32_t from = 0; from < nodes; ++from) {
@@ -92,7 +96,9 @@ TEST_P(ListExchangeTest, EachNodeGetsWhatIsForIt) {
     std::vector<bool> taken(nodes, false);
     exchange.answer(self != 1, [&](uint32_t node, bool took) { taken[node] = took; });
     for (uint32_t node = 0; node < nodes; ++node) EXPECT_EQ(taken[node], node != self && node != 1);
-    EXPECT_FALSE(exchange.exchange({}, false));
+    rests.assign(nodes, ListExchange::nothing_left);
+    EXPECT_FALSE(exchange.exchange({}, rests));
+    EXPECT_EQ(exchange.complete_before(), ListExchange::nothing_left);
     EXPECT_TRUE(exchange.received().empty());
     exchange.answer(true, [](uint32_t, bool) {});
   });
@@ -108,7 +114,8 @@ TEST(ListExchange, TheDeadTakeNothingAndNobodyWaitsForThem) {
     const ScatteredRun run(5, "bytes");
     const std::vector<Request> requests{run.request()};
     const std::vector<std::span<const Request>> lists(3, requests);
-    EXPECT_FALSE(exchange.exchange(lists, false));
+    const std::vector<int64_t> rests(3, ListExchange::nothing_left);
+    EXPECT_FALSE(exchange.exchange(lists, rests));
     EXPECT_EQ(shown(exchange), std::vector<std::string>{"5:bytes"});
     exchange.answer(true, [](uint32_t node, bool taken) { EXPECT_EQ(taken, node != 1); });
   });
