@@ -11,6 +11,7 @@ from harness import forebay, mpi
 
 PROGRAM = Path(__file__).parent / "collective_exchange.c"
 RANKS = 4
+WORKLOADS = mpi.ROOT / "python" / "forebay" / "bench" / "workloads"
 SMALL_CHUNKS = {"FOREBAY_DOMAIN_SIZE": "64KiB", "FOREBAY_STEP_ASIDE": "never"}
 OWNERS = SMALL_CHUNKS | {"FOREBAY_DOMAIN": "cyclic"}
 
@@ -166,3 +167,28 @@ def test_handles_of_single_ranks_leave_the_file_in_the_caches(
     total = run.statistics["total"]
     assert total["committed_bytes"] == 100 * RANKS * 101
     assert total["commit_lists"] <= 2 and total["write_requests"] <= 2
+
+
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_bytes_that_are_handed_over_leave_in_few_requests(
+    installation: mpi.Mpi, tmp_path: Path
+) -> None:
+    """Records of two nodes alternate. Each node fills most of its cache with pages of which it has
+    a half, and has more of them for the other than go over at once."""
+    settings = {
+        "FOREBAY_CONSISTENCY": "mpi",
+        "FOREBAY_STEP_ASIDE": "never",
+        "FOREBAY_PAGE_SIZE": "4KiB",
+        "FOREBAY_CACHE_SIZE": "4MiB",
+    }
+    workload = str(mpi.compile_program(installation, WORKLOADS / "small.c"))
+    program = forebay.on_nodes([workload, "--dir", ".", "--count", "20000"], 2)
+    run = forebay.launch(installation, RANKS, program, tmp_path / "run", settings)
+    assert run.outcome.code == 0, str(run.outcome)
+    assert '"verified": true' in run.outcome.output
+    forebay.assert_served(run.statistics, run.outcome)
+    assert run.statistics is not None
+    total = run.statistics["total"]
+    assert total["evictions"] == 0
+    assert total["guest_bytes"] == total["accepted_bytes"] == pytest.approx(3_000_000, rel=0.05)
+    assert total["write_requests"] < 40

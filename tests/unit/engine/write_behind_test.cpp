@@ -27,6 +27,7 @@ class WriteBehindTest : public testing::TestWithParam<bool> {
     file_.file = &files_[0];
     file_.counted = &statistics_;
     file_.commit_size = 1 << 20;
+    file_.written_as = writer_of(0);
     files_[0].opened.push_back(&file_);
     HandleRules rules;
     rules.hands_over = GetParam();
