@@ -21,6 +21,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
+from forebay.bench.mpi import settings_to_yield
 from harness import gluster, mpi
 from harness.box import Box
 from harness.box import why_not as why_no_box
@@ -46,6 +47,7 @@ class Nodes:
         ranks: int,
         repeat: int,
         options: Mapping[str, str],
+        rounds: int = 2,
         count: int = 0,
         by_hand: bool = False,
     ) -> dict[str, Any]:
@@ -55,7 +57,7 @@ class Nodes:
         where = [*installation.launcher[1:], *self.box.where(installation, ranks)]
         command = [mpi.WHEELS[0].python, "-m", "forebay", "bench", workload, "--json"]
         command += ["--dir", str(self.directory), "--ranks", str(ranks)]
-        command += ["--repeat", str(repeat), "--rounds", "1", "--count", str(count)]
+        command += ["--repeat", str(repeat), "--rounds", str(rounds), "--count", str(count)]
         command += ["--mpi", installation.launcher[0], "--mpicc", installation.cc]
         command += ["--launch-with", shlex.join(where)]
         for name, value in options.items():

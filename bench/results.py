@@ -152,11 +152,11 @@ class Case:
         On a disk the times of single files vary widely, except where computation or many opens
         take most of the time.
         """
-        if self.nodes > 1:
+        if self.place in ("nodes", "owners"):
             return 1
         if self.workload in ("sliding-window", "mpi-io-test", "pio", "pio-nested"):
             return 2
-        if self.place == "gluster":
+        if self.place == "gluster" or self.in_a_box:
             return 1 if self.workload in ("small", "flash") else 2
         if self.workload == "open" and self.ranks > 2:
             return 1
@@ -280,8 +280,8 @@ def cases_in_a_box() -> list[Case]:
     few = 10_000
     later = {"consistency": "mpi"}
     cases = [
-        Case("box 2x2", "small", 4, {"write": 20, "read": 10}, {}, count=few),
-        Case("box 2x2", "small", 4, {"write": 100}, later, count=few),
+        Case("box 2x2", "small", 4, {"write": 20, "read": 10}, {}),
+        Case("box 2x2", "small", 4, {"write": 100}, later),
         Case("box 2x2", "flash", 4, {"write": 5}, {}),
         Case("box 2x2", "ior-hard", 4, {"write": 1.5, "read": 10}, {}),
         Case("box 2x2", "tile-io", 4, {"write": 1.5, "read": 10}, {}),
@@ -339,7 +339,14 @@ def conditions() -> dict[str, str]:
 def measure_on(nodes: Nodes, case: Case, mpi: Mpi, repeat: int) -> dict[str, Any]:
     """Runs one case on nodes in a box."""
     report = nodes.compare(
-        case.workload, mpi.family, case.ranks, repeat, case.options, case.count, case.by_hand
+        case.workload,
+        mpi.family,
+        case.ranks,
+        repeat,
+        case.options,
+        rounds=case.rounds,
+        count=case.count,
+        by_hand=case.by_hand,
     )
     return report | conditions()
 

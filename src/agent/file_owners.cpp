@@ -11,7 +11,6 @@ namespace forebay::agent {
 
 FileOwners::FileOwners(const Owners& owners, uint32_t self, FileTerms terms)
     : domains_(owners.domains),
-      first_touch_(domains_.first_touch() && domains_.owners() > 1),
       self_(self),
       own_part_(std::make_shared<OwnPart>(OwnPart{domains_, self})) {
   terms.owners = owners.encoded();
@@ -21,7 +20,7 @@ FileOwners::FileOwners(const Owners& owners, uint32_t self, FileTerms terms)
   };
   for (uint32_t owner = 0; owner < owners.agents.size(); ++owner)
     agents_.push_back(owner == self ? nullptr : at(owners.agents[owner]));
-  const bool keeps_records = first_touch_ && self != Owners::none;
+  const bool keeps_records = by_first_touch() && self != Owners::none;
   agents_.push_back(keeps_records ? at(owners.agents[self]) : nullptr);
 }
 
@@ -38,7 +37,6 @@ FileOwners::Next FileOwners::next(const FileDomains& domains) const {
 void FileOwners::change(const Next& next) {
   (void)within_memory([this] { return close(false); });
   domains_ = next.domains;
-  first_touch_ = domains_.first_touch() && domains_.owners() > 1;
   known_.clear();
   terms_ = next.terms;
   own_part_ = next.own_part;
@@ -50,7 +48,7 @@ void FileOwners::change(const Next& next) {
 // Who owns what ----------------------------------------------------------------------------------
 
 std::optional<uint32_t> FileOwners::owner_of(int64_t offset) const {
-  if (!first_touch_) return domains_.owner_of(offset);
+  if (!by_first_touch()) return domains_.owner_of(offset);
   const auto known = known_.find(domains_.chunk_of(offset));
   if (known == known_.end()) return std::nullopt;
   return known->second;
@@ -63,7 +61,7 @@ uint32_t FileOwners::whom_to_ask(int64_t offset) const {
 }
 
 Status FileOwners::find_own(const Extent& range, bool writes, int64_t* bytes, bool* unowned) {
-  const Status learnt = first_touch_ ? learn(range, writes) : Status();
+  const Status learnt = by_first_touch() ? learn(range, writes) : Status();
   *bytes = own_bytes_of(range, domains_, [&](int64_t at) {
     const std::optional<uint32_t> owner = owner_of(at);
     *unowned = *unowned || !owner;
@@ -174,7 +172,7 @@ Status FileOwners::ask_all(Ask ask, int64_t value, int64_t* most, Status* refusa
 }
 
 Status FileOwners::ask_owners_of(const Extent& range, Ask ask, bool claim) {
-  const Status learnt = first_touch_ ? learn(range, claim) : Status();
+  const Status learnt = by_first_touch() ? learn(range, claim) : Status();
   if (!learnt.ok()) return learnt;
   collect(range, [this](int64_t at) { return owner_of(at); });
   std::erase(asked_, self_);

@@ -35,7 +35,7 @@ class FileOwners {
 
   const FileDomains& domains() const { return domains_; }
   uint32_t self() const { return self_; }
-  bool by_first_touch() const { return first_touch_; }
+  bool by_first_touch() const { return domains_.first_touch(); }
   const FileTerms& terms() const { return *terms_; }
   Owners owners() const { return *Owners::decoded(terms_->owners); }
   // What this node owns, as far as this rank knows; it grows.
@@ -89,12 +89,11 @@ class FileOwners {
   Status take_owners(uint32_t asked, const Extent& range);
 
   FileDomains domains_;
-  bool first_touch_;
   uint32_t self_;
   std::shared_ptr<const FileTerms> terms_;
-  // By owner; null: this node. The last one is this node's agent, with first_touch_.
+  // By owner; null: this node. The last one is this node's agent, by first touch.
   std::vector<std::unique_ptr<RemoteFile>> agents_;
-  // With first_touch_: the owners of chunks, as far as they are known. They never change.
+  // By first touch: the owners of chunks, as far as they are known. They never change.
   std::unordered_map<int64_t, uint32_t> known_;
   std::shared_ptr<OwnPart> own_part_;
   std::vector<uint32_t> asked_;  // at the moment

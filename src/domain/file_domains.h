@@ -27,10 +27,10 @@ class FileDomains {
     domains.round_ = chunks;
     return domains;
   }
-  // The same with first_touch().
+  // The same with first_touch(), if there are owners to choose from.
   FileDomains by_first_touch() const {
     FileDomains domains = *this;
-    domains.first_touch_ = true;
+    domains.first_touch_ = owners_ > 1;
     return domains;
   }
 

@@ -36,8 +36,8 @@ struct OwnPart {
   // With domain=first-touch: the chunks that are known to be the node's, by number.
   std::unordered_set<int64_t> chunks = {};
   bool has(int64_t offset) const {
-    const bool claimed = domains.first_touch() && domains.owners() > 1;
-    return claimed ? chunks.contains(domains.chunk_of(offset)) : domains.owner_of(offset) == owner;
+    return domains.first_touch() ? chunks.contains(domains.chunk_of(offset))
+                                 : domains.owner_of(offset) == owner;
   }
 };
 
