@@ -19,8 +19,8 @@ namespace forebay {
 namespace {
 
 // Requests of a list are issued concurrently if several are large, or if recent ones took so long
-// that they must have waited for storage. Not writes that the kernel lets pass one at a time: the
-// helpers would wait for each other, and take processor time meanwhile.
+// that they must have waited for storage. Not writes to a local file system: they are copies to the
+// kernel's memory, which excludes other writers of the file meanwhile.
 constexpr int64_t concurrent_from_bytes = 256 << 10;
 constexpr auto concurrent_from_each = std::chrono::microseconds(250);
 // How many helpers carry out the requests of a list, beside the thread that waits. Small requests
@@ -157,8 +157,15 @@ class PosixStorage final : public Storage {
   FileStamp stamp() override { return calls_.stamp(descriptor_); }
   FileStamp mark(const FileStamp& before) override;
 
-  bool local() override { return calls_.local(descriptor_); }
-  bool close_to_open() override { return known(close_to_open_, &SystemCalls::close_to_open); }
+  bool local() override {
+    if (local_ < 0) local_ = calls_.local(descriptor_);
+    return local_ != 0;
+  }
+
+  bool close_to_open() override {
+    if (close_to_open_ < 0) close_to_open_ = calls_.close_to_open(descriptor_);
+    return close_to_open_ != 0;
+  }
   void refresh() override { calls_.refresh(descriptor_); }
 
   Status flush() override;
@@ -178,15 +185,6 @@ class PosixStorage final : public Storage {
     Workers::Task task;
     std::atomic<Clock::rep> time{0};  // of all requests together
   };
-
-  // What the calls answer of the file, which they are asked once.
-  bool known(std::atomic<int>& answer, bool (SystemCalls::*ask)(int)) {
-    if (answer < 0) answer = (calls_.*ask)(descriptor_);
-    return answer != 0;
-  }
-  bool one_write_at_a_time() {
-    return known(one_write_at_a_time_, &SystemCalls::one_write_at_a_time);
-  }
 
   void start(Transfer& transfer) override;
   void finish(Transfer& transfer) override;
@@ -210,15 +208,15 @@ class PosixStorage final : public Storage {
   const int descriptor_;
   std::atomic<Clock::duration> request_time_{};  // moving average over requests in lists
   std::atomic<int> flush_error_{0};              // errno of the first fsync that failed
-  std::atomic<int> close_to_open_{-1};           // -1: not asked yet
-  std::atomic<int> one_write_at_a_time_{-1};     // likewise
+  std::atomic<int> local_{-1};                   // -1: not asked yet
+  std::atomic<int> close_to_open_{-1};           // likewise
   Workers& workers_ = Workers::of_process();
 };
 
 // What is not worth sharing is left to finish(), and so to the thread that waits for it.
 void PosixStorage::start(Transfer& transfer) {
   if (transfer.requests().size() < 2 || !worth_sharing(transfer.requests())) return;
-  if (transfer.direction() == Transfer::Direction::write && one_write_at_a_time()) return;
+  if (transfer.direction() == Transfer::Direction::write && local()) return;
   auto shared = std::make_unique<Shared>(*this, transfer);
   workers_.begin(shared->task);
   transfer.keep(std::move(shared));

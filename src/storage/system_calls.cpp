@@ -70,17 +70,6 @@ bool SystemCalls::local(int descriptor) {
   return file_system_of(file_system_type(descriptor)) == FileSystem::local;
 }
 
-bool SystemCalls::one_write_at_a_time(int descriptor) {
-  switch (file_system_of(file_system_type(descriptor))) {
-    case FileSystem::local:
-    case FileSystem::close_to_open:
-    case FileSystem::fuse:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool SystemCalls::close_to_open(int descriptor) {
   const FileSystem kind = file_system_of(file_system_type(descriptor));
   return kind == FileSystem::close_to_open ||

@@ -33,9 +33,6 @@ class SystemCalls {
   // By futimens; the time of access stays.
   virtual int set_modified_ns(int descriptor, int64_t modified_ns);
   virtual bool local(int descriptor);  // whether the file system belongs to this node alone
-  // Whether the node's kernel lets writes of a file pass one at a time. It holds the file's lock
-  // while it copies the bytes to its memory, or, with FUSE, until the file system has answered.
-  virtual bool one_write_at_a_time(int descriptor);
   // Whether the node's kernel keeps bytes that it has read or that were written to it, and shows
   // others at an open only what was written before a close.
   virtual bool close_to_open(int descriptor);

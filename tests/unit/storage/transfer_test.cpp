@@ -118,8 +118,8 @@ TEST_F(PosixTransfers, NothingIsATransferToo) {
 // Writes wait until they are let go.
 class HeldCalls final : public SystemCalls {
  public:
-  explicit HeldCalls(bool one_at_a_time) : one_at_a_time_(one_at_a_time) {}
-  bool one_write_at_a_time(int) override { return one_at_a_time_; }
+  explicit HeldCalls(bool local) : local_(local) {}
+  bool local(int) override { return local_; }
   ssize_t pwritev(int descriptor, const iovec* segments, int count, int64_t offset) override {
     begun.release();
     go.acquire();
@@ -129,7 +129,7 @@ class HeldCalls final : public SystemCalls {
   std::counting_semaphore<> go{0};
 
  private:
-  const bool one_at_a_time_;
+  const bool local_;
 };
 
 TEST(PosixSubmission, GoesOnWhileNobodyWaits) {
@@ -146,7 +146,7 @@ TEST(PosixSubmission, GoesOnWhileNobodyWaits) {
   EXPECT_TRUE(file.content() == blocks.text());
 }
 
-TEST(PosixSubmission, LeavesWritesThatPassOneAtATimeToTheThreadThatWaits) {
+TEST(PosixSubmission, LeavesLocalWritesToTheThreadThatWaits) {
   const TemporaryFile file;
   HeldCalls calls(true);
   const auto storage = open_posix_with(calls, file.path(), true, true).storage;
