@@ -11,6 +11,7 @@ constexpr int64_t calls_between_samples = 16;
 constexpr int64_t most_calls_a_cheap_sample = 2048;
 constexpr int64_t most_calls_until_trial = 1 << 20;
 constexpr int least_calls_time = 16;  // all calls', in times what samples take
+constexpr int dear_sample = 4;        // in times what a call takes
 constexpr int verdicts_needed = 2;
 constexpr double clear_loss = 1.15;  // the cache must cost so much more: measurements are noisy
 
@@ -45,6 +46,7 @@ void Gain::cached(int64_t ns, int64_t bytes, int64_t calls) {
 void Gain::direct(int64_t ns, int64_t bytes) {
   direct_.add(ns, bytes);
   samples_ns_ += ns;
+  ++samples_;
   bytes_since_sample_ = 0;
   calls_since_sample_ = 0;
 }
@@ -64,7 +66,10 @@ bool Gain::affords_sample(Background background) const {
   const double all_ns = static_cast<double>(calls_ns_) +
                         background.ns_per_byte * static_cast<double>(all_bytes_) +
                         background.ns_per_call * static_cast<double>(all_calls_);
-  return static_cast<double>(samples_ns_) * least_calls_time <= all_ns;
+  const auto samples_ns = static_cast<double>(samples_ns_);
+  const bool dear = samples_ns * static_cast<double>(all_calls_) >
+                    all_ns * static_cast<double>(samples_ * dear_sample);
+  return !dear || samples_ns * least_calls_time <= all_ns;
 }
 
 bool Gain::judge(Background background) {
@@ -82,7 +87,7 @@ bool Gain::judge(Background background) {
   calls_aside_ = 0;
   cached_.clear();
   direct_.clear();
-  all_calls_ = all_bytes_ = calls_ns_ = samples_ns_ = 0;
+  all_calls_ = all_bytes_ = calls_ns_ = samples_ = samples_ns_ = 0;
   return true;
 }
 

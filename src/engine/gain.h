@@ -30,7 +30,8 @@ class Gain {
   // the longer the cache brings a gain. Stays true until direct() notes the sample.
   bool direct_sample_due(int64_t calls, int64_t bytes, bool cheap);
 
-  // Whether samples have taken little of the time of all calls, and a verdict may follow.
+  // Whether a verdict may follow, and samples either take little longer than other calls or have
+  // taken little of the time of all.
   bool affords_sample(Background background) const;
 
   int64_t calls_a_cheap_sample() const { return calls_a_cheap_sample_; }
@@ -72,6 +73,7 @@ class Gain {
   int64_t all_calls_ = 0;   // since the cache is used
   int64_t all_bytes_ = 0;   // of these
   int64_t calls_ns_ = 0;    // what those took that used the cache
+  int64_t samples_ = 0;     // calls that went past it
   int64_t samples_ns_ = 0;  // what those took that went past it
   int64_t calls_a_cheap_sample_ = first_cheap_sample;
   int verdicts_ = 0;  // against the cache, in a row

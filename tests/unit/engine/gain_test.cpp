@@ -69,6 +69,14 @@ TEST(Gain, SamplesTakeLittleOfTheTimeOfAllCalls) {
   EXPECT_LT(samples * direct_ns * 15, all_ns);
 }
 
+// Where both ways take about as long, a loss is found soon.
+TEST(Gain, SamplesThatTakeNoLongerAreNotSpared) {
+  Gain gain;
+  const int calls = calls_until_aside(gain, 64 << 10, 100'000, 80'000, 0, 100'000);
+  EXPECT_GT(calls, 0);
+  EXPECT_LT(calls, 16 * 20);
+}
+
 TEST(Gain, ForgivesSmallLosses) {
   Gain gain;
   EXPECT_EQ(calls_until_aside(gain, 256 << 10, 62'000, 60'000, 0, 100'000), -1);
