@@ -33,8 +33,18 @@ template <typename Driver>
 bool CacheHandle<Driver>::samples_past(Direction& direction, Extent extent, uint32_t calls) {
   const bool cheap = samples_cheaply(direction);
   return direction.gain.direct_sample_due(calls, extent.length * calls, cheap) &&
-         (cheap || (direction.gain.affords_sample(background_of(direction)) &&
-                    !cache_.any_held(file_, extent)));
+         (cheap ||
+          ((storage_must_keep_up() || direction.gain.affords_sample(background_of(direction))) &&
+           !cache_.any_held(file_, extent)));
+}
+
+// Whether write-behind has ever begun: then it matters what the cache brings, whatever samples
+// cost.
+template <typename Driver>
+bool CacheHandle<Driver>::storage_must_keep_up() {
+  const DirtyBound bound(rules_.dirty_bound, cache_.frames());
+  must_keep_up_ = must_keep_up_ || cache_.dirty_frames() > bound.begin();
+  return must_keep_up_;
 }
 
 // Whether the access goes past the cache because storage is local; then counts the call.
