@@ -111,8 +111,8 @@ MISTAKES = [
     Mistake(
         "a long write claims no chunk",
         "file_owners.cpp",
-        "const Status learnt = first_touch_ ? learn(range, claim) : Status();",
-        "const Status learnt = first_touch_ ? learn(range, false) : Status();",
+        "const Status learnt = by_first_touch() ? learn(range, claim) : Status();",
+        "const Status learnt = by_first_touch() ? learn(range, false) : Status();",
         seed=155,
     ),
     Mistake(
@@ -153,9 +153,9 @@ MISTAKES = [
     Mistake(
         "a rank goes on by chunks that nodes claimed before they got other parts",
         "file_owners.cpp",
-        "  first_touch_ = domains_.first_touch() && domains_.owners() > 1;\n",
+        "  domains_ = next.domains;\n",
         "",
-        seed=13,
+        seed=2,
     ),
     Mistake(
         "an agent goes on by parts that nodes do not own any more",
