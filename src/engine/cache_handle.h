@@ -222,7 +222,6 @@ class CacheHandle {
   bool samples_past(Direction& direction, Extent extent, uint32_t calls);
   void watch_aside(Direction& direction, int64_t ns, int64_t bytes);
   void judge(Direction& direction);
-  bool storage_must_keep_up();
   Gain::Background background_of(const Direction& direction) const;
   double fetch_ns_per_read() const;
   double commit_ns_per_byte() const;
@@ -248,7 +247,7 @@ class CacheHandle {
   int64_t last_touched_page_ = -1;  // by touch()
   bool told_ = true;                // of the access under way
   uint32_t next_look_ = 0;          // for full pages, when so many frames are dirty
-  bool must_keep_up_ = false;       // storage_must_keep_up()
+  bool must_keep_up_ = false;       // storage: write-behind has begun at some time
   bool bypass_counted_ = false;     // for the call under way
   bool aside_counted_ = false;
   bool no_page_counted_ = false;

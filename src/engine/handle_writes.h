@@ -206,6 +206,7 @@ Status CacheHandle<Driver>::write_behind() {
     next_look_ = 0;
     return {};
   }
+  must_keep_up_ = true;
   const bool full_only = rules_.hands_over && !rules_.deterministic;
   if (full_only) {
     if (dirty < next_look_) return {};

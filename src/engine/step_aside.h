@@ -28,23 +28,14 @@ bool CacheHandle<Driver>::samples_cheaply(const Direction& direction) const {
 // Whether an access is to go past the cache as a sample. Only if the cache holds none of its bytes:
 // otherwise the sample would first commit cached bytes, and measure (and cause) that instead. But
 // clean bytes need no commit, and storage that answers from this node's memory answers a sample as
-// fast whatever was fetched before.
+// fast whatever was fetched before. Once storage must keep up with what is written it matters what
+// the cache brings, whatever samples cost.
 template <typename Driver>
 bool CacheHandle<Driver>::samples_past(Direction& direction, Extent extent, uint32_t calls) {
   const bool cheap = samples_cheaply(direction);
   return direction.gain.direct_sample_due(calls, extent.length * calls, cheap) &&
-         (cheap ||
-          ((storage_must_keep_up() || direction.gain.affords_sample(background_of(direction))) &&
-           !cache_.any_held(file_, extent)));
-}
-
-// Whether write-behind has ever begun: then it matters what the cache brings, whatever samples
-// cost.
-template <typename Driver>
-bool CacheHandle<Driver>::storage_must_keep_up() {
-  const DirtyBound bound(rules_.dirty_bound, cache_.frames());
-  must_keep_up_ = must_keep_up_ || cache_.dirty_frames() > bound.begin();
-  return must_keep_up_;
+         (cheap || ((must_keep_up_ || direction.gain.affords_sample(background_of(direction))) &&
+                    !cache_.any_held(file_, extent)));
 }
 
 // Whether the access goes past the cache because storage is local; then counts the call.

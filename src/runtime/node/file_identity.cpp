@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -84,6 +85,8 @@ FoundFile::~FoundFile() {
 
 Status find_file(const std::string& path, FoundFile* found) {
   found->descriptor = open(path.c_str(), O_PATH | O_CLOEXEC);
+  if (found->descriptor < 0 && (errno == EMFILE || errno == ENFILE))
+    return Status::from_errno(errno);
   struct statx info;
   if (!ask(found->descriptor, &info) || !S_ISREG(info.stx_mode)) return {Code::unsupported, 0, -1};
   found->identity = identity_of(info);

@@ -28,7 +28,7 @@ struct FoundFile {
   std::string path_to_open;
   int descriptor = -1;
 };
-// Code::unsupported: the path is not that of a regular file.
+// Code::unsupported: the path is not that of a regular file. Fails, too, without a free descriptor.
 Status find_file(const std::string& path, FoundFile* found);
 
 // Asks the file system itself for the file's stamp.

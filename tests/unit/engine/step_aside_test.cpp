@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
+#include <memory>
 
 #include "predict/predictor.h"
-#include "sim/instant_driver.h"
+#include "unit/engine/one_file_cache.h"
 
 namespace forebay::sim {
 namespace {
@@ -76,25 +76,15 @@ constexpr int64_t page_size = 64 << 10;
 // A local file with one reader.
 class ReadsStepAside : public ::testing::Test {
  protected:
-  ReadsStepAside()
-      : arena_(shape(), 0),
-        memory_(arena_.layout().data),
-        driver_(files_),
-        cache_(created(arena_, memory_), driver_) {
-    files_.emplace_back();
-    files_[0].id = files_at_once;
-    files_[0].stored_bytes = int64_t{1} << 40;
-    InstantFile opened;
-    opened.file = &files_[0];
-    opened.counted = &statistics_;
-    file_ = std::make_unique<TimedFile>(opened);
-    files_[0].opened.push_back(file_.get());
+  ReadsStepAside() {
+    one_.state().stored_bytes = int64_t{1} << 40;
     HandleRules rules;
     rules.read_ahead_bytes = 1 << 20;
     rules.local_bypass_bytes = 8 << 10;
     rules.predictor = find_predictor("signature");
-    handle_ = std::make_unique<CacheHandle<TimedDriver>>(cache_, *file_, rules, true, true);
-    timed_cache = &cache_;
+    handle_ =
+        std::make_unique<CacheHandle<TimedDriver>>(one_.cache(), one_.file(), rules, true, true);
+    timed_cache = &one_.cache();
     clock_ns = 0;
     costs = {};
   }
@@ -109,28 +99,16 @@ class ReadsStepAside : public ::testing::Test {
     }
     return clock_ns - before;
   }
-  bool aside() const { return (files_[0].aside & reads_aside) != 0; }
+  bool aside() const { return (one_.state().aside & reads_aside) != 0; }
 
-  Statistics statistics_;
+  const Statistics& statistics() const { return one_.statistics(); }
 
  private:
-  static CacheShape shape() {
-    return {.page_kind = find_page_kind("tree"),
-            .policy = find_policy("lru"),
-            .page_size = page_size,
-            .capacity_bytes = 256 * page_size,
-            .shards = 1};
-  }
-  static CacheArena& created(CacheArena& arena, LazyMemory& memory) {
-    arena.create(memory.base());
-    return arena;
-  }
-  std::deque<InstantFileState> files_;
-  CacheArena arena_;
-  LazyMemory memory_;
-  TimedDriver driver_;
-  Cache<TimedDriver> cache_;
-  std::unique_ptr<TimedFile> file_;
+  OneFileCache<TimedDriver> one_{{.page_kind = find_page_kind("tree"),
+                                  .policy = find_policy("lru"),
+                                  .page_size = page_size,
+                                  .capacity_bytes = 256 * page_size,
+                                  .shards = 1}};
   std::unique_ptr<CacheHandle<TimedDriver>> handle_;
   int64_t at_ = 0;
 };
@@ -139,18 +117,19 @@ class ReadsStepAside : public ::testing::Test {
 TEST_F(ReadsStepAside, WhereFetchingAheadTakesMoreThanItSaves) {
   read(400, 1000, 20'000);
   EXPECT_TRUE(aside());
-  const int64_t fetched = statistics_.fetched_bytes;
+  const int64_t fetched = statistics().fetched_bytes;
   EXPECT_GT(fetched, 0);
   read(600, 1000, 20'000);
   EXPECT_TRUE(aside());
-  EXPECT_EQ(statistics_.fetched_bytes, fetched);  // nothing is fetched ahead for reads past it
-  EXPECT_LE(statistics_.aside_calls, statistics_.bypass_calls);  // not those that find bytes there
+  EXPECT_EQ(statistics().fetched_bytes, fetched);  // nothing is fetched ahead for reads past it
+  EXPECT_LE(statistics().aside_calls,
+            statistics().bypass_calls);  // not those that find bytes there
 }
 
 TEST_F(ReadsStepAside, NotWhereReadsShareWhatWasFetched) {
   read(100'000, 300, 300);
   EXPECT_FALSE(aside());
-  EXPECT_LT(statistics_.bypass_calls, 100);
+  EXPECT_LT(statistics().bypass_calls, 100);
 }
 
 // Storage lets a thread wait: what the helper thread takes is less than the wait that it hides.

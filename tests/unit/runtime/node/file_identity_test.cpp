@@ -3,7 +3,9 @@
 #include "runtime/node/file_identity.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -53,6 +55,18 @@ TEST_F(FileIdentityTest, FindsRegularFilesOnly) {
     FoundFile found;
     EXPECT_EQ(find_file(path, &found).code, Code::unsupported) << path;
   }
+}
+
+TEST_F(FileIdentityTest, TellsThatNoDescriptorIsFree) {
+  const fs::path file = make_file("file");
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  FoundFile found;
+  const Status status = find_file(file, &found);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(status.system_error, EMFILE);
 }
 
 TEST_F(FileIdentityTest, OpensTheFileThatWasFound) {

@@ -1,0 +1,54 @@
+// A cache with one open file, for tests of a handle: storage is a number, the file's size.
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include "engine/cache.h"
+#include "sim/instant_driver.h"
+
+namespace forebay::sim {
+
+// `Driver`: InstantDriver, or one derived from it whose OpenFile is made from an InstantFile.
+template <typename Driver>
+class OneFileCache {
+ public:
+  explicit OneFileCache(const CacheShape& shape)
+      : arena_(shape, 0),
+        memory_(arena_.layout().data),
+        driver_(files_),
+        cache_(created(arena_, memory_), driver_) {
+    state().id = files_at_once;
+    InstantFile opened;
+    opened.file = &state();
+    opened.counted = &statistics_;
+    opened.commit_size = 1 << 20;
+    opened.written_as = writer_of(0);
+    file_.emplace(opened);
+    state().opened.push_back(&*file_);
+  }
+  OneFileCache(const OneFileCache&) = delete;
+  OneFileCache& operator=(const OneFileCache&) = delete;
+
+  Cache<Driver>& cache() { return cache_; }
+  InstantFileState& state() { return files_[0]; }
+  const InstantFileState& state() const { return files_[0]; }
+  typename Driver::OpenFile& file() { return *file_; }
+  const Statistics& statistics() const { return statistics_; }
+
+ private:
+  static CacheArena& created(CacheArena& arena, LazyMemory& memory) {
+    arena.create(memory.base());
+    return arena;
+  }
+
+  Statistics statistics_;
+  std::deque<InstantFileState> files_{1};
+  CacheArena arena_;
+  LazyMemory memory_;
+  Driver driver_;
+  Cache<Driver> cache_;
+  std::optional<typename Driver::OpenFile> file_;
+};
+
+}  // namespace forebay::sim
