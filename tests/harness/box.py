@@ -208,6 +208,11 @@ class Box:
 
     def _end(self) -> None:
         """Ends all processes of the nodes, however they were started."""
+        if self._volume is not None:
+            # A namespace goes some time after its last process, and its links with it: the next
+            # box may need the name before.
+            unplug = ["ip", "-n", self._volume.network(), "link", "delete", "box"]
+            subprocess.run(unplug, capture_output=True, check=False)
         networks = set()
         for holder in self._holders.values():
             if holder.poll() is None:
