@@ -252,6 +252,7 @@ class Cache final : private FrameStates {
   std::vector<FrameIndex> frames_of(uint64_t file, Extent range, Which which,
                                     Writers writers = every_writer);
   static void begin_apart(const OpenFile& file, std::vector<FrameIndex>& frames);
+  void note_writers(const OpenFile& file, const std::vector<FrameIndex>& full);
   Status commit_frames(OpenFile& file, std::vector<FrameIndex> frames, uint64_t id, bool wait);
   template <typename Change>
   void change_frames(uint64_t file, Extent range, const Change& change);

@@ -22,6 +22,8 @@
 #include "engine/gain.h"
 #include "engine/local_bypass.h"
 #include "engine/long_reads.h"
+#include "engine/pace.h"
+#include "engine/stragglers.h"
 #include "predict/predictor.h"
 #include "predict/recorded.h"
 
@@ -187,6 +189,8 @@ class CacheHandle {
   Status read_long(Extent extent, Target target, int64_t* got);
   bool is_foreseen(Extent extent) const;
   Status write_behind();
+  Status write_behind_together(const DirtyBound& bound);
+  Status await_stragglers(const DirtyBound& bound, int64_t distance);
   Status look_ahead(Extent access);
   std::span<const Extent> own(std::span<const Extent> extents);
   void no_page();
@@ -247,8 +251,9 @@ class CacheHandle {
   int64_t last_touched_page_ = -1;  // by touch()
   bool told_ = true;                // of the access under way
   uint32_t next_look_ = 0;          // for full pages, when so many frames are dirty
-  bool must_keep_up_ = false;       // storage: write-behind has begun at some time
-  bool bypass_counted_ = false;     // for the call under way
+  Stragglers stragglers_;
+  bool must_keep_up_ = false;    // storage: write-behind has begun at some time
+  bool bypass_counted_ = false;  // for the call under way
   bool aside_counted_ = false;
   bool no_page_counted_ = false;
   std::unique_ptr<Predictor> predictor_;  // nullptr: nothing is fetched ahead

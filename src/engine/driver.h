@@ -16,11 +16,13 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "engine/file_state.h"
 #include "engine/frame.h"
 #include "engine/io_plan.h"
 #include "engine/statistics.h"
+#include "engine/stragglers.h"
 #include "extent/extent.h"
 #include "extent/status.h"
 #include "policy/policy.h"
@@ -92,6 +94,10 @@ concept CacheDriver = requires(D& driver, typename D::OpenFile& file, uint32_t s
   { file.write_back_in_background() } -> std::same_as<bool>;
   // One past the highest byte written through any handle of the file and not yet known to storage.
   { file.written_end() } -> std::same_as<int64_t>;
+  // Of the file's other handles, in a span that the next call ends.
+  { file.ends_of_others() } -> std::convertible_to<std::span<const HandleEnd>>;
+  { file.own_end() } -> std::same_as<int64_t>;
+  file.pause();  // lets others work, for less than a millisecond
 };
 
 }  // namespace forebay

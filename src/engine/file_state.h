@@ -24,6 +24,8 @@ struct FileState {
   // thread wait. A fetch that waited hid this wait from a rank, which is worth more than it took.
   std::atomic<int64_t> fetch_ahead_ns{0};
   std::atomic<int64_t> cached_reads{0};  // reads through the cache, about
+  // Whether most pages that had all their bytes, at the last look, had them from several handles.
+  std::atomic<uint32_t> shares_pages{0};
 };
 
 }  // namespace forebay

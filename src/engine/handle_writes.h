@@ -207,15 +207,62 @@ Status CacheHandle<Driver>::write_behind() {
     return {};
   }
   must_keep_up_ = true;
-  const bool full_only = rules_.hands_over && !rules_.deterministic;
+  if (rules_.deterministic) return cache_.commit_some(file_, {bound.begin()});
+  const bool shares = shared().shares_pages.load(std::memory_order_relaxed) != 0;
+  const bool full_only = rules_.hands_over || shares;
   if (full_only) {
     if (dirty < next_look_) return {};
     next_look_ = dirty + frames_between_looks(cache_.frames());
   }
-  if (dirty > bound.most() || rules_.deterministic)
-    return cache_.commit_some(file_, {bound.begin(), full_only});
-  file_.commit_in_background({bound.background(), full_only});
-  return {};
+  if (dirty <= bound.most()) {
+    file_.commit_in_background({bound.background(), full_only});
+    return {};
+  }
+  const Status status = cache_.commit_some(file_, {bound.begin(), full_only});
+  const bool left = full_only && !rules_.hands_over && cache_.dirty_frames() > bound.most();
+  return status.ok() && left ? write_behind_together(bound) : status;
+}
+
+// Too many pages are dirty. They lack bytes, which other handles may be about to write.
+template <typename Driver>
+Status CacheHandle<Driver>::write_behind_together(const DirtyBound& bound) {
+  if (!evictions_.empty() || !waiting_.empty()) return {};  // whoever waits holds nothing
+  const int64_t distance = pace_bytes(rules_.dirty_bound, cache_.frames(), cache_.page_size());
+  stragglers_.look(file_.own_end(), file_.ends_of_others());
+  if (stragglers_.apart(distance)) {
+    if (!stragglers_.ahead(distance)) return {};
+    const Status status = await_stragglers(bound, distance);
+    if (!status.ok() || cache_.dirty_frames() <= bound.most()) return status;
+  } else {
+    shared().shares_pages.store(0);  // near each other, handles leave pages without all bytes
+  }
+  return cache_.commit_some(file_, {bound.most() - bound.most() / 8, false});
+}
+
+// Waits until the slowest handle is near; not for one that writes nothing any more, and no longer
+// than it takes to commit the pages that lack its bytes. Commits what becomes complete meanwhile.
+template <typename Driver>
+Status CacheHandle<Driver>::await_stragglers(const DirtyBound& bound, int64_t distance) {
+  constexpr int64_t stopped_ns = 100'000'000;
+  ++statistics().pace_waits;
+  stragglers_.begin_wait(file_.ends_of_others());
+  const int64_t began = Driver::now_ns();
+  const auto bytes = static_cast<double>(cache_.dirty_frames() * cache_.page_size());
+  const auto limit_ns = std::max(stopped_ns, static_cast<int64_t>(commit_ns_per_byte() * bytes));
+  Status status;
+  for (int64_t moved = began, now = began; stragglers_.ahead(distance / 2);) {
+    if (now - began > limit_ns || now - moved > stopped_ns) {
+      stragglers_.end_wait(file_.ends_of_others());
+      break;
+    }
+    file_.pause();
+    status = cache_.commit_some(file_, {bound.begin(), true});
+    if (!status.ok()) break;
+    stragglers_.look(file_.own_end(), file_.ends_of_others());
+    now = Driver::now_ns();
+    if (stragglers_.moved()) moved = now;
+  }
+  return status;
 }
 
 template <typename Driver>

@@ -33,7 +33,7 @@ struct Statistics {
   int64_t aside_calls = 0;           // of bypass_calls: the cache brought no gain
   int64_t local_calls = 0;           // of aside_calls: expected of local storage, not measured
   int64_t no_page_calls = 0;         // of bypass_calls: there was no memory for a page
-  int64_t pace_waits = 0;            // in collective accesses, for ranks that were far behind
+  int64_t pace_waits = 0;            // for ranks that were far behind
   int64_t commit_ns = 0;             // inside storage's write, for commits
   int64_t io_ns = 0;                 // time inside read and write (sampled estimate)
 

@@ -35,6 +35,18 @@ int64_t VirtualFile::written_end() const {
   return end;
 }
 
+std::span<const HandleEnd> VirtualFile::ends_of_others() {
+  others_.clear();
+  for (uint32_t s = 0; s < node_->seats().size(); ++s) {
+    const VirtualSeat& seat = node_->seats()[s];
+    if (&seat != seat_ && seat.taken && seat.file == seat_->file && seat.end > 0)
+      others_.push_back({s, seat.end});
+  }
+  return others_;
+}
+
+void VirtualFile::pause() const { Fibers::current()->sleep(200'000); }
+
 void VirtualFile::truncate_ends(int64_t bytes) const {
   for (VirtualSeat& seat : node_->seats()) {
     if (seat.file == seat_->file) seat.end = std::min(seat.end, bytes);

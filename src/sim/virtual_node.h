@@ -78,6 +78,9 @@ class VirtualFile {
   void raise_end(int64_t end) const { seat_->end = std::max(seat_->end, end); }
   void forget_end() const { seat_->end = 0; }
   int64_t written_end() const;
+  int64_t own_end() const { return seat_->end; }
+  std::span<const HandleEnd> ends_of_others();
+  void pause() const;
   void truncate_ends(int64_t bytes) const;
 
   Status storage_size(int64_t* bytes) const;
@@ -101,6 +104,7 @@ class VirtualFile {
   int64_t commit_size_bytes_;
   int64_t bytes_worth_a_request_ = 0;
   VirtualHelper* helper_ = nullptr;
+  std::vector<HandleEnd> others_;  // ends_of_others()
 };
 
 class VirtualDriver {

@@ -250,8 +250,7 @@ std::vector<std::string> notes(const JobStatistics& job) {
     sentences.push_back("Opens found " + counted(total.kept_pages, "page", "pages") +
                         " that an earlier close had left in the cache.");
   if (total.pace_waits > 0)
-    sentences.push_back("In collective accesses ranks waited " +
-                        counted(total.pace_waits, "time", "times") +
+    sentences.push_back("Ranks waited " + counted(total.pace_waits, "time", "times") +
                         " for ranks that were far behind, so that pages left the cache complete.");
   if (const int64_t bytes = total.exchanged_bytes + total.asked_bytes; bytes > 0)
     sentences.push_back(

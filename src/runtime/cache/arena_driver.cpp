@@ -1,6 +1,7 @@
 #include "runtime/cache/arena_driver.h"
 
 #include <algorithm>
+#include <ctime>
 #include <new>
 #include <optional>
 #include <vector>
@@ -22,6 +23,24 @@ int64_t ArenaFile::written_end() const {
     end = std::max(end, seat.end.load(std::memory_order_acquire));
   }
   return end;
+}
+
+std::span<const HandleEnd> ArenaFile::ends_of_others() {
+  const Registry& registry = *parts_.registry;
+  const uint32_t seats = registry.seats_in_use.load(std::memory_order_acquire);
+  others_.clear();
+  for (uint32_t s = 0; s < seats; ++s) {
+    const Seat& seat = registry.seats[s];
+    if (&seat == parts_.seat || seat.file.load(std::memory_order_acquire) != parts_.slot) continue;
+    const int64_t end = seat.end.load(std::memory_order_acquire);
+    if (end > 0) others_.push_back({s, end});
+  }
+  return others_;
+}
+
+void ArenaFile::pause() const {
+  constexpr timespec a_moment{0, 200'000};
+  nanosleep(&a_moment, nullptr);
 }
 
 std::vector<WrittenEnd> ArenaFile::written_ends() const {

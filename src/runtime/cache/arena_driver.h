@@ -124,6 +124,9 @@ class ArenaFile {
   static void forget_ends(std::span<const WrittenEnd> ends);
   void forget_end() const { parts_.seat->end.store(0, std::memory_order_release); }
   int64_t written_end() const;
+  int64_t own_end() const { return parts_.seat->end.load(std::memory_order_relaxed); }
+  std::span<const HandleEnd> ends_of_others();
+  void pause() const;
   void truncate_ends(int64_t bytes) const;
 
   // As the step under way sees it.
@@ -184,6 +187,7 @@ class ArenaFile {
 
   Parts parts_;
   Writers writer_ = 0;
+  std::vector<HandleEnd> others_;  // ends_of_others()
 };
 
 class ArenaDriver {

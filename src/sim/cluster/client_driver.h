@@ -64,6 +64,10 @@ class ClientFile {
   void raise_end(int64_t end) const { entry().unknown_end = std::max(entry().unknown_end, end); }
   void forget_end() const {}
   int64_t written_end() const { return std::max(entry().unknown_end, entry().unstored_end.load()); }
+  // Not simulated: a writer that waits for slower ones.
+  int64_t own_end() const { return 0; }
+  std::span<const HandleEnd> ends_of_others() const { return {}; }
+  void pause() const {}
   void truncate_ends(int64_t bytes) const {
     entry().unknown_end = std::min(entry().unknown_end, bytes);
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <deque>
-#include <optional>
 
 #include "engine/cache.h"
 #include "sim/instant_driver.h"
@@ -19,13 +18,7 @@ class OneFileCache {
         driver_(files_),
         cache_(created(arena_, memory_), driver_) {
     state().id = files_at_once;
-    InstantFile opened;
-    opened.file = &state();
-    opened.counted = &statistics_;
-    opened.commit_size = 1 << 20;
-    opened.written_as = writer_of(0);
-    file_.emplace(opened);
-    state().opened.push_back(&*file_);
+    open();
   }
   OneFileCache(const OneFileCache&) = delete;
   OneFileCache& operator=(const OneFileCache&) = delete;
@@ -33,7 +26,17 @@ class OneFileCache {
   Cache<Driver>& cache() { return cache_; }
   InstantFileState& state() { return files_[0]; }
   const InstantFileState& state() const { return files_[0]; }
-  typename Driver::OpenFile& file() { return *file_; }
+  typename Driver::OpenFile& file() { return opened_.front(); }
+  // One more handle.
+  typename Driver::OpenFile& open() {
+    InstantFile handle;
+    handle.file = &state();
+    handle.counted = &statistics_;
+    handle.commit_size = 1 << 20;
+    handle.written_as = writer_of(static_cast<uint32_t>(opened_.size()));
+    state().opened.push_back(&opened_.emplace_back(handle));
+    return opened_.back();
+  }
   const Statistics& statistics() const { return statistics_; }
 
  private:
@@ -48,7 +51,7 @@ class OneFileCache {
   LazyMemory memory_;
   Driver driver_;
   Cache<Driver> cache_;
-  std::optional<typename Driver::OpenFile> file_;
+  std::deque<typename Driver::OpenFile> opened_;
 };
 
 }  // namespace forebay::sim

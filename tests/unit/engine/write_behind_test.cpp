@@ -1,6 +1,11 @@
-// Where nodes hand their bytes over, write-behind leaves pages that lack bytes: the other nodes'
-// would follow in requests of their own.
+// Write-behind leaves pages that lack bytes where nodes hand their bytes over, or handles write the
+// same pages: the others' bytes would follow in requests of their own.
 #include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
 
 #include "engine/cache_handle.h"
 #include "predict/predictor.h"
@@ -57,6 +62,117 @@ TEST_P(WriteBehindTest, CommitsFullPages) {
   if (GetParam()) {
     EXPECT_EQ(committed_bytes() % page_bytes, 0);
   }
+}
+
+// What other handles do while one waits, and the time.
+std::function<void()> meanwhile;
+int64_t wait_clock_ns = 0;
+
+struct SharedFile : InstantFile {
+  explicit SharedFile(const InstantFile& opened) : InstantFile(opened) {}
+
+  std::span<const HandleEnd> ends_of_others() {
+    others.clear();
+    for (uint32_t handle = 0; handle < file->opened.size(); ++handle) {
+      if (file->opened[handle] != this) others.push_back({handle, file->opened[handle]->end});
+    }
+    return others;
+  }
+  void pause() const {
+    wait_clock_ns += 1'000'000;
+    if (meanwhile) meanwhile();
+  }
+
+  std::vector<HandleEnd> others;
+};
+
+class PausingDriver : public InstantDriver {
+ public:
+  using OpenFile = SharedFile;
+  using InstantDriver::InstantDriver;
+  static int64_t now_ns() { return wait_clock_ns; }
+};
+
+// A fast handle writes the first halves of pages, a slow one the second.
+class HandlesThatShare : public testing::Test {
+ protected:
+  HandlesThatShare() {
+    meanwhile = {};
+    wait_clock_ns = 0;
+    write_both(pages_of_cache / 4 + 1);
+    (void)cache_.cache().commit_some(cache_.file(), {0, true});  // as write-behind does
+    committed_before_ = cache_.statistics().committed_bytes;
+  }
+  ~HandlesThatShare() override { meanwhile = {}; }
+
+  void write_fast() { write(fast_, fast_page_++ * page_bytes); }
+  void write_slow() { write(slow_, slow_page_++ * page_bytes + page_bytes / 2); }
+  void skip_slow() { ++slow_page_; }
+  void write_both(int64_t pages) {
+    for (int64_t page = 0; page < pages; ++page) {
+      write_fast();
+      write_slow();
+    }
+  }
+  int64_t committed_bytes() const {
+    return cache_.statistics().committed_bytes - committed_before_;
+  }
+  int64_t waits() const { return cache_.statistics().pace_waits; }
+  bool share() const { return cache_.state().shares_pages.load() != 0; }
+  int64_t fast_page() const { return fast_page_; }
+
+ private:
+  using Handle = CacheHandle<PausingDriver>;
+  static void write(Handle& handle, int64_t offset) {
+    EXPECT_TRUE(handle.write(Extent{offset, page_bytes / 2}, NoBytes{}).ok());
+  }
+
+  OneFileCache<PausingDriver> cache_{shape_of_the_cache()};
+  Handle fast_{cache_.cache(), cache_.file(), writing_behind(false), true, false};
+  Handle slow_{cache_.cache(), cache_.open(), writing_behind(false), true, false};
+  int64_t fast_page_ = 0, slow_page_ = 0;
+  int64_t committed_before_ = 0;
+};
+
+TEST_F(HandlesThatShare, AreFoundByTheirPages) { EXPECT_TRUE(share()); }
+
+TEST_F(HandlesThatShare, LeavePagesUpToTheBound) {
+  for (int64_t page = 0; page < pages_of_cache / 2; ++page) write_fast();
+  EXPECT_EQ(committed_bytes(), 0);
+  EXPECT_EQ(waits(), 0);
+}
+
+TEST_F(HandlesThatShare, WaitForTheSlowOne) {
+  meanwhile = [this] { write_slow(); };
+  for (int64_t page = 0; page < 2 * pages_of_cache; ++page) write_fast();
+  EXPECT_GT(waits(), 0);
+  EXPECT_GT(committed_bytes(), pages_of_cache * page_bytes);
+  EXPECT_EQ(committed_bytes() % page_bytes, 0);  // pages left complete
+}
+
+TEST_F(HandlesThatShare, DoNotWaitAgainForOneThatHasStopped) {
+  for (int64_t page = 0; page < pages_of_cache; ++page) write_fast();
+  EXPECT_EQ(waits(), 1);
+  EXPECT_LT(wait_clock_ns, 200'000'000);
+  EXPECT_GT(committed_bytes(), 0);
+}
+
+TEST_F(HandlesThatShare, DoNotHoldUpTheSlowOne) {
+  for (int64_t page = 0; page < pages_of_cache / 2; ++page) write_fast();
+  const int64_t pages = fast_page();
+  for (int64_t page = 0; page < pages / 2; ++page) write_slow();
+  EXPECT_EQ(waits(), 0);
+  EXPECT_EQ(committed_bytes() % page_bytes, 0);
+}
+
+TEST_F(HandlesThatShare, DoNotWaitForBytesThatNobodyWrites) {
+  for (int64_t page = 0; share() && page < 2 * pages_of_cache; page += 2) {
+    write_both(1);
+    write_fast();
+    skip_slow();
+  }
+  EXPECT_FALSE(share());
+  EXPECT_EQ(waits(), 0);
 }
 
 }  // namespace
