@@ -190,7 +190,7 @@ class CacheHandle {
   bool is_foreseen(Extent extent) const;
   Status write_behind();
   Status write_behind_together(const DirtyBound& bound);
-  Status await_stragglers(const DirtyBound& bound, int64_t distance);
+  Status await_stragglers(const DirtyBound& bound, int64_t distance, bool* near);
   Status look_ahead(Extent access);
   std::span<const Extent> own(std::span<const Extent> extents);
   void no_page();

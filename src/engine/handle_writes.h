@@ -229,40 +229,41 @@ Status CacheHandle<Driver>::write_behind_together(const DirtyBound& bound) {
   if (!evictions_.empty() || !waiting_.empty()) return {};  // whoever waits holds nothing
   const int64_t distance = pace_bytes(rules_.dirty_bound, cache_.frames(), cache_.page_size());
   stragglers_.look(file_.own_end(), file_.ends_of_others());
-  if (stragglers_.apart(distance)) {
-    if (!stragglers_.ahead(distance)) return {};
-    const Status status = await_stragglers(bound, distance);
-    if (!status.ok() || cache_.dirty_frames() <= bound.most()) return status;
-  } else {
+  uint32_t goal = bound.most() - bound.most() / 8;
+  if (!stragglers_.apart(distance)) {
     shared().shares_pages.store(0);  // near each other, handles leave pages without all bytes
+  } else if (!stragglers_.ahead(distance)) {
+    return {};
+  } else {
+    bool near = false;
+    const Status status = await_stragglers(bound, distance, &near);
+    if (!status.ok() || cache_.dirty_frames() <= bound.most()) return status;
+    if (!near) goal = bound.begin();
   }
-  return cache_.commit_some(file_, {bound.most() - bound.most() / 8, false});
+  return cache_.commit_some(file_, {goal});
 }
 
-// Waits until the slowest handle is near; not for one that writes nothing any more, and no longer
-// than it takes to commit the pages that lack its bytes. Commits what becomes complete meanwhile.
+// Waits until the slowest handle is near, but no longer than it takes to commit the pages that must
+// leave without its bytes otherwise. Commits what becomes complete meanwhile.
 template <typename Driver>
-Status CacheHandle<Driver>::await_stragglers(const DirtyBound& bound, int64_t distance) {
-  constexpr int64_t stopped_ns = 100'000'000;
+Status CacheHandle<Driver>::await_stragglers(const DirtyBound& bound, int64_t distance,
+                                             bool* near) {
+  constexpr int64_t least_ns = 50'000'000;  // a handle may have lost its processor for so long
   ++statistics().pace_waits;
+  const auto bytes = static_cast<double>((bound.most() - bound.begin()) * cache_.page_size());
+  const int64_t end =
+      Driver::now_ns() + std::max(least_ns, static_cast<int64_t>(commit_ns_per_byte() * bytes));
   stragglers_.begin_wait(file_.ends_of_others());
-  const int64_t began = Driver::now_ns();
-  const auto bytes = static_cast<double>(cache_.dirty_frames() * cache_.page_size());
-  const auto limit_ns = std::max(stopped_ns, static_cast<int64_t>(commit_ns_per_byte() * bytes));
-  Status status;
-  for (int64_t moved = began, now = began; stragglers_.ahead(distance / 2);) {
-    if (now - began > limit_ns || now - moved > stopped_ns) {
-      stragglers_.end_wait(file_.ends_of_others());
-      break;
-    }
+  for (;;) {
     file_.pause();
-    status = cache_.commit_some(file_, {bound.begin(), true});
-    if (!status.ok()) break;
+    const Status status = cache_.commit_some(file_, {bound.begin(), true});
     stragglers_.look(file_.own_end(), file_.ends_of_others());
-    now = Driver::now_ns();
-    if (stragglers_.moved()) moved = now;
+    *near = !stragglers_.ahead(distance / 2);
+    if (*near || !status.ok()) return status;
+    if (Driver::now_ns() >= end) break;
   }
-  return status;
+  stragglers_.end_wait(file_.ends_of_others());
+  return {};
 }
 
 template <typename Driver>

@@ -26,16 +26,12 @@ class Stragglers {
   // `mine`: the end of the handle that looks; `others`: those of the file's other handles.
   void look(int64_t mine, std::span<const HandleEnd> others) {
     mine_ = slowest_ = fastest_ = mine;
-    int64_t sum = 0;
     for (const HandleEnd& other : others) {
       if (other.end == 0) continue;
       fastest_ = std::max(fastest_, other.end);
       if (other.end >= mine || is_among(stopped_, other)) continue;
       slowest_ = std::min(slowest_, other.end);
-      sum += other.end;
     }
-    moved_ = sum != behind_;
-    behind_ = sum;
   }
 
   // Whether handles are so far apart that pages between them would leave with bytes missing.
@@ -44,9 +40,6 @@ class Stragglers {
   }
   // Whether this handle is that far before the slowest one.
   bool ahead(int64_t distance_bytes) const { return mine_ - slowest_ > distance_bytes; }
-  // Whether a handle behind this one has written between the last two looks.
-  bool moved() const { return moved_; }
-
   // A wait for those that are behind: who has not written when it ends has stopped, and is not
   // behind until it writes again.
   void begin_wait(std::span<const HandleEnd> others) {
@@ -65,8 +58,6 @@ class Stragglers {
   }
 
   int64_t mine_ = 0, slowest_ = 0, fastest_ = 0;
-  int64_t behind_ = 0;  // the sum of the ends behind, at the last look
-  bool moved_ = false;
   std::vector<HandleEnd> before_, stopped_;
 };
 

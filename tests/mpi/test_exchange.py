@@ -192,3 +192,26 @@ def test_bytes_that_are_handed_over_leave_in_few_requests(
     assert total["evictions"] == 0
     assert total["guest_bytes"] == total["accepted_bytes"] == pytest.approx(3_000_000, rel=0.05)
     assert total["write_requests"] < 40
+
+
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_pages_leave_complete_though_a_rank_is_slow(installation: mpi.Mpi, tmp_path: Path) -> None:
+    """Fast ranks leave pages to the slow one, and wait for it. 19.2 MB are written."""
+    settings = {
+        "FOREBAY_STEP_ASIDE": "never",
+        "FOREBAY_PAGE_SIZE": "16KiB",
+        "FOREBAY_CACHE_SIZE": "2MiB",
+        "FOREBAY_DOMAIN_SIZE": "64KiB",
+        "FOREBAY_DOMAIN": "cyclic",
+        "FOREBAY_READ_AHEAD": "0",
+    }
+    program = str(mpi.compile_program(installation, PROGRAM.parent / "writers_apart.c"))
+    run = forebay.launch(
+        installation, RANKS, forebay.on_nodes([program], 2), tmp_path / "run", settings
+    )
+    assert run.outcome.code == 0, str(run.outcome)
+    forebay.assert_served(run.statistics, run.outcome)
+    assert run.statistics is not None
+    total = run.statistics["total"]
+    assert total["pace_waits"] > 0
+    assert total["write_requests"] < 2000  # 6,400 records, 1,172 pages

@@ -229,6 +229,7 @@ Status CachedFile::join_entry(const FoundFile& found, bool fresh, OpenMode mode)
     entry.told.store(0);
     entry.write_through.store(0);
     entry.aside.store(0);
+    entry.shares_pages.store(0);
     entry.owners.store(0);
     entry.sharing = 0;
     entry.writable.store(0);

@@ -14,6 +14,7 @@
 
 namespace forebay::sim {
 
+class ClientFile;
 class ClientNode;
 
 // A file as the processes that share a cache see it.
@@ -24,6 +25,8 @@ struct ClientFileState : FileState {
   int64_t seen_writes = 0;  // of other caches, when the file was opened last
   // Storage's size of the file, of a run whose steps are taken again, as this cache met it then.
   int64_t recorded_bytes = 0;
+  std::vector<ClientFile*> opened;  // the handles that have it open
+  uint32_t handles_ever = 0;
 };
 
 // A file as one process has it open through a cache.
@@ -61,15 +64,21 @@ class ClientFile {
   void begin_use(uint64_t) const {}
   void end_use() const {}
   void note_past(bool) const {}
-  void raise_end(int64_t end) const { entry().unknown_end = std::max(entry().unknown_end, end); }
-  void forget_end() const {}
+  void raise_end(int64_t end) {
+    end_ = std::max(end_, end);
+    entry().unknown_end = std::max(entry().unknown_end, end);
+  }
+  void forget_end() { end_ = 0; }
   int64_t written_end() const { return std::max(entry().unknown_end, entry().unstored_end.load()); }
-  // Not simulated: a writer that waits for slower ones.
-  int64_t own_end() const { return 0; }
-  std::span<const HandleEnd> ends_of_others() const { return {}; }
-  void pause() const {}
+  int64_t own_end() const { return end_; }
+  std::span<const HandleEnd> ends_of_others();
+  static void pause() { Process::current()->sleep(200 * microsecond); }
+  // The handle is one of those that have the file open, or is no more.
+  void enter();
+  void leave();
   void truncate_ends(int64_t bytes) const {
     entry().unknown_end = std::min(entry().unknown_end, bytes);
+    for (ClientFile* handle : entry().opened) handle->end_ = std::min(handle->end_, bytes);
   }
 
   Status storage_size(int64_t* bytes) const;
@@ -89,6 +98,9 @@ class ClientFile {
   uint32_t helper_;
   Statistics* statistics_;
   int64_t commit_size_bytes_;
+  uint32_t handle_ = 0;  // its number among all that the file has had
+  int64_t end_ = 0;      // one past the highest byte that it has written since its last commit
+  std::vector<HandleEnd> others_;  // ends_of_others()
 };
 
 class ClientDriver {

@@ -26,6 +26,21 @@ uint32_t ClientFile::number() const {
   return node_->settings().handles.deterministic ? 0 : number_;
 }
 
+void ClientFile::enter() {
+  handle_ = entry().handles_ever++;
+  entry().opened.push_back(this);
+}
+
+void ClientFile::leave() { std::erase(entry().opened, this); }
+
+std::span<const HandleEnd> ClientFile::ends_of_others() {
+  others_.clear();
+  for (const ClientFile* other : entry().opened) {
+    if (other != this) others_.push_back({other->handle_, other->end_});
+  }
+  return others_;
+}
+
 Status ClientFile::storage_size(int64_t* bytes) const {
   *bytes = node_->stored_bytes(entry());
   return {};
@@ -163,7 +178,9 @@ uint32_t ClientNode::slot_of(uint64_t number) {
   free->unknown_end = 0;
   free->unstored_end = 0;
   free->recorded_bytes = 0;
+  free->opened.clear();
   free->aside = 0;
+  free->shares_pages = 0;
   free->own_writes = 0;
   free->seen_writes = file_system_.writes(number);
   return slot;
@@ -177,6 +194,7 @@ ClientNode::Handle::Handle(ClientNode& node, uint64_t file, uint32_t number, Mak
       cached_(node.cache_, file_, node.settings_.handles, reads, false) {
   ClientFileState& state = file_.entry();
   const bool opened = ++state.handles > 1;
+  file_.enter();
   // Pages stay good if nobody else has changed the file. Nobody else changes what this node owns.
   const int64_t others = node.file_system_.writes(file) - state.own_writes;
   const bool changed = std::exchange(state.seen_writes, others) != others;
@@ -268,6 +286,7 @@ void ClientNode::Handle::leave(bool discard) {
     node_.cache_.drop(file_, whole_file, true);
   }
   --state.handles;
+  file_.leave();
   node_.statistics_.add(statistics_);
 }
 

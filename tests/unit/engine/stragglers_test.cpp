@@ -33,15 +33,6 @@ TEST(StragglersTest, HandlesThatHaveWrittenNothingDoNotCount) {
   EXPECT_FALSE(handles.apart(0));
 }
 
-TEST(StragglersTest, SeesThatHandlesBehindMove) {
-  Stragglers handles;
-  handles.look(100, Ends{{1, 20}, {2, 30}});
-  handles.look(100, Ends{{1, 20}, {2, 30}});
-  EXPECT_FALSE(handles.moved());
-  handles.look(100, Ends{{1, 20}, {2, 40}});
-  EXPECT_TRUE(handles.moved());
-}
-
 TEST(StragglersTest, NobodyWaitsForAHandleThatHasStopped) {
   Stragglers handles;
   handles.look(100, Ends{{1, 20}, {2, 30}});
