@@ -209,6 +209,7 @@ class Cache final : private FrameStates {
   void forget_dirty(Frame& frame);
   void begin_io(FrameIndex index, FrameIo io) const;
   void empty_page(FrameIndex index) const;
+  void note_writer(const OpenFile& file, FrameIndex index) const;
   void note_use(OpenFile& file, FrameIndex index) const;
   bool holds(PageKey key, Extent region);
   void release_frame(FrameIndex index);
@@ -252,7 +253,7 @@ class Cache final : private FrameStates {
   std::vector<FrameIndex> frames_of(uint64_t file, Extent range, Which which,
                                     Writers writers = every_writer);
   static void begin_apart(const OpenFile& file, std::vector<FrameIndex>& frames);
-  void note_writers(const OpenFile& file, const std::vector<FrameIndex>& full);
+  void note_sharing(const OpenFile& file, const std::vector<FrameIndex>& full);
   Status commit_frames(OpenFile& file, std::vector<FrameIndex> frames, uint64_t id, bool wait);
   template <typename Change>
   void change_frames(uint64_t file, Extent range, const Change& change);

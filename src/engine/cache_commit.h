@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 
 #include "engine/cache.h"
 
@@ -115,25 +114,15 @@ Status Cache<Driver>::commit_frames(OpenFile& file, std::vector<FrameIndex> fram
   return result;
 }
 
-// Notes whether handles write the same pages (stragglers.h): of the pages that have all their
-// bytes, what tells are those that several handles wrote, and those that one wrote alone, since
-// none of their bytes has left.
+// Notes whether handles write the same pages (stragglers.h): most of those that have all their
+// bytes.
 template <typename Driver>
-void Cache<Driver>::note_writers(const OpenFile& file, const std::vector<FrameIndex>& full) {
-  std::size_t shared = 0, alone = 0;
-  Regions dirty;
-  for (const FrameIndex f : full) {
-    if (std::popcount(frame(f).writers.load(std::memory_order_relaxed)) > 1) {
-      ++shared;
-      continue;
-    }
+void Cache<Driver>::note_sharing(const OpenFile& file, const std::vector<FrameIndex>& full) {
+  const auto shared = std::ranges::count_if(full, [this](FrameIndex f) {
     const Locked lock(*this, shard_number(f));
-    dirty.clear();
-    kind().dirty(state(f), page_size(), dirty);
-    if (dirty.size() == 1 && dirty.front() == whole_page()) ++alone;
-  }
-  if (shared + alone > 0)
-    file.state().shares_pages.store(shared > alone ? 1 : 0, std::memory_order_relaxed);
+    return frame(f).shared != 0;
+  });
+  file.state().shares_pages.store(2 * shared > std::ssize(full) ? 1 : 0, std::memory_order_relaxed);
 }
 
 template <typename Driver>
@@ -143,7 +132,7 @@ Status Cache<Driver>::commit_some(OpenFile& file, WriteBehind goal) {
     if (dirty_frames() <= goal.dirty || (which == Which::dirty && goal.full_only)) return {};
     std::vector<FrameIndex> chosen = frames_of(id, {0, INT64_MAX}, which);
     const std::size_t surplus = dirty_frames() > goal.dirty ? dirty_frames() - goal.dirty : 0;
-    if (which == Which::full && !chosen.empty()) note_writers(file, chosen);
+    if (which == Which::full && !chosen.empty()) note_sharing(file, chosen);
     if (chosen.size() > surplus) chosen.resize(surplus);
     begin_apart(file, chosen);
     const Status status = commit_frames(file, std::move(chosen), id, false);

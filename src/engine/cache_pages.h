@@ -38,6 +38,7 @@ template <typename Driver>
 void Cache<Driver>::empty_page(FrameIndex index) const {
   kind().reset(state(index), page_size());
   frame(index).ahead = Ahead::no;
+  frame(index).last_writer = frame(index).shared = 0;
 }
 
 // Notes, under the frame's lock, that somebody asks for its page.
@@ -51,6 +52,14 @@ void Cache<Driver>::note_use(OpenFile& file, FrameIndex index) const {
   }
   page.ahead = Ahead::no;
   ++file.statistics().ahead_used_pages;
+}
+
+// Notes, under the frame's lock, that a handle comes to write to its page.
+template <typename Driver>
+void Cache<Driver>::note_writer(const OpenFile& file, FrameIndex index) const {
+  Frame& page = frame(index);
+  const uint32_t before = std::exchange(page.last_writer, file.number() + 1);
+  if (before != 0 && before != page.last_writer) page.shared = 1;
 }
 
 // The one place where a page comes into the cache and a victim leaves it.
@@ -195,6 +204,7 @@ Status Cache<Driver>::page_for_write(OpenFile& file, Extent part, bool* count, E
         claims.begin({index, page_start, *got == Got::placed});
       } else {
         if (*got == Got::placed) open_frame(index);
+        note_writer(file, index);
         *translation = this->translation(index, page_start);
       }
       *got = Got::resident;
@@ -226,6 +236,7 @@ Status Cache<Driver>::write_locked(OpenFile& file, Extent part, Source source, b
       if (*got == Got::none || *got == Got::leaving) return status;
       if (*got == Got::placed) open_frame(index);
       *got = Got::resident;
+      note_writer(file, index);
       copy_in(index, region, source);
       if (kind().publish(state(index), page_size(), region)) {
         note_dirty(frame(index), file.writer());

@@ -57,6 +57,8 @@ struct alignas(64) Frame : FrameSlot {
   std::atomic<Writers> writers{0};
   uint32_t leaving = 0;  // 1: the policy has evicted the page, which stays until storage has it
   Ahead ahead = Ahead::no;
+  uint32_t last_writer = 0;  // the handle that came last to write to the page, by number + 1
+  uint32_t shared = 0;       // 1: several handles have written to the page
 
   // Whether a page of the frame may have bytes that storage lacks.
   bool may_be_dirty() const { return writers.load(std::memory_order_seq_cst) != 0; }

@@ -13,8 +13,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   unsigned char record[kRecord];
   MPI_File file;
-  CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, "records", MPI_MODE_CREATE | MPI_MODE_RDWR,
-                          MPI_INFO_NULL, &file));
+  CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, "records", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                          &file));
   for (int i = 0; i < kRecords; ++i) {
     const MPI_Offset at = (MPI_Offset)kRecord * (i * ranks + rank);
     fill_bytes(record, at, kRecord);

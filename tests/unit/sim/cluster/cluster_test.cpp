@@ -414,7 +414,7 @@ TEST(Cluster, ProcessesOfACollectiveCallKeepPace) {
   settings.cache.shape.capacity_bytes = 1 << 20;
   const ClusterResult apart = simulated(one_call(4, 20'000, 300, false), settings);
   const ClusterResult paced = simulated(one_call(4, 20'000, 300, true), settings);
-  EXPECT_EQ(apart.caches.pace_waits, 0);
+  EXPECT_LT(apart.caches.pace_waits, paced.caches.pace_waits);
   EXPECT_GT(paced.caches.pace_waits, 0);
   EXPECT_LT(2 * paced.caches.write_requests, apart.caches.write_requests);
   for (const ClusterResult& result : {apart, paced}) EXPECT_EQ(arrived(result), 4 * 20'000 * 300);
