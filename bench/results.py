@@ -289,6 +289,9 @@ def cases_in_a_box() -> list[Case]:
         Case("box 2x2", "lattice", 4, {"write": 1}, {}, by_hand=True),
         Case("box 2x2", "sliding-window", 4, {"write": 10, "read": 10}, {}),
         Case("box 2x2", "stream", 4, {"write": 0.95, "read": 0.95}, {}),
+        # More than the caches hold.
+        Case("box 2x2", "checkpoint", 4, {}, {}, count=96),
+        Case("box 2x2 keeping", "checkpoint", 4, {}, {}, count=96),
     ]
     for place, ranks in (("box 2x1", 2), ("box 4x1", 4), ("box 2x2 keeping", 4)):
         cases += [

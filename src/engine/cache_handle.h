@@ -251,6 +251,9 @@ class CacheHandle {
   int64_t last_touched_page_ = -1;  // by touch()
   bool told_ = true;                // of the access under way
   uint32_t next_look_ = 0;          // for full pages, when so many frames are dirty
+  // Whether the access under way is collective. Then its ranks keep pace, or wait for each other's
+  // answers, and nobody waits for stragglers.
+  bool collective_ = false;
   Stragglers stragglers_;
   bool must_keep_up_ = false;    // storage: write-behind has begun at some time
   bool bypass_counted_ = false;  // for the call under way
@@ -392,6 +395,7 @@ template <typename Driver>
 template <typename Source>
 Status CacheHandle<Driver>::write(const Access& access, Source source, int64_t* moved) {
   begin_call(&Statistics::write_calls);
+  collective_ = access.collective;
   *moved = 0;
   Status status;
   Stops stops(access.pace);
@@ -446,6 +450,7 @@ template <typename Driver>
 template <typename Source>
 inline Status CacheHandle<Driver>::write(Extent extent, Source source) {
   begin_call(&Statistics::write_calls);
+  collective_ = false;
   const Status status = write_run(extent, source, 0);
   if (foresight_ != nullptr && status.ok()) foresee(extent);
   int64_t ignored = extent.length;

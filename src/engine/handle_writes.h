@@ -208,7 +208,7 @@ Status CacheHandle<Driver>::write_behind() {
   }
   must_keep_up_ = true;
   if (rules_.deterministic) return cache_.commit_some(file_, {bound.begin()});
-  const bool shares = shared().shares_pages.load(std::memory_order_relaxed) != 0;
+  const bool shares = !collective_ && shared().shares_pages.load(std::memory_order_relaxed) != 0;
   const bool full_only = rules_.hands_over || shares;
   if (full_only) {
     if (dirty < next_look_) return {};

@@ -25,16 +25,20 @@ Tiling view_of(std::span<const Extent> extents) {
 Status access_extents(CachedFile& file, bool writes, bool collective,
                       std::span<const Extent> extents, std::byte* memory, int64_t bytes,
                       int64_t* moved) {
-  if (extents.size() == 1) {
+  if (extents.size() == 1 && !collective) {
     const Extent only = extents.front();
     const CachedFile::PartTurn turn(file, {writes, collective, nullptr, only.offset, only.length});
     if (!writes) return file.read(only.offset, memory, only.length, moved);
     *moved = only.length;
     return file.write(only.offset, memory, only.length);
   }
-  const Tiling view = view_of(extents);
-  if (view.layout == nullptr) return {Code::bad_argument, EINVAL, -1};
-  const Access access{writes, collective, &view, 0, bytes};
+  Access access{writes, collective, nullptr, extents.front().offset, bytes};
+  const Tiling view = extents.size() > 1 ? view_of(extents) : Tiling{};
+  if (extents.size() > 1) {
+    if (view.layout == nullptr) return {Code::bad_argument, EINVAL, -1};
+    access.view = &view;
+    access.position = 0;
+  }
   const CachedFile::PartTurn turn(file, access);
   return file.access(access, memory, moved);
 }
