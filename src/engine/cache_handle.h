@@ -189,6 +189,7 @@ class CacheHandle {
   Status read_long(Extent extent, Target target, int64_t* got);
   bool is_foreseen(Extent extent) const;
   Status write_behind();
+  void look_for_stragglers();
   Status write_behind_together(const DirtyBound& bound);
   Status await_stragglers(const DirtyBound& bound, int64_t distance, bool* near);
   Status look_ahead(Extent access);
@@ -255,8 +256,9 @@ class CacheHandle {
   // answers, and nobody waits for stragglers.
   bool collective_ = false;
   Stragglers stragglers_;
-  bool must_keep_up_ = false;    // storage: write-behind has begun at some time
-  bool bypass_counted_ = false;  // for the call under way
+  std::vector<HandleEnd> others_;  // at the last look
+  bool must_keep_up_ = false;      // storage: write-behind has begun at some time
+  bool bypass_counted_ = false;    // for the call under way
   bool aside_counted_ = false;
   bool no_page_counted_ = false;
   std::unique_ptr<Predictor> predictor_;  // nullptr: nothing is fetched ahead

@@ -16,7 +16,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <vector>
 
 #include "engine/file_state.h"
 #include "engine/frame.h"
@@ -43,7 +43,7 @@ template <typename D>
 concept CacheDriver = requires(D& driver, typename D::OpenFile& file, uint32_t shard,
                                FrameIndex frame, typename D::Target& target,
                                typename D::Staging& staging, typename D::Transfer& transfer,
-                               const IoPlan& plan, int64_t* bytes) {
+                               const IoPlan& plan, int64_t* bytes, std::vector<HandleEnd>& ends) {
   // A shard's lock. True: its last owner died with it, and the shard must be repaired.
   { driver.lock(shard) } -> std::same_as<bool>;
   driver.unlock(shard);
@@ -94,8 +94,7 @@ concept CacheDriver = requires(D& driver, typename D::OpenFile& file, uint32_t s
   { file.write_back_in_background() } -> std::same_as<bool>;
   // One past the highest byte written through any handle of the file and not yet known to storage.
   { file.written_end() } -> std::same_as<int64_t>;
-  // Of the file's other handles, in a span that the next call ends.
-  { file.ends_of_others() } -> std::convertible_to<std::span<const HandleEnd>>;
+  file.ends_of_others(ends);  // replaces `ends` by those of the file's other handles
   { file.own_end() } -> std::same_as<int64_t>;
   file.pause();  // lets others work, for less than a millisecond
 };

@@ -223,12 +223,18 @@ Status CacheHandle<Driver>::write_behind() {
   return status.ok() && left ? write_behind_together(bound) : status;
 }
 
+template <typename Driver>
+void CacheHandle<Driver>::look_for_stragglers() {
+  file_.ends_of_others(others_);
+  stragglers_.look(file_.own_end(), others_);
+}
+
 // Too many pages are dirty. They lack bytes, which other handles may be about to write.
 template <typename Driver>
 Status CacheHandle<Driver>::write_behind_together(const DirtyBound& bound) {
   if (!evictions_.empty() || !waiting_.empty()) return {};  // whoever waits holds nothing
   const int64_t distance = pace_bytes(rules_.dirty_bound, cache_.frames(), cache_.page_size());
-  stragglers_.look(file_.own_end(), file_.ends_of_others());
+  look_for_stragglers();
   uint32_t goal = bound.most() - bound.most() / 8;
   if (!stragglers_.apart(distance)) {
     shared().shares_pages.store(0);  // near each other, handles leave pages without all bytes
@@ -253,16 +259,16 @@ Status CacheHandle<Driver>::await_stragglers(const DirtyBound& bound, int64_t di
   const auto bytes = static_cast<double>((bound.most() - bound.begin()) * cache_.page_size());
   const int64_t end =
       Driver::now_ns() + std::max(least_ns, static_cast<int64_t>(commit_ns_per_byte() * bytes));
-  stragglers_.begin_wait(file_.ends_of_others());
+  stragglers_.begin_wait(others_);
   for (;;) {
     file_.pause();
     const Status status = cache_.commit_some(file_, {bound.begin(), true});
-    stragglers_.look(file_.own_end(), file_.ends_of_others());
+    look_for_stragglers();
     *near = !stragglers_.ahead(distance / 2);
     if (*near || !status.ok()) return status;
     if (Driver::now_ns() >= end) break;
   }
-  stragglers_.end_wait(file_.ends_of_others());
+  stragglers_.end_wait(others_);
   return {};
 }
 

@@ -35,14 +35,13 @@ int64_t VirtualFile::written_end() const {
   return end;
 }
 
-std::span<const HandleEnd> VirtualFile::ends_of_others() {
-  others_.clear();
+void VirtualFile::ends_of_others(std::vector<HandleEnd>& ends) const {
+  ends.clear();
   for (uint32_t s = 0; s < node_->seats().size(); ++s) {
     const VirtualSeat& seat = node_->seats()[s];
     if (&seat != seat_ && seat.taken && seat.file == seat_->file && seat.end > 0)
-      others_.push_back({s, seat.end});
+      ends.push_back({s, seat.end});
   }
-  return others_;
 }
 
 void VirtualFile::pause() const { Fibers::current()->sleep(200'000); }

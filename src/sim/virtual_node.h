@@ -79,7 +79,7 @@ class VirtualFile {
   void forget_end() const { seat_->end = 0; }
   int64_t written_end() const;
   int64_t own_end() const { return seat_->end; }
-  std::span<const HandleEnd> ends_of_others();
+  void ends_of_others(std::vector<HandleEnd>& ends) const;
   void pause() const;
   void truncate_ends(int64_t bytes) const;
 
@@ -104,7 +104,6 @@ class VirtualFile {
   int64_t commit_size_bytes_;
   int64_t bytes_worth_a_request_ = 0;
   VirtualHelper* helper_ = nullptr;
-  std::vector<HandleEnd> others_;  // ends_of_others()
 };
 
 class VirtualDriver {

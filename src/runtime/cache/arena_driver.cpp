@@ -25,17 +25,16 @@ int64_t ArenaFile::written_end() const {
   return end;
 }
 
-std::span<const HandleEnd> ArenaFile::ends_of_others() {
+void ArenaFile::ends_of_others(std::vector<HandleEnd>& ends) const {
   const Registry& registry = *parts_.registry;
   const uint32_t seats = registry.seats_in_use.load(std::memory_order_acquire);
-  others_.clear();
+  ends.clear();
   for (uint32_t s = 0; s < seats; ++s) {
     const Seat& seat = registry.seats[s];
     if (&seat == parts_.seat || seat.file.load(std::memory_order_acquire) != parts_.slot) continue;
     const int64_t end = seat.end.load(std::memory_order_acquire);
-    if (end > 0) others_.push_back({s, end});
+    if (end > 0) ends.push_back({s, end});
   }
-  return others_;
 }
 
 void ArenaFile::pause() const {

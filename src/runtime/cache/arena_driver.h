@@ -125,7 +125,7 @@ class ArenaFile {
   void forget_end() const { parts_.seat->end.store(0, std::memory_order_release); }
   int64_t written_end() const;
   int64_t own_end() const { return parts_.seat->end.load(std::memory_order_relaxed); }
-  std::span<const HandleEnd> ends_of_others();
+  void ends_of_others(std::vector<HandleEnd>& ends) const;
   void pause() const;
   void truncate_ends(int64_t bytes) const;
 
@@ -187,7 +187,6 @@ class ArenaFile {
 
   Parts parts_;
   Writers writer_ = 0;
-  std::vector<HandleEnd> others_;  // ends_of_others()
 };
 
 class ArenaDriver {

@@ -71,7 +71,7 @@ class ClientFile {
   void forget_end() { end_ = 0; }
   int64_t written_end() const { return std::max(entry().unknown_end, entry().unstored_end.load()); }
   int64_t own_end() const { return end_; }
-  std::span<const HandleEnd> ends_of_others();
+  void ends_of_others(std::vector<HandleEnd>& ends) const;
   static void pause() { Process::current()->sleep(200 * microsecond); }
   // The handle is one of those that have the file open, or is no more.
   void enter();
@@ -100,7 +100,6 @@ class ClientFile {
   int64_t commit_size_bytes_;
   uint32_t handle_ = 0;  // its number among all that the file has had
   int64_t end_ = 0;      // one past the highest byte that it has written since its last commit
-  std::vector<HandleEnd> others_;  // ends_of_others()
 };
 
 class ClientDriver {

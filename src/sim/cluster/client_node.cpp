@@ -33,12 +33,11 @@ void ClientFile::enter() {
 
 void ClientFile::leave() { std::erase(entry().opened, this); }
 
-std::span<const HandleEnd> ClientFile::ends_of_others() {
-  others_.clear();
+void ClientFile::ends_of_others(std::vector<HandleEnd>& ends) const {
+  ends.clear();
   for (const ClientFile* other : entry().opened) {
-    if (other != this) others_.push_back({other->handle_, other->end_});
+    if (other != this) ends.push_back({other->handle_, other->end_});
   }
-  return others_;
 }
 
 Status ClientFile::storage_size(int64_t* bytes) const {

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <vector>
 
 #include "engine/cache_handle.h"
@@ -73,19 +72,16 @@ struct SharedFile : InstantFile {
   explicit SharedFile(const InstantFile& opened) : InstantFile(opened) {}
 
   uint32_t number() const { return static_cast<uint32_t>(std::countr_zero(written_as)); }
-  std::span<const HandleEnd> ends_of_others() {
-    others.clear();
+  void ends_of_others(std::vector<HandleEnd>& ends) const {
+    ends.clear();
     for (uint32_t handle = 0; handle < file->opened.size(); ++handle) {
-      if (file->opened[handle] != this) others.push_back({handle, file->opened[handle]->end});
+      if (file->opened[handle] != this) ends.push_back({handle, file->opened[handle]->end});
     }
-    return others;
   }
   void pause() const {
     wait_clock_ns += 1'000'000;
     if (meanwhile) meanwhile();
   }
-
-  std::vector<HandleEnd> others;
 };
 
 class PausingDriver : public InstantDriver {
