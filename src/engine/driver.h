@@ -95,8 +95,8 @@ concept CacheDriver = requires(D& driver, typename D::OpenFile& file, uint32_t s
   // One past the highest byte written through any handle of the file and not yet known to storage.
   { file.written_end() } -> std::same_as<int64_t>;
   file.ends_of_others(ends);  // replaces `ends` by those of the file's other handles
-  { file.own_end() } -> std::same_as<int64_t>;
-  file.pause();  // lets others work, for less than a millisecond
+  { file.own_end() } -> std::same_as<int64_t>;  // this handle's
+  file.pause();                                 // lets others work, for less than a millisecond
 };
 
 }  // namespace forebay

@@ -219,8 +219,8 @@ Status CacheHandle<Driver>::write_behind() {
     return {};
   }
   const Status status = cache_.commit_some(file_, {bound.begin(), full_only});
-  const bool left = full_only && !rules_.hands_over && cache_.dirty_frames() > bound.most();
-  return status.ok() && left ? write_behind_together(bound) : status;
+  const bool waits = shares && !rules_.hands_over && cache_.dirty_frames() > bound.most();
+  return status.ok() && waits ? write_behind_together(bound) : status;
 }
 
 template <typename Driver>

@@ -27,7 +27,7 @@ Status access_extents(CachedFile& file, bool writes, bool collective,
                       int64_t* moved) {
   if (extents.size() == 1 && !collective) {
     const Extent only = extents.front();
-    const CachedFile::PartTurn turn(file, {writes, collective, nullptr, only.offset, only.length});
+    const CachedFile::PartTurn turn(file, {writes, false, nullptr, only.offset, only.length});
     if (!writes) return file.read(only.offset, memory, only.length, moved);
     *moved = only.length;
     return file.write(only.offset, memory, only.length);
