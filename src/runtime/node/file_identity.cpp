@@ -115,6 +115,7 @@ void identify(FileEntry& entry, const FoundFile& found) {
   entry.changed.modified_ns.store(found.stamp.modified_ns);
   entry.changed.written_ns.store(0);
   entry.changed.being_written.store(0);
+  entry.changed.must_ask.store(false);
   // A relative path would name another file in a process with another working directory.
   entry.path[0] = '\0';
   if (found.absolute_path.size() < sizeof(entry.path))

@@ -46,14 +46,22 @@ void ChangeNotes::begin_write() {
   }
 }
 
-void ChangeNotes::end_write(Storage* storage) {
+void ChangeNotes::end_write(Storage* storage, bool asks) {
   const int64_t now = now_ns(CLOCK_REALTIME_COARSE);
-  if (storage != nullptr) modified(storage->modified_ns());
   for (LastChange* note : notes_) {
-    if (note == nullptr) continue;
-    store_written(*note, now);
-    note->being_written.fetch_sub(1);
+    if (note != nullptr) store_written(*note, now);
   }
+  LastChange& own = *notes_[0];
+  uint32_t writes = own.being_written.load();
+  if (writes > 1 && asks) own.must_ask.store(true);
+  while (writes > 1 && !own.being_written.compare_exchange_weak(writes, writes - 1)) {
+  }
+  if (writes == 1) {
+    if (storage != nullptr && (own.must_ask.exchange(false) || asks))
+      modified(storage->modified_ns());
+    own.being_written.fetch_sub(1);
+  }
+  if (notes_[1] != nullptr) notes_[1]->being_written.fetch_sub(1);
 }
 
 void ChangeNotes::modified(int64_t modified_ns) {

@@ -20,8 +20,10 @@ class ChangeNotes {
   // `job`: the job's registry; null if the entry is in it.
   ChangeNotes(FileEntry& file, Registry* job);
   void begin_write();
-  // `storage` is asked for the file's new time of modification; null: it is not asked.
-  void end_write(Storage* storage);
+  // `asks`: the file's new time of modification must be known. `storage` is asked for it when no
+  // write is under way any more: a question beside a write delays that write on many file systems,
+  // and makes some of them store wrong sizes. null: nobody is asked.
+  void end_write(Storage* storage, bool asks);
   void modified(int64_t modified_ns);
 
  private:
@@ -31,17 +33,18 @@ class ChangeNotes {
 // Notes a write of the job that lasts as long as this object.
 class NotedWrite {
  public:
-  NotedWrite(FileEntry& file, Registry* job, Storage& storage, bool ask)
-      : notes_(file, job), storage_(ask ? &storage : nullptr) {
+  NotedWrite(FileEntry& file, Registry* job, Storage& storage, bool asks)
+      : notes_(file, job), storage_(storage), asks_(asks) {
     notes_.begin_write();
   }
-  ~NotedWrite() { notes_.end_write(storage_); }
+  ~NotedWrite() { notes_.end_write(&storage_, asks_); }
   NotedWrite(const NotedWrite&) = delete;
   NotedWrite& operator=(const NotedWrite&) = delete;
 
  private:
   ChangeNotes notes_;
-  Storage* storage_;
+  Storage& storage_;
+  bool asks_;
 };
 
 // Gives a new entry a place among the job's changes, and gives the place back. Both need the lock

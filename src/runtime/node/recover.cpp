@@ -244,7 +244,7 @@ void commit_all(std::vector<Found>& caches, const RecoverSettings& settings) {
   wait_for_all_nodes();  // all have committed
   for_each_accepted(caches, refusals, [](FileEntry& file) {
     note_own_change(file, nullptr);
-    ChangeNotes(file, nullptr).end_write(nullptr);
+    ChangeNotes(file, nullptr).end_write(nullptr, false);
   });
   for (const Found& cache : caches) {
     for (const uint32_t slot : cache.saved)

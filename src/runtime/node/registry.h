@@ -66,6 +66,8 @@ struct LastChange {
   // The node's time when the job's last write of any kind began or, if it has ended, when it ended.
   std::atomic<int64_t> written_ns{0};
   std::atomic<uint32_t> being_written{0};  // writes of the job under way
+  // A write has ended beside others after which `modified_ns` must be asked for.
+  std::atomic<bool> must_ask{false};
 };
 
 // One process that has joined; free while id.pid == 0.
