@@ -23,8 +23,9 @@ enum class Ask : uint32_t {
   open,        // bytes: FileTerms; value: 1 if only Ask::owners follows for now. The first question
                // about a file.
   write,       // value: extents; bytes: the extents, then their data
-  read,        // value: extents; bytes: the extents. Answer: data before the end of file, some of
-               // them in frames `more` that come first
+  read,        // value: extents; bytes: the extents, then others that the node's ranks will read
+               // next, in any order. Answer: data before the end of file, some of them in frames
+               // `more` that come first
   read_held,   // the same, for pages of the asking node, for which the owner waits for nobody.
                // Answer's offset: the bytes that its cache held before
   size,        // answer's value: the file's size as this node knows it

@@ -8,7 +8,9 @@
 #include <tuple>
 
 #include "agent/told_steps.h"
+#include "engine/foretold_reads.h"
 #include "engine/statistics.h"
+#include "predict/fetch_list.h"
 #include "runtime/cache/access_extents.h"
 
 namespace forebay::agent {
@@ -71,7 +73,7 @@ Status FileServer::carry_out(const Frame& asked) {
     case Ask::write:
       return write(asked.value);
     case Ask::read:
-      return read(asked.value, false);
+      return read_and_fetch(asked.value);
     case Ask::read_held:
       return read(asked.value, true);
     case Ask::size:
@@ -176,6 +178,23 @@ Status FileServer::write(int64_t extents) {
   if (!sensible_) return {};
   return runtime::access_extents(*file_, true, false, extents_, asked_.data() + listed, data_bytes_,
                                  &value_);
+}
+
+// What the node's ranks will read next comes after what the rank waits for.
+Status FileServer::read_and_fetch(int64_t extents) {
+  const Status status = read(extents, false);
+  if (!status.ok() || !sensible_ || kind_ == Ask::moved) return status;
+  const std::size_t listed = extents_.size() * sizeof(Extent);
+  const std::size_t foretold = (asked_.size() - listed) / sizeof(Extent);
+  sensible_ = foretold <= ForetoldReads::most_extents && asked_.size() % sizeof(Extent) == 0;
+  if (foretold == 0 || !sensible_) return {};
+  extents_.resize(foretold);
+  std::memcpy(extents_.data(), asked_.data() + listed, foretold * sizeof(Extent));
+  sensible_ = std::ranges::all_of(extents_, [](const Extent& extent) {
+    return FetchList::possible(extent) && extent.length <= ForetoldReads::most_bytes;
+  });
+  if (sensible_) file_->fetch_foretold(extents_);
+  return {};
 }
 
 Status FileServer::read(int64_t extents, bool held) {

@@ -52,6 +52,7 @@ class FileServer {
   Status open(bool in_cache);
   Status open_in_cache();
   Status write(int64_t extents);
+  Status read_and_fetch(int64_t extents);
   Status read(int64_t extents, bool held);
   Status read_piece(std::span<const Extent> piece, int64_t bytes, bool held, bool* ended);
   Status read_held(std::span<const Extent> piece, int64_t* moved);

@@ -58,9 +58,9 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
       owners_(owners, self, std::move(terms)),
       close_to_open_(here.storage().close_to_open()),
       told_(owners_.by_first_touch()),
-      wanted_ahead_bytes_(here.options().deterministic ? 0 : here.options().read_ahead_bytes),
       window_(owners_.most_asked()),
       parts_(owners_.most_asked()),
+      foretold_(static_cast<uint32_t>(owners_.most_asked())),
       bytes_of_others_(owners_.most_asked()) {
   // The user's calls before the file had owners.
   const Statistics before = here.statistics();
@@ -69,17 +69,16 @@ JobFile::JobFile(CachedFile& here, const Owners& owners, uint32_t self, FileTerm
   bytes_[0] = before.read_bytes;
   bytes_[1] = before.write_bytes;
   // Of a file that is only read, this node keeps copies of any bytes, not of its own chunks alone.
-  if (!only_read()) fetch_ahead();
+  if (!only_read()) fetch_own_ahead();
   here_.note_shared(self == Owners::none ? 0 : number_of_cache(owners.agents[self].key));
 }
 
-// What another node owns is of no use here.
-void JobFile::fetch_own_ahead() { here_.fetch_ahead_of(owners_.own_part()); }
-
-void JobFile::fetch_ahead() {
-  fetch_own_ahead();
+// What another node owns is of no use here. When owners fetch ahead depends on time.
+void JobFile::fetch_own_ahead() {
+  here_.fetch_ahead_of(owners_.own_part());
   Options options = here_.options();
-  options.read_ahead_bytes = domains().ahead(wanted_ahead_bytes_);
+  if (!options.deterministic) return;
+  options.read_ahead_bytes = 0;
   here_.change_options(options);
 }
 
@@ -105,9 +104,9 @@ Status JobFile::commit_for_change() {
 }
 
 void JobFile::change() {
-  const bool own_ahead = here_.options().read_ahead_bytes == domains().ahead(wanted_ahead_bytes_);
   if (owners_.by_first_touch()) (void)here_.note_held(Held::told);
   owners_.change(next_.parts);
+  foretold_.clear();
   latest_here_ = {0, 0};
   here_.see_other_nodes();
   here_.change_owners(next_.identity);
@@ -116,7 +115,7 @@ void JobFile::change() {
     here_.read_from(source_.get(), owners_kept_pages_, domains());
   }
   if (only_read()) return;  // all that is read ahead stays here as a copy
-  (void)within_memory([&] { own_ahead ? fetch_ahead() : fetch_own_ahead(); });
+  (void)within_memory([&] { fetch_own_ahead(); });
 }
 
 JobFile::~JobFile() {
@@ -176,9 +175,21 @@ Status JobFile::access_here(const Access& access, const Memory& memory, int64_t*
   return here_.access(access, memory, moved);
 }
 
+// Lets the owners of what is read after this access know, with the next questions.
+void JobFile::foretell(const Access& access) {
+  if (access.writes || access.collective || access.view != nullptr || access.bytes == 0) return;
+  const std::span<const Extent> next = here_.note_read({access.position, access.bytes});
+  if (next.empty() || owners_.by_first_touch()) return;
+  (void)within_memory([&] {
+    foretold_.add(next, domains());
+    return Status();
+  });
+}
+
 Status JobFile::access(const Access& access, std::byte* memory, int64_t* moved) {
   return counted(access, moved, [&]() -> Status {
     if (const Status told = tell_before(access); !told.ok()) return told;
+    foretell(access);
     if (served_here(access)) {
       const Status status = access_here(access, memory, moved);
       if (!status.ok() || access.writes || is_whole(*moved, access.bytes)) return status;
@@ -219,6 +230,7 @@ Status JobFile::read(int64_t offset, std::byte* memory, int64_t length, int64_t*
   const Access whole{false, false, nullptr, offset, length};
   return counted(whole, moved, [&]() -> Status {
     if (const Status told = tell_before(whole); !told.ok()) return told;
+    foretell(whole);
     if (served_here(whole)) {
       const Status status = [&] {
         const CachedFile::PartTurn turn(here_, whole);
@@ -414,7 +426,7 @@ Status JobFile::begin_part(bool writes, uint32_t owner) {
   part.exchanged = exchange_ != nullptr && exchange_->reaches(owner);
   if (!part.exchanged)
     return writes ? owners_.agent(owner)->begin_write(extents, part.data)
-                  : owners_.agent(owner)->begin_read(extents);
+                  : owners_.agent(owner)->begin_read(extents, Ask::read, foretold_.take(owner));
   return writes ? exchange_->begin_write(owner, extents, part.data)
                 : exchange_->begin_read(owner, extents, bytes);
 }
@@ -552,7 +564,7 @@ void JobFile::read_from_owners(bool kept) {
       here_, owners(), owners_.self(), std::make_shared<const FileTerms>(std::move(terms)), kept);
   owners_kept_pages_ = kept;
   here_.read_from(source_.get(), kept, domains());
-  if (kept) fetch_ahead();
+  if (kept) fetch_own_ahead();
 }
 
 Status JobFile::leave(bool discard) {

@@ -39,6 +39,7 @@
 #include "agent/owners_source.h"
 #include "domain/file_domains.h"
 #include "engine/access.h"
+#include "engine/foretold_reads.h"
 #include "engine/owner_windows.h"
 #include "engine/statistics.h"
 #include "runtime/cache/cached_file.h"
@@ -130,7 +131,6 @@ class JobFile {
   struct Windowed;
 
   void fetch_own_ahead();
-  void fetch_ahead();
   int64_t window_bytes(const Access& access) const;
   template <typename Memory>
   Status access_owners(const Access& access, Memory memory, int64_t* moved);
@@ -160,15 +160,15 @@ class JobFile {
   // Carries out a user's access, and counts it.
   template <typename Act>
   Status counted(const Access& access, const int64_t* moved, Act act);
+  void foretell(const Access& access);
   void put_in_order(std::vector<uint32_t>& asked) const;
   std::span<const std::byte> answer_of(uint32_t asked) const;
   Status ask_others(Ask ask, int64_t value = 0, int64_t* most = nullptr, Status* refusal = nullptr);
 
   runtime::CachedFile& here_;
   FileOwners owners_;
-  const bool close_to_open_;    // Storage::close_to_open()
-  bool told_;                   // all owners know that caches hold bytes, or need not know
-  int64_t wanted_ahead_bytes_;  // option read_ahead, of the program
+  const bool close_to_open_;  // Storage::close_to_open()
+  bool told_;                 // all owners know that caches hold bytes, or need not know
   // Between prepare_change() and change(): the owners' next parts.
   struct Change {
     FileOwners::Next parts;
@@ -184,7 +184,8 @@ class JobFile {
   // again, and large ones do not keep a window for each owner.
   OwnerWindow window_;
   std::vector<Part> parts_;  // by number of who is asked
-  int64_t calls_[2] = {};    // the user's reads and writes
+  ForetoldReads foretold_;
+  int64_t calls_[2] = {};  // the user's reads and writes
   int64_t bytes_[2] = {};
   int64_t asked_bytes_ = 0;  // that other nodes own
   int64_t exchanged_bytes_ = 0;

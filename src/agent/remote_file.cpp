@@ -67,14 +67,16 @@ Status RemoteFile::begin_write(std::span<const Extent> extents, std::span<const 
   return ask(frame, parts);
 }
 
-Status RemoteFile::begin_read(std::span<const Extent> extents, Ask asked) {
+Status RemoteFile::begin_read(std::span<const Extent> extents, Ask asked,
+                              std::span<const Extent> foretold) {
   if (const Status kept = keep_extents(extents); !kept.ok()) return kept;
-  const std::span<const std::byte> part = std::as_bytes(extents);
+  const std::array<std::span<const std::byte>, 2> parts = {std::as_bytes(extents),
+                                                           std::as_bytes(foretold)};
   Frame frame;
   frame.kind = static_cast<uint32_t>(asked);
   frame.value = std::ssize(extents);
-  frame.bytes = static_cast<int64_t>(part.size());
-  return ask(frame, std::span(&part, 1));
+  frame.bytes = static_cast<int64_t>(extents.size_bytes() + foretold.size_bytes());
+  return ask(frame, parts);
 }
 
 Status RemoteFile::begin(Ask asked, int64_t value) {

@@ -38,7 +38,9 @@ class RemoteFile {
   bool before(const RemoteFile& other) const { return std::less<>()(line_, other.line_); }
   // `extents` ascend; `data`: their bytes, in order.
   Status begin_write(std::span<const Extent> extents, std::span<const std::byte> data);
-  Status begin_read(std::span<const Extent> extents, Ask ask = Ask::read);
+  // `foretold`: what this node's ranks will read after that; the owner may fetch it ahead.
+  Status begin_read(std::span<const Extent> extents, Ask ask = Ask::read,
+                    std::span<const Extent> foretold = {});
   Status begin(Ask ask, int64_t value = 0);
   Status begin(Ask ask, const Extent& range, int64_t value = 0);
   // The end of any of these; *value: of the answer.

@@ -104,6 +104,8 @@ class Cache final : private FrameStates {
   // Fetches the next absent pages, with one list of requests, into frames that are free without
   // waiting. False: no such frame is left, or no page.
   bool prefetch(OpenFile& file, PageCursor& pages);
+  // Whether all these pages are there, or on their way.
+  bool has_frames(const OpenFile& file, PageCursor pages);
 
   // Commits the pages of the file within `range` to which one of `writers` has written: what these
   // published before the call is in storage after it.

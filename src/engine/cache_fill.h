@@ -88,6 +88,16 @@ Status Cache<Driver>::read(OpenFile& file, Extent wanted, Target target, bool wh
 }
 
 template <typename Driver>
+bool Cache<Driver>::has_frames(const OpenFile& file, PageCursor pages) {
+  for (; !pages.done(); pages.advance()) {
+    const PageKey key = key_of(file, pages.page());
+    const Locked lock(*this, shard_number(key));
+    if (arena_.shard(shard_number(key)).find(key) == no_frame) return false;
+  }
+  return true;
+}
+
+template <typename Driver>
 bool Cache<Driver>::prefetch(OpenFile& file, PageCursor& pages) {
   const int64_t most = pages_a_fill(frames());
   Filling claims(*this, most);

@@ -22,8 +22,10 @@
 #include "engine/gain.h"
 #include "engine/local_bypass.h"
 #include "engine/long_reads.h"
+#include "engine/next_reads.h"
 #include "engine/pace.h"
 #include "engine/stragglers.h"
+#include "predict/fetch_list.h"
 #include "predict/predictor.h"
 #include "predict/recorded.h"
 
@@ -86,6 +88,12 @@ class CacheHandle {
   Status write(Extent extent, Source source);
   template <typename Target>
   Status read(Extent extent, Target target, int64_t* moved);
+  // Where nodes own bytes: the program is about to read this run, whoever serves its parts. What
+  // follows it is fetched ahead now, and not after the parts that this handle reads. Returns what
+  // is foretold of bytes that other nodes own, within their chunks, valid until the next call.
+  std::span<const Extent> note_read(Extent extent);
+  // Fetches ahead what ranks of other nodes will read of this node's bytes.
+  void fetch_foretold(std::span<const Extent> extents);
   // The same past the cache, whatever the rules say. `began_ns`: when the caller began to see to
   // these bytes.
   template <typename Source>
@@ -149,6 +157,7 @@ class CacheHandle {
   FileState& shared() const { return file_.state(); }
   Statistics& statistics() const { return file_.statistics(); }
   void make_predictor();
+  void drop_predictor();
   void look_further_ahead(int64_t bytes);
   void expect_local_speed();
   void count_call(int64_t Statistics::*calls, bool& counted);
@@ -193,6 +202,9 @@ class CacheHandle {
   Status write_behind_together(const DirtyBound& bound);
   Status await_stragglers(const DirtyBound& bound, int64_t distance, bool* near);
   Status look_ahead(Extent access);
+  void fetch_in_background(std::span<const Extent> extents);
+  std::span<const Extent> foretold(Extent access);
+  bool take_offers(std::span<const Extent> fetch, const ReadRow& next);
   std::span<const Extent> own(std::span<const Extent> extents);
   void no_page();
   void make_foresight();
@@ -263,6 +275,7 @@ class CacheHandle {
   bool no_page_counted_ = false;
   std::unique_ptr<Predictor> predictor_;  // nullptr: nothing is fetched ahead
   int64_t ahead_bytes_ = 0;               // that it fetches ahead at most
+  Extent noted_read_;                     // the last one, of which the predictor knows
   // The pages that were fetched ahead last, if they follow each other. None after a page was found
   // missing.
   struct Pages {
@@ -270,7 +283,15 @@ class CacheHandle {
     bool contain(const Pages& other) const { return first <= other.first && other.last <= last; }
   };
   Pages fetched_ahead_;
-  std::vector<Extent> own_;
+  std::vector<Extent> own_, of_others_;
+  // What others offer, while it is looked through, and what is fetched with it.
+  struct Offered {
+    NextReads* reads;
+    NextReads::Offer offer;
+  };
+  std::vector<NextReads*> next_reads_;
+  std::vector<Offered> offered_;
+  FetchList together_;
   Direction writes_{writes_aside, {}, {}};
   Direction reads_{reads_aside, {}, {}};
   LongReads long_reads_;
@@ -285,7 +306,8 @@ CacheHandle<Driver>::CacheHandle(Cache<Driver>& cache, OpenFile& file, const Han
       rules_(rules),
       reads_data_(reads),
       local_(local),
-      evictions_(cache) {
+      evictions_(cache),
+      together_(cache.page_size()) {
   expect_local_speed();
   make_predictor();
   make_foresight();
@@ -319,12 +341,18 @@ template <typename Driver>
 void CacheHandle<Driver>::make_predictor() {
   ahead_bytes_ =
       std::max(ahead_bytes_, read_ahead_window(rules_.read_ahead_bytes, cache_.capacity_bytes()));
-  predictor_.reset();
+  drop_predictor();
   if (!reads_data_ || ahead_bytes_ <= 0) return;
   predictor_ = rules_.predictor->make(ahead_bytes_, cache_.page_size());
   if (rules_.earlier_reads != nullptr)
     predictor_ = std::make_unique<RecordedPredictor>(rules_.earlier_reads, std::move(predictor_),
                                                      ahead_bytes_, cache_.page_size());
+}
+
+template <typename Driver>
+void CacheHandle<Driver>::drop_predictor() {
+  predictor_.reset();
+  file_.next_reads().reset();
 }
 
 // Reads that are so long that only one of them, or none, would have room ahead. What is fetched for

@@ -21,6 +21,7 @@
 #include "engine/file_state.h"
 #include "engine/frame.h"
 #include "engine/io_plan.h"
+#include "engine/next_reads.h"
 #include "engine/statistics.h"
 #include "engine/stragglers.h"
 #include "extent/extent.h"
@@ -43,7 +44,8 @@ template <typename D>
 concept CacheDriver = requires(D& driver, typename D::OpenFile& file, uint32_t shard,
                                FrameIndex frame, typename D::Target& target,
                                typename D::Staging& staging, typename D::Transfer& transfer,
-                               const IoPlan& plan, int64_t* bytes, std::vector<HandleEnd>& ends) {
+                               const IoPlan& plan, int64_t* bytes, std::vector<HandleEnd>& ends,
+                               std::vector<NextReads*>& reads) {
   // A shard's lock. True: its last owner died with it, and the shard must be repaired.
   { driver.lock(shard) } -> std::same_as<bool>;
   driver.unlock(shard);
@@ -95,8 +97,10 @@ concept CacheDriver = requires(D& driver, typename D::OpenFile& file, uint32_t s
   // One past the highest byte written through any handle of the file and not yet known to storage.
   { file.written_end() } -> std::same_as<int64_t>;
   file.ends_of_others(ends);  // replaces `ends` by those of the file's other handles
-  { file.own_end() } -> std::same_as<int64_t>;  // this handle's
-  file.pause();                                 // lets others work, for less than a millisecond
+  { file.own_end() } -> std::same_as<int64_t>;        // this handle's
+  { file.next_reads() } -> std::same_as<NextReads&>;  // likewise
+  file.next_reads_of_others(reads);
+  file.pause();  // lets others work, for less than a millisecond
 };
 
 }  // namespace forebay

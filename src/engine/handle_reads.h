@@ -2,6 +2,10 @@
 // past the cache. Then what follows it is fetched ahead.
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
 #include "engine/cache_handle.h"
 
 namespace forebay {
@@ -73,7 +77,7 @@ inline Status CacheHandle<Driver>::read_run(Extent extent, Target target, int64_
   if (*got > 0 && is_foreseen(extent)) {
     const Status ahead = within_memory([&] { return look_ahead(extent); });
     // A read of these bytes will meet the failure itself.
-    if (ahead.code == Code::no_memory) predictor_.reset();
+    if (ahead.code == Code::no_memory) drop_predictor();
   }
   statistics().read_bytes += *got;
   return status;
@@ -83,8 +87,35 @@ inline Status CacheHandle<Driver>::read_run(Extent extent, Target target, int64_
 // which would not find it there, but for long ones on storage where it is worth it.
 template <typename Driver>
 bool CacheHandle<Driver>::is_foreseen(Extent extent) const {
+  if (extent.offset >= noted_read_.offset && extent.end() <= noted_read_.end()) return false;
   if (reads_.local.takes(extent.length) || is_aside(reads_)) return false;
   return !bypasses(extent.length) || long_reads_.worth_fetching_ahead();
+}
+
+template <typename Driver>
+std::span<const Extent> CacheHandle<Driver>::note_read(Extent extent) {
+  noted_read_ = {};
+  of_others_.clear();
+  if (rules_.part == nullptr || rules_.deterministic || extent.empty() || !is_foreseen(extent))
+    return {};
+  const Status ahead = within_memory([&] { return look_ahead(extent); });
+  if (ahead.code == Code::no_memory) drop_predictor();
+  noted_read_ = extent;
+  return of_others_;
+}
+
+template <typename Driver>
+void CacheHandle<Driver>::fetch_foretold(std::span<const Extent> extents) {
+  if (rules_.deterministic || rules_.read_ahead_bytes == 0) return;
+  const Status ignored = within_memory([&]() -> Status {
+    std::span<const Extent> fetch = own(extents);
+    if (fetch.empty()) return {};
+    const int64_t step = fetch.size() > 1 ? fetch[1].offset - fetch[0].offset : fetch[0].length;
+    if (take_offers(fetch, {{}, step, 0})) fetch = own(together_.sorted());
+    fetch_in_background(fetch);
+    return {};
+  });
+  (void)ignored;  // the reads of these bytes will fetch them
 }
 
 template <typename Driver>
@@ -173,21 +204,95 @@ bool CacheHandle<Driver>::sweeps(Extent extent, int64_t page_before) const {
   return predictor_->rests() > 0 && (page == page_before || page == page_before + 1);
 }
 
-// The parts of the extents that this cache serves: other bytes would be fetched for nobody.
+// The parts of the extents that this cache serves: other bytes would be fetched for nobody here.
 template <typename Driver>
 std::span<const Extent> CacheHandle<Driver>::own(std::span<const Extent> extents) {
   if (rules_.part == nullptr) return extents;
   const FileDomains& domains = rules_.part->domains;
   own_.clear();
+  of_others_.clear();
   for (Extent extent : extents) {
     if (extent.end() > INT64_MAX - domains.chunk_bytes()) continue;  // no file is so long
     while (!extent.empty()) {
       const int64_t end = std::min(domains.same_owner_at(extent.offset).end(), extent.end());
-      if (rules_.part->has(extent.offset)) own_.push_back({extent.offset, end - extent.offset});
+      std::vector<Extent>& whose = rules_.part->has(extent.offset) ? own_ : of_others_;
+      whose.push_back({extent.offset, end - extent.offset});
       extent = {end, extent.end() - end};
     }
   }
   return own_;
+}
+
+// What to fetch ahead after the access: for this handle and, with it, for others whose reads lie
+// between.
+template <typename Driver>
+std::span<const Extent> CacheHandle<Driver>::foretold(Extent access) {
+  NextReads& offer = file_.next_reads();
+  if (predictor_->row_holds() && !offer.offered()) predictor_->row_fetched();
+  const std::span<const Extent> fetch = predictor_->access(access);
+  if (predictor_->row_holds()) return fetch;
+  (void)offer.withdraw();  // its bytes are not read next, or are fetched now
+  ReadRow next = predictor_->next_row();
+  if (next.count == 0) return fetch;
+  if (fetch.empty() || !take_offers(fetch, next)) {
+    offer.offer(next);
+    return fetch;
+  }
+  if (!predictor_->row_holds()) next = predictor_->next_row();
+  if (next.count > 0) offer.offer(next);
+  return together_.sorted();
+}
+
+// Takes the rows that others offer from one step before the extents to one step behind. If these
+// reach further than the extents, takes this handle's next row, too: so the handles' rows begin at
+// the same place from then on. `next`: that row, or one of no extents; its step counts.
+// Returns whether there were any; they are in `together_`, with the extents.
+template <typename Driver>
+bool CacheHandle<Driver>::take_offers(std::span<const Extent> fetch, const ReadRow& next) {
+  file_.next_reads_of_others(next_reads_);
+  const int64_t reach = std::abs(next.step);
+  const int64_t begin = fetch.front().offset - reach;
+  const int64_t end = fetch.back().end() + std::min(reach, INT64_MAX - fetch.back().end());
+  offered_.clear();
+  for (NextReads* const reads : next_reads_) {
+    const std::optional<NextReads::Offer> offer = reads->look();
+    if (!offer) continue;
+    const Extent span = offer->row.span();
+    if (!span.empty() && span.offset <= end && span.end() >= begin)
+      offered_.push_back({reads, *offer});
+  }
+  if (offered_.empty()) return false;
+  // In the same order whichever handles are looked at first.
+  std::ranges::sort(offered_, {}, [](const Offered& o) { return o.offer.row.first.offset; });
+  together_.clear();
+  int64_t bytes = 0;
+  for (const Extent& extent : fetch) {
+    together_.add(extent);
+    bytes += extent.length;
+  }
+  bool further = false;
+  const auto add = [&](const ReadRow& row) {
+    bytes += row.count * row.first.length;
+    together_.add_row(row.first, row.step, row.count);
+  };
+  for (const auto& [reads, offer] : offered_) {
+    if (bytes > cache_.capacity_bytes() / 4) break;
+    if (!reads->take(offer)) continue;
+    add(offer.row);
+    const Extent span = offer.row.span();
+    further = further || (next.step > 0 ? span.end() > end : span.offset < begin);
+  }
+  if (further && next.count > 0) {
+    add(next);
+    predictor_->row_fetched();
+  }
+  return true;
+}
+
+// Leaves out what the cache has: whoever works in the background costs more than a look.
+template <typename Driver>
+void CacheHandle<Driver>::fetch_in_background(std::span<const Extent> extents) {
+  if (!cache_.has_frames(file_, {extents, cache_.page_size()})) file_.fetch_in_background(extents);
 }
 
 template <typename Driver>
@@ -198,7 +303,7 @@ Status CacheHandle<Driver>::look_ahead(Extent access) {
     predictor_->rested(1, access.length);
     return {};
   }
-  const std::span<const Extent> fetch = own(predictor_->access(access));
+  const std::span<const Extent> fetch = own(foretold(access));
   if (fetch.empty()) return {};
   // Predictions of small accesses that keep changing mean the same pages again and again.
   Pages wanted;
@@ -209,7 +314,7 @@ Status CacheHandle<Driver>::look_ahead(Extent access) {
   }
   fetched_ahead_ = wanted;
   if (!rules_.deterministic) {
-    file_.fetch_in_background(fetch);
+    fetch_in_background(fetch);
     return {};
   }
   PageCursor pages(fetch, cache_.page_size());

@@ -50,8 +50,7 @@ class FetchList {
   // between them are fetched, too: small accesses are many in a window.
   void add_row(Extent first, int64_t step, int64_t count) {
     constexpr int64_t most = std::numeric_limits<int64_t>::max();
-    const int64_t hole = step > 0 ? step - first.length : -(step + first.length);
-    if (step == 0 || hole > join_bytes_ || !possible(first)) {
+    if (step == 0 || leaves_holes(first.length, step) || !possible(first)) {
       const auto wrapping = static_cast<uint64_t>(step);
       auto offset = static_cast<uint64_t>(first.offset);
       for (int64_t i = 0; i < count; ++i, offset += wrapping)
@@ -62,6 +61,11 @@ class FetchList {
     const int64_t room = step > 0 ? most - first.end() : first.offset;
     const int64_t reach = std::min(count - 1, room / std::abs(step)) * step;
     add({first.offset + std::min<int64_t>(reach, 0), first.length + std::abs(reach)});
+  }
+
+  // Whether the holes between extents at equal steps stay unfetched.
+  bool leaves_holes(int64_t length, int64_t step) const {
+    return step != 0 && (step > 0 ? step - length : -(step + length)) > join_bytes_;
   }
 
   // How many bytes of the window it takes to fetch `extent` after `last`: the extent and the hole

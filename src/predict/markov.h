@@ -29,6 +29,9 @@ class MarkovPredictor final : public Predictor {
   bool predicts() const override { return !foreseen_.empty() || sequential_.predicts(); }
   int64_t rests() const override { return trust_.rests(); }
   void rested(int64_t accesses, int64_t bytes) override;
+  ReadRow next_row() override { return foreseen_.empty() ? sequential_.next_row() : ReadRow(); }
+  bool row_holds() const override { return sequential_.row_holds(); }
+  void row_fetched() override { sequential_.row_fetched(); }
 
  private:
   // The last two accesses.

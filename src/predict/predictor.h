@@ -2,6 +2,7 @@
 // fetch before they are requested. It does no I/O.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -10,6 +11,24 @@
 #include "extent/extent.h"
 
 namespace forebay {
+
+// Extents of one length at equal steps, forward or backward, with holes between them.
+struct ReadRow {
+  Extent first;
+  int64_t step = 0;
+  int64_t count = 0;  // 0: there are none
+
+  // From the lowest to the highest byte; empty if no file can have these.
+  Extent span() const {
+    int64_t way, last, end;
+    if (count <= 0 || first.offset < 0 || __builtin_mul_overflow(count - 1, step, &way) ||
+        __builtin_add_overflow(first.offset, way, &last) || last < 0)
+      return {};
+    const int64_t begin = std::min(first.offset, last);
+    if (__builtin_add_overflow(std::max(first.offset, last), first.length, &end)) return {};
+    return {begin, end - begin};
+  }
+};
 
 class Predictor {
  public:
@@ -29,6 +48,14 @@ class Predictor {
   // failing. Whoever leaves accesses out says so by rested().
   virtual int64_t rests() const { return 0; }
   virtual void rested(int64_t /*accesses*/, int64_t /*bytes*/) {}
+
+  // What access() would answer when the window has room again, for whoever fetches it before; no
+  // row: nothing is known, the window is full, or it is no row with holes. It holds as long as
+  // row_holds().
+  virtual ReadRow next_row() { return {}; }
+  virtual bool row_holds() const { return false; }
+  // The row was fetched.
+  virtual void row_fetched() {}
 
  protected:
   Predictor() = default;

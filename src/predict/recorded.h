@@ -29,6 +29,9 @@ class RecordedPredictor final : public Predictor {
   bool predicts() const override { return follows_ || otherwise_->predicts(); }
   int64_t rests() const override { return follows_ ? 0 : otherwise_->rests(); }
   void rested(int64_t accesses, int64_t bytes) override;
+  ReadRow next_row() override { return follows_ ? ReadRow() : otherwise_->next_row(); }
+  bool row_holds() const override { return !follows_ && otherwise_->row_holds(); }
+  void row_fetched() override { otherwise_->row_fetched(); }
 
  private:
   struct Next {

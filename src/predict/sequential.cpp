@@ -120,19 +120,39 @@ std::span<const Extent> SequentialPredictor::look_ahead() {
   return fetch_.sorted();
 }
 
-// Adds units index .. index + count - 1, all of one row. Units are counted from the beginning of
-// the current run and continue in the rows after it. Sums wrap around: a predicted offset may be
-// impossible.
-void SequentialPredictor::add_units(int64_t index, int64_t count) {
+ReadRow SequentialPredictor::next_row() {
+  if (!run_.confirmed() || run_.contiguous || !fetch_.leaves_holes(run_.unit_length, run_.step))
+    return {};
+  const int64_t cost = unit_cost_bytes();
+  int64_t count = window_.wanted_next() / cost;
+  const int64_t index = run_.units + window_.issued_bytes() / cost;
+  if (row_units_ > 0) {
+    if (!row_step_holds_ && index >= row_units_) return {};
+    count = std::min(count, row_units_ - index % row_units_);
+  }
+  if (count == 0) return {};
+  const ReadRow row{{offset_of(index), run_.unit_length}, run_.step, count};
+  if (row.span().empty()) return {};
+  window_.promise(count * cost);
+  return row;
+}
+
+// Units are counted from the beginning of the current run and continue in the rows after it. Sums
+// wrap around: a predicted offset may be impossible.
+int64_t SequentialPredictor::offset_of(int64_t index) const {
   auto start = static_cast<uint64_t>(run_.start);
   if (row_units_ > 0) {
     start += static_cast<uint64_t>(index / row_units_) * static_cast<uint64_t>(row_step_);
     index %= row_units_;
   }
-  const auto step = static_cast<uint64_t>(run_.step);
-  start += static_cast<uint64_t>(index) * step;
-  if (run_.contiguous) return fetch_.add({static_cast<int64_t>(start), count});
-  fetch_.add_row({static_cast<int64_t>(start), run_.unit_length}, run_.step, count);
+  start += static_cast<uint64_t>(index) * static_cast<uint64_t>(run_.step);
+  return static_cast<int64_t>(start);
+}
+
+// Adds units index .. index + count - 1, all of one row.
+void SequentialPredictor::add_units(int64_t index, int64_t count) {
+  if (run_.contiguous) return fetch_.add({offset_of(index), count});
+  fetch_.add_row({offset_of(index), run_.unit_length}, run_.step, count);
 }
 
 }  // namespace forebay

@@ -27,6 +27,9 @@ class SequentialPredictor final : public Predictor {
   }
   bool predicts() const override { return window_.bytes() > 0; }
   int64_t window_bytes() const { return window_.bytes(); }
+  ReadRow next_row() override;
+  bool row_holds() const override { return window_.promised(); }
+  void row_fetched() override { window_.promise_kept(); }
 
   // The two halves of access(), for a predictor that uses this one for some accesses.
   bool learn(Extent access);  // whether the access was expected
@@ -56,6 +59,7 @@ class SequentialPredictor final : public Predictor {
   bool complete_row() const { return row_units_ > 0 && run_.units == row_units_; }
   void used(int64_t units) { window_.used(units * unit_cost_bytes()); }
   int64_t unit_cost_bytes() const;
+  int64_t offset_of(int64_t index) const;
   void add_units(int64_t index, int64_t count);
 
   bool started_ = false;

@@ -27,6 +27,9 @@ class SignaturePredictor final : public Predictor {
   bool predicts() const override { return leads_ || sequential_.predicts(); }
   int64_t rests() const override { return trust_.rests(); }
   void rested(int64_t accesses, int64_t bytes) override { trust_.rested(accesses, bytes); }
+  ReadRow next_row() override { return leads_ ? ReadRow() : sequential_.next_row(); }
+  bool row_holds() const override { return sequential_.row_holds(); }
+  void row_fetched() override { sequential_.row_fetched(); }
 
  private:
   void begin();

@@ -32,6 +32,7 @@ struct InstantFile {
   Writers written_as = 0;
   int64_t end = 0;  // one past the highest byte written and not known to be in storage
   Statistics* counted = nullptr;
+  NextReads offers;
 
   FileState& state() const { return *file; }
   Statistics& statistics() const { return *counted; }
@@ -55,6 +56,13 @@ struct InstantFile {
   int64_t own_end() const { return end; }
   // One thread carries out all accesses: nobody waits for another.
   void ends_of_others(std::vector<HandleEnd>& ends) const { ends.clear(); }
+  NextReads& next_reads() { return offers; }
+  void next_reads_of_others(std::vector<NextReads*>& reads) const {
+    reads.clear();
+    for (InstantFile* other : file->opened) {
+      if (other != this) reads.push_back(&other->offers);
+    }
+  }
   void pause() const {}
   void truncate_ends(int64_t bytes) const {
     for (InstantFile* other : file->opened) other->end = std::min(other->end, bytes);

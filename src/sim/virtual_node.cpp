@@ -44,6 +44,13 @@ void VirtualFile::ends_of_others(std::vector<HandleEnd>& ends) const {
   }
 }
 
+void VirtualFile::next_reads_of_others(std::vector<NextReads*>& reads) const {
+  reads.clear();
+  for (VirtualSeat& seat : node_->seats()) {
+    if (&seat != seat_ && seat.taken && seat.file == seat_->file) reads.push_back(&seat.next_reads);
+  }
+}
+
 void VirtualFile::pause() const { Fibers::current()->sleep(200'000); }
 
 void VirtualFile::truncate_ends(int64_t bytes) const {

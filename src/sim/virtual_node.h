@@ -31,6 +31,7 @@ struct VirtualSeat {
   uint32_t process = 0;
   bool taken = false;
   bool past = false;  // within an access past the cache
+  NextReads next_reads;
 };
 
 struct VirtualFileState : FileState {
@@ -80,6 +81,8 @@ class VirtualFile {
   int64_t written_end() const;
   int64_t own_end() const { return seat_->end; }
   void ends_of_others(std::vector<HandleEnd>& ends) const;
+  NextReads& next_reads() const { return seat_->next_reads; }
+  void next_reads_of_others(std::vector<NextReads*>& reads) const;
   void pause() const;
   void truncate_ends(int64_t bytes) const;
 

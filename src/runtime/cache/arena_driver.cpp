@@ -37,6 +37,17 @@ void ArenaFile::ends_of_others(std::vector<HandleEnd>& ends) const {
   }
 }
 
+void ArenaFile::next_reads_of_others(std::vector<NextReads*>& reads) const {
+  Registry& registry = *parts_.registry;
+  const uint32_t seats = registry.seats_in_use.load(std::memory_order_acquire);
+  reads.clear();
+  for (uint32_t s = 0; s < seats; ++s) {
+    Seat& seat = registry.seats[s];
+    if (&seat != parts_.seat && seat.file.load(std::memory_order_acquire) == parts_.slot)
+      reads.push_back(&seat.next_reads);
+  }
+}
+
 void ArenaFile::pause() const {
   constexpr timespec a_moment{0, 200'000};
   nanosleep(&a_moment, nullptr);

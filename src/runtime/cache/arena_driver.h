@@ -126,6 +126,8 @@ class ArenaFile {
   int64_t written_end() const;
   int64_t own_end() const { return parts_.seat->end.load(std::memory_order_relaxed); }
   void ends_of_others(std::vector<HandleEnd>& ends) const;
+  NextReads& next_reads() const { return parts_.seat->next_reads; }
+  void next_reads_of_others(std::vector<NextReads*>& reads) const;
   void pause() const;
   void truncate_ends(int64_t bytes) const;
 

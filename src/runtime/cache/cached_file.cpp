@@ -7,6 +7,7 @@
 
 #include "runtime/node/node_member.h"
 #include "runtime/node/own_change.h"
+#include "storage/workers.h"
 
 namespace forebay::runtime {
 
@@ -93,21 +94,28 @@ void CachedFile::fetch_in_background(std::span<const Extent> extents) {
   node_->helper().submit(&jobs_.fetch, [this] { fetch_ahead(); });
 }
 
-// The extents, divided where another owner's bytes begin.
-std::vector<std::vector<Extent>> CachedFile::by_chunk(std::vector<Extent> extents) const {
+// The extents, divided where another owner's bytes begin, and into parts that storage can serve at
+// the same time: what comes first is there before the rest.
+std::vector<std::vector<Extent>> CachedFile::parts_to_fetch(std::vector<Extent> extents) const {
+  constexpr int64_t bytes_a_part = 1 << 20;
+  const int64_t page = cache_->page_size();
+  const bool owned = source_domains_.owners() > 1;
   std::vector<std::vector<Extent>> parts;
-  if (source_domains_.owners() <= 1) {
-    parts.push_back(std::move(extents));
-    return parts;
-  }
-  int64_t chunk = -1;
+  int64_t chunk = -1, bytes = 0;
   for (Extent left : extents) {
     while (!left.empty()) {
-      const int64_t end = std::min(source_domains_.chunk_at(left.offset).end(), left.end());
-      const int64_t its_chunk = source_domains_.chunk_of(left.offset);
-      if (parts.empty() || its_chunk != chunk) parts.emplace_back();
+      int64_t end = left.end();
+      if (owned) end = std::min(end, source_domains_.chunk_at(left.offset).end());
+      if (const int64_t its_chunk = owned ? source_domains_.chunk_of(left.offset) : 0;
+          std::exchange(chunk, its_chunk) != its_chunk || bytes >= bytes_a_part) {
+        parts.emplace_back();
+        bytes = 0;
+      }
+      // A page belongs to one part.
+      const int64_t most = round_down(left.offset + bytes_a_part - bytes, page) + page;
+      end = std::min(end, most);
       parts.back().push_back({left.offset, end - left.offset});
-      chunk = its_chunk;
+      bytes += end - left.offset;
       left = {end, left.end() - end};
     }
   }
@@ -120,17 +128,26 @@ void CachedFile::fetch_ahead() {
     const std::lock_guard<std::mutex> guard(background_mutex_);
     extents.swap(to_fetch_);
   }
-  Statistics statistics;
-  ArenaFile file = file_.counted_in(statistics);
-  const WorkClock clock;
-  for (const std::vector<Extent>& part : by_chunk(std::move(extents))) {
-    PageCursor pages(part, cache_->page_size());
+  const std::vector<std::vector<Extent>> parts = parts_to_fetch(std::move(extents));
+  const auto fetch = [&](std::size_t part) {
+    Statistics statistics;
+    ArenaFile file = file_.counted_in(statistics);
+    const WorkClock clock;
+    PageCursor pages(parts[part], cache_->page_size());
     while (!closing_.load(std::memory_order_relaxed) && cache_->prefetch(file, pages)) {
     }
+    if (!clock.waited())
+      entry_->fetch_ahead_ns.fetch_add(clock.processor_ns(), std::memory_order_relaxed);
+    count_background(statistics);
+  };
+  if (storage().local() || parts.size() < 2) {
+    for (std::size_t part = 0; part < parts.size(); ++part) fetch(part);
+    return;
   }
-  if (!clock.waited())
-    entry_->fetch_ahead_ns.fetch_add(clock.processor_ns(), std::memory_order_relaxed);
-  count_background(statistics);
+  constexpr int helpers = 3;  // as for large requests of one list
+  Workers::Task task(parts.size(), fetch, helpers);
+  Workers::of_process().begin(task);
+  Workers::of_process().finish(task);
 }
 
 CommitCost CachedFile::commit_cost() const {

@@ -110,6 +110,9 @@ class CachedFile final : private HandleServices {
   // The same for contiguous bytes of the file.
   Status write(int64_t offset, const std::byte* memory, int64_t length);
   Status read(int64_t offset, std::byte* memory, int64_t length, int64_t* moved);
+  // As those of CacheHandle.
+  std::span<const Extent> note_read(Extent extent) { return handle_->note_read(extent); }
+  void fetch_foretold(std::span<const Extent> extents) { handle_->fetch_foretold(extents); }
   // The same past this cache, which agrees with storage afterwards. *moved: as access();
   // `began_ns`: when the caller began to see to these bytes (now_ns()).
   Status bypass(bool writes, Extent extent, std::byte* memory, int64_t* moved,
@@ -305,7 +308,7 @@ class CachedFile final : private HandleServices {
   CommitCost commit_cost() const override;
   void tell_of_memory() override;
   void fetch_ahead();
-  std::vector<std::vector<Extent>> by_chunk(std::vector<Extent> extents) const;
+  std::vector<std::vector<Extent>> parts_to_fetch(std::vector<Extent> extents) const;
   void count_background(const Statistics& statistics);
 
   Options options_;

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "engine/file_state.h"
+#include "engine/next_reads.h"
 #include "engine/shard.h"
 #include "runtime/node/lock.h"
 #include "runtime/node/process.h"
@@ -47,6 +48,7 @@ struct alignas(64) Seat {
   // In a line of its own, since other handles look at it.
   alignas(64) std::atomic<int64_t> group{0};  // of handles that were opened together; 0: none
   Progress progress[2];                       // of the access under way and of the one before
+  alignas(64) NextReads next_reads;           // likewise
 };
 
 // Identifies a file. The time of birth is part of it: file systems may give a removed file's inode

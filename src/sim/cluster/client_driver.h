@@ -72,6 +72,8 @@ class ClientFile {
   int64_t written_end() const { return std::max(entry().unknown_end, entry().unstored_end.load()); }
   int64_t own_end() const { return end_; }
   void ends_of_others(std::vector<HandleEnd>& ends) const;
+  NextReads& next_reads() { return next_reads_; }
+  void next_reads_of_others(std::vector<NextReads*>& reads) const;
   static void pause() { Process::current()->sleep(200 * microsecond); }
   // The handle is one of those that have the file open, or is no more.
   void enter();
@@ -100,6 +102,7 @@ class ClientFile {
   int64_t commit_size_bytes_;
   uint32_t handle_ = 0;  // its number among all that the file has had
   int64_t end_ = 0;      // one past the highest byte that it has written since its last commit
+  NextReads next_reads_;
 };
 
 class ClientDriver {

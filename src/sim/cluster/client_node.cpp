@@ -40,6 +40,13 @@ void ClientFile::ends_of_others(std::vector<HandleEnd>& ends) const {
   }
 }
 
+void ClientFile::next_reads_of_others(std::vector<NextReads*>& reads) const {
+  reads.clear();
+  for (ClientFile* const other : entry().opened) {
+    if (other != this) reads.push_back(&other->next_reads_);
+  }
+}
+
 Status ClientFile::storage_size(int64_t* bytes) const {
   *bytes = node_->stored_bytes(entry());
   return {};

@@ -41,13 +41,14 @@ class OwnedFiles::Question final : public Event {
  public:
   // `to`: null means the agent.
   Question(Handle& asker, uint32_t owner, Ask what, std::span<const Extent> of_extents,
-           int64_t of_bytes, Handle* to = nullptr)
+           int64_t of_bytes, Handle* to = nullptr, std::span<const Extent> foretold_reads = {})
       : ask(what),
         asked_owner(owner),
         file(asker.file_),
         process(asker.process_),
         extents(of_extents),
         bytes(of_bytes),
+        foretold(foretold_reads.begin(), foretold_reads.end()),
         files_(asker.files_),
         node_(asker.node_),
         asked_node_(files_.settings_.node_of_owner[owner]),
@@ -58,10 +59,11 @@ class OwnedFiles::Question final : public Event {
     if (to == nullptr) asker.open_[owner] = true;
     ++files_.counts_.questions;
     if (ask == Ask::write) files_.counts_.moved_bytes += bytes;
-    files_.network_.send(
-        node_, asked_node_,
-        question_bytes + named_extent_bytes * std::ssize(extents) + (ask == Ask::write ? bytes : 0),
-        {this, asked});
+    files_.network_.send(node_, asked_node_,
+                         question_bytes +
+                             named_extent_bytes * (std::ssize(extents) + std::ssize(foretold)) +
+                             (ask == Ask::write ? bytes : 0),
+                         {this, asked});
   }
   void answer() {
     const int64_t answer_bytes = ask == Ask::read && !moved ? bytes : 0;
@@ -82,6 +84,7 @@ class OwnedFiles::Question final : public Event {
   const uint32_t process;
   const std::span<const Extent> extents;
   const int64_t bytes;
+  const std::vector<Extent> foretold;
   uint32_t claimer = 0;  // an owner, of Ask::claim
   bool moved = false;    // the answer: others own bytes of it
 
@@ -169,6 +172,7 @@ void OwnedFiles::carry_out(uint32_t node, Question& question) {
     case Ask::write:
       question.moved = !may_serve(question, *part);
       if (!question.moved) move(*handle, question);
+      if (!question.foretold.empty()) handle->cached().fetch_foretold(question.foretold);
       return;
     case Ask::owners:
       return;  // the asker looks at Parts::claims once the answer is there
@@ -234,6 +238,7 @@ OwnedFiles::Handle::Handle(OwnedFiles& files, uint32_t node, uint64_t file, uint
       here_(*files.nodes_[node], file, process, ClientNode::Handle::Maker::owner),
       window_(files.settings_.domains.owners()),
       open_(files.settings_.domains.owners(), false),
+      foretold_(files.settings_.domains.owners()),
       own_part_(std::make_shared<OwnPart>(OwnPart{of_all_.domains, self_})) {
   fetch_ahead();
 }
@@ -245,8 +250,8 @@ void OwnedFiles::Handle::fetch_ahead() {
   close_at_agents();
   fetches_of_ = domains;
   known_.clear();
+  foretold_.clear();
   HandleRules rules = files_.nodes_[node_]->settings().handles;
-  rules.read_ahead_bytes = domains.ahead(rules.read_ahead_bytes);
   own_part_ = std::make_shared<OwnPart>(OwnPart{domains, self_});
   rules.part = own_part_;
   here_.cached().change_rules(rules);
@@ -332,9 +337,16 @@ void OwnedFiles::Handle::access(const Access& access) {
     here_.access(access);
     return;
   }
+  foretell(access);
   Windowed windowed{*this, access.writes};
   int64_t ignored = 0;
   (void)window_.carry_out(windowed, access, window_bytes(access), &ignored);
+}
+
+void OwnedFiles::Handle::foretell(const Access& access) {
+  if (access.writes || access.collective || access.view != nullptr || access.bytes == 0) return;
+  const std::span<const Extent> next = here_.cached().note_read({access.position, access.bytes});
+  if (!of_all_.domains.first_touch()) foretold_.add(next, of_all_.domains);
 }
 
 int64_t OwnedFiles::Handle::window_bytes(const Access& access) const {
@@ -398,7 +410,10 @@ void OwnedFiles::Handle::ask_window(bool writes) {
     if (is_here(owner)) continue;
     const auto& [extents, bytes] = window_.part(owner);
     Handle* const to = exchanges ? exchange_->asked_by(rank_, owner) : nullptr;
-    questions.emplace_back(*this, owner, writes ? Ask::write : Ask::read, extents, bytes, to);
+    const std::span<const Extent> foretold =
+        writes || exchanges ? std::span<const Extent>() : foretold_.take(owner);
+    questions.emplace_back(*this, owner, writes ? Ask::write : Ask::read, extents, bytes, to,
+                           foretold);
   }
   for (const uint32_t owner : window_.asked()) {
     const auto& [extents, bytes] = window_.part(owner);

@@ -27,6 +27,7 @@
 
 #include "domain/file_domains.h"
 #include "domain/region_parts.h"
+#include "engine/foretold_reads.h"
 #include "engine/owner_windows.h"
 #include "sim/access_log.h"
 #include "sim/cluster/client_node.h"
@@ -107,6 +108,7 @@ class OwnedFiles {
     bool past_caches(int64_t bytes) const;
     // The bytes at the beginning of a run that go past the caches.
     int64_t find_long(const Extent& run, bool writes);
+    void foretell(const Access& access);
     int64_t window_bytes(const Access& access) const;
     // The owner of the chunk at the offset, if this process knows it.
     std::optional<uint32_t> owner_of(int64_t offset) const;
@@ -131,6 +133,7 @@ class OwnedFiles {
     ClientNode::Handle here_;
     OwnerWindow window_;
     std::vector<bool> open_;  // at the owner's agent, by its number
+    ForetoldReads foretold_;
     // With domain=first-touch: known owners, by number of the chunk; and who was asked for bytes of
     // other owners.
     std::unordered_map<int64_t, uint32_t> known_;

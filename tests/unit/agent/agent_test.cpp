@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/foretold_reads.h"
 #include "unit/agent/two_agents.h"
 
 namespace forebay::agent {
@@ -42,6 +43,38 @@ TEST_F(AgentTest, WritesAndReadsForACaller) {
   ASSERT_TRUE(file.begin(Ask::close).ok());
   ASSERT_TRUE(file.end().ok());
   EXPECT_EQ(file.statistics().write_bytes, 5);
+}
+
+// What a rank will read next comes with its question; the owner fetches its own part in the
+// background.
+TEST_F(AgentTest, FetchesAheadWhatACallerForetells) {
+  std::fstream(disk_.path(), std::ios::binary | std::ios::in | std::ios::out)
+      << std::string(1000 * page, 'x');
+  int64_t ahead_pages = 0;
+  for (int64_t attempt = 1; attempt <= 20 && ahead_pages < 2; ++attempt) {
+    const int64_t first = 40 * attempt * page;
+    RemoteFile file = remote();
+    const std::vector<Extent> next{
+        {first + 8 * page, page}, {first + 4 * page, 10}, {first + page, page}};
+    ASSERT_TRUE(file.begin_read(std::vector<Extent>{{first, 3}}, Ask::read, next).ok());
+    ASSERT_TRUE(file.end().ok());
+    EXPECT_EQ(text_of(file.answer()), "xxx");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5 * attempt));
+    ASSERT_TRUE(file.begin(Ask::close).ok());
+    ASSERT_TRUE(file.end().ok());
+    ahead_pages = file.statistics().ahead_pages;
+    EXPECT_LE(ahead_pages, 2) << "and nothing of another owner";
+  }
+  EXPECT_EQ(ahead_pages, 2);
+  for (const Extent& senseless : {Extent{-1, 4}, Extent{0, 0}, Extent{8, INT64_MAX}}) {
+    RemoteFile other = remote();
+    ASSERT_TRUE(other.begin_read(std::vector<Extent>{{0, 3}}, Ask::read, {&senseless, 1}).ok());
+    EXPECT_EQ(other.end().code, Code::node_lost);
+  }
+  RemoteFile other = remote();
+  const std::vector<Extent> many(ForetoldReads::most_extents + 1, {0, 1});
+  ASSERT_TRUE(other.begin_read(std::vector<Extent>{{0, 3}}, Ask::read, many).ok());
+  EXPECT_EQ(other.end().code, Code::node_lost);
 }
 
 // What a rank asks of owners around an access past the caches.

@@ -324,6 +324,33 @@ TEST_F(JobFileTest, AsksNobodyAsLongAsOwnersHoldNothing) {
   EXPECT_TRUE(lost.leave(true).ok());
 }
 
+// Records that have a page of this node and one of another.
+TEST_F(JobFileTest, ForetellsTheOwnersWhatIsReadNext) {
+  constexpr int64_t records = 60;
+  Options options = small_options();
+  options.cache_size_bytes = 1024 * page;
+  std::fstream(disk_.path(), std::ios::binary | std::ios::in | std::ios::out)
+      << std::string(8 * records * page, 'x');
+  int64_t ahead_pages = 0;
+  for (int attempt = 1; attempt <= 10 && ahead_pages < records; ++attempt) {
+    open(options);
+    for (int64_t i = 0; i < records; ++i) {
+      std::string read(2 * page, '-');
+      int64_t moved = 0;
+      ASSERT_TRUE(file_
+                      ->read(8 * i * page, reinterpret_cast<std::byte*>(read.data()),
+                             std::ssize(read), &moved)
+                      .ok());
+      ASSERT_EQ(read, std::string(2 * page, 'x'));
+      std::this_thread::sleep_for(std::chrono::milliseconds(attempt));
+    }
+    ASSERT_TRUE(file_->leave(false).ok());
+    ahead_pages = file_->statistics().ahead_pages;
+    here_->drop_clean();
+  }
+  EXPECT_GE(ahead_pages, records) << "of " << 2 * records;
+}
+
 TEST_F(JobFileTest, FailsWhereAnOwnerCannotBeTold) {
   FileTerms elsewhere = *terms();
   elsewhere.path += "-that-is-not-there";

@@ -8,6 +8,15 @@
 
 namespace forebay::sim {
 
+// Of one shard.
+inline CacheShape one_shard(int64_t page_bytes, int64_t pages) {
+  return {.page_kind = find_page_kind("mask"),
+          .policy = find_policy("lru"),
+          .page_size = page_bytes,
+          .capacity_bytes = pages * page_bytes,
+          .shards = 1};
+}
+
 // `Driver`: InstantDriver, or one derived from it whose OpenFile is made from an InstantFile.
 template <typename Driver>
 class OneFileCache {

@@ -17,14 +17,6 @@ namespace {
 constexpr int64_t page_bytes = 4096;
 constexpr int64_t pages_of_cache = 64;
 
-CacheShape shape_of_the_cache() {
-  return {.page_kind = find_page_kind("mask"),
-          .policy = find_policy("lru"),
-          .page_size = page_bytes,
-          .capacity_bytes = pages_of_cache * page_bytes,
-          .shards = 1};
-}
-
 HandleRules writing_behind(bool hands_over) {
   HandleRules rules;
   rules.hands_over = hands_over;
@@ -43,7 +35,7 @@ class WriteBehindTest : public testing::TestWithParam<bool> {
   int64_t committed_bytes() const { return cache_.statistics().committed_bytes; }
 
  private:
-  OneFileCache<InstantDriver> cache_{shape_of_the_cache()};
+  OneFileCache<InstantDriver> cache_{one_shard(page_bytes, pages_of_cache)};
   CacheHandle<InstantDriver> handle_{cache_.cache(), cache_.file(), writing_behind(GetParam()),
                                      true, false};
 };
@@ -125,7 +117,7 @@ class HandlesThatShare : public testing::Test {
     EXPECT_TRUE(handle.write(Extent{offset, page_bytes / 2}, NoBytes{}).ok());
   }
 
-  OneFileCache<PausingDriver> cache_{shape_of_the_cache()};
+  OneFileCache<PausingDriver> cache_{one_shard(page_bytes, pages_of_cache)};
   Handle fast_{cache_.cache(), cache_.file(), writing_behind(false), true, false};
   Handle slow_{cache_.cache(), cache_.open(), writing_behind(false), true, false};
   int64_t fast_page_ = 0, slow_page_ = 0;

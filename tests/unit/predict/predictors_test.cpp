@@ -7,7 +7,9 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "predict/fetch_list.h"
@@ -166,6 +168,86 @@ TEST_P(EachPredictor, GoesOnWhenARunIsLongerThanTheOnesBefore) {
   const int64_t before = play.misses();
   read_rows(play, 6 * 2048 * KiB, 1, 100, 12 * KiB, 0);
   EXPECT_LE(play.misses() - before, 1);
+}
+
+// Others fetch rows that the predictor offers, now and then.
+class PlayBesideOthers {
+ public:
+  explicit PlayBesideOthers(const PredictorSpec& spec) : predictor_(spec.make(largest_window, 0)) {}
+
+  void access(Extent access) {
+    ++accesses_;
+    misses_ += ahead_.erase(access.offset) == 0 ? 1 : 0;
+    if (std::exchange(taken_, false) && predictor_->row_holds()) predictor_->row_fetched();
+    for (const Extent& extent : predictor_->access(access)) fetch(extent);
+    if (predictor_->row_holds()) return;
+    const ReadRow row = predictor_->next_row();
+    offered_ += row.count > 0 ? 1 : 0;
+    taken_ = row.count > 0 && random_() % 2 == 0;
+    for (int64_t i = 0; taken_ && i < row.count; ++i)
+      fetch({row.first.offset + i * row.step, row.first.length});
+    most_ahead_ = std::max(most_ahead_, std::ssize(ahead_));
+  }
+
+  int64_t accesses() const { return accesses_; }
+  int64_t misses() const { return misses_; }
+  int64_t offered() const { return offered_; }
+  int64_t most_ahead() const { return most_ahead_; }
+
+ private:
+  void fetch(Extent extent) {
+    EXPECT_TRUE(ahead_.insert(extent.offset).second) << extent.offset << " is fetched twice";
+  }
+
+  const std::unique_ptr<Predictor> predictor_;
+  std::mt19937_64 random_{1};
+  bool taken_ = false;
+  std::set<int64_t> ahead_;  // offsets of what was fetched and not read
+  int64_t accesses_ = 0, misses_ = 0, offered_ = 0;
+  std::ptrdiff_t most_ahead_ = 0;
+};
+
+TEST_P(EachPredictor, GoesOnBehindARowThatOthersHaveFetched) {
+  constexpr int64_t record = 8 * KiB;
+  const auto in_window = largest_window / record;
+  for (const int64_t step : {32 * KiB, -32 * KiB}) {
+    PlayBesideOthers play(*GetParam());
+    const int64_t first = step > 0 ? 0 : -2000 * step;
+    for (int64_t i = 0; i < 2000; ++i) play.access({first + i * step, record});
+    EXPECT_EQ(play.misses(), 3);
+    EXPECT_GT(play.offered(), 10);
+    EXPECT_LE(play.most_ahead(), in_window * 2) << "however much others fetch";
+  }
+}
+
+TEST_P(EachPredictor, OffersNoRowBeyondTheEndOfARow) {
+  constexpr int64_t record = 8 * KiB, in_row = 100;
+  PlayBesideOthers play(*GetParam());
+  for (int64_t i = 0; i < 2000; ++i)
+    play.access({i / in_row * 1024 * 1024 * KiB + i % in_row * 32 * KiB, record});
+  EXPECT_LT(play.misses(), 20);
+  EXPECT_GT(play.offered(), 10);
+}
+
+TEST_P(EachPredictor, OffersNoRowWithoutHoles) {
+  const auto predictor = GetParam()->make(largest_window, 64 * KiB);
+  for (const int64_t step : {8 * KiB, 32 * KiB}) {
+    for (int64_t i = 0; i < 100; ++i) {
+      (void)predictor->access({i * step, 8 * KiB});
+      EXPECT_EQ(predictor->next_row().count, 0);
+      EXPECT_FALSE(predictor->row_holds());
+    }
+  }
+}
+
+TEST(ReadRow, SpansWhatFilesCanHave) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ((ReadRow{{10, 5}, 20, 3}.span()), (Extent{10, 45}));
+  EXPECT_EQ((ReadRow{{50, 5}, -20, 3}.span()), (Extent{10, 45}));
+  EXPECT_TRUE((ReadRow{{10, 5}, -20, 3}.span().empty()));
+  EXPECT_TRUE((ReadRow{{most - 10, 5}, 20, 2}.span().empty()));
+  EXPECT_TRUE((ReadRow{{0, 5}, most, 3}.span().empty()));
+  EXPECT_TRUE((ReadRow{{0, 5}, 20, 0}.span().empty()));
 }
 
 TEST_P(EachPredictor, IsSilentWhenAccessesAreRandom) {
