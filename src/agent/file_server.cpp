@@ -10,7 +10,6 @@
 #include "agent/told_steps.h"
 #include "engine/foretold_reads.h"
 #include "engine/statistics.h"
-#include "predict/fetch_list.h"
 #include "runtime/cache/access_extents.h"
 
 namespace forebay::agent {
@@ -190,9 +189,7 @@ Status FileServer::read_and_fetch(int64_t extents) {
   if (foretold == 0 || !sensible_) return {};
   extents_.resize(foretold);
   std::memcpy(extents_.data(), asked_.data() + listed, foretold * sizeof(Extent));
-  sensible_ = std::ranges::all_of(extents_, [](const Extent& extent) {
-    return FetchList::possible(extent) && extent.length <= ForetoldReads::most_bytes;
-  });
+  sensible_ = std::ranges::all_of(extents_, &ForetoldReads::possible);
   if (sensible_) file_->fetch_foretold(extents_);
   return {};
 }

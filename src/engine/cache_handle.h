@@ -88,12 +88,6 @@ class CacheHandle {
   Status write(Extent extent, Source source);
   template <typename Target>
   Status read(Extent extent, Target target, int64_t* moved);
-  // Where nodes own bytes: the program is about to read this run, whoever serves its parts. What
-  // follows it is fetched ahead now, and not after the parts that this handle reads. Returns what
-  // is foretold of bytes that other nodes own, within their chunks, valid until the next call.
-  std::span<const Extent> note_read(Extent extent);
-  // Fetches ahead what ranks of other nodes will read of this node's bytes.
-  void fetch_foretold(std::span<const Extent> extents);
   // The same past the cache, whatever the rules say. `began_ns`: when the caller began to see to
   // these bytes.
   template <typename Source>
@@ -105,6 +99,13 @@ class CacheHandle {
   // many bytes the cache held before, or somebody was fetching.
   template <typename Target>
   Status read_held(Extent extent, Target target, int64_t* moved, int64_t* held);
+
+  // Where nodes own bytes: the program is about to read this run, whoever serves its parts. What
+  // follows it is fetched ahead now, and not after the parts that this handle reads. Returns what
+  // is foretold of bytes that other nodes own, within their chunks, valid until the next call.
+  std::span<const Extent> note_read(Extent extent);
+  // Fetches ahead what ranks of other nodes will read of this node's bytes.
+  void fetch_foretold(std::span<const Extent> extents);
 
   // Touches the pages of a range for accesses that the policy is not told of (Access::told): it
   // learns of a request for all of the range, holes included. They have frames afterwards, as far

@@ -9,6 +9,7 @@
 
 #include "domain/file_domains.h"
 #include "extent/extent.h"
+#include "predict/fetch_list.h"
 
 namespace forebay {
 
@@ -18,12 +19,16 @@ class ForetoldReads {
   static constexpr std::size_t most_extents = 256;
   static constexpr int64_t most_bytes = 64 << 20;
 
+  static bool possible(const Extent& extent) {
+    return FetchList::possible(extent) && extent.length <= most_bytes;
+  }
+
   explicit ForetoldReads(uint32_t owners) : of_owner_(owners) {}
 
   // The extents lie within chunks.
   void add(std::span<const Extent> extents, const FileDomains& domains) {
     for (const Extent& extent : extents) {
-      if (extent.length > most_bytes) continue;
+      if (!possible(extent)) continue;
       std::vector<Extent>& list = of_owner_[domains.owner_of(extent.offset)];
       if (list.size() == most_extents) list.clear();  // the rank has not asked this owner for long
       list.push_back(extent);

@@ -77,8 +77,9 @@ def test_nodes_keep_copies_of_what_is_only_read(tmp_path: Path) -> None:
     assert written.agent_questions > 0
 
 
-def test_each_process_fetches_ahead_by_itself(tmp_path: Path) -> None:
-    """A node's cache is read ahead as fast as the caches of its processes: each has a helper."""
+def test_processes_of_a_node_fetch_ahead_for_each_other(tmp_path: Path) -> None:
+    """A node's cache is read ahead as fast as the caches of its processes, in fewer requests: each
+    process has a helper, and takes the others' rows along."""
     workload_traces.pio(tmp_path / "pio", 8, size=1 << 20, count=32, independent=True, compute=0.05)
     process, node = simulate_cluster(
         tmp_path / "pio",
@@ -88,7 +89,8 @@ def test_each_process_fetches_ahead_by_itself(tmp_path: Path) -> None:
         think=1.0,
     )
     assert node.run_s == pytest.approx(process.run_s, rel=0.05)
-    assert (node.requests, node.bypass_bytes) == (process.requests, process.bypass_bytes)
+    assert node.requests < 0.75 * process.requests
+    assert node.bypass_bytes == process.bypass_bytes
 
 
 def test_owners_of_whole_stripes_share_no_lock(tmp_path: Path) -> None:

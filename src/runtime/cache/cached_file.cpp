@@ -140,7 +140,9 @@ void CachedFile::fetch_ahead() {
       entry_->fetch_ahead_ns.fetch_add(clock.processor_ns(), std::memory_order_relaxed);
     count_background(statistics);
   };
-  if (storage().local() || parts.size() < 2) {
+  // Owners are asked by one thread at a time.
+  const bool from_owners = source_domains_.owners() > 1;
+  if (from_owners || storage().local() || parts.size() < 2) {
     for (std::size_t part = 0; part < parts.size(); ++part) fetch(part);
     return;
   }

@@ -2,9 +2,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/cache/cached_file.h"
@@ -72,6 +77,87 @@ TEST_F(FetchAhead, TakesChunksThatAreKnownToBeTheNodes) {
   const FileDomains alone = FileDomains(0, 4 * page_size, 1).by_first_touch();
   file_->fetch_ahead_of(std::make_shared<const OwnPart>(OwnPart{alone, 0}));
   EXPECT_GT(fetched_pages(8), 12);
+}
+
+// A slow storage of zeros that notes how many transfers are under way at once.
+class CrowdedStorage final : public Storage {
+ public:
+  static constexpr int64_t bytes = 64 << 20;
+  int most_at_once() const { return most_.load(); }
+
+  Status size(int64_t* size) override {
+    *size = bytes;
+    return {};
+  }
+  Status flush() override { return {}; }
+
+ private:
+  void start(Transfer& transfer) override {
+    const int now = ++now_;
+    int most = most_.load();
+    while (most < now && !most_.compare_exchange_weak(most, now)) {
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (std::size_t r = 0; r < transfer.requests().size(); ++r) {
+      const Request& request = transfer.requests()[r];
+      const int64_t there = std::clamp<int64_t>(bytes - request.offset, 0, length_of(request));
+      transfer.outcome(r) = {{}, there, 1};
+    }
+    --now_;
+  }
+
+  std::atomic<int> now_{0}, most_{0};
+};
+
+class FetchAheadInParts : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Options options;
+    options.job = "fetch-in-parts-" + std::to_string(getpid());
+    options.cache_size_bytes = 64 << 20;
+    options.read_ahead_bytes = 8 << 20;
+    options.step_aside = StepAside::never;
+    Status status;
+    const auto opener = [this](bool, bool) -> OpenedStorage {
+      auto storage = std::make_unique<CrowdedStorage>();
+      storage_ = storage.get();
+      return {std::move(storage), {}};
+    };
+    file_ = CachedFile::open(disk_.path(), OpenMode::read_only, options, &status, opener);
+    ASSERT_NE(file_, nullptr);
+  }
+  void TearDown() override {
+    file_->read_from(nullptr);
+    EXPECT_TRUE(file_->close(false).ok());
+    file_.reset();
+    leave_node();
+  }
+  void read_all() {
+    std::vector<std::byte> memory(256 << 10);
+    for (int64_t at = 0; at < CrowdedStorage::bytes; at += std::ssize(memory)) {
+      int64_t got = 0;
+      ASSERT_TRUE(file_->read(at, memory.data(), std::ssize(memory), &got).ok());
+      ASSERT_EQ(got, std::ssize(memory));
+    }
+  }
+
+  TemporaryFile disk_;
+  CrowdedStorage* storage_ = nullptr;
+  std::unique_ptr<CachedFile> file_;
+};
+
+TEST_F(FetchAheadInParts, AsksStorageForSeveralAtOnce) {
+  read_all();
+  EXPECT_GE(storage_->most_at_once(), 3);
+  EXPECT_LE(storage_->most_at_once(), 5) << "four threads, and the reader";
+}
+
+// Two nodes that fetch from each other's caches wait for each other's pages.
+TEST_F(FetchAheadInParts, AsksOwnersForOneAfterTheOther) {
+  CrowdedStorage owners;
+  file_->read_from(&owners, true, FileDomains(0, 1 << 20, 2));
+  read_all();
+  EXPECT_LE(owners.most_at_once(), 2) << "the helper, and the reader";
 }
 
 }  // namespace
