@@ -143,6 +143,7 @@ class FetchAheadInParts : public ::testing::Test {
 
   TemporaryFile disk_;
   CrowdedStorage* storage_ = nullptr;
+  CrowdedStorage owners_;
   std::unique_ptr<CachedFile> file_;
 };
 
@@ -154,10 +155,9 @@ TEST_F(FetchAheadInParts, AsksStorageForSeveralAtOnce) {
 
 // Two nodes that fetch from each other's caches wait for each other's pages.
 TEST_F(FetchAheadInParts, AsksOwnersForOneAfterTheOther) {
-  CrowdedStorage owners;
-  file_->read_from(&owners, true, FileDomains(0, 1 << 20, 2));
+  file_->read_from(&owners_, true, FileDomains(0, 1 << 20, 2));
   read_all();
-  EXPECT_LE(owners.most_at_once(), 2) << "the helper, and the reader";
+  EXPECT_LE(owners_.most_at_once(), 2) << "the helper, and the reader";
 }
 
 }  // namespace
