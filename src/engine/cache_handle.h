@@ -353,7 +353,7 @@ void CacheHandle<Driver>::make_predictor() {
 template <typename Driver>
 void CacheHandle<Driver>::drop_predictor() {
   predictor_.reset();
-  file_.next_reads().reset();
+  file_.next_reads().withdraw();
 }
 
 // Reads that are so long that only one of them, or none, would have room ahead. What is fetched for

@@ -231,7 +231,7 @@ std::span<const Extent> CacheHandle<Driver>::foretold(Extent access) {
   if (predictor_->row_holds() && !offer.offered()) predictor_->row_fetched();
   const std::span<const Extent> fetch = predictor_->access(access);
   if (predictor_->row_holds()) return fetch;
-  (void)offer.withdraw();  // its bytes are not read next, or are fetched now
+  offer.withdraw();  // its bytes are not read next, or are fetched now
   ReadRow next = predictor_->next_row();
   if (next.count == 0) return fetch;
   if (fetch.empty() || !take_offers(fetch, next)) {

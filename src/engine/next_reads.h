@@ -22,7 +22,7 @@ class NextReads {
   // A copy of a handle offers nothing.
   NextReads(const NextReads&) {}
   NextReads& operator=(const NextReads&) {
-    reset();
+    withdraw();
     return *this;
   }
 
@@ -36,12 +36,11 @@ class NextReads {
     count_.store(row.count, std::memory_order_relaxed);
     state_.store(state_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
-  // The row that was offered, if any, is not offered any more. False: somebody has taken it.
-  bool withdraw() {
+  // What is offered, if anything, is not offered any more. Somebody may have taken it just now.
+  void withdraw() {
     uint64_t state = state_.load(std::memory_order_relaxed);
-    return is_offer(state) && state_.compare_exchange_strong(state, state + 1);
+    if (is_offer(state)) state_.compare_exchange_strong(state, state + 1);
   }
-  void reset() { (void)withdraw(); }
 
   // For others. What is offered, and its number.
   struct Offer {

@@ -94,26 +94,27 @@ void CachedFile::fetch_in_background(std::span<const Extent> extents) {
   node_->helper().submit(&jobs_.fetch, [this] { fetch_ahead(); });
 }
 
-// The extents, divided where another owner's bytes begin, and into parts that storage can serve at
-// the same time: what comes first is there before the rest.
-std::vector<std::vector<Extent>> CachedFile::parts_to_fetch(std::vector<Extent> extents) const {
+// The extents, divided where another owner's bytes begin. `at_once`: and into parts that storage
+// can serve at the same time; what comes first is there before the rest.
+std::vector<std::vector<Extent>> CachedFile::parts_to_fetch(std::vector<Extent> extents,
+                                                            bool at_once) const {
   constexpr int64_t bytes_a_part = 1 << 20;
   const int64_t page = cache_->page_size();
   const bool owned = source_domains_.owners() > 1;
   std::vector<std::vector<Extent>> parts;
-  int64_t chunk = -1, bytes = 0;
+  int64_t chunk = 0, bytes = 0;
   for (Extent left : extents) {
     while (!left.empty()) {
-      int64_t end = left.end();
-      if (owned) end = std::min(end, source_domains_.chunk_at(left.offset).end());
-      if (const int64_t its_chunk = owned ? source_domains_.chunk_of(left.offset) : 0;
-          std::exchange(chunk, its_chunk) != its_chunk || bytes >= bytes_a_part) {
+      const int64_t its_chunk = owned ? source_domains_.chunk_of(left.offset) : 0;
+      const bool full = at_once && bytes >= bytes_a_part;
+      if (std::exchange(chunk, its_chunk) != its_chunk || parts.empty() || full) {
         parts.emplace_back();
         bytes = 0;
       }
+      int64_t end = left.end();
+      if (owned) end = std::min(end, source_domains_.chunk_at(left.offset).end());
       // A page belongs to one part.
-      const int64_t most = round_down(left.offset + bytes_a_part - bytes, page) + page;
-      end = std::min(end, most);
+      if (at_once) end = std::min(end, round_down(left.offset + bytes_a_part - bytes, page) + page);
       parts.back().push_back({left.offset, end - left.offset});
       bytes += end - left.offset;
       left = {end, left.end() - end};
@@ -128,7 +129,9 @@ void CachedFile::fetch_ahead() {
     const std::lock_guard<std::mutex> guard(background_mutex_);
     extents.swap(to_fetch_);
   }
-  const std::vector<std::vector<Extent>> parts = parts_to_fetch(std::move(extents));
+  // Owners are asked by one thread at a time.
+  const bool at_once = source_domains_.owners() <= 1 && !storage().local();
+  const std::vector<std::vector<Extent>> parts = parts_to_fetch(std::move(extents), at_once);
   const auto fetch = [&](std::size_t part) {
     Statistics statistics;
     ArenaFile file = file_.counted_in(statistics);
@@ -140,9 +143,7 @@ void CachedFile::fetch_ahead() {
       entry_->fetch_ahead_ns.fetch_add(clock.processor_ns(), std::memory_order_relaxed);
     count_background(statistics);
   };
-  // Owners are asked by one thread at a time.
-  const bool from_owners = source_domains_.owners() > 1;
-  if (from_owners || storage().local() || parts.size() < 2) {
+  if (!at_once || parts.size() < 2) {
     for (std::size_t part = 0; part < parts.size(); ++part) fetch(part);
     return;
   }

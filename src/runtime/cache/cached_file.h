@@ -308,7 +308,7 @@ class CachedFile final : private HandleServices {
   CommitCost commit_cost() const override;
   void tell_of_memory() override;
   void fetch_ahead();
-  std::vector<std::vector<Extent>> parts_to_fetch(std::vector<Extent> extents) const;
+  std::vector<std::vector<Extent>> parts_to_fetch(std::vector<Extent> extents, bool at_once) const;
   void count_background(const Statistics& statistics);
 
   Options options_;

@@ -147,7 +147,7 @@ uint32_t take_seat(NodeMember& node, uint32_t file_slot) {
   seat.direct.store(0);
   seat.group.store(0);
   for (Progress& progress : seat.progress) progress.offset.store(Progress::ended);
-  seat.next_reads.reset();
+  seat.next_reads.withdraw();
   seat.file.store(file_slot, std::memory_order_release);
   if (number >= registry.seats_in_use.load()) registry.seats_in_use.store(number + 1);
   return number;
