@@ -1,9 +1,9 @@
 #include "agent/file_terms.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
-#include <system_error>
+
+#include "extent/text.h"
 
 namespace forebay::agent {
 namespace {
@@ -38,14 +38,14 @@ std::vector<std::byte> FileTerms::encoded() const {
 
 std::optional<FileTerms> FileTerms::decoded(std::span<const std::byte> bytes) {
   const auto number_end = std::ranges::find(bytes, std::byte{end_of_text});
-  std::size_t owners_bytes = 0;
-  const auto* const digits = reinterpret_cast<const char*>(bytes.data());
-  const auto number = std::from_chars(digits, digits + (number_end - bytes.begin()), owners_bytes);
-  if (number_end == bytes.end() || number.ec != std::errc{}) return std::nullopt;
-  bytes = bytes.subspan(static_cast<std::size_t>(number_end - bytes.begin()) + 1);
-  if (owners_bytes > bytes.size()) return std::nullopt;
-  const std::span<const std::byte> owners = bytes.first(owners_bytes);
-  bytes = bytes.subspan(owners_bytes);
+  const auto digits = static_cast<std::size_t>(number_end - bytes.begin());
+  const auto owners_bytes =
+      leading_number<std::size_t>({reinterpret_cast<const char*>(bytes.data()), digits});
+  if (number_end == bytes.end() || !owners_bytes) return std::nullopt;
+  bytes = bytes.subspan(digits + 1);
+  if (*owners_bytes > bytes.size()) return std::nullopt;
+  const std::span<const std::byte> owners = bytes.first(*owners_bytes);
+  bytes = bytes.subspan(*owners_bytes);
   if (!Owners::decoded(owners)) return std::nullopt;
   if (bytes.empty() || bytes.back() != std::byte{end_of_text}) return std::nullopt;
   std::vector<std::string> texts;
@@ -54,10 +54,9 @@ std::optional<FileTerms> FileTerms::decoded(std::span<const std::byte> bytes) {
     texts.emplace_back(at);
   if (texts.size() % 2 != 0 || texts.size() < 4 || texts[2] != "inode") return std::nullopt;
   FileTerms terms;
-  const char* const inode_end = texts[3].data() + texts[3].size();
-  if (const auto inode = std::from_chars(texts[3].data(), inode_end, terms.inode);
-      inode.ec != std::errc{} || inode.ptr != inode_end)
-    return std::nullopt;
+  const auto inode = whole_number<decltype(terms.inode)>(texts[3]);
+  if (!inode) return std::nullopt;
+  terms.inode = *inode;
   terms.owners.assign(owners.begin(), owners.end());
   if (texts[0] != "0" && texts[0] != "1" && texts[0] != "2") return std::nullopt;
   terms.mode = static_cast<runtime::OpenMode>(texts[0][0] - '0');

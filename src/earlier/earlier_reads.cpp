@@ -1,32 +1,35 @@
 #include "earlier/earlier_reads.h"
 
-#include <filesystem>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
 #include <memory>
-#include <system_error>
 
 #include "pattern/folder.h"
+#include "runtime/node/file_identity.h"
 #include "runtime/trace/trace_reader.h"
+#include "storage/small_files.h"
 
 namespace forebay::earlier {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 // The latest of the rank's traces in the folder; "": none.
-std::string trace_of_rank(const std::string& folder, int64_t rank, std::error_code& error) {
+std::string trace_of_rank(const std::string& folder, const std::vector<std::string>& names,
+                          int64_t rank) {
   const std::string begin = std::to_string(rank) + "-";
   std::string found;
-  fs::file_time_type when{};
-  for (auto at = fs::directory_iterator(folder, error); !error && at != fs::directory_iterator();
-       at.increment(error)) {
-    const std::string name = at->path().filename().string();
+  int64_t found_ns = 0;
+  for (const std::string& name : names) {
     if (!name.starts_with(begin) || !name.ends_with(".trace")) continue;
-    std::error_code unknown;
-    const fs::file_time_type time = at->last_write_time(unknown);
-    if (!found.empty() && time <= when) continue;
-    found = at->path().string();
-    when = time;
+    const std::string path = folder + "/" + name;
+    struct stat info {};
+    (void)stat(path.c_str(), &info);  // one that cannot be asked counts as the oldest
+    const int64_t time_ns = runtime::modified_ns(info);
+    if (!found.empty() && time_ns <= found_ns) continue;
+    found = path;
+    found_ns = time_ns;
   }
   return found;
 }
@@ -52,10 +55,14 @@ std::vector<OpenReads> reads_of_rank(const std::string& folder, int64_t rank,
                                      std::string* problem) {
   constexpr std::size_t batch = 64 << 10;  // accesses
   problem->clear();
-  std::error_code error;
-  const std::string path = trace_of_rank(folder, rank, error);
+  const std::vector<std::string> names = names_in(folder);
+  if (names.empty()) {
+    *problem = std::strerror(errno);
+    return {};
+  }
+  const std::string path = trace_of_rank(folder, names, rank);
   if (path.empty()) {
-    *problem = error ? error.message() : "it has no trace of rank " + std::to_string(rank);
+    *problem = "it has no trace of rank " + std::to_string(rank);
     return {};
   }
   const auto reader = std::make_shared<const runtime::TraceReader>(std::vector{path});

@@ -1,9 +1,12 @@
 #include "options/options.h"
 
+#include <locale.h>
+
 #include <algorithm>
+#include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <limits>
@@ -14,6 +17,7 @@
 
 #include "domain/file_domains.h"
 #include "extent/extent.h"
+#include "extent/text.h"
 #include "options/nearest.h"
 #include "page/page_kind.h"
 #include "policy/policy.h"
@@ -183,19 +187,33 @@ std::string lower(std::string_view text) {
   return lowered;
 }
 
-// The whole of `text` as a number, or nothing. Independent of the program's locale.
-template <typename Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number value{};
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || rest != text.data() + text.size()) return std::nullopt;
-  return value;
+// The locale of C: the program's may write numbers in another way. The C++ library's own functions
+// for this bring tables of 100 KB.
+locale_t locale_of_c() {
+  static const locale_t made = newlocale(LC_ALL_MASK, "C", nullptr);
+  return made;
 }
 
-template <typename Number>
-std::string number_text(Number value) {
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
+// The whole of `text` as a decimal number; nothing: it is none.
+std::optional<double> decimal_number(std::string_view text) {
+  if (text.empty() || text.find_first_not_of("0123456789.eE-") != std::string_view::npos)
+    return std::nullopt;
+  const std::string digits(text);
+  char* rest = nullptr;
+  const double value = strtod_l(digits.c_str(), &rest, locale_of_c());
+  return *rest == '\0' ? std::optional(value) : std::nullopt;
+}
+
+// In as few digits as tell it from other numbers.
+std::string decimal_text(double value) {
+  const locale_t before = uselocale(locale_of_c());
+  std::array<char, 32> text{};
+  for (int digits = 1; digits <= std::numeric_limits<double>::max_digits10; ++digits) {
+    std::snprintf(text.data(), text.size(), "%.*g", digits, value);
+    if (std::strtod(text.data(), nullptr) == value) break;
+  }
+  uselocale(before);
+  return text.data();
 }
 
 // `value` in the largest unit that divides it: 65536 is "64KiB", 1000 is "1000".
@@ -205,9 +223,10 @@ std::string bytes_text(int64_t value) {
     const char* name;
   } units[] = {{TiB, "TiB"}, {GiB, "GiB"}, {MiB, "MiB"}, {KiB, "KiB"}};
   for (const auto& unit : units) {
-    if (value != 0 && value % unit.bytes == 0) return number_text(value / unit.bytes) + unit.name;
+    if (value != 0 && value % unit.bytes == 0)
+      return std::to_string(value / unit.bytes) + unit.name;
   }
-  return number_text(value);
+  return std::to_string(value);
 }
 
 std::vector<std::string_view> split(std::string_view list, char separator) {
@@ -239,7 +258,7 @@ bool parse(const Declaration&, std::string_view text, bool& value) {
 
 bool parse(const Declaration& declaration, std::string_view text, int64_t& value) {
   const auto number =
-      declaration.type == OptionType::bytes ? parse_bytes(text) : parse_number<int64_t>(text);
+      declaration.type == OptionType::bytes ? parse_bytes(text) : whole_number<int64_t>(text);
   if (!number || *number < declaration.minimum || *number > declaration.maximum ||
       *number % declaration.step != 0)
     return false;
@@ -248,7 +267,7 @@ bool parse(const Declaration& declaration, std::string_view text, int64_t& value
 }
 
 bool parse(const Declaration&, std::string_view text, double& value) {
-  const auto number = parse_number<double>(text);
+  const auto number = decimal_number(text);
   if (!number || !(*number >= 0.0 && *number <= 1.0)) return false;
   value = *number;
   return true;
@@ -277,9 +296,9 @@ bool parse(const Declaration& declaration, std::string_view text, Enum& value) {
 
 std::string value_text(const Declaration&, bool value) { return value ? "true" : "false"; }
 std::string value_text(const Declaration& declaration, int64_t value) {
-  return declaration.type == OptionType::bytes ? bytes_text(value) : number_text(value);
+  return declaration.type == OptionType::bytes ? bytes_text(value) : std::to_string(value);
 }
-std::string value_text(const Declaration&, double value) { return number_text(value); }
+std::string value_text(const Declaration&, double value) { return decimal_text(value); }
 std::string value_text(const Declaration&, const std::string& value) { return value; }
 template <typename Enum>
 requires std::is_enum_v<Enum> std::string value_text(const Declaration& declaration, Enum value) {
@@ -304,7 +323,7 @@ std::string accepted(const Declaration& declaration) {
     case OptionType::bytes:
       return limits(bytes_text) + ", for example 64KiB";
     case OptionType::count:
-      return limits(number_text<int64_t>);
+      return limits([](int64_t number) { return std::to_string(number); });
     case OptionType::fraction:
       return "0 to 1";
     case OptionType::choice: {
@@ -443,7 +462,7 @@ std::span<const OptionSpec> option_table() { return table().specs; }
 std::optional<int64_t> parse_bytes(std::string_view text) {
   text = trim(text);
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
-  const auto number = parse_number<double>(text.substr(0, digits));
+  const auto number = decimal_number(text.substr(0, digits));
   if (!number) return std::nullopt;
 
   std::string unit = lower(trim(text.substr(digits)));
@@ -460,7 +479,7 @@ std::optional<int64_t> parse_bytes(std::string_view text) {
 
   // Integers keep all their digits; a double would not.
   const int64_t factor = int64_t{1} << (10 * power);
-  if (const auto whole = parse_number<int64_t>(text.substr(0, digits))) {
+  if (const auto whole = whole_number<int64_t>(text.substr(0, digits))) {
     if (*whole > std::numeric_limits<int64_t>::max() / factor) return std::nullopt;
     return *whole * factor;
   }

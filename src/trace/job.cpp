@@ -1,9 +1,10 @@
 #include "trace/job.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
+
+#include "extent/text.h"
 
 namespace forebay::trace {
 
@@ -15,10 +16,7 @@ constexpr uint16_t unknown_routine = 0;
 int64_t number_in(const ProcessInfo& info, const std::string& name, int64_t otherwise) {
   const auto found = info.find(name);
   if (found == info.end()) return otherwise;
-  const std::string& text = found->second;
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? number : otherwise;
+  return whole_number<int64_t>(found->second).value_or(otherwise);
 }
 
 std::string text_in(const ProcessInfo& info, const std::string& name) {

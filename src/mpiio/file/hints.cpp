@@ -2,13 +2,14 @@
 
 #include <strings.h>
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "extent/text.h"
 #include "mpiio/file/visibility.h"
 #include "mpiio/job/job.h"
 #include "mpiio/job/mistakes.h"
@@ -44,10 +45,7 @@ int64_t reserved_cb_nodes(MPI_Info info) {
       mpi().Info_get(info, "cb_nodes", MPI_MAX_INFO_VAL, value.data(), &found) != MPI_SUCCESS ||
       !found)
     return 0;
-  const std::string_view text(value.data());
-  int64_t nodes = 0;
-  const auto [end, error] = std::from_chars(text.begin(), text.end(), nodes);
-  return error == std::errc() && end == text.end() && nodes > 0 ? nodes : 0;
+  return std::max<int64_t>(whole_number<int64_t>(value.data()).value_or(0), 0);
 }
 
 Complain noting(Mistakes& mistakes, const std::string& file) {

@@ -2,13 +2,14 @@
 
 #include <sys/sysmacros.h>
 
-#include <fstream>
 #include <map>
 #include <mutex>
-#include <sstream>
+#include <string_view>
 
+#include "extent/text.h"
 #include "mpiio/job/job.h"
 #include "storage/file_system.h"
+#include "storage/small_files.h"
 
 namespace forebay::mpiio {
 namespace {
@@ -16,18 +17,16 @@ namespace {
 // What is mounted there, as the mount names it; "": not known. Each line of the kernel's list has
 // the device as third word, and the source is the second word behind a lone "-".
 std::string source_of_mount(uint64_t device) {
-  std::ifstream mounts("/proc/self/mountinfo");
+  const std::string mounts = text_of_file("/proc/self/mountinfo");
   const std::string wanted = std::to_string(major(device)) + ':' + std::to_string(minor(device));
-  for (std::string line; std::getline(mounts, line);) {
-    std::istringstream words(line);
-    std::string word;
-    for (int i = 0; i < 3; ++i) words >> word;
-    if (word != wanted) continue;
-    while (words >> word && word != "-") {
+  for (std::string_view lines = mounts; !lines.empty();) {
+    std::string_view words = cut(lines, '\n');
+    for (int i = 0; i < 2; ++i) cut(words, ' ');
+    if (cut(words, ' ') != wanted) continue;
+    while (!words.empty() && cut(words, ' ') != "-") {
     }
-    std::string kind, source;
-    words >> kind >> source;
-    return source;
+    cut(words, ' ');  // the type
+    return std::string(cut(words, ' '));
   }
   return "";
 }

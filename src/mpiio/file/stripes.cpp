@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <span>
 #include <string>
 
+#include "extent/text.h"
 #include "storage/file_system.h"
 
 namespace forebay::mpiio {
@@ -21,9 +21,7 @@ int64_t number_in(MPI_Info info, const char* key) {
   int found = 0;
   if (mpi().Info_get(info, key, MPI_MAX_INFO_VAL, text.data(), &found) != MPI_SUCCESS || !found)
     return 0;
-  int64_t number = 0;
-  std::from_chars(text.data(), text.data() + std::strlen(text.data()), number);
-  return number > 0 ? number : 0;
+  return std::max<int64_t>(leading_number<int64_t>(text.data()).value_or(0), 0);
 }
 
 }  // namespace

@@ -2,9 +2,10 @@
 
 #include <atomic>
 #include <cstdio>
-#include <sstream>
+#include <string_view>
 
 #include "extent/status.h"
+#include "extent/text.h"
 #include "mpiio/job/job.h"
 #include "mpiio/job/told_lines.h"
 #include "mpiio/library/gather.h"
@@ -28,9 +29,11 @@ std::string serialised(const Mistakes& mistakes) {
 
 Mistakes parsed(const std::string& text) {
   Mistakes mistakes;
-  std::istringstream lines(text);
-  for (ToldMistake one; std::getline(lines, one.file, '\t') && std::getline(lines, one.line);)
-    mistakes.push_back(one);
+  for (std::string_view lines = text; !lines.empty();) {
+    std::string_view line = cut(lines, '\n');
+    const std::string file(cut(line, '\t'));
+    mistakes.push_back({file, std::string(line)});
+  }
   return mistakes;
 }
 

@@ -8,10 +8,11 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <sstream>
+#include <string_view>
 
 #include "agent/line.h"
 #include "domain/file_domains.h"
+#include "extent/text.h"
 #include "mpiio/file/visibility.h"
 #include "mpiio/job/job.h"
 #include "mpiio/job/run_folder.h"
@@ -72,39 +73,49 @@ constexpr std::size_t most_owners = 256;
 // way to other nodes' agents and the number of files; then a line for each file, its counters
 // before its name.
 std::string serialised(const std::vector<FileStatistics>& files) {
-  std::ostringstream lines;
-  lines << node_identity() << ' ' << runtime::highest_memory(Scope::node) << ' '
-        << runtime::highest_memory(Scope::process) << ' '
-        << agent::Lines::of_process().lead_through_own() << ' ' << files.size() << '\n';
+  std::string lines;
+  const auto add = [&](int64_t number) { lines.append(std::to_string(number)).append(" "); };
+  add(node_identity());
+  add(runtime::highest_memory(Scope::node));
+  add(runtime::highest_memory(Scope::process));
+  add(agent::Lines::of_process().lead_through_own());
+  add(std::ssize(files));
+  lines += '\n';
   for (const FileStatistics& file : files) {
-    for (const Counter& counter : counters) lines << file.cached.*counter.value << ' ';
-    lines << file.opens << ' ' << file.cached_opens << ' ';
-    lines << file.domain << ' ' << file.chunk_bytes << ' ';
-    for (const int64_t opens : file.uncached_opens) lines << opens << ' ';
-    for (const int64_t calls : file.uncached_calls) lines << calls << ' ';
+    for (const Counter& counter : counters) add(file.cached.*counter.value);
+    add(file.opens);
+    add(file.cached_opens);
+    add(file.domain);
+    add(file.chunk_bytes);
+    for (const int64_t opens : file.uncached_opens) add(opens);
+    for (const int64_t calls : file.uncached_calls) add(calls);
     const std::size_t owners = file.owner_bytes.size() > most_owners ? 0 : file.owner_bytes.size();
-    lines << owners << ' ';
-    for (std::size_t owner = 0; owner < owners; ++owner) lines << file.owner_bytes[owner] << ' ';
+    add(static_cast<int64_t>(owners));
+    for (std::size_t owner = 0; owner < owners; ++owner) add(file.owner_bytes[owner]);
     std::string flat = file.name;
     std::replace(flat.begin(), flat.end(), '\n', ' ');
-    lines << flat << '\n';
+    lines.append(flat).append("\n");
   }
-  return lines.str();
+  return lines;
 }
 
-FileStatistics parsed_file(const std::string& line) {
-  std::istringstream fields(line);
+// Removes the number and the blank that the line begins with.
+int64_t take_number(std::string_view& line) {
+  return whole_number<int64_t>(cut(line, ' ')).value_or(0);
+}
+
+FileStatistics parsed_file(std::string_view line) {
   FileStatistics file;
-  for (const Counter& counter : counters) fields >> file.cached.*counter.value;
-  fields >> file.opens >> file.cached_opens >> file.domain >> file.chunk_bytes;
-  for (int64_t& opens : file.uncached_opens) fields >> opens;
-  for (int64_t& calls : file.uncached_calls) fields >> calls;
-  std::size_t owners = 0;
-  fields >> owners;
-  file.owner_bytes.resize(owners);
-  for (int64_t& bytes : file.owner_bytes) fields >> bytes;
-  fields.get();
-  std::getline(fields, file.name);
+  for (const Counter& counter : counters) file.cached.*counter.value = take_number(line);
+  file.opens = take_number(line);
+  file.cached_opens = take_number(line);
+  file.domain = take_number(line);
+  file.chunk_bytes = take_number(line);
+  for (int64_t& opens : file.uncached_opens) opens = take_number(line);
+  for (int64_t& calls : file.uncached_calls) calls = take_number(line);
+  file.owner_bytes.resize(static_cast<std::size_t>(take_number(line)));
+  for (int64_t& bytes : file.owner_bytes) bytes = take_number(line);
+  file.name = line;
   return file;
 }
 
@@ -117,19 +128,14 @@ JobStatistics parsed(const std::string& text, int ranks) {
   JobStatistics job;
   job.ranks = ranks;
   std::map<int64_t, NodeMemory> nodes;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream head(line);
-    int64_t node = 0, shared = 0, own = 0;
-    bool by_libfabric = false;
-    std::size_t files = 0;
-    head >> node >> shared >> own >> by_libfabric >> files;
-    job.libfabric_ranks += by_libfabric ? 1 : 0;
-    NodeMemory& memory = nodes[node];
-    memory.shared = std::max(memory.shared, shared);
-    memory.own += own;
-    for (std::size_t f = 0; f < files && std::getline(lines, line); ++f) {
-      const FileStatistics file = parsed_file(line);
+  for (std::string_view lines = text; !lines.empty();) {
+    std::string_view head = cut(lines, '\n');
+    NodeMemory& memory = nodes[take_number(head)];
+    memory.shared = std::max(memory.shared, take_number(head));
+    memory.own += take_number(head);
+    job.libfabric_ranks += take_number(head) != 0 ? 1 : 0;
+    for (int64_t files = take_number(head); files > 0; --files) {
+      const FileStatistics file = parsed_file(cut(lines, '\n'));
       entry_of(job.files, file.name).add(file);
     }
   }
@@ -155,18 +161,14 @@ std::string json_text(const std::string& text) {
 }
 
 std::string json_uncached(const FileStatistics& file) {
-  std::ostringstream text;
-  const char* separator = "";
-  text << '{';
+  std::string text = "{";
   for (std::size_t r = 0; r < uncached_count; ++r) {
     if (file.uncached_opens[r] == 0 && file.uncached_calls[r] == 0) continue;
-    text << separator << '"' << reason_of(static_cast<Uncached>(r)).name
-         << "\": {\"opens\": " << file.uncached_opens[r]
-         << ", \"calls\": " << file.uncached_calls[r] << '}';
-    separator = ", ";
+    text.append(text.size() > 1 ? ", \"" : "\"").append(reason_of(static_cast<Uncached>(r)).name);
+    text.append("\": {\"opens\": ").append(std::to_string(file.uncached_opens[r]));
+    text.append(", \"calls\": ").append(std::to_string(file.uncached_calls[r])).append("}");
   }
-  text << '}';
-  return text.str();
+  return text + "}";
 }
 
 std::string json_array(const std::vector<int64_t>& numbers) {
@@ -177,18 +179,22 @@ std::string json_array(const std::vector<int64_t>& numbers) {
 }
 
 std::string json_object(const FileStatistics& file) {
-  std::ostringstream text;
-  text << "{\"cached\": " << (file.cached_opens > 0 ? "true" : "false")
-       << ", \"opens\": " << file.opens << ", \"cached_opens\": " << file.cached_opens
-       << ", \"passed_through\": " << json_uncached(file)
-       << ", \"owner_bytes\": " << json_array(file.owner_bytes);
-  if (file.domain >= 0)
-    text << ", \"domain\": \"" << assignments()[static_cast<std::size_t>(file.domain)].name
-         << "\", \"chunk_bytes\": " << file.chunk_bytes;
+  std::string text = "{\"cached\": ";
+  text.append(file.cached_opens > 0 ? "true" : "false");
+  const auto add = [&](std::string_view name, const std::string& value) {
+    text.append(", \"").append(name).append("\": ").append(value);
+  };
+  add("opens", std::to_string(file.opens));
+  add("cached_opens", std::to_string(file.cached_opens));
+  add("passed_through", json_uncached(file));
+  add("owner_bytes", json_array(file.owner_bytes));
+  if (file.domain >= 0) {
+    add("domain", json_text(assignments()[static_cast<std::size_t>(file.domain)].name));
+    add("chunk_bytes", std::to_string(file.chunk_bytes));
+  }
   for (const Counter& counter : counters)
-    text << ", \"" << counter.name << "\": " << file.cached.*counter.value;
-  text << '}';
-  return text.str();
+    add(counter.name, std::to_string(file.cached.*counter.value));
+  return text + "}";
 }
 
 std::string json_of(const JobStatistics& job) {

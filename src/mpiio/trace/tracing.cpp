@@ -6,8 +6,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <new>
 #include <string>
@@ -21,6 +19,7 @@
 #include "mpiio/trace/rank_clocks.h"
 #include "mpiio/types/view.h"
 #include "runtime/node/clock.h"
+#include "storage/small_files.h"
 
 namespace forebay::mpiio {
 
@@ -53,8 +52,7 @@ const char* const routine_names =
 
 // The arguments that the process was started with, divided by blanks.
 std::string command_line() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text = text_of_file("/proc/self/cmdline");
   while (!text.empty() && text.back() == '\0') text.pop_back();
   for (char& c : text) {
     if (c == '\0') c = ' ';

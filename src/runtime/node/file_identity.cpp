@@ -1,6 +1,5 @@
 #include "runtime/node/file_identity.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/sysmacros.h>
@@ -10,10 +9,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <vector>
 
 #include "runtime/node/clock.h"
+#include "storage/small_files.h"
 
 namespace forebay::runtime {
 
@@ -51,10 +50,8 @@ bool leads_to(const char* path, const FileIdentity& identity) {
 // The path of a descriptor by which the process has this file open; "": it has not.
 std::string descriptor_of(pid_t pid, const FileIdentity& identity) {
   const std::string folder = "/proc/" + std::to_string(pid) + "/fd/";
-  const std::unique_ptr<DIR, int (*)(DIR*)> descriptors(opendir(folder.c_str()), closedir);
-  if (descriptors == nullptr) return "";
-  while (const dirent* const entry = readdir(descriptors.get()))
-    if (std::string path = folder + entry->d_name; leads_to(path.c_str(), identity)) return path;
+  for (const std::string& descriptor : names_in(folder))
+    if (std::string path = folder + descriptor; leads_to(path.c_str(), identity)) return path;
   return "";
 }
 

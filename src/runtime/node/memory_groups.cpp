@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <optional>
+
+#include "extent/text.h"
+#include "storage/small_files.h"
 
 namespace forebay::runtime {
 
@@ -46,39 +48,9 @@ constexpr int64_t share_left_to_others = 8;  // one eighth
 // For no limit, version 1 gives the largest number of bytes that is whole pages.
 constexpr int64_t version1_unlimited = INT64_MAX - (64 << 10);
 
-std::string text_of(const std::string& path) {
-  std::string text;
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return text;
-  std::array<char, 4096> part;
-  for (;;) {
-    const ssize_t got = read(file, part.data(), part.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    text.append(part.data(), static_cast<std::size_t>(got));
-  }
-  close(file);
-  return text;
-}
-
-std::optional<int64_t> number_at(std::string_view text) {
-  int64_t number = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || rest == text.data()) return std::nullopt;
-  return number;
-}
-
-// Removes the text up to the next `separator`, and returns it without the separator.
-std::string_view next(std::string_view& text, char separator) {
-  const std::size_t end = std::min(text.find(separator), text.size());
-  const std::string_view part = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return part;
-}
-
 bool lists(std::string_view list, std::string_view name) {
   while (!list.empty()) {
-    if (next(list, ',') == name) return true;
+    if (cut(list, ',') == name) return true;
   }
   return false;
 }
@@ -93,17 +65,17 @@ struct Mount {
 std::optional<Mount> find_mount(std::string_view mounts, std::string_view type,
                                 std::string_view option) {
   while (!mounts.empty()) {
-    std::string_view line = next(mounts, '\n');
+    std::string_view line = cut(mounts, '\n');
     const std::size_t separator = line.find(" - ");
     if (separator == std::string_view::npos) continue;
     std::string_view source = line.substr(separator + 3);
-    if (next(source, ' ') != type) continue;
-    next(source, ' ');
+    if (cut(source, ' ') != type) continue;
+    cut(source, ' ');
     if (!option.empty() && !lists(source, option)) continue;
-    for (int field = 0; field < 3; ++field) next(line, ' ');
+    for (int field = 0; field < 3; ++field) cut(line, ' ');
     Mount mount;
-    mount.root = next(line, ' ');
-    mount.top = next(line, ' ');
+    mount.root = cut(line, ' ');
+    mount.top = cut(line, ' ');
     return mount;
   }
   return std::nullopt;
@@ -137,12 +109,12 @@ const MemoryGroups& MemoryGroups::mine() {
 MemoryGroups MemoryGroups::of_this_process() {
   MemoryGroups groups;
   std::string mounts;
-  groups.add(text_of("/proc/self/cgroup"),
+  groups.add(text_of_file("/proc/self/cgroup"),
              [&](const Controller& controller, std::string_view group) -> std::optional<Mount> {
                for (const char* place : controller.places) {
                  if (is_mounted_at(place, controller.magic, group)) return Mount{"/", place};
                }
-               if (mounts.empty()) mounts = text_of("/proc/self/mountinfo");
+               if (mounts.empty()) mounts = text_of_file("/proc/self/mountinfo");
                return find_mount(mounts, controller.file_system, controller.option);
              });
   return groups;
@@ -157,9 +129,9 @@ MemoryGroups::MemoryGroups(std::string_view membership, std::string_view mounts)
 template <typename FindMount>
 void MemoryGroups::add(std::string_view membership, const FindMount& find) {
   while (!membership.empty()) {
-    std::string_view line = next(membership, '\n');
-    const std::string_view hierarchy = next(line, ':');
-    const std::string_view controllers = next(line, ':');
+    std::string_view line = cut(membership, '\n');
+    const std::string_view hierarchy = cut(line, ':');
+    const std::string_view controllers = cut(line, ':');
     const bool is_version1 = lists(controllers, "memory");
     if (!is_version1 && hierarchy != "0") continue;
     const Controller& controller = is_version1 ? version1 : version2;
@@ -175,7 +147,8 @@ void MemoryGroups::add_levels(const Controller& controller, std::string folder,
     int64_t limit = unlimited;
     for (const char* name : controller.limits) {
       if (*name == '\0') continue;
-      limit = std::min(limit, number_at(text_of(folder + "/" + name)).value_or(unlimited));
+      limit = std::min(
+          limit, leading_number<int64_t>(text_of_file(folder + "/" + name)).value_or(unlimited));
     }
     if (limit < version1_unlimited) levels_.push_back({folder, &controller, limit});
     const std::size_t parent = folder.rfind('/');
@@ -191,12 +164,13 @@ int64_t MemoryGroups::limit_bytes() const {
 }
 
 int64_t MemoryGroups::cached_file_bytes(const Level& level) {
-  const std::string text = text_of(level.folder + "/memory.stat");
+  const std::string text = text_of_file(level.folder + "/memory.stat");
   int64_t bytes = 0;
   for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view line = next(rest, '\n');
+    const std::string_view line = cut(rest, '\n');
     for (const std::string_view key : level.controller->file_pages) {
-      if (line.starts_with(key)) bytes += number_at(line.substr(key.size())).value_or(0);
+      if (line.starts_with(key))
+        bytes += leading_number<int64_t>(line.substr(key.size())).value_or(0);
     }
   }
   return bytes;
@@ -206,7 +180,9 @@ bool MemoryGroups::have_room_for(int64_t bytes) const {
   return std::all_of(levels_.begin(), levels_.end(), [bytes](const Level& level) {
     const int64_t most = level.limit_bytes - level.limit_bytes / share_left_to_others;
     const int64_t used =
-        number_at(text_of(level.folder + "/" + level.controller->usage)).value_or(0) + bytes;
+        leading_number<int64_t>(text_of_file(level.folder + "/" + level.controller->usage))
+            .value_or(0) +
+        bytes;
     return used <= most || used - cached_file_bytes(level) <= most;
   });
 }

@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <new>
 #include <string_view>
 #include <type_traits>
@@ -21,6 +20,7 @@
 #include "runtime/node/memory_groups.h"
 #include "runtime/node/recover.h"
 #include "storage/held_signals.h"
+#include "storage/small_files.h"
 
 namespace forebay::runtime {
 
@@ -51,15 +51,12 @@ std::string record_path(const std::string& prefix, const std::string& name) {
 }
 
 void remove_records(const std::string& prefix) {
-  std::error_code error;
-  const std::filesystem::path path(prefix);
-  const std::string begin = path.filename().string() + record_infix;
-  std::vector<std::filesystem::path> records;
-  for (auto at = std::filesystem::directory_iterator(path.parent_path(), error);
-       !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
-    if (at->path().filename().string().starts_with(begin)) records.push_back(at->path());
+  const std::size_t name = prefix.rfind('/') + 1;
+  const std::string folder = prefix.substr(0, name);
+  const std::string begin = prefix.substr(name) + record_infix;
+  for (const std::string& record : names_in(folder)) {
+    if (record.starts_with(begin)) unlink((folder + record).c_str());
   }
-  for (const std::filesystem::path& record : records) unlink(record.c_str());
 }
 
 std::string arena_path(const std::string& prefix, uint32_t number) {

@@ -1,6 +1,5 @@
 #include "runtime/node/recover.h"
 
-#include <dirent.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,23 +13,11 @@
 #include "runtime/node/file_identity.h"
 #include "runtime/node/node_member.h"
 #include "runtime/node/own_change.h"
+#include "storage/small_files.h"
 
 namespace forebay::runtime {
 
 namespace {
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { closedir(directory); }
-};
-
-// Not with std::filesystem, which ends the process when the system refuses it memory.
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  const std::unique_ptr<DIR, CloseDirectory> directory(opendir(folder.c_str()));
-  if (directory == nullptr) return names;
-  while (const dirent* entry = readdir(directory.get())) names.emplace_back(entry->d_name);
-  return names;
-}
 
 LeftFile left_file(const NodeMember::Saved& saved) {
   return {saved.path, saved.bytes, saved.problem(), saved.told};

@@ -1,10 +1,11 @@
 #include "runtime/trace/recorded_run.h"
 
 #include <algorithm>
-#include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
+#include "extent/text.h"
 #include "options/options.h"
 #include "runtime/cache/handle_rules.h"
 
@@ -39,12 +40,11 @@ RecordedRun::RecordedRun(std::shared_ptr<const TraceReader> reader) : reader_(st
 std::map<std::string, std::string> RecordedRun::options() const {
   std::map<std::string, std::string> named;
   if (reader_->job().processes().empty()) return named;
-  std::istringstream lines(reader_->job().processes().front().options);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t equals = line.find('=');
-    if (equals == std::string::npos) continue;
-    const std::string name = line.substr(0, equals);
-    if (is_option(name)) named[name] = line.substr(equals + 1);
+  std::string_view lines = reader_->job().processes().front().options;
+  while (!lines.empty()) {
+    std::string_view value = cut(lines, '\n');
+    const std::string name(cut(value, '='));
+    if (is_option(name)) named[name] = value;
   }
   return named;
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -114,6 +115,24 @@ TEST_F(OptionsTest, ValuesReachTheirMembers) {
   EXPECT_EQ(options.step_aside, StepAside::never);
   EXPECT_EQ(options.shards, 8);
   EXPECT_EQ(options.stats_json, "out.json");
+}
+
+TEST_F(OptionsTest, FractionsComeBackInTheDigitsThatTheyNeed) {
+  const OptionSpec& spec = *std::ranges::find_if(option_table(), [](const auto& each) {
+    return std::string_view(each.name) == "dirty_bound";
+  });
+  for (const char* text : {"0", "1", "0.1", "0.05", "0.3333333333333333", "1e-05"})
+    EXPECT_EQ(option_text(apply({{"dirty_bound", text}}), spec), text);
+  EXPECT_EQ(option_text(apply({{"dirty_bound", "0.250"}}), spec), "0.25");
+  EXPECT_TRUE(complaints_.empty());
+}
+
+TEST_F(OptionsTest, WhatIsNoFractionIsRefused) {
+  const std::vector<std::string> texts = {"0x1p-1", "inf", "nan", "+0.5", "0.5.5", "-0.1",
+                                          "1.1",    "0,5", "e",   "-",    "0.5 6"};
+  for (const std::string& text : texts)
+    EXPECT_EQ(apply({{"dirty_bound", text}}).dirty_bound, Options{}.dirty_bound) << text;
+  EXPECT_EQ(complaints_.size(), texts.size());
 }
 
 TEST_F(OptionsTest, ABadValueIsNamedAndChangesNothing) {
