@@ -124,10 +124,14 @@ class Cache final : private FrameStates {
                        const Messages& messages);
   // The pages of the file that may be dirty lie in it; empty: there are none.
   Extent dirty_region(const OpenFile& file);
+  // The file's dirty pages that lack bytes.
+  PartialPages partial_pages(const OpenFile& file);
   // Commits frames of the file until the goal is reached or this file has no such frame left.
   Status commit_some(OpenFile& file, WriteBehind goal);
   // The file's dirty pages that other nodes own, while they are handed over (cache_guests.h).
   class Guests;
+  // Commits those within `range`, and waits for others that commit them or hand them over.
+  Status commit_guests(OpenFile& file, Extent range, const FileDomains& domains, uint32_t self);
   // Forgets the clean bytes of the pages that meet `range`; with `dirty_too`, all their bytes.
   void drop(const OpenFile& file, Extent range, bool dirty_too);
   // Forgets the bytes at and beyond `bytes`.
@@ -254,8 +258,8 @@ class Cache final : private FrameStates {
   std::vector<std::pair<int64_t, FrameIndex>> dirty_pages(uint64_t file);
   std::vector<FrameIndex> frames_of(uint64_t file, Extent range, Which which,
                                     Writers writers = every_writer);
+  bool are_shared(const std::vector<FrameIndex>& frames);
   static void begin_apart(const OpenFile& file, std::vector<FrameIndex>& frames);
-  void note_sharing(const OpenFile& file, const std::vector<FrameIndex>& full);
   Status commit_frames(OpenFile& file, std::vector<FrameIndex> frames, uint64_t id, bool wait);
   template <typename Change>
   void change_frames(uint64_t file, Extent range, const Change& change);

@@ -117,22 +117,46 @@ Status Cache<Driver>::commit_frames(OpenFile& file, std::vector<FrameIndex> fram
 // Notes whether handles write the same pages (stragglers.h): most of those that have all their
 // bytes.
 template <typename Driver>
-void Cache<Driver>::note_sharing(const OpenFile& file, const std::vector<FrameIndex>& full) {
-  const auto shared = std::ranges::count_if(full, [this](FrameIndex f) {
+PartialPages Cache<Driver>::partial_pages(const OpenFile& file) {
+  PartialPages found;
+  Regions regions;
+  for (const FrameIndex f : frames_of(file.state().id, {0, INT64_MAX}, Which::dirty)) {
+    const Locked lock(*this, shard_number(f));
+    const Frame& frame = this->frame(f);
+    if (frame.key.file != file.state().id || kind().holds(state(f), page_size(), whole_page()))
+      continue;
+    regions.clear();
+    kind().unsaved(state(f), page_size(), regions);
+    ++found.pages;
+    found.runs += std::ssize(regions);
+  }
+  return found;
+}
+
+template <typename Driver>
+bool Cache<Driver>::are_shared(const std::vector<FrameIndex>& frames) {
+  const auto shared = std::ranges::count_if(frames, [this](FrameIndex f) {
     const Locked lock(*this, shard_number(f));
     return frame(f).shared != 0;
   });
-  file.state().shares_pages.store(2 * shared > std::ssize(full) ? 1 : 0, std::memory_order_relaxed);
+  return 2 * shared > std::ssize(frames);
 }
 
 template <typename Driver>
 Status Cache<Driver>::commit_some(OpenFile& file, WriteBehind goal) {
   const uint64_t id = file.state().id;
   for (const Which which : {Which::full, Which::dirty}) {
-    if (dirty_frames() <= goal.dirty || (which == Which::dirty && goal.full_only)) return {};
-    std::vector<FrameIndex> chosen = frames_of(id, {0, INT64_MAX}, which);
+    const bool full = which == Which::full;
+    if (dirty_frames() <= goal.dirty || (!full && goal.partial == Partial::leave)) return {};
+    const int64_t end = full ? INT64_MAX : goal.before / page_size() * page_size();
+    std::vector<FrameIndex> chosen = frames_of(id, {0, end}, which);
+    if (!chosen.empty() && (full || goal.partial == Partial::leave_shared)) {
+      const bool shared = are_shared(chosen);
+      if (full || shared)
+        file.state().shares_pages.store(shared ? SharesPages::yes : SharesPages::no);
+      if (!full && shared) return {};
+    }
     const std::size_t surplus = dirty_frames() > goal.dirty ? dirty_frames() - goal.dirty : 0;
-    if (which == Which::full && !chosen.empty()) note_sharing(file, chosen);
     if (chosen.size() > surplus) chosen.resize(surplus);
     begin_apart(file, chosen);
     const Status status = commit_frames(file, std::move(chosen), id, false);

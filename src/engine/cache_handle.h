@@ -130,6 +130,17 @@ class CacheHandle {
   // one handle of each node, while no rank writes through such a handle.
   template <typename Nodes>
   Status hand_over(const FileDomains& domains, Nodes& nodes);
+  // Whether so many pages lack bytes, which other nodes may have, that the cache would soon have to
+  // commit them so.
+  bool lacks_room_for_guests();
+  // Gives all guests to their owners, who keep them dirty in their caches (hand_over.h), while
+  // other handles of the node use the file. send(owner, plan) sends an owner's, and tells whether
+  // it has them. What no owner takes goes to storage. Afterwards the node holds no guest but
+  // what other handles have written meanwhile. A failure: some of them have not reached storage.
+  template <typename Send>
+  Status give_guests(const FileDomains& domains, uint32_t self, const Send& send);
+  // Commits the guests within `range`, and waits for those under commit.
+  Status commit_guests(Extent range, const FileDomains& domains, uint32_t self);
   // From begin to end, every write to the file is in storage before it returns. It holds as long as
   // one handle wants it.
   Status begin_write_through();
@@ -201,6 +212,7 @@ class CacheHandle {
   Status write_behind();
   void look_for_stragglers();
   Status write_behind_together(const DirtyBound& bound);
+  int64_t worth_a_wait_ns(uint32_t frames);
   Status await_stragglers(const DirtyBound& bound, int64_t distance, bool* near);
   Status look_ahead(Extent access);
   void fetch_in_background(std::span<const Extent> extents);
@@ -243,6 +255,7 @@ class CacheHandle {
   Gain::Background background_of(const Direction& direction) const;
   double fetch_ns_per_read() const;
   double commit_ns_per_byte() const;
+  double commit_ns_per_request() const;
 
   Cache<Driver>& cache_;
   OpenFile& file_;
@@ -265,6 +278,8 @@ class CacheHandle {
   int64_t last_touched_page_ = -1;  // by touch()
   bool told_ = true;                // of the access under way
   uint32_t next_look_ = 0;          // for full pages, when so many frames are dirty
+  uint32_t next_guests_look_ = 0;   // the same for guests
+  uint32_t partial_in_turn_ = 0;    // commits of pages that all handles have passed, no full among
   // Whether the access under way is collective. Then its ranks keep pace, or wait for each other's
   // answers, and nobody waits for stragglers.
   bool collective_ = false;

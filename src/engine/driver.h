@@ -38,6 +38,7 @@ struct NoBytes {
 struct CommitCost {
   int64_t ns = 0;
   int64_t bytes = 0;
+  int64_t requests = 0;
 };
 
 template <typename D>

@@ -9,6 +9,10 @@ namespace forebay {
 
 enum Aside : uint32_t { writes_aside = 1, reads_aside = 2 };
 
+// Whether several handles write to most of the pages that write-behind found at its last look
+// (cache_commit.h).
+enum class SharesPages : uint32_t { unknown, yes, no };
+
 struct FileState {
   uint64_t id = 0;                   // PageKey::file; never used twice
   std::atomic<uint32_t> handles{0};  // open handles
@@ -24,8 +28,7 @@ struct FileState {
   // thread wait. A fetch that waited hid this wait from a rank, which is worth more than it took.
   std::atomic<int64_t> fetch_ahead_ns{0};
   std::atomic<int64_t> cached_reads{0};  // reads through the cache, about
-  // Whether most pages that had all their bytes, at the last look, had them from several handles.
-  std::atomic<uint32_t> shares_pages{0};
+  std::atomic<SharesPages> shares_pages{SharesPages::unknown};
 };
 
 }  // namespace forebay

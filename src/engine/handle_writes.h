@@ -208,18 +208,23 @@ Status CacheHandle<Driver>::write_behind() {
   }
   must_keep_up_ = true;
   if (rules_.deterministic) return cache_.commit_some(file_, {bound.begin()});
-  const bool shares = !collective_ && shared().shares_pages.load(std::memory_order_relaxed) != 0;
-  const bool full_only = rules_.hands_over || shares;
-  if (full_only) {
+  const SharesPages sharing =
+      collective_ ? SharesPages::no : shared().shares_pages.load(std::memory_order_relaxed);
+  Partial partial = Partial::commit;
+  if (sharing == SharesPages::unknown) partial = Partial::leave_shared;
+  if (sharing == SharesPages::yes || rules_.hands_over) partial = Partial::leave;
+  if (partial == Partial::leave) {
     if (dirty < next_look_) return {};
     next_look_ = dirty + frames_between_looks(cache_.frames());
   }
   if (dirty <= bound.most()) {
-    file_.commit_in_background({bound.background(), full_only});
+    file_.commit_in_background({bound.background(), partial});
     return {};
   }
-  const Status status = cache_.commit_some(file_, {bound.begin(), full_only});
-  const bool waits = shares && !rules_.hands_over && cache_.dirty_frames() > bound.most();
+  const Status status = cache_.commit_some(file_, {bound.begin(), partial});
+  if (cache_.dirty_frames() < dirty) partial_in_turn_ = 0;
+  const bool waits =
+      sharing == SharesPages::yes && !rules_.hands_over && cache_.dirty_frames() > bound.most();
   return status.ok() && waits ? write_behind_together(bound) : status;
 }
 
@@ -237,7 +242,13 @@ Status CacheHandle<Driver>::write_behind_together(const DirtyBound& bound) {
   look_for_stragglers();
   uint32_t goal = bound.most() - bound.most() / 8;
   if (!stragglers_.apart(distance)) {
-    shared().shares_pages.store(0);  // near each other, handles leave pages without all bytes
+    // Near each other, handles leave pages without all bytes: those that all have passed, which a
+    // handle that was far behind may have left, and others if these do not suffice.
+    constexpr uint32_t a_few = 4;
+    const Status status = cache_.commit_some(file_, {goal, Partial::commit, stragglers_.slowest()});
+    const bool suffices = cache_.dirty_frames() <= bound.most();
+    if (!suffices || ++partial_in_turn_ > a_few) shared().shares_pages.store(SharesPages::no);
+    if (!status.ok() || suffices) return status;
   } else if (!stragglers_.ahead(distance)) {
     return {};
   } else {
@@ -249,20 +260,29 @@ Status CacheHandle<Driver>::write_behind_together(const DirtyBound& bound) {
   return cache_.commit_some(file_, {goal});
 }
 
+// Pages that leave without a slow handle's bytes cost a request for each run of their bytes, and
+// then as many for the slow handle's.
+template <typename Driver>
+int64_t CacheHandle<Driver>::worth_a_wait_ns(uint32_t frames) {
+  constexpr int64_t least = 50'000'000;  // a handle may have lost its processor for so long
+  constexpr int64_t most = 1'000'000'000;
+  const PartialPages partial = cache_.partial_pages(file_);
+  const double runs_a_page = static_cast<double>(partial.runs) / std::max(partial.pages, 1U);
+  return std::clamp(static_cast<int64_t>(commit_ns_per_request() * runs_a_page * frames), least,
+                    most);
+}
+
 // Waits until the slowest handle is near, but no longer than it takes to commit the pages that must
 // leave without its bytes otherwise. Commits what becomes complete meanwhile.
 template <typename Driver>
 Status CacheHandle<Driver>::await_stragglers(const DirtyBound& bound, int64_t distance,
                                              bool* near) {
-  constexpr int64_t least_ns = 50'000'000;  // a handle may have lost its processor for so long
   ++statistics().pace_waits;
-  const auto bytes = static_cast<double>((bound.most() - bound.begin()) * cache_.page_size());
-  const int64_t end =
-      Driver::now_ns() + std::max(least_ns, static_cast<int64_t>(commit_ns_per_byte() * bytes));
+  const int64_t end = Driver::now_ns() + worth_a_wait_ns(bound.most() - bound.begin());
   stragglers_.begin_wait(others_);
   for (;;) {
     file_.pause();
-    const Status status = cache_.commit_some(file_, {bound.begin(), true});
+    const Status status = cache_.commit_some(file_, {bound.begin(), Partial::leave});
     look_for_stragglers();
     *near = !stragglers_.ahead(distance / 2);
     if (*near || !status.ok()) return status;

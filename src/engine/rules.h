@@ -78,10 +78,25 @@ class DirtyBound {
   uint32_t most_;
 };
 
-// How far write-behind goes: it commits full pages, and others if these do not suffice.
+// What write-behind does with pages that lack bytes, if full pages do not suffice.
+enum class Partial : uint8_t {
+  commit,
+  leave,
+  leave_shared,  // if several handles write to most of them; the file then has shared pages
+};
+
+// Dirty pages that lack bytes, and the contiguous runs of their dirty bytes: each becomes a
+// request.
+struct PartialPages {
+  uint32_t pages = 0;
+  int64_t runs = 0;
+};
+
+// How far write-behind goes.
 struct WriteBehind {
-  uint32_t dirty = 0;      // frames of the cache that may stay dirty
-  bool full_only = false;  // pages that lack bytes stay
+  uint32_t dirty = 0;  // frames of the cache that may stay dirty
+  Partial partial = Partial::commit;
+  int64_t before = INT64_MAX;  // pages that lack bytes stay from the one on that has this offset
 };
 
 // After how many more dirty frames write-behind looks for full pages again, where it leaves others.

@@ -176,4 +176,10 @@ double CacheHandle<Driver>::commit_ns_per_byte() const {
   return static_cast<double>(cost.ns) / static_cast<double>(cost.bytes);
 }
 
+template <typename Driver>
+double CacheHandle<Driver>::commit_ns_per_request() const {
+  const CommitCost cost = file_.commit_cost();
+  return cost.requests == 0 ? 0 : static_cast<double>(cost.ns) / static_cast<double>(cost.requests);
+}
+
 }  // namespace forebay

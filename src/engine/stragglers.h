@@ -38,6 +38,8 @@ class Stragglers {
   bool apart(int64_t distance_bytes) const {
     return mine_ > 0 && fastest_ - slowest_ > distance_bytes;
   }
+  // The end of the slowest handle that has not stopped.
+  int64_t slowest() const { return slowest_; }
   // Whether this handle is that far before the slowest one.
   bool ahead(int64_t distance_bytes) const { return mine_ - slowest_ > distance_bytes; }
   // A wait for those that are behind: who has not written when it ends has stopped, and is not

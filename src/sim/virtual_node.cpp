@@ -278,7 +278,7 @@ VirtualSeat& VirtualNode::take_seat(uint32_t slot, uint32_t process, bool* joine
     file.unstored_end = 0;
     file.write_through = 0;
     file.aside = 0;
-    file.shares_pages = 0;
+    file.shares_pages = SharesPages::unknown;
   }
   VirtualSeat& seat = seats_.emplace_back();
   seat.file = slot;

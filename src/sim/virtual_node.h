@@ -96,7 +96,9 @@ class VirtualFile {
     if (helper_ != nullptr) helper_->fetch(extents);
   }
   bool write_back_in_background() const { return helper_ != nullptr && helper_->write_back(); }
-  CommitCost commit_cost() const { return {statistics_->commit_ns, statistics_->committed_bytes}; }
+  CommitCost commit_cost() const {
+    return {statistics_->commit_ns, statistics_->committed_bytes, statistics_->write_requests};
+  }
   void tell_of_memory() const {}
 
  private:

@@ -156,7 +156,8 @@ void CachedFile::fetch_ahead() {
 CommitCost CachedFile::commit_cost() const {
   const Statistics mine = statistics();
   const CommitCost known = node_->commit_cost(entry_->identity.device);
-  return {mine.commit_ns + known.ns, mine.committed_bytes + known.bytes};
+  return {mine.commit_ns + known.ns, mine.committed_bytes + known.bytes,
+          mine.write_requests + known.requests};
 }
 
 // The user is told once on a node.

@@ -93,7 +93,7 @@ class CachedFile final : private HandleServices {
   // From now on read-ahead follows these reads of an earlier run, each one contiguous run.
   void predict_from(std::shared_ptr<const pattern::Signature> reads);
   // From now on the ranks of several nodes write to the file, and hand over what they wrote.
-  void share_with_nodes();
+  void share_with_nodes(bool shares);
   // Only these bytes are fetched ahead from now on.
   void fetch_ahead_of(std::shared_ptr<const OwnPart> part);
   // The memory limit of this node's control groups if it has made the cache smaller than was asked
@@ -245,6 +245,20 @@ class CachedFile final : private HandleServices {
   bool wrote_since_hand_over();
   // Notes that all that this handle has written is in storage.
   void note_handed_over();
+  // Whether this node keeps guests, until it has given them to their owners.
+  bool keeps_guests() const { return entry_->guests.load() == GuestsAre::kept; }
+  // CacheHandle's.
+  bool lacks_room_for_guests() { return handle_->lacks_room_for_guests(); }
+  Status commit_guests(Extent range, const FileDomains& domains, uint32_t self) {
+    return handle_->commit_guests(range, domains, self);
+  }
+  // The node gives its guests to their owners, if it has not done so yet, and keeps none any more
+  // (CacheHandle::give_guests()). `give(owner, bytes)` sends an owner's, and tells whether it has
+  // them. `forget()` makes the owners forget their clean bytes, which are old where this node has
+  // committed a guest. A failure: some bytes have not reached storage.
+  using Give = std::function<Status(uint32_t owner, std::span<const Request> bytes)>;
+  Status give_guests(const FileDomains& domains, uint32_t self, const Give& give,
+                     const std::function<Status()>& forget);
   // The file's dirty pages, and those under commit, lie in it; empty: there are none.
   Extent dirty_region();
 

@@ -230,12 +230,13 @@ Status CachedFile::join_entry(const FoundFile& found, bool fresh, OpenMode mode)
     entry.told.store(0);
     entry.write_through.store(0);
     entry.aside.store(0);
-    entry.shares_pages.store(0);
+    entry.shares_pages.store(SharesPages::unknown);
     entry.owners.store(0);
     entry.sharing = 0;
     entry.writable.store(0);
     entry.held.store(Held::unknown);
     entry.noted_size.store(-1);
+    entry.guests.store(GuestsAre::kept);
     entry.may_rest = true;
     identify(entry, found);
     join_job_changes(entry, node_->job_node());
@@ -363,9 +364,9 @@ void CachedFile::predict_from(std::shared_ptr<const pattern::Signature> reads) {
   (void)had_memory;  // as above
 }
 
-void CachedFile::share_with_nodes() {
+void CachedFile::share_with_nodes(bool shares) {
   cancel_background();
-  hands_over_ = true;
+  hands_over_ = shares;
   const Status had_memory = within_memory([&] { handle_->change_rules(rules()); });
   (void)had_memory;  // as above
 }
@@ -410,7 +411,8 @@ Status CachedFile::close(bool discard, const Rest* of_nodes) {
     if (wants_write_through_) handle_->end_write_through();
     const Statistics mine = statistics();
     const Status ignored = within_memory([&] {
-      node_->add_commit_cost(entry_->identity.device, {mine.commit_ns, mine.committed_bytes});
+      node_->add_commit_cost(entry_->identity.device,
+                             {mine.commit_ns, mine.committed_bytes, mine.write_requests});
     });
     (void)ignored;
   }

@@ -294,7 +294,10 @@ uint32_t NodeMember::make(Table<Entry, most>& table, std::atomic<uint32_t>& made
   segment_->populate(offset, count * sizeof(Entry));
   for (Entry& entry : table.first(first + count).subspan(first)) {
     new (&entry) Entry;
-    if constexpr (std::is_same_v<Entry, FileEntry>) entry.access.init();
+    if constexpr (std::is_same_v<Entry, FileEntry>) {
+      entry.access.init();
+      entry.giving.init();
+    }
   }
   made.store(first + count);
   return first;
@@ -378,6 +381,7 @@ void NodeMember::add_commit_cost(uint64_t device, CommitCost cost) {
   CommitCost& sum = commit_costs_[device];
   sum.ns += cost.ns;
   sum.bytes += cost.bytes;
+  sum.requests += cost.requests;
 }
 
 namespace {

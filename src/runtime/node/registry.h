@@ -96,6 +96,13 @@ enum class Held : uint32_t {
   told,       // all owners have been told by this node
 };
 
+// The file's bytes that this node's ranks have written and other nodes own (agent/guests.h).
+enum class GuestsAre : uint32_t {
+  kept,     // in this node's cache
+  leaving,  // a rank gives them to their owners
+  gone,     // and the ranks write to the owners
+};
+
 // One open file; free unless in_use().
 struct alignas(64) FileEntry : FileState {
   FileIdentity identity;
@@ -127,8 +134,10 @@ struct alignas(64) FileEntry : FileState {
   // Storage's size of the file as far as it is noted among the cache's steps (cache/turn.h); -1:
   // nothing is.
   std::atomic<int64_t> noted_size{-1};
+  std::atomic<GuestsAre> guests{GuestsAre::kept};
   uint32_t arena = no_entry;
   SharedMutex access;  // held by accesses in atomic mode
+  SharedMutex giving;  // held while guests leave
   LastChange changed;
   uint32_t job_change = no_entry;  // scope process: index in the job's changes
   char path[1024] = {};            // by which others open the file to commit; "" if they cannot

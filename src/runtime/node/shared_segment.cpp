@@ -24,7 +24,7 @@ namespace forebay::runtime {
 namespace {
 
 constexpr std::size_t header_bytes = 4096;
-constexpr uint32_t layout_version = 22;
+constexpr uint32_t layout_version = 23;
 constexpr uint64_t file_system_left_to_others = 8;  // one eighth
 constexpr int attempts = 5000;  // to see a segment ready, a millisecond each at most
 constexpr int open_flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;

@@ -89,7 +89,9 @@ class ClientFile {
   void commit_in_background(WriteBehind goal) const;
   void fetch_in_background(std::span<const Extent> extents) const;
   bool write_back_in_background() const;
-  CommitCost commit_cost() const { return {statistics_->commit_ns, statistics_->committed_bytes}; }
+  CommitCost commit_cost() const {
+    return {statistics_->commit_ns, statistics_->committed_bytes, statistics_->write_requests};
+  }
   void tell_of_memory() const {}
 
  private:

@@ -186,7 +186,7 @@ uint32_t ClientNode::slot_of(uint64_t number) {
   free->recorded_bytes = 0;
   free->opened.clear();
   free->aside = 0;
-  free->shares_pages = 0;
+  free->shares_pages = SharesPages::unknown;
   free->own_writes = 0;
   free->seen_writes = file_system_.writes(number);
   return slot;

@@ -90,13 +90,14 @@ class HandlesThatShare : public testing::Test {
     meanwhile = {};
     wait_clock_ns = 0;
     write_both(pages_of_cache / 4 + 1);
-    (void)cache_.cache().commit_some(cache_.file(), {0, true});  // as write-behind does
+    commit_full_pages();
     committed_before_ = cache_.statistics().committed_bytes;
   }
   ~HandlesThatShare() override { meanwhile = {}; }
 
   void write_fast() { write(fast_, fast_page_++ * page_bytes); }
   void write_slow() { write(slow_, slow_page_++ * page_bytes + page_bytes / 2); }
+  void skip_fast() { ++fast_page_; }
   void skip_slow() { ++slow_page_; }
   void write_both(int64_t pages) {
     for (int64_t page = 0; page < pages; ++page) {
@@ -108,8 +109,13 @@ class HandlesThatShare : public testing::Test {
     return cache_.statistics().committed_bytes - committed_before_;
   }
   int64_t waits() const { return cache_.statistics().pace_waits; }
-  bool share() const { return cache_.state().shares_pages.load() != 0; }
+  bool share() const { return cache_.state().shares_pages.load() == SharesPages::yes; }
   int64_t fast_page() const { return fast_page_; }
+  int64_t slow_page() const { return slow_page_; }
+  void commit_full_pages() {
+    (void)cache_.cache().commit_some(cache_.file(), {0, Partial::leave});  // as write-behind does
+  }
+  PartialPages partial_pages() { return cache_.cache().partial_pages(cache_.file()); }
 
  private:
   using Handle = CacheHandle<PausingDriver>;
@@ -155,14 +161,67 @@ TEST_F(HandlesThatShare, DoNotHoldUpTheSlowOne) {
   EXPECT_EQ(committed_bytes() % page_bytes, 0);
 }
 
+// The slow handle has left out some pages. Those ahead of it may still become complete.
+TEST_F(HandlesThatShare, CommitPagesThatAllHavePassed) {
+  constexpr int64_t left_out = pages_of_cache / 2 - 4;
+  for (int64_t page = 0; page < left_out; ++page) {
+    write_fast();
+    skip_slow();
+  }
+  write_slow();
+  while (committed_bytes() <= page_bytes) write_fast();  // one page is complete
+  EXPECT_TRUE(share());
+  EXPECT_EQ(waits(), 0);
+  EXPECT_GT(fast_page(), slow_page());
+  const int64_t committed_pages = (committed_bytes() - page_bytes) / (page_bytes / 2);
+  while (slow_page() < fast_page()) write_slow();
+  commit_full_pages();
+  EXPECT_EQ(partial_pages().pages, left_out - committed_pages);
+}
+
 TEST_F(HandlesThatShare, DoNotWaitForBytesThatNobodyWrites) {
-  for (int64_t page = 0; share() && page < 2 * pages_of_cache; page += 2) {
+  for (int64_t page = 0; page < 2 * pages_of_cache; page += 2) {
     write_both(1);
     write_fast();
     skip_slow();
   }
+  EXPECT_EQ(waits(), 0);
+  EXPECT_LE(partial_pages().pages, pages_of_cache / 2);
+}
+
+TEST_F(HandlesThatShare, AreNotLookedForWhereNoPageBecomesComplete) {
+  for (int64_t page = 0; share() && page < 2 * pages_of_cache; page += 2) {
+    write_fast();
+    skip_slow();
+    skip_fast();
+    write_slow();
+  }
   EXPECT_FALSE(share());
   EXPECT_EQ(waits(), 0);
+}
+
+// From the beginning, before a page has all its bytes.
+TEST(WriteBehindFromTheBeginning, LeavesPagesToWhichSeveralHandlesWrite) {
+  for (const bool several : {false, true}) {
+    OneFileCache<PausingDriver> cache(one_shard(page_bytes, pages_of_cache));
+    CacheHandle<PausingDriver> one(cache.cache(), cache.file(), writing_behind(false), true, false);
+    CacheHandle<PausingDriver> other(cache.cache(), cache.open(), writing_behind(false), true,
+                                     false);
+    for (int64_t page = 0; page < pages_of_cache / 2; ++page) {
+      EXPECT_TRUE(one.write(Extent{page * page_bytes, 100}, NoBytes{}).ok());
+      CacheHandle<PausingDriver>& next = several ? other : one;
+      EXPECT_TRUE(next.write(Extent{page * page_bytes + 200, 100}, NoBytes{}).ok());
+    }
+    (void)cache.cache().commit_some(cache.file(), {0, Partial::leave_shared});
+    EXPECT_EQ(cache.statistics().committed_bytes == 0, several);
+    EXPECT_EQ(cache.state().shares_pages.load() == SharesPages::yes, several);
+    const PartialPages partial = cache.cache().partial_pages(cache.file());
+    EXPECT_EQ(partial.pages, several ? pages_of_cache / 2 : 0);
+    EXPECT_EQ(partial.runs, 2 * partial.pages);
+    (void)cache.cache().commit_some(cache.file(), {0, Partial::commit, 5 * page_bytes + 100});
+    EXPECT_EQ(cache.cache().partial_pages(cache.file()).pages,
+              several ? pages_of_cache / 2 - 5 : 0);
+  }
 }
 
 }  // namespace
