@@ -567,6 +567,50 @@ void JobFile::read_from_owners(bool kept) {
   if (kept) fetch_own_ahead();
 }
 
+// In questions of a window's bytes each.
+Status JobFile::give(uint32_t owner, std::span<const Request> bytes) {
+  Part& part = parts_[owner];
+  part.data.clear();
+  std::vector<Extent> extents;
+  const auto send = [&] {
+    Status status = owners_.agent(owner)->begin_write(extents, part.data);
+    if (status.ok()) status = owners_.agent(owner)->end();
+    ++asked_questions_;
+    asked_bytes_ += std::ssize(part.data);
+    extents.clear();
+    part.data.clear();
+    return status;
+  };
+  Status status;
+  for (const Request& request : bytes) {
+    int64_t offset = request.offset;
+    for (const Segment& segment : request.segments) {
+      for (int64_t at = 0; at < segment.length;) {
+        if (std::ssize(part.data) == most_window_bytes) status = send();
+        if (!status.ok()) return status;
+        const int64_t length =
+            std::min(segment.length - at, most_window_bytes - std::ssize(part.data));
+        part.data.insert(part.data.end(), segment.memory + at, segment.memory + at + length);
+        if (!extents.empty() && extents.back().end() == offset)
+          extents.back().length += length;
+        else
+          extents.push_back({offset, length});
+        at += length;
+        offset += length;
+      }
+    }
+  }
+  if (!extents.empty()) status = send();
+  keep_little(part.data);
+  return status;
+}
+
+Status JobFile::reach_owners() {
+  const Status asked = within_memory([&] { return ask_others(Ask::size); });
+  if (asked.ok()) note_owners_told();
+  return asked;
+}
+
 Status JobFile::leave(bool discard) {
   if (std::exchange(left_, true)) return {};
   if (source_ != nullptr) {

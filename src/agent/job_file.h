@@ -107,6 +107,15 @@ class JobFile {
     return {stamp, owners_.domains(), owners_.self()};
   }
 
+  // Writes a list of bytes, which ascend in the file, into their owner's cache.
+  Status give(uint32_t owner, std::span<const Request> bytes);
+  // The other owners forget their clean bytes.
+  Status refresh_others() {
+    return within_memory([&] { return ask_others(Ask::forget); });
+  }
+  // Makes sure that all other owners can be reached and have the file open.
+  Status reach_owners();
+
   // Leaves the other nodes' caches. What this rank wrote stays in them: their own ranks commit it.
   Status leave(bool discard);
 

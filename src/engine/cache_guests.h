@@ -22,22 +22,27 @@ class Cache<Driver>::Guests {
 
   // Claims the file's dirty pages that others own, in their order in the file, as far as the lists
   // have room. Pages whose I/O is under way are left to it. If the status is a failure, what was
-  // claimed stays claimed.
-  Status claim(OpenFile& file, const FileDomains& domains, uint32_t self) {
+  // claimed stays claimed. `share`: at most one in so many of a shard's frames.
+  Status claim(OpenFile& file, const FileDomains& domains, uint32_t self, uint32_t share = 1) {
     std::ranges::fill(rests_, INT64_MAX);
     const uint64_t id = file.state().id;
+    std::vector<uint32_t> claimed(cache_.arena_.shards());
     Status status;
     for (const auto& [page, f] : cache_.dirty_pages(id)) {
       const uint32_t owner = domains.owner_of(page * cache_.page_size());
       if (owner == self) continue;
-      const Locked lock(cache_, cache_.shard_number(f));
+      const uint32_t shard = cache_.shard_number(f);
+      const Locked lock(cache_, shard);
       const Frame& frame = cache_.frame(f);
       if (!(frame.key == PageKey{id, page}) || frame.io != FrameIo::idle) continue;
       Committing& list = lists_[owner];
       if (list.bytes() >= most_guest_bytes / std::ssize(lists_) ||
-          list.frames() == std::size_t{most_pages_a_plan}) {
+          list.frames() == std::size_t{most_pages_a_plan} ||
+          claimed[shard] >= cache_.arena_.shard(shard).state().usable / share) {
         rests_[owner] = std::min(rests_[owner], page * cache_.page_size());
-      } else if (!list.add(file, f, &status) && !status.ok()) {
+      } else if (list.add(file, f, &status)) {
+        ++claimed[shard];
+      } else if (!status.ok()) {
         break;
       }
     }
@@ -62,6 +67,20 @@ std::vector<std::pair<int64_t, FrameIndex>> Cache<Driver>::dirty_pages(uint64_t 
   return pages_where([&](FrameIndex f) {
     return frame(f).key.file == file && (frame(f).may_be_dirty() || commits(frame(f)));
   });
+}
+
+template <typename Driver>
+Status Cache<Driver>::commit_guests(OpenFile& file, Extent range, const FileDomains& domains,
+                                    uint32_t self) {
+  if (!may_be_dirty()) return {};
+  std::vector<FrameIndex> frames;
+  for (const auto& [page, f] : dirty_pages(file.state().id)) {
+    const Extent bytes{page * page_size(), page_size()};
+    if (domains.owner_of(bytes.offset) != self && !intersect(bytes, range).empty())
+      frames.push_back(f);
+  }
+  if (frames.empty()) return {};
+  return commit_frames(file, std::move(frames), file.state().id, true);
 }
 
 // Lists of dirty pages and of received runs, by file offset: what touches leaves as one request.

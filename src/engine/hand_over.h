@@ -71,4 +71,51 @@ Status CacheHandle<Driver>::hand_over(const FileDomains& domains, Nodes& nodes) 
   return within_memory([this] { return cache_.commit(file_, {0, INT64_MAX}); });
 }
 
+template <typename Driver>
+bool CacheHandle<Driver>::lacks_room_for_guests() {
+  const uint32_t frames = cache_.frames();
+  const uint32_t dirty = cache_.dirty_frames();
+  if (dirty < frames - frames / 4) {
+    next_guests_look_ = 0;
+    return false;
+  }
+  if (dirty < next_guests_look_) return false;
+  next_guests_look_ = dirty + frames_between_looks(frames);
+  return cache_.partial_pages(file_).pages > frames / 4;
+}
+
+// The owner unites them with what its own ranks wrote to the same pages.
+template <typename Driver>
+template <typename Send>
+Status CacheHandle<Driver>::give_guests(const FileDomains& domains, uint32_t self,
+                                        const Send& send) {
+  // An owner may need frames of this node for what it gives itself: two full nodes must not wait
+  // for each other.
+  constexpr uint32_t share = 2;
+  const Status ignored = within_memory([&]() -> Status {
+    typename Cache<Driver>::Guests guests(cache_, domains.owners());
+    for (bool more = true; more;) {
+      more = false;
+      Status status = guests.claim(file_, domains, self, share);
+      for (uint32_t owner = 0; owner < domains.owners() && status.ok(); ++owner) {
+        const IoPlan& plan = guests.plan(owner);
+        if (plan.empty()) continue;
+        more = true;
+        status = send(owner, plan);
+        if (status.ok()) statistics().guest_bytes += plan.bytes();
+        guests.settle(owner, status.ok());
+      }
+      if (!status.ok()) return status;
+    }
+    return {};
+  });
+  (void)ignored;  // what no owner has taken goes to storage
+  return commit_guests({0, INT64_MAX}, domains, self);
+}
+
+template <typename Driver>
+Status CacheHandle<Driver>::commit_guests(Extent range, const FileDomains& domains, uint32_t self) {
+  return within_memory([&] { return cache_.commit_guests(file_, range, domains, self); });
+}
+
 }  // namespace forebay

@@ -63,11 +63,15 @@ def command_of(
     layout: history.Layout,
     settings: Mapping[str, str],
     arguments: list[str],
+    nodes: int = 1,
 ) -> list[str]:
-    """The command that starts crash_writer through Forebay on the layout's ranks."""
+    """The command that starts crash_writer through Forebay on the layout's ranks. `nodes`: on which
+    they are, as far as Forebay can tell."""
     program = mpi.compile_program(installation, WRITER)
     words = [str(program), str(folder / "file"), str(folder / "history")]
     words += [str(layout.records), str(layout.record_bytes), *arguments]
+    if nodes > 1:
+        words = forebay.on_nodes(words, nodes)
     return mpi.launch_command(installation, layout.ranks, forebay.preloaded(words, settings))
 
 

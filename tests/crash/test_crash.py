@@ -113,6 +113,32 @@ def test_random_moments(chunk: int, tmp_path: Path) -> None:
         (folder / "file").unlink()
 
 
+@pytest.mark.parametrize("installation", jobs.MPIS, ids=lambda m: m.name)
+def test_killed_as_guests_leave(installation: mpi.Mpi, tmp_path: Path) -> None:
+    """Two nodes have no room for what the other owns. The kill comes as they give it away, or as
+    ranks write the same records again, to the owners."""
+    layout = history.Layout(ranks=4, records=600, record_bytes=300)
+    for number, after in enumerate((30, 60, 120, 250, 500, 900, 1500)):
+        job = f"guests-{os.getpid()}-{installation.name}-{number}"
+        settings = {
+            "FOREBAY_JOB": job,
+            "FOREBAY_CONSISTENCY": "mpi",
+            "FOREBAY_STEP_ASIDE": "never",
+            "FOREBAY_PAGE_SIZE": "512",
+            "FOREBAY_CACHE_SIZE": "16KiB",
+            "FOREBAY_DOMAIN_SIZE": "4KiB",
+        }
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        how = ("kill", "killall")[number % 2]
+        arguments = ["--end", how, "--rank", str(number % 4), "--after", str(after)]
+        command = jobs.command_of(installation, folder, layout, settings, arguments, nodes=2)
+        outcome = mpi.run(command, installation.environment, timeout_seconds=60)
+        assert outcome.code != 0, str(outcome)
+        jobs.await_recovery(job)
+        assert history.violations(folder / "file", folder / "history", layout) == [], str(outcome)
+
+
 @pytest.mark.parametrize("how", injector.KILLS)
 @pytest.mark.parametrize("scope", ["node", "process"])
 @pytest.mark.parametrize("installation", jobs.MPIS, ids=lambda m: m.name)

@@ -1,5 +1,5 @@
 // ranks: 1 2 4
-// not under: process nodes job mpi-storage
+// not under: process nodes job guests mpi-storage
 // plain fails with: mpich-debian
 // A file has one content for all ranks, whoever has it open: each rank by itself, a group of ranks,
 // or all of them, for reading or also for writing. Random steps, one after the other in all ranks:

@@ -1,7 +1,7 @@
 // What programs expect on one node: after a barrier alone, a rank sees bytes that another rank, or
 // another handle, wrote (POSIX visibility).
 //
-// not under: nodes process job
+// not under: nodes process job guests
 #include "check.h"
 
 enum { kBytes = 613, kRounds = 30 };

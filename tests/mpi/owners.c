@@ -2,7 +2,7 @@
 // the end of the file, and holes below it; also through handles that one rank opens alone.
 //
 // ranks: 4
-// not under: nodes process job
+// not under: nodes process job guests
 #include "check.h"
 
 enum { kChunk = 1 << 16, kChunks = 9, kRecord = 1000, kLong = (3 << 20) + 123 };

@@ -3,7 +3,7 @@
 // ranks that open the file alone later; in the same file and after it was closed.
 //
 // ranks: 4
-// not under: nodes process job
+// not under: nodes process job guests
 #include <string.h>
 
 #include "check.h"

@@ -2,7 +2,7 @@
 // view that is refused; and an open for appending, which must find what another handle has written
 // and not synced. Caches of their own know nothing of each other before a sync.
 //
-// not under: process nodes job
+// not under: process nodes job guests
 #include <string.h>
 
 #include "check.h"

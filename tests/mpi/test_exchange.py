@@ -169,17 +169,15 @@ def test_handles_of_single_ranks_leave_the_file_in_the_caches(
     assert total["commit_lists"] <= 2 and total["write_requests"] <= 2
 
 
-@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
-def test_bytes_that_are_handed_over_leave_in_few_requests(
-    installation: mpi.Mpi, tmp_path: Path
-) -> None:
-    """Records of two nodes alternate. Each node fills most of its cache with pages of which it has
-    a half, and has more of them for the other than go over at once."""
-    settings = {
+def write_alternating_records(
+    installation: mpi.Mpi, tmp_path: Path, settings: dict[str, str]
+) -> dict[str, int]:
+    """Two nodes, which hand over, write 20,000 records of 300 bytes in turn, and read them. Returns
+    the statistics' totals."""
+    settings = settings | {
         "FOREBAY_CONSISTENCY": "mpi",
         "FOREBAY_STEP_ASIDE": "never",
         "FOREBAY_PAGE_SIZE": "4KiB",
-        "FOREBAY_CACHE_SIZE": "4MiB",
     }
     workload = str(mpi.compile_program(installation, WORKLOADS / "small.c"))
     program = forebay.on_nodes([workload, "--dir", ".", "--count", "20000"], 2)
@@ -188,10 +186,35 @@ def test_bytes_that_are_handed_over_leave_in_few_requests(
     assert '"verified": true' in run.outcome.output
     forebay.assert_served(run.statistics, run.outcome)
     assert run.statistics is not None
-    total = run.statistics["total"]
+    return dict(run.statistics["total"])
+
+
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_bytes_that_are_handed_over_leave_in_few_requests(
+    installation: mpi.Mpi, tmp_path: Path
+) -> None:
+    """Each node fills most of its cache with pages of which it has a half, and has more of them for
+    the other than go over at once."""
+    total = write_alternating_records(installation, tmp_path, {"FOREBAY_CACHE_SIZE": "4MiB"})
     assert total["evictions"] == 0
     assert total["guest_bytes"] == total["accepted_bytes"] == pytest.approx(3_000_000, rel=0.05)
     assert total["write_requests"] < 40
+
+
+@pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)
+def test_guests_leave_for_their_owners_where_they_have_no_room(
+    installation: mpi.Mpi, tmp_path: Path
+) -> None:
+    """Caches have a quarter of the file: from some time on the ranks reach owners, who have what
+    both nodes wrote to a page."""
+    settings = {"FOREBAY_CACHE_SIZE": "768KiB", "FOREBAY_DOMAIN_SIZE": "64KiB"}
+    total = write_alternating_records(installation, tmp_path, settings)
+    assert total["guest_bytes"] > 100_000
+    assert total["asked_questions"] > 1000
+    assert total["write_calls"] == total["read_calls"] == 20_000
+    assert total["write_bytes"] == total["read_bytes"] == 6_000_000
+    assert total["committed_bytes"] == 6_000_000
+    assert total["write_requests"] < 15_000
 
 
 @pytest.mark.parametrize("installation", mpi.WHEELS, ids=lambda m: m.name)

@@ -26,9 +26,11 @@ OF_ONE_WHEEL = ("tree", "delta", "small-pages", "automatic", "first-touch", "fab
 # None: without Forebay. With "automatic" Forebay may step aside, as for users; with all others the
 # cache serves the file from the first byte. The ranks of "nodes" are on different nodes, as far as
 # Forebay can tell, and those of ON_TWO_NODES on two; on one node consistency=mpi changes nothing.
+# With "guests" caches soon have no room for what other nodes own.
 CACHED = {"FOREBAY_STEP_ASIDE": "never"}
 OWNERS = CACHED | {"FOREBAY_DOMAIN_SIZE": "64KiB"}
-ON_TWO_NODES = ("job", "owners", "fabric", "first-touch")
+GUESTS = {"FOREBAY_CONSISTENCY": "mpi", "FOREBAY_PAGE_SIZE": "4KiB", "FOREBAY_CACHE_SIZE": "64KiB"}
+ON_TWO_NODES = ("job", "guests", "owners", "fabric", "first-touch")
 CONFIGURATIONS: dict[str, dict[str, str] | None] = {
     "plain": None,
     "automatic": {},
@@ -36,6 +38,7 @@ CONFIGURATIONS: dict[str, dict[str, str] | None] = {
     "process": CACHED | {"FOREBAY_SCOPE": "process"},
     "nodes": CACHED | {"FOREBAY_CONSISTENCY": "mpi", "FOREBAY_SCOPE": "node"},
     "job": CACHED | {"FOREBAY_CONSISTENCY": "mpi"},
+    "guests": OWNERS | GUESTS,
     "owners": OWNERS,
     "fabric": OWNERS | {"FOREBAY_TRANSPORT": "libfabric"},
     "first-touch": OWNERS | {"FOREBAY_DOMAIN": "first-touch"},

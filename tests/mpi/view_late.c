@@ -2,7 +2,7 @@
 // lies where this pointer was. (ROMIO resets the pointer while ranks are on their way.)
 //
 // ranks: 2 4
-// not under: plain process nodes job owners first-touch
+// not under: plain process nodes job guests owners first-touch
 #include <unistd.h>
 
 #include "check.h"

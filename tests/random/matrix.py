@@ -92,6 +92,7 @@ def configurations() -> Iterator[Configuration]:
                 yield Configuration(name, installation, ranks, settings, tuple(options), nodes)
             yield job_configuration(installation, kind, number + turn)
             yield owners_configuration(installation, kind, number + turn)
+            yield guests_configuration(installation, kind, number + turn)
         name = installation.name
         yield Configuration(f"{name}-default-2", installation, 2, {}, ())
         settings = {"FOREBAY_LOCAL_BYPASS": "100", "FOREBAY_PAGE_SIZE": "4KiB"}
@@ -134,6 +135,20 @@ def job_configuration(installation: mpi.Mpi, kind: str, turn: int) -> Configurat
     options = ("--strict", "--standard-visibility", "--disable", SEVERAL_NODES)
     name = f"{installation.name}-job-{kind}-{page}-{domain}-{ranks}-{nodes}"
     return Configuration(name, installation, ranks, settings, options, nodes)
+
+
+def guests_configuration(installation: mpi.Mpi, kind: str, turn: int) -> Configuration:
+    """The same in caches that soon have no room for what other nodes own."""
+    handing_over = job_configuration(installation, kind, turn)
+    small = {
+        "FOREBAY_PAGE_SIZE": "512",
+        "FOREBAY_CACHE_SIZE": ("16KiB", "32KiB")[turn % 2],
+        "FOREBAY_DOMAIN_SIZE": ("4KiB", "16KiB", "2KiB")[turn % 3],
+        "FOREBAY_WRITE_BEHIND": str(turn % 3 != 0).lower(),
+    }
+    ranks, nodes = handing_over.ranks, handing_over.nodes
+    name = f"{installation.name}-guests-{kind}-{ranks}-{nodes}"
+    return replace(handing_over.with_settings(small), name=name)
 
 
 def owners_configuration(installation: mpi.Mpi, kind: str, turn: int) -> Configuration:

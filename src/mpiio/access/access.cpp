@@ -79,9 +79,8 @@ Status move_through(File& file, const Handle& handle, const Call& call, int64_t 
 
 Status move_host(Handle& handle, const Call& call, int64_t position, const Buffer& buffer,
                  int64_t& moved) {
-  return handle.job_file != nullptr
-             ? move_through(*handle.job_file, handle, call, position, buffer, moved)
-             : move_through(*handle.cached, handle, call, position, buffer, moved);
+  return handle.through_caches(
+      [&](auto& file) { return move_through(file, handle, call, position, buffer, moved); });
 }
 
 // Moves the bytes of a device buffer through host memory, so that they use the same cache as any
@@ -113,8 +112,7 @@ Status move_in_caches(Handle& handle, const Call& call, int64_t position, const 
                       int64_t& moved) {
   if (buffer.bytes == 0) {  // counted as a call, too
     const Access nothing{call.operation == Operation::write};
-    return handle.job_file != nullptr ? handle.job_file->access(nothing, nullptr, &moved)
-                                      : handle.cached->access(nothing, nullptr, &moved);
+    return handle.through_caches([&](auto& file) { return file.access(nothing, nullptr, &moved); });
   }
   if (handle.view.empty())
     return call.operation == Operation::read ? Status::success()

@@ -58,6 +58,7 @@ int call_shared(Handle& handle, const Call& call, MPI_Status& status) {
 void forget_overwritten(Handle& handle) {
   const HandleLock lock(handle);
   if (handle.job_file != nullptr) return handle.job_file->forget_everywhere();
+  if (handle.guests != nullptr) return handle.guests->forget_everywhere();
   handle.cached->drop_clean();
   handle.cached->note_own_change();
 }
@@ -78,6 +79,7 @@ Transfer coherently(Handle& handle, const Call& call, LibraryCall library_call) 
     committed = meet_owners(handle);
     if (committed.ok())
       committed = handle.job_file != nullptr ? handle.job_file->commit_everywhere(true)
+                  : handle.guests != nullptr ? handle.guests->commit_everywhere(true)
                                              : handle.cached->commit();
   }
   MPI_Status status{};

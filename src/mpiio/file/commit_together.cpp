@@ -11,8 +11,9 @@ Status commit(Handle& handle) {
   const HandleLock lock(handle);
   const Status met = meet_owners(handle);
   if (!met.ok()) return met;
-  return handle.has_other_owners() ? handle.job_file->commit_everywhere(false)
-                                   : handle.cached->commit();
+  if (handle.has_other_owners()) return handle.job_file->commit_everywhere(false);
+  return handle.guests != nullptr ? handle.guests->commit_everywhere(false)
+                                  : handle.cached->commit();
 }
 
 Status make_coherent(Handle& handle) {
@@ -20,6 +21,7 @@ Status make_coherent(Handle& handle) {
   const Status met = meet_owners(handle);
   if (!met.ok()) return met;
   if (handle.has_other_owners()) return handle.job_file->commit_everywhere(true);
+  if (handle.guests != nullptr) return handle.guests->commit_everywhere(true);
   const Status status = handle.cached->commit();
   handle.cached->drop_clean();
   return status;

@@ -37,8 +37,7 @@ std::string_view assignment_of(const Handle& handle) {
 FileStatistics statistics_of(Handle& handle) {
   FileStatistics statistics;
   statistics.name = handle.name;
-  statistics.cached =
-      handle.job_file != nullptr ? handle.job_file->statistics() : handle.cached->statistics();
+  statistics.cached = handle.through_caches([](auto& file) { return file.statistics(); });
   if (handle.job_file != nullptr) {
     statistics.owner_bytes = handle.job_file->bytes_by_owner();
     statistics.domain = find_assignment(assignment_of(handle)) - assignments().data();

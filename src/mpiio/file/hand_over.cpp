@@ -58,7 +58,8 @@ Status hand_over(Handle& handle, const Call* access) {
   bool wrote = false;
   {
     const HandleLock lock(handle);
-    wrote = handle.cached->wrote_since_hand_over();
+    wrote = handle.cached->wrote_since_hand_over() ||
+            (handle.guests != nullptr && handle.guests->has_written());
   }
   if (!any_rank(handle.own.comm, wrote)) return {};
   Status status;

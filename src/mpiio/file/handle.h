@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "agent/enrolled_file.h"
+#include "agent/guests.h"
 #include "agent/job_file.h"
 #include "agent/kept_handle.h"
 #include "domain/region_parts.h"
@@ -94,6 +95,9 @@ struct Handle {
   std::unique_ptr<runtime::CachedFile> cached;  // (lock)
   // (lock) The file through the caches of all nodes that own its bytes; null: `cached` alone.
   std::unique_ptr<agent::JobFile> job_file;
+  // (lock) With `nodes`: the file in this node's cache, or, if that has no room for guests, through
+  // the owners' caches. Null: guests stay in any case.
+  std::unique_ptr<agent::Guests> guests;
   // Of ranks on several nodes, with job_file and owners that are computed; otherwise null.
   std::unique_ptr<CollectiveExchange> exchange;
   // Of ranks on several nodes, with domain=region or dynamic and owners that this open gave to the
@@ -134,6 +138,13 @@ struct Handle {
   // True: what one rank writes, the others find in the cache.
   bool all_ranks_share_arena() const {
     return one_node && cached->options().scope != Scope::process;
+  }
+  // (lock) use(file), with the file in the cache or caches through which the handle's accesses go.
+  template <typename Use>
+  auto through_caches(Use use) {
+    if (job_file != nullptr) return use(*job_file);
+    if (guests != nullptr) return use(*guests);
+    return use(*cached);
   }
   // (lock) Nodes without a rank of the handle own bytes of the file.
   bool has_other_owners() const { return job_file != nullptr && elsewhere; }

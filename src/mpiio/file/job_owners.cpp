@@ -160,6 +160,24 @@ bool ends_copies(const Handle& handle) {
   return handle.writable && !handle.cached->found_writable();
 }
 
+// The owners that nodes of the handle know, or else new ones. Called by all ranks, after which they
+// agree. Empty: this rank has no memory. *parts: as new_owners() says.
+std::optional<Owners> owners_of_open(Handle& handle, const OpenFacts& facts, int64_t end_of_file,
+                                     std::unique_ptr<RegionParts>* parts) {
+  if (facts.teller >= 0) {
+    std::vector<std::byte> record;
+    if (handle.rank == facts.teller)
+      (void)within_memory([&] { record = handle.cached->owners_record(); });
+    return told_by(handle, facts.teller, std::move(record));
+  }
+  std::optional<Owners> owners;
+  (void)within_memory([&] {
+    owners = new_owners(owning_nodes(facts.nodes, facts.lines), handle.cached->options(),
+                        end_of_file, parts);
+  });
+  return owners;
+}
+
 // This rank's part of the open, without communication over MPI. `first`: it is the first of its
 // node's ranks. *news: this node's cache had the file alone until now.
 Status join_alone(Handle& handle, const Owners& owners, bool given, bool first, bool* news) {
@@ -313,21 +331,11 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   // which may change just now.
   if (!facts || !facts->fits || !(facts->same || facts->directory)) return false;
   bool given = facts->teller >= 0;
-  std::optional<Owners> owners;
   std::unique_ptr<RegionParts> parts;
-  if (given) {
-    std::vector<std::byte> record;
-    if (handle.rank == facts->teller)
-      (void)within_memory([&] { record = handle.cached->owners_record(); });
-    owners = told_by(handle, facts->teller, std::move(record));
-  } else {
-    const Options& options = handle.cached->options();
-    (void)within_memory([&] {
-      owners = new_owners(owning_nodes(facts->nodes, facts->lines), options, end_of_file, &parts);
-    });
-    if (may_change(options) && resume_parts(handle, facts->kept, &owners) && parts != nullptr)
-      parts->note_change(owners->domains);
-  }
+  std::optional<Owners> owners = owners_of_open(handle, *facts, end_of_file, &parts);
+  if (!given && may_change(handle.cached->options()) &&
+      resume_parts(handle, facts->kept, &owners) && parts != nullptr)
+    parts->note_change(owners->domains);
   Writers writers;
   if (facts->directory && !agree_with_directory(handle, &owners, &given, &writers)) return false;
   if (given) parts.reset();
@@ -367,6 +375,31 @@ bool join_owners(Handle& handle, int64_t end_of_file) {
   if (!share_keeper(handle, facts->nodes[facts->node_of_rank[0]].agent, status)) return false;
   if (handle.rank == 0 && writers.ends_copies) (void)handle.enrolled->end_copies();
   return true;
+}
+
+void find_owners_of_guests(Handle& handle, int64_t end_of_file) {
+  const std::optional<OpenFacts> facts = gather_facts(handle);
+  if (!facts || !facts->fits || !facts->same) return;
+  std::unique_ptr<RegionParts> ignored;
+  const std::optional<Owners> owners = owners_of_open(handle, *facts, end_of_file, &ignored);
+  std::unique_ptr<agent::Guests> guests;
+  const Status joined = within_memory([&] {
+    // What owners hold is committed by their own ranks in calls of this handle. A node's client
+    // that keeps bytes would not show what another node's has stored.
+    const auto fits = [&](const NodeFacts& node) {
+      return node.close_to_open == 0 && owners->number_of(node.agent.key) != Owners::none;
+    };
+    if (!owners || owners->domains.first_touch() || handle.cached->options().deterministic ||
+        owners->agents.size() != facts->nodes.size() || !std::ranges::all_of(facts->nodes, fits))
+      return Status{Code::unsupported, 0, -1};
+    bool news = false;
+    const Status known = handle.cached->join_owners(owners->identity(), owners->encoded(), &news);
+    if (known.ok())
+      guests = std::make_unique<agent::Guests>(*handle.cached, *owners,
+                                               owners->number_of(own_key()), terms_of(handle));
+    return known;
+  });
+  if (!any_rank(handle.own.comm, !joined.ok())) handle.guests = std::move(guests);
 }
 
 Status meet_owners(Handle& handle) {

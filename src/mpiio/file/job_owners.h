@@ -21,6 +21,11 @@ Status enrol_alone(Handle& handle);
 // owners apart.
 bool join_owners(Handle& handle, int64_t end_of_file);
 
+// With consistency=mpi: finds the owners to which this node gives its guests if it has no room for
+// them (agent/guests.h). Called by all ranks, of several nodes, that open the file together.
+// Without owners guests stay until a collective call.
+void find_owners_of_guests(Handle& handle, int64_t end_of_file);
+
 // Called with the handle's lock before it uses the file, and after it has written: gives a handle
 // of one node's ranks its job_file once the file has owners, and hands them what this node's cache
 // holds. A failure: they cannot be reached.

@@ -23,6 +23,7 @@ bool abandon(bool everywhere) {
   // Nothing is discarded: the library deletes no file that is not closed.
   open_handles.for_each([everywhere](Handle& handle) {
     if (everywhere && handle.job_file != nullptr) (void)handle.job_file->commit_everywhere(false);
+    if (everywhere && handle.guests != nullptr) (void)handle.guests->commit_everywhere(false);
     (void)leave_cache(handle, false);
   });
   forget_open_files();

@@ -359,7 +359,10 @@ Uncached agree_to_cache(Opening& opening, const Terms& terms, std::unique_ptr<Ha
     if (opening.options.scope == Scope::job && opening.options.consistency == Consistency::mpi) {
       opened->nodes =
           HandleNodes::find(opened->own.comm, opened->cached->options().page_size_bytes);
-      if (opened->nodes != nullptr) opened->cached->share_with_nodes();
+      if (opened->nodes != nullptr) {
+        opened->cached->share_with_nodes(true);
+        if (opened->writable) find_owners_of_guests(*opened, agreed.end_of_file);
+      }
     }
     return Uncached::no;
   }
@@ -525,6 +528,7 @@ int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_Fil
 Status leave_cache(Handle& handle, bool discard, const CachedFile::Rest* rest) {
   Status status;
   if (handle.job_file != nullptr) status = handle.job_file->leave(discard);
+  if (handle.guests != nullptr) status = handle.guests->leave(discard);
   const Status closed = handle.cached->close(discard, rest);
   if (status.ok()) status = closed;
   const Status recorded = within_memory([&] { record_statistics(handle); });

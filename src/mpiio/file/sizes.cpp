@@ -29,7 +29,7 @@ void forget_beyond(Handle& handle, MPI_Offset bytes) {
 Status size_of(Handle& handle, int64_t* bytes) {
   const Status met = meet_owners(handle);
   if (!met.ok()) return met;
-  return handle.job_file != nullptr ? handle.job_file->size(bytes) : handle.cached->size(bytes);
+  return handle.through_caches([&](auto& file) { return file.size(bytes); });
 }
 
 int get_size(Handle& handle, MPI_Offset* bytes) {
