@@ -114,8 +114,6 @@ Status Cache<Driver>::commit_frames(OpenFile& file, std::vector<FrameIndex> fram
   return result;
 }
 
-// Notes whether handles write the same pages (stragglers.h): most of those that have all their
-// bytes.
 template <typename Driver>
 PartialPages Cache<Driver>::partial_pages(const OpenFile& file) {
   PartialPages found;
@@ -133,6 +131,7 @@ PartialPages Cache<Driver>::partial_pages(const OpenFile& file) {
   return found;
 }
 
+// Whether several handles have written to most of these pages (stragglers.h).
 template <typename Driver>
 bool Cache<Driver>::are_shared(const std::vector<FrameIndex>& frames) {
   const auto shared = std::ranges::count_if(frames, [this](FrameIndex f) {
